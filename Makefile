@@ -1,0 +1,48 @@
+# clientscope: two commands matter to a newcomer, `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
+
+.PHONY: help demo test test-pure test-spark test-real check lock clean venv chromium
+help:            ## what there is
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
+
+demo: venv       ## everything on this machine, with real clients; Ctrl-C ends it
+	@$(BIN)/clientscope demo $(ARGS)
+
+test: venv chromium check test-pure test-spark test-real   ## checks and all tests
+test-pure: venv  ## no Spark, no broker: under a minute
+	$(BIN)/pytest tests/pure
+test-spark: venv ## one Spark session
+	$(BIN)/pytest tests/spark
+test-real: venv chromium  ## a real broker, gateway, clients, job and browser
+	$(BIN)/pytest tests/real
+check: venv      ## ruff, mypy, import contracts
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
+
+lock: venv       ## resolve requirements.lock anew (no index address in it)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links \
+	  --extra demo --group dev --custom-compile-command 'make lock' pyproject.toml -o requirements.lock
+
+venv: $(VENV)/.ready
+$(VENV)/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: $$($(PYTHON) --version) is too old; hint: install Python 3.11 or later, or: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "making the environment in $(VENV) (about 600 MB, once)"
+	@$(PYTHON) -m venv $(VENV) || { echo "error: no venv module; hint: on Debian, apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/pip install --disable-pip-version-check --progress-bar on --require-hashes -r requirements.lock | grep --line-buffered -E '^(Downloading|Installing|ERROR)' ; \
+	  $(BIN)/python -c 'import pyspark, kafka, uvloop' 2>/dev/null || \
+	  { echo "error: the packages could not be installed; hint: the first run needs the network (PyPI); see above" >&2; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e . 
+	@touch $@
+
+chromium:
+	@if [ -z "$(CHROMIUM)" ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing Debian's chromium for the browser tests"; apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+	  else echo "error: the browser tests need Chromium; run: sudo apt-get install chromium" >&2; exit 1; fi; fi
+
+clean:           ## remove the environment and the demo's data
+	rm -rf $(VENV) data .pytest_cache .mypy_cache .ruff_cache

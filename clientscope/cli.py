@@ -1,0 +1,142 @@
+"""``clientscope``: the commands, and the only place that wires processes."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from clientscope import __version__, config
+from clientscope.errors import ClientscopeError
+
+_EPILOG = """\
+Settings come from flags, from the environment (CLIENTSCOPE_…, named in each command's --help) and from a TOML file
+(clientscope.toml, --config, CLIENTSCOPE_CONFIG), in this order of precedence. An unknown key is an error.
+
+Try it:              clientscope demo
+A cluster of yours:  clientscope topics, then gateway, stream and serve; see README.md
+"""
+
+
+def _broker(settings: config.BrokerSettings) -> int:
+    from clientscope.local.broker import Broker, BrokerPlan
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    plan = BrokerPlan(settings.port, settings.internal_port, settings.advertised, settings.data_dir.resolve(), settings.jmx_port)
+    broker = Broker(plan, print)
+    try:
+        broker.start()
+        print(
+            f"clientscope broker: ready, CLIENT at 127.0.0.1:{plan.port} (advertised {plan.advertised}), INTERNAL at {plan.internal}",
+            flush=True,
+        )
+        status = broker.wait()
+        raise ClientscopeError(f"the broker ended by itself with {status}", f"see {broker.log}")
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        broker.stop()
+
+
+def _topics(settings: config.TopicsSettings) -> int:
+    from clientscope import topics
+
+    created = topics.create(settings.bootstrap_servers, settings.partitions, settings.replication_factor)
+    for name in created:
+        print(f"created {name}")
+    print("all topics are as they should be")
+    return 0
+
+
+def _gateway(settings: config.GatewaySettings) -> int:
+    from clientscope.gateway import server
+
+    server.run(settings)
+    return 0
+
+
+def _stream(settings: config.StreamSettings) -> int:
+    from streaming import job
+
+    job.run(settings)
+    return 0
+
+
+def _serve(settings: config.ServeSettings) -> int:
+    from sinks.dashboard import server
+
+    server.run(settings)
+    return 0
+
+
+def _demo(settings: config.DemoSettings) -> int:
+    from clientscope.demo import run
+
+    return run.run(settings)
+
+
+_COMMANDS: tuple[tuple[type[config.Settings], Callable[[Any], int]], ...] = (
+    (config.DemoSettings, _demo),
+    (config.TopicsSettings, _topics),
+    (config.GatewaySettings, _gateway),
+    (config.StreamSettings, _stream),
+    (config.ServeSettings, _serve),
+    (config.BrokerSettings, _broker),
+)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="clientscope",
+        description="Which clients connect to your Kafka, in which versions, configured how.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"clientscope {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for cls, function in _COMMANDS:
+        text = (cls.__doc__ or "").strip()
+        command = commands.add_parser(cls.section, help=text, description=text, allow_abbrev=False)
+        config.add_flags(command, cls)
+        command.set_defaults(_cls=cls, _function=function)
+    jars = commands.add_parser("jars", help="Downloads the jars that the broker and Spark need.", allow_abbrev=False)
+    jars.add_argument("--lock", action="store_true", help="resolve ivy.xml anew and write jars.sha256 (for developers)")
+    jars.set_defaults(_cls=None)
+    return parser
+
+
+def _jars(lock: bool) -> int:
+    from clientscope.local import jars
+
+    if lock:
+        print(f"locked {jars.lock(print)} jars in {jars.LOCK}")
+    for configuration in jars.CONFIGURATIONS:
+        print(f"{configuration}: {len(jars.jars(configuration, print))} jars in {jars.home() / configuration}")
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns its exit status: 0, 1 for an error that a person can mend, 2 for wrong use."""
+    flags = vars(_parser().parse_args(argv))
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    # A broker that restarts, or isn't there yet, is our own processes' business to report, in a line of theirs.
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+    try:
+        if flags["_cls"] is None:
+            return _jars(flags["lock"])
+        return int(flags["_function"](config.load(flags["_cls"], flags)))
+    except ClientscopeError as error:
+        print(f"error: {error}", file=sys.stderr)
+        if error.hint:
+            print(f"hint: {error.hint}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,263 @@
+"""Every setting of every process: from flags, environment and one TOML file, in that order of precedence.
+
+A process' settings are a frozen pydantic model. Its fields are, by themselves, the flags (``--heartbeat-interval-ms``), the
+environment variables (``CLIENTSCOPE_GATEWAY_HEARTBEAT_INTERVAL_MS``) and the TOML keys (``heartbeat_interval_ms`` in
+``[gateway]``). Kafka's own settings stand in ``[kafka]`` under Kafka's own names and hold for every process.
+An unknown key is an error wherever it stands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
+
+from clientscope.errors import SettingsError
+
+ENV_PREFIX = "CLIENTSCOPE_"
+DEFAULT_FILE = "clientscope.toml"
+_OTHER_VARIABLES = {"CLIENTSCOPE_CONFIG", "CLIENTSCOPE_JARS"}
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """``HOST:PORT``, an IPv6 host in brackets, as a pair.
+
+    Raises:
+        ValueError: it is no such thing.
+    """
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdigit() or int(port) > 65535:
+        raise ValueError(f"{address!r} is not HOST:PORT, as in 127.0.0.1:9092")
+    return host.strip("[]"), int(port)
+
+
+def _check_address(address: str) -> str:
+    split_address(address)
+    return address
+
+
+Address = Annotated[str, AfterValidator(_check_address)]
+BootstrapServers = Annotated[
+    Address,
+    Field(
+        default="127.0.0.1:19092",
+        description="listener INTERNAL of the cluster, for clientscope's own topics",
+        json_schema_extra={"section": "kafka", "key": "bootstrap.servers"},
+    ),
+]
+
+
+class Settings(BaseModel):
+    """What one command takes. ``section`` is its TOML table, and the middle of its environment variables."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    section: ClassVar[str]
+
+
+class BrokerSettings(Settings):
+    """A real single-node Kafka broker in KRaft mode, for trying and testing; not for production."""
+
+    section = "broker"
+    port: int = Field(19091, ge=1, le=65535, description="port of listener CLIENT, which only gateways connect to")
+    internal_port: int = Field(19092, ge=1, le=65535, description="port of listener INTERNAL, for clientscope's own processes")
+    advertised: Address = Field("127.0.0.1:9092", description="what CLIENT tells clients to connect to: the gateway's address")
+    data_dir: Path = Field(Path("data/broker"), description="where logs and metadata are kept; formatted when it is new")
+    jmx_port: int = Field(0, ge=0, le=65535, description="port for the JMX exporter's metrics; 0 is off")
+
+
+class TopicsSettings(Settings):
+    """Creates clientscope's topics and verifies those that exist."""
+
+    section = "topics"
+    bootstrap_servers: BootstrapServers
+    partitions: int = Field(1, ge=1, description="of each new topic")
+    replication_factor: int = Field(-1, ge=-1, description="of each new topic; -1 takes the broker's default")
+
+
+class GatewaySettings(Settings):
+    """Stands in front of one broker: passes clients' traffic on, and records who they are and what they push."""
+
+    section = "gateway"
+    bootstrap_servers: BootstrapServers
+    listen: Address = Field("127.0.0.1:9092", description="where clients connect: what the broker's CLIENT listener advertises")
+    upstream: Address = Field("127.0.0.1:19091", description="the broker's CLIENT listener itself")
+    gateway_id: str = Field("", max_length=200, description="name of this gateway in records; empty takes --listen")
+    listener_name: str = Field("CLIENT", description="name of the broker's listener behind this gateway")
+    broker_id: int = Field(-1, ge=-1, description="the broker behind this gateway; -1 asks a cluster that has only one")
+    metrics_listen: Address = Field("127.0.0.1:9464", description="where /metrics answers; port 0 is off")
+    heartbeat_interval_ms: int = Field(5000, ge=100, le=600_000, description="how often all counts are published again")
+    client_config_policy_class_name: str = Field(
+        "clientscope.policy.publishing.PublishingPolicy",
+        description="the ClientConfigPolicy that gets each push (KIP-1324); empty turns PushConfig off",
+    )
+    client_config_max_bytes: int = Field(10240, ge=0, description="largest PushConfig request taken, in bytes of its body (KIP-1324)")
+    digest_key_file: Path | None = Field(None, description="key of the HMAC digests of redacted values; without it, none are made")
+
+
+class StreamSettings(Settings):
+    """The Spark Structured Streaming job: decodes, judges, counts, keeps history."""
+
+    section = "stream"
+    bootstrap_servers: BootstrapServers
+    master: str = Field("local[2]", description="Spark master; leave it to spark-submit on a cluster")
+    driver_memory: str = Field("2g", description="heap of the Spark driver")
+    checkpoint_dir: Path = Field(Path("checkpoints"), description="where the queries' checkpoints are kept")
+    history_dir: Path = Field(Path("data/history"), description="where the Delta tables are kept")
+    history_interval_seconds: float = Field(10.0, ge=0, description="how often history is written")
+    digest_key_file: Path | None = Field(None, description="key of the HMAC digests in quarantine; without it, none are made")
+    ui_port: int = Field(0, ge=0, le=65535, description="port of Spark's own page; 0 is off")
+
+
+class ServeSettings(Settings):
+    """The live page, the JSON API under /api/v1/, and /metrics."""
+
+    section = "serve"
+    bootstrap_servers: BootstrapServers
+    listen: Address = Field("127.0.0.1:8324", description="where the page is served")
+
+
+class DemoSettings(Settings):
+    """All of it on this machine: broker, gateway, stream, page, and real clients that come and go."""
+
+    section = "demo"
+    seconds: int = Field(0, ge=0, description="end after so long, and fail unless all was seen to work; 0 runs until Ctrl-C")
+    json_summary: bool = Field(False, description="print the summary as JSON, as the last line", json_schema_extra={"flag": "json"})
+    data_dir: Path | None = Field(None, description="keep the demo's data here; default is a temporary directory")
+    gateway_port: int = Field(9092, ge=1, le=65535, description="where the demo's gateway listens, on 127.0.0.1")
+    broker_port: int = Field(19091, ge=1, le=65535, description="listener CLIENT of the demo's broker")
+    internal_port: int = Field(19092, ge=1, le=65535, description="listener INTERNAL of the demo's broker")
+    page_port: int = Field(8324, ge=1, le=65535, description="where the page is served")
+
+
+ALL: tuple[type[Settings], ...] = (BrokerSettings, TopicsSettings, GatewaySettings, StreamSettings, ServeSettings, DemoSettings)
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
+def _place(cls: type[Settings], name: str, field: FieldInfo) -> tuple[str, str]:
+    """The TOML table and key of a field."""
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    return str(extra.get("section", cls.section)), str(extra.get("key", name))
+
+
+def flag(name: str, field: FieldInfo) -> str:
+    """The command-line flag of a field."""
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    return "--" + str(extra.get("flag", name)).replace("_", "-")
+
+
+def variable(cls: type[Settings], name: str, field: FieldInfo) -> str:
+    """The environment variable of a field."""
+    section, key = _place(cls, name, field)
+    return ENV_PREFIX + f"{section}_{key}".upper().replace(".", "_")
+
+
+def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
+    """Adds a flag for each field, with its meaning, default and environment variable in the help."""
+    parser.add_argument(
+        "--config", metavar="FILE", help=f"TOML file with settings [default: {DEFAULT_FILE} where it exists; CLIENTSCOPE_CONFIG]"
+    )
+    for name, field in cls.model_fields.items():
+        default = "" if field.default in (None, "") else f"default: {field.default}; "
+        text = f"{field.description} [{default}{variable(cls, name, field)}]".replace("%", "%%")
+        if field.annotation is bool:
+            parser.add_argument(flag(name, field), dest=name, action="store_const", const=True, help=text)
+        else:
+            parser.add_argument(flag(name, field), dest=name, metavar=_metavar(field), help=text)
+
+
+def _metavar(field: FieldInfo) -> str:
+    if any(isinstance(part, AfterValidator) for part in field.metadata):
+        return "HOST:PORT"
+    kinds: dict[Any, str] = {int: "N", float: "SECONDS", Path: "PATH", Path | None: "PATH"}
+    return kinds.get(field.annotation, "TEXT")
+
+
+def load(cls: type[AnySettings], flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> AnySettings:
+    """One command's settings: flags over environment over file over defaults.
+
+    Args:
+        flags: argparse's namespace as a mapping; None means that the flag was not given.
+        environ: the environment; the process' own by default.
+
+    Raises:
+        SettingsError: an unknown key or variable, a value that does not fit, a file that cannot be read; names where it stands.
+    """
+    environ = os.environ if environ is None else environ
+    path = flags.get("config") or environ.get("CLIENTSCOPE_CONFIG") or (DEFAULT_FILE if Path(DEFAULT_FILE).is_file() else None)
+    tables = _read_toml(Path(path)) if path else {}
+    _refuse_unknown_variables(environ)
+    values: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    for name, field in cls.model_fields.items():
+        section, key = _place(cls, name, field)
+        if key in tables.get(section, {}):
+            values[name], origin[name] = tables[section][key], f"{path}, [{section}] {key}"
+        if (from_environment := environ.get(variable(cls, name, field))) is not None:
+            values[name], origin[name] = from_environment, variable(cls, name, field)
+        if flags.get(name) is not None:
+            values[name], origin[name] = flags[name], flag(name, field)
+    try:
+        return cls(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = origin.get(str(first["loc"][0]), str(first["loc"][0]))
+        message = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"{where}: {message}", f"see: clientscope {cls.section} --help") from None
+
+
+def known_keys() -> dict[str, set[str]]:
+    """TOML table → its keys, over all commands."""
+    known: dict[str, set[str]] = {}
+    for cls in ALL:
+        for name, field in cls.model_fields.items():
+            section, key = _place(cls, name, field)
+            known.setdefault(section, set()).add(key)
+    return known
+
+
+def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        text = path.read_text()
+        tables = tomllib.loads(text)
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}", "--config and CLIENTSCOPE_CONFIG name a TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not TOML: {error}") from None
+    known = known_keys()
+    for section, table in tables.items():
+        if section not in known or not isinstance(table, dict):
+            raise SettingsError(f"{path}:{_line(text, section)}: unknown table [{section}]", f"known: {', '.join(sorted(known))}")
+        for key in table:
+            if key not in known[section]:
+                raise SettingsError(
+                    f"{path}:{_line(text, key)}: unknown key {key} in [{section}]", f"known: {', '.join(sorted(known[section]))}"
+                )
+    return tables
+
+
+def _line(text: str, key: str) -> int:
+    """Where a key stands, for an error: tomllib does not say."""
+    found = re.search(rf'^\s*\[?"?{re.escape(key)}"?\s*[=\].]', text, re.MULTILINE)
+    return text.count("\n", 0, found.end()) + 1 if found else 1
+
+
+def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
+    known = {variable(cls, name, field) for cls in ALL for name, field in cls.model_fields.items()} | _OTHER_VARIABLES
+    for name in sorted(environ):
+        if name.startswith(ENV_PREFIX) and name not in known:
+            raise SettingsError(f"unknown environment variable {name}", "clientscope COMMAND --help names those that exist")
+
+
+def parse(cls: type[AnySettings], argv: Sequence[str]) -> AnySettings:
+    """Settings from bare arguments, for those who start a process from Python (spark-submit, tests)."""
+    parser = argparse.ArgumentParser(prog=f"clientscope {cls.section}", allow_abbrev=False)
+    add_flags(parser, cls)
+    return load(cls, vars(parser.parse_args(argv)))

@@ -1,0 +1,35 @@
+"""Every error that clientscope raises on purpose."""
+
+from __future__ import annotations
+
+
+class ClientscopeError(Exception):
+    """Something that a person can mend: the command line prints it as ``error:``, with ``hint`` beneath, and no traceback."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class SettingsError(ClientscopeError):
+    """A setting that is unknown, missing or wrong."""
+
+
+class EnvironmentProblem(ClientscopeError):
+    """The machine lacks something: Java, a port, the network, a topic."""
+
+
+class WireError(Exception):
+    """Bytes that are no message; ``reason`` is one word, for a counter's label.  Never quotes the bytes."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+
+
+class RecordError(WireError):
+    """A topic's value that is no record."""
+
+
+class InvalidConfigException(Exception):
+    """Raised by a ClientConfigPolicy to refuse a push; its text becomes the response's ErrorMessage (KIP-1324)."""

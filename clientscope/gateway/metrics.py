@@ -1,0 +1,86 @@
+"""The gateway's own metrics, on ``/metrics``, by the official client library."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+
+from prometheus_client import CollectorRegistry, Counter, start_http_server
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from clientscope.config import split_address
+from clientscope.errors import EnvironmentProblem
+
+_MOST_SERIES = 1_000
+
+_COUNTERS = {
+    "frames_refused": ("reason", "Streams closed because their bytes are no Kafka protocol."),
+    "unreadable_frames": ("reason", "Frames that should be readable and went on as they came."),
+    "pushes": ("outcome", "PushConfig requests that the policy processed."),
+    "pushes_refused": ("reason", "PushConfig requests answered with an error before the policy."),
+    "pushes_answered_early": ("reason", "Pushes answered before they were processed and published."),
+    "published": ("topic", "Records that Kafka has acknowledged."),
+    "lost": ("reason", "Records that were given up."),
+    "upstream_failures": ("reason", "Connections to the broker that failed."),
+    "connections_closed": ("reason", "Client connections that ended."),
+}
+
+
+class _Connections(Collector):
+    def __init__(self, counts: Callable[[], Mapping[tuple[str, str], int]], labels: dict[str, str]) -> None:
+        self._counts = counts
+        self._labels = labels
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        family = GaugeMetricFamily(
+            "clientscope_gateway_client_connections",
+            "Open client connections by software name and version.",
+            labels=[*self._labels, "client_software_name", "client_software_version"],
+        )
+        counts = sorted(self._counts().items(), key=lambda item: -item[1])
+        for (name, version), value in counts[:_MOST_SERIES]:
+            family.add_metric([*self._labels.values(), name, version], value)
+        if rest := counts[_MOST_SERIES:]:
+            family.add_metric([*self._labels.values(), "other", "other"], sum(value for _, value in rest))
+        yield family
+
+
+class GatewayMetrics:
+    """Counters by name and reason, and the gauge of connections."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._counters = {
+            name: Counter(f"clientscope_gateway_{name}", text, [label], registry=self.registry) for name, (label, text) in _COUNTERS.items()
+        }
+
+    def count(self, what: str, reason: str) -> None:
+        """Adds one to ``clientscope_gateway_<what>_total{…=reason}``; from any thread."""
+        self._counters[what].labels(reason).inc()
+
+    def show_connections(self, counts: Callable[[], Mapping[tuple[str, str], int]], labels: dict[str, str]) -> None:
+        """Shows the registry's counts under these labels."""
+        self.registry.register(_Connections(counts, labels))
+
+    def serve(self, address: str) -> Callable[[], None]:
+        """Answers HTTP at ``HOST:PORT``, unless the port is 0; returns what stops it.
+
+        Raises:
+            EnvironmentProblem: the port is taken.
+        """
+        host, port = split_address(address)
+        if port == 0:
+            return lambda: None
+        try:
+            server, thread = start_http_server(port, host, self.registry)
+        except OSError as error:
+            raise EnvironmentProblem(f"metrics-listen: cannot listen on {address}: {error.strerror}", "choose another, or port 0") from None
+
+        def stop() -> None:
+            server.shutdown()
+            server.server_close()
+            if thread is not threading.current_thread():
+                thread.join(5)
+
+        return stop

@@ -1,0 +1,225 @@
+"""The open connections, and the counts per software name and version that follow from them.
+
+All of it happens in the gateway's one event loop, so there are no locks; time is passed in. Each change makes one
+ClientConnectionRecord with the absolute counts of the series it touched (design: "Gauges tell the truth").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from clientscope.policy.interface import RequestContext
+from clientscope.records.codec import ClientConnectionRecord, Kind
+from clientscope.session.state import UNKNOWN, Identity
+
+OTHER = "other"
+_HEARTBEATS_AT_ZERO = 3
+_COUNTS_PER_PART = 1_000  # with names at their longest, half of what a topic takes in one record
+_RECORDED_LENGTH = 256
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where this gateway stands."""
+
+    cluster_id: str
+    broker_id: int
+    gateway_id: str
+    gateway_epoch: int
+    listener_name: str
+    security_protocol: str = "PLAINTEXT"
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One open connection."""
+
+    connection_id: int
+    client_address: str
+    opened_ms: int
+    identity: Identity = field(default_factory=Identity)
+    series: tuple[str, str] = (UNKNOWN, UNKNOWN)
+
+
+@dataclass
+class _Count:
+    open: int = 0
+    opened: int = 0
+    closed: int = 0
+    heartbeats_at_zero: int = 0
+
+
+class ConnectionRegistry:
+    """Knows every open connection of this gateway.
+
+    Args:
+        most_series: (name, version) pairs counted by themselves; a further one counts as (other, other).
+    """
+
+    def __init__(self, place: Place, most_series: int = 10_000) -> None:
+        self.place = place
+        self.connections: dict[int, Connection] = {}
+        self._counts: dict[tuple[str, str], _Count] = {}
+        self._most_series = most_series
+        self._sequence = 0
+        self._next_id = 0
+
+    def opened(self, client_address: str, now_ms: int) -> tuple[int, ClientConnectionRecord]:
+        """A client has connected; returns its connection id and the record."""
+        connection_id = self._next_id
+        self._next_id += 1
+        connection = Connection(connection_id, client_address, now_ms)
+        self.connections[connection_id] = connection
+        self._enter(connection.series)
+        return connection_id, self._record(Kind.OPENED, now_ms, connection, [connection.series])
+
+    def identified(self, connection_id: int, identity: Identity, now_ms: int) -> ClientConnectionRecord | None:
+        """A client has said who it is; None if that connection is gone."""
+        before = self.connections.get(connection_id)
+        if before is None:
+            return None
+        identity = _bounded(identity)
+        series = self._series(identity)
+        after = replace(before, identity=identity, series=series)
+        self.connections[connection_id] = after
+        touched = [series]
+        if series != before.series:
+            self._leave(before.series)
+            self._enter(series)
+            touched.append(before.series)
+        return self._record(Kind.IDENTIFIED, now_ms, after, touched, previous=before.identity)
+
+    def closed(self, connection_id: int, reason: str, now_ms: int) -> ClientConnectionRecord | None:
+        """A connection has ended, for the first time that this is called; None afterwards."""
+        connection = self.connections.pop(connection_id, None)
+        if connection is None:
+            return None
+        self._leave(connection.series)
+        return self._record(Kind.CLOSED, now_ms, connection, [connection.series], reason=reason)
+
+    def heartbeat(self, now_ms: int, interval_ms: int) -> list[ClientConnectionRecord]:
+        """All counts, in parts; ``interval_ms`` 0 says that there will be no further one.
+
+        A series at zero is told three times more, for a reader that lost the record of its last close, and then no longer.
+        """
+        listed = []
+        for series, count in list(self._counts.items()):
+            if count.open == 0:
+                count.heartbeats_at_zero += 1
+                if count.heartbeats_at_zero > _HEARTBEATS_AT_ZERO:
+                    continue
+            listed.append(series)
+        parts = [listed[start : start + _COUNTS_PER_PART] for start in range(0, len(listed), _COUNTS_PER_PART)] or [[]]
+        instances = len({c.identity.instance_id for c in self.connections.values() if c.identity.instance_id})
+        records = []
+        for part, touched in enumerate(parts):
+            record = self._record(Kind.HEARTBEAT, now_ms, None, touched)
+            record.heartbeat_part, record.heartbeat_parts = part, len(parts)
+            record.heartbeat_interval_ms, record.client_instances = interval_ms, instances
+            records.append(record)
+        return records
+
+    def counts(self) -> dict[tuple[str, str], int]:
+        """Open connections per (name, version), those at zero left out."""
+        return {series: count.open for series, count in self._counts.items() if count.open}
+
+    def context(self, connection_id: int, security_protocol: str | None = None) -> RequestContext | None:
+        """What a policy is told of a connection; None if it is gone."""
+        connection = self.connections.get(connection_id)
+        if connection is None:
+            return None
+        place, identity = self.place, connection.identity
+        return RequestContext(
+            cluster_id=place.cluster_id,
+            broker_id=place.broker_id,
+            gateway_id=place.gateway_id,
+            gateway_epoch=place.gateway_epoch,
+            connection_id=connection_id,
+            listener_name=place.listener_name,
+            security_protocol=security_protocol or place.security_protocol,
+            client_address=connection.client_address,
+            principal=None,
+            principal_source=0,
+            client_id=identity.client_id,
+            software_name=identity.software_name,
+            software_version=identity.software_version,
+            client_instance_id=identity.instance_id,
+        )
+
+    def _series(self, identity: Identity) -> tuple[str, str]:
+        series = (identity.software_name, identity.software_version)
+        if series in self._counts or len(self._counts) < self._most_series:
+            return series
+        return OTHER, OTHER
+
+    def _enter(self, series: tuple[str, str]) -> None:
+        count = self._counts.setdefault(series, _Count())
+        count.open += 1
+        count.opened += 1
+        count.heartbeats_at_zero = 0
+
+    def _leave(self, series: tuple[str, str]) -> None:
+        count = self._counts[series]
+        count.open -= 1
+        count.closed += 1
+
+    def _record(
+        self,
+        kind: Kind,
+        now_ms: int,
+        connection: Connection | None,
+        touched: Iterable[tuple[str, str]],
+        previous: Identity | None = None,
+        reason: str | None = None,
+    ) -> ClientConnectionRecord:
+        place = self.place
+        identity = connection.identity if connection else Identity(software_name="", software_version="")
+        counts = [
+            ClientConnectionRecord.Count(
+                count_listener_name=place.listener_name,
+                count_software_name=name,
+                count_software_version=version,
+                open_connections=self._counts[name, version].open,
+                opened_total=self._counts[name, version].opened,
+                closed_total=self._counts[name, version].closed,
+            )
+            for name, version in touched
+        ]
+        record = ClientConnectionRecord(
+            version=0,
+            kind=kind,
+            cluster_id=place.cluster_id,
+            broker_id=place.broker_id,
+            gateway_id=place.gateway_id,
+            gateway_epoch=place.gateway_epoch,
+            sequence=self._sequence,
+            timestamp_ms=now_ms,
+            connection_id=connection.connection_id if connection else -1,
+            listener_name=place.listener_name,
+            security_protocol=place.security_protocol,
+            client_address=connection.client_address if connection else "",
+            principal=None,
+            principal_source=0,
+            client_id=identity.client_id,
+            client_software_name=identity.software_name,
+            client_software_version=identity.software_version,
+            client_instance_id=identity.instance_id,
+            previous_software_name=previous.software_name if previous else None,
+            previous_software_version=previous.software_version if previous else None,
+            reason=reason,
+            counts=counts,
+            heartbeat_part=0,
+            heartbeat_parts=0,
+            heartbeat_interval_ms=0,
+            client_instances=0,
+        )
+        self._sequence += 1
+        return record
+
+
+def _bounded(identity: Identity) -> Identity:
+    """What we record is bounded; what passes isn't (the broker has no limit on a name's length)."""
+    cut = [text[:_RECORDED_LENGTH] for text in (identity.software_name, identity.software_version)]
+    client_id = identity.client_id[:_RECORDED_LENGTH] if identity.client_id else identity.client_id
+    return Identity(client_id, cut[0], cut[1], identity.instance_id)

@@ -1,0 +1,249 @@
+"""Moving one connection's bytes: the client's protocol and the broker's, and the session between them.
+
+Non-obvious, each the scar of a hang:
+- uvloop delivers data even when reading was paused in ``connection_made``: what comes before the broker's side is up is kept,
+  and flushed in the broker's ``connection_made``, or later data would overtake it.
+- Half-close: the one side's EOF becomes the other's ``write_eof``; the connection ends when both have ended.
+- While a push's verdict is awaited, what the broker sent after it is kept in order, behind a paused read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+from clientscope.errors import WireError
+from clientscope.session.session import Out, Session
+from clientscope.session.state import AwaitAnswer, Counted, Identified, Pushed, ToBroker, ToClient, Verdict
+from clientscope.wire.frames import Passed
+
+if TYPE_CHECKING:
+    from clientscope.gateway.server import Gateway
+
+HIGH_WATER = 1024 * 1024
+
+
+class _Side(asyncio.Protocol):
+    """What the two sides share: back-pressure, EOF, the end."""
+
+    def __init__(self, relay: Relay, name: str) -> None:
+        self.relay = relay
+        self.name = name
+        self.transport: asyncio.Transport | None = None
+        self.peer: _Side
+        self.ended = False
+        self._pauses: set[str] = set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(high=HIGH_WATER)
+
+    def pause(self, why: str) -> None:
+        """Stops reading from this side until each reason is gone."""
+        if not self._pauses and self.transport is not None and not self.transport.is_closing():
+            self.transport.pause_reading()
+        self._pauses.add(why)
+
+    def resume(self, why: str) -> None:
+        """Takes one reason back."""
+        self._pauses.discard(why)
+        if not self._pauses and self.transport is not None and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def pause_writing(self) -> None:
+        self.peer.pause("full")
+
+    def resume_writing(self) -> None:
+        self.peer.resume("full")
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Sends to this side."""
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(data)
+
+    def write_eof(self) -> None:
+        """Says to this side that no more will come."""
+        if self.transport is not None and not self.transport.is_closing() and self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.relay.end(f"{self.name}_reset" if exc else f"{self.name}_closed")
+
+
+class ClientSide(_Side):
+    """Downstream."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.pause("connecting")
+        self.relay.client_connected()
+
+    def data_received(self, data: bytes) -> None:
+        self.relay.from_client(data)
+
+    def eof_received(self) -> bool:
+        self.relay.client_eof()
+        return True
+
+
+class BrokerSide(_Side):
+    """Upstream."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.relay.broker_connected()
+
+    def data_received(self, data: bytes) -> None:
+        self.relay.from_broker(data)
+
+    def eof_received(self) -> bool:
+        self.relay.broker_eof()
+        return True
+
+
+class Relay:
+    """One client connection, from accept to the last byte."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._session = Session(gateway.push_config, gateway.config_max_bytes)
+        self._client = ClientSide(self, "client")
+        self._broker = BrokerSide(self, "broker")
+        self._client.peer, self._broker.peer = self._broker, self._client
+        self._early: list[bytes] = []
+        self._early_eof = False
+        self._backlog: deque[Iterator[Out]] = deque()
+        self._broker_eof_waits = False
+        self._awaited: int | None = None
+        self._ended = False
+        self.connection_id = -1
+
+    @property
+    def protocol(self) -> ClientSide:
+        """What the listener hands the accepted socket to."""
+        return self._client
+
+    def client_connected(self) -> None:
+        """The client is there: count it, and connect upstream."""
+        assert self._client.transport is not None
+        peer = self._client.transport.get_extra_info("peername")
+        self.connection_id = self._gateway.opened(self, str(peer[0]) if peer else "")
+        self._gateway.run(self._connect())
+
+    async def _connect(self) -> None:
+        host, port = self._gateway.upstream
+        try:
+            loop = asyncio.get_running_loop()
+            await asyncio.wait_for(loop.create_connection(lambda: self._broker, host, port), self._gateway.connect_timeout_s)
+        except (OSError, TimeoutError) as error:
+            self._gateway.count("upstream_failures", type(error).__name__)
+            self.end("upstream_unreachable")
+
+    def broker_connected(self) -> None:
+        """The broker is there: flush what came early, in order, before any more is read."""
+        if self._ended:
+            self._abort(self._broker)
+            return
+        early, self._early = self._early, []
+        for data in early:
+            self._do(self._session.from_client(data))
+        self._client.resume("connecting")
+        if self._early_eof:
+            self._broker.write_eof()
+
+    def from_client(self, data: bytes) -> None:
+        """Bytes from the client."""
+        if self._broker.transport is None:
+            self._early.append(data)
+        else:
+            self._do(self._session.from_client(data))
+
+    def from_broker(self, data: bytes) -> None:
+        """Bytes from the broker."""
+        pieces = self._session.from_broker(data)
+        if self._awaited is not None:
+            self._backlog.append(pieces)
+        else:
+            self._do_broker(pieces)
+
+    def client_eof(self) -> None:
+        """The client sends no more."""
+        if self._broker.transport is None:
+            self._early_eof = True
+        else:
+            self._broker.write_eof()
+        self._half_ended(self._client)
+
+    def broker_eof(self) -> None:
+        """The broker sends no more."""
+        if self._awaited is not None:
+            self._broker_eof_waits = True
+            return
+        self._client.write_eof()
+        self._half_ended(self._broker)
+
+    def _half_ended(self, side: _Side) -> None:
+        side.ended = True
+        if side.peer.ended:
+            self.end(f"{side.peer.name}_closed")
+
+    def answer(self, token: int, verdict: Verdict) -> None:
+        """The verdict on a push is there; goes on with what waited behind it."""
+        self._do(iter(self._session.answer(token, verdict)))
+        if self._awaited != token or self._ended:
+            return
+        self._awaited = None
+        while self._backlog and self._awaited is None:
+            self._do_broker(self._backlog.popleft())
+        if self._awaited is None:
+            self._broker.resume("verdict")
+            if self._broker_eof_waits:
+                self._broker_eof_waits = False
+                self.broker_eof()
+
+    def _do_broker(self, pieces: Iterator[Out]) -> None:
+        self._do(pieces, from_broker=True)
+        if self._awaited is not None:
+            # The iterator stands behind the awaited answer; it goes on from there.
+            self._backlog.appendleft(pieces)
+            self._broker.pause("verdict")
+
+    def _do(self, pieces: Iterator[Out], from_broker: bool = False) -> None:
+        try:
+            for piece in pieces:
+                if isinstance(piece, Passed):
+                    (self._client if from_broker else self._broker).write(piece.data)
+                elif isinstance(piece, ToBroker):
+                    self._broker.write(piece.data)
+                elif isinstance(piece, ToClient):
+                    self._client.write(piece.data)
+                elif isinstance(piece, Identified):
+                    self._gateway.identified(self.connection_id, piece.identity)
+                elif isinstance(piece, Pushed):
+                    self._gateway.pushed(self, piece)
+                elif isinstance(piece, Counted):
+                    self._gateway.count(piece.what, piece.reason)
+                elif isinstance(piece, AwaitAnswer):
+                    self._awaited = piece.token
+                    return
+        except WireError as error:
+            self._gateway.count("frames_refused", error.reason)
+            self.end(error.reason)
+
+    def end(self, reason: str) -> None:
+        """Ends both sides, once."""
+        if self._ended:
+            return
+        self._ended = True
+        self._gateway.closed(self, reason)
+        for side in (self._client, self._broker):
+            # What is written already still goes out; a reset need not wait for a peer that reads no more.
+            if side.transport is not None and not side.transport.is_closing():
+                side.transport.abort() if reason.endswith("_reset") else side.transport.close()
+
+    @staticmethod
+    def _abort(side: _Side) -> None:
+        if side.transport is not None:
+            side.transport.abort()

@@ -1,0 +1,191 @@
+"""The gateway: a listener, an upstream, and what they tell Kafka.
+
+``run`` is the only entry point. Order of life: everything that can fail is tried before the port is opened; at SIGTERM or SIGINT the
+port closes first, then the connections, then the publisher once it has been acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Coroutine
+from contextlib import closing
+from typing import Any
+
+import uvloop
+from kafka.admin import KafkaAdminClient
+
+from clientscope import topics
+from clientscope.config import GatewaySettings, split_address
+from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.gateway.metrics import GatewayMetrics
+from clientscope.gateway.policy_runner import PolicyRunner, load_policy
+from clientscope.gateway.publisher import Publisher
+from clientscope.gateway.registry import ConnectionRegistry, Place
+from clientscope.gateway.relay import Relay
+from clientscope.policy.interface import ClientConfigData
+from clientscope.records.codec import ClientConnectionRecord, encode
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.session.state import Identity, Pushed
+
+log = logging.getLogger(__name__)
+
+
+def run(settings: GatewaySettings) -> None:
+    """Runs a gateway until SIGTERM or SIGINT.
+
+    Raises:
+        ClientscopeError: it can't start; says why and what to do.
+    """
+    topics.verify(settings.bootstrap_servers, [CONFIGS, CONNECTIONS])
+    place = find_place(settings)
+    uvloop.run(_serve(settings, place))
+
+
+def find_place(settings: GatewaySettings) -> Place:
+    """Asks the cluster who it is, and which broker is behind this gateway if that isn't said.
+
+    Raises:
+        SettingsError: several brokers, or not that one.
+    """
+    with closing(KafkaAdminClient(bootstrap_servers=settings.bootstrap_servers, client_id="clientscope-gateway-start")) as admin:
+        cluster = admin.describe_cluster()
+    brokers = sorted(broker["broker_id"] for broker in cluster["brokers"])
+    broker_id = settings.broker_id if settings.broker_id >= 0 or len(brokers) != 1 else brokers[0]
+    if broker_id not in brokers:
+        wrong = f"broker {broker_id} isn't in the cluster" if broker_id >= 0 else "the cluster has several brokers"
+        raise SettingsError(wrong, f"say which one --upstream is: --broker-id with one of {', '.join(map(str, brokers))}")
+    return Place(
+        cluster_id=cluster["cluster_id"],
+        broker_id=broker_id,
+        gateway_id=settings.gateway_id or settings.listen,
+        gateway_epoch=_now_ms(),
+        listener_name=settings.listener_name,
+    )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Gateway:
+    """What the relays of one process share; all of it in one event loop."""
+
+    connect_timeout_s = 10.0
+
+    def __init__(self, settings: GatewaySettings, place: Place, metrics: GatewayMetrics, publisher: Publisher) -> None:
+        self.upstream = split_address(settings.upstream)
+        self.config_max_bytes = settings.client_config_max_bytes
+        self.registry = ConnectionRegistry(place)
+        self.count = metrics.count
+        self._publisher = publisher
+        self._relays: dict[int, Relay] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._policy: PolicyRunner | None = None
+        if settings.client_config_policy_class_name:
+            configs = {
+                "client.config.max.bytes": settings.client_config_max_bytes,
+                "clientscope.publish": publisher.publish,
+                "clientscope.digest.key.file": settings.digest_key_file,
+            }
+            self._policy = PolicyRunner(load_policy(settings.client_config_policy_class_name), configs, metrics.count)
+
+    @property
+    def push_config(self) -> bool:
+        """Whether PushConfig is advertised and answered: whether there is a policy (KIP-1324)."""
+        return self._policy is not None
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs a coroutine in the background, and holds on to it."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("a task failed: %s", type(error).__name__, exc_info=error)
+
+    def opened(self, relay: Relay, address: str) -> int:
+        """A client has connected; returns its connection id."""
+        connection_id, record = self.registry.opened(address, _now_ms())
+        self._relays[connection_id] = relay
+        self._publish(record)
+        return connection_id
+
+    def identified(self, connection_id: int, identity: Identity) -> None:
+        """A client has said who it is."""
+        self._publish(self.registry.identified(connection_id, identity, _now_ms()))
+
+    def closed(self, relay: Relay, reason: str) -> None:
+        """A connection has ended."""
+        self._relays.pop(relay.connection_id, None)
+        self.count("connections_closed", reason)
+        self._publish(self.registry.closed(relay.connection_id, reason, _now_ms()))
+
+    def pushed(self, relay: Relay, push: Pushed) -> None:
+        """A client has pushed: to the policy with it, and its verdict back to the relay."""
+        self.run(self._judge(relay, push, ClientConfigData(push.configs, _now_ms())))
+
+    async def _judge(self, relay: Relay, push: Pushed, data: ClientConfigData) -> None:
+        context = self.registry.context(relay.connection_id)
+        if context is not None and self._policy is not None:
+            relay.answer(push.token, await self._policy.judge(context, data))
+
+    def heartbeat(self, interval_ms: int) -> None:
+        """Publishes all counts; 0 says that there will be no further heartbeat."""
+        for record in self.registry.heartbeat(_now_ms(), interval_ms):
+            self._publish(record)
+
+    def close_connections(self) -> None:
+        """Ends every connection."""
+        for relay in list(self._relays.values()):
+            relay.end("gateway_stopping")
+
+    def close(self) -> None:
+        """Lets the policy finish what waits."""
+        if self._policy is not None:
+            self._policy.close()
+
+    def _publish(self, record: ClientConnectionRecord | None) -> None:
+        if record is not None:
+            self._publisher.publish(CONNECTIONS, record.gateway_id, encode(record))
+
+
+async def _serve(settings: GatewaySettings, place: Place) -> None:
+    loop = asyncio.get_running_loop()
+    metrics = GatewayMetrics()
+    stop_metrics = metrics.serve(settings.metrics_listen)
+    publisher = Publisher(settings.bootstrap_servers, metrics.count)
+    gateway = Gateway(settings, place, metrics, publisher)
+    labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
+    metrics.show_connections(gateway.registry.counts, labels)
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    host, port = split_address(settings.listen)
+    try:
+        server = await loop.create_server(lambda: Relay(gateway).protocol, host, port, backlog=1024)
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"listen: cannot listen on {settings.listen}: {error.strerror}", "stop what listens there, or choose another with --listen"
+        ) from None
+    print(f"clientscope gateway: ready at {settings.listen}, in front of {settings.upstream}", flush=True)
+    interval_s = settings.heartbeat_interval_ms / 1000
+    while not stopping.is_set():
+        gateway.heartbeat(settings.heartbeat_interval_ms)
+        try:
+            await asyncio.wait_for(stopping.wait(), interval_s)
+        except TimeoutError:
+            continue
+    server.close()
+    gateway.close_connections()
+    await asyncio.sleep(0)  # the transports' own last callbacks
+    gateway.close()
+    gateway.heartbeat(0)
+    lost = await asyncio.to_thread(publisher.close)
+    if lost:
+        log.warning("%d records were not acknowledged before the end", lost)
+    stop_metrics()

@@ -1,0 +1,124 @@
+"""The jars: downloaded once by the Ivy that PySpark ships, checked against `jars.sha256`, then found in the cache.
+
+One ``ivy.xml`` names them, in two configurations (``spark`` and ``broker``); no Maven is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from clientscope.errors import EnvironmentProblem
+from clientscope.local.java import java
+
+_HERE = Path(__file__).parent
+IVY_XML = _HERE / "ivy.xml"
+LOCK = _HERE / "jars.sha256"
+CONFIGURATIONS = ("spark", "broker")
+
+Progress = Callable[[str], None]
+
+
+def home() -> Path:
+    """Where downloaded jars live: ``$CLIENTSCOPE_JARS``, or else ``~/.cache/clientscope/jars``."""
+    return Path(os.environ.get("CLIENTSCOPE_JARS") or Path.home() / ".cache" / "clientscope" / "jars")
+
+
+def jars(configuration: str, progress: Progress = lambda line: None) -> list[Path]:
+    """The jars of one configuration of ``ivy.xml``; downloads all of them if one is missing.
+
+    Args:
+        configuration: ``spark`` or ``broker``.
+        progress: told in a line what is being done, when something must be downloaded.
+
+    Raises:
+        EnvironmentProblem: no Java, no network on the first run, or a jar that is not the one that was locked.
+    """
+    paths = [home() / name for name in _locked() if name.startswith(f"{configuration}/")]
+    if not all(path.is_file() for path in paths):
+        download(progress)
+    return paths
+
+
+def download(progress: Progress = lambda line: None) -> None:
+    """Fetches every jar and checks each against the lock.
+
+    Raises:
+        EnvironmentProblem: see `jars`.
+    """
+    with tempfile.TemporaryDirectory(prefix="clientscope-jars-") as scratch:
+        retrieve(Path(scratch), progress)
+        for name, digest in _locked().items():
+            fetched = Path(scratch) / name
+            if not fetched.is_file():
+                raise EnvironmentProblem(f"Ivy did not bring {name}", "the lock is older than ivy.xml? run: clientscope jars --lock")
+            if (found := _sha256(fetched)) != digest:
+                raise EnvironmentProblem(
+                    f"{name} has SHA-256 {found[:16]}…, locked is {digest[:16]}…",
+                    "a mirror that alters jars? if ivy.xml changed on purpose, run: clientscope jars --lock",
+                )
+            target = home() / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # A whole jar or none under its final name, even if two processes do this at once.
+            part = target.with_suffix(f".{os.getpid()}.part")
+            part.write_bytes(fetched.read_bytes())
+            part.replace(target)
+
+
+def lock(progress: Progress = lambda line: None) -> int:
+    """Writes `jars.sha256` anew from what Ivy resolves; returns how many jars it names."""
+    with tempfile.TemporaryDirectory(prefix="clientscope-jars-") as scratch:
+        retrieve(Path(scratch), progress)
+        found = sorted(Path(scratch).glob("*/*.jar"))
+        LOCK.write_text("".join(f"{_sha256(path)}  {path.relative_to(scratch)}\n" for path in found))
+        return len(found)
+
+
+def retrieve(target: Path, progress: Progress) -> None:
+    """Has Ivy resolve ``ivy.xml`` and copy the jars to ``target/<configuration>/``.
+
+    Raises:
+        EnvironmentProblem: something could not be resolved; mostly, that there is no network.
+    """
+    command = [java(), "-Xmx512m", "-jar", str(_ivy()), "-ivy", str(IVY_XML), "-confs", *CONFIGURATIONS]
+    command += ["-retrieve", str(target / "[conf]" / "[artifact]-[revision].[ext]"), "-types", "jar", "bundle"]
+    if (settings := Path.home() / ".ivy2" / "ivysettings.xml").is_file():
+        command += ["-settings", str(settings)]
+    progress("downloading jars (Kafka, Spark's Kafka connector, Delta Lake): about 70 MB, once")
+    output = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ivy:
+        assert ivy.stdout is not None
+        for line in ivy.stdout:
+            output.append(line)
+            if "[SUCCESSFUL ]" in line:
+                progress(f"downloaded {line.split('!')[-1].strip()}")
+    if ivy.returncode != 0 or not any(target.glob("*/*.jar")):
+        unresolved = [line.strip() for line in output if "not found" in line or "Exception" in line or "ERROR" in line]
+        raise EnvironmentProblem(
+            f"the jars could not be downloaded: {unresolved[0] if unresolved else 'Ivy failed'}",
+            "the first run needs the network (Maven Central); behind a mirror, set it in ~/.ivy2/ivysettings.xml",
+        )
+
+
+def _ivy() -> Path:
+    spec = importlib.util.find_spec("pyspark")
+    found = sorted(Path(spec.origin).parent.glob("jars/ivy-*.jar")) if spec and spec.origin else []
+    if not found:
+        raise EnvironmentProblem("PySpark is not installed in this environment", "run: make venv")
+    return found[-1]
+
+
+def _locked() -> dict[str, str]:
+    """Relative path → SHA-256, as `jars.sha256` (in sha256sum's format) says."""
+    pairs = (line.split("  ", 1) for line in LOCK.read_text().splitlines())
+    return {name: digest for digest, name in pairs}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,72 @@
+"""The default policy: redacts, and publishes a ClientConfigRecord to ``clientscope.configs``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from clientscope.errors import InvalidConfigException
+from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
+from clientscope.policy.redaction import DigestKey, redact
+from clientscope.records.codec import ClientConfigRecord, Origin, ValueState, encode
+from clientscope.records.topics import CONFIGS
+
+Publish = Callable[[str, str, bytes], "Future[None]"]
+"""``publish(topic, key, value)`` never blocks; its future is done once Kafka has acknowledged the record."""
+
+_MESSAGE_LIMIT = 1000
+
+
+class PublishingPolicy(ClientConfigPolicy):
+    """Redacts what is sensitive and publishes all; then refuses the push if anything was, so that its owner hears of it.
+
+    Settings: ``clientscope.publish`` (a `Publish`) and ``clientscope.digest.key.file`` (a path, or None).
+    """
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        self._publish: Publish = configs["clientscope.publish"]
+        path: Path | None = configs.get("clientscope.digest.key.file")
+        self._key = DigestKey.read(path) if path else None
+
+    def process(self, context: RequestContext, data: ClientConfigData) -> Future[None]:
+        configs = [redact(config, self._key) for config in data.configs]
+        record = ClientConfigRecord(
+            version=0,
+            received_timestamp_ms=data.timestamp_ms,
+            cluster_id=context.cluster_id,
+            broker_id=context.broker_id,
+            gateway_id=context.gateway_id,
+            gateway_epoch=context.gateway_epoch,
+            connection_id=context.connection_id,
+            listener_name=context.listener_name,
+            security_protocol=context.security_protocol,
+            client_address=context.client_address,
+            principal=context.principal,
+            principal_source=context.principal_source,
+            client_id=context.client_id,
+            client_software_name=context.software_name,
+            client_software_version=context.software_version,
+            client_instance_id=context.client_instance_id,
+            origin=Origin.PUSHED,
+            digest_key_id=self._key.key_id if self._key else None,
+            configs=configs,
+        )
+        instance = context.client_instance_id
+        key = str(instance) if instance else f"{context.gateway_id}/{context.gateway_epoch}/{context.connection_id}"
+        acknowledged = self._publish(CONFIGS, key, encode(record))
+        hidden = [(config.config_key, ValueState(config.value_state)) for config in configs if config.value_state]
+        if hidden:
+            raise InvalidConfigException(_violation(hidden))
+        return acknowledged
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
+def _violation(hidden: list[tuple[str, ValueState]]) -> str:
+    """Names keys and reasons, never values (specs: "Numbers", sensitive keys in a push)."""
+    named = ", ".join(f"{key} ({state.name.lower().replace('_', ' ')})" for key, state in hidden)
+    text = f"sensitive settings were pushed, and redacted by the gateway; exclude them in the client: {named}"
+    return text if len(text) <= _MESSAGE_LIMIT else text[: _MESSAGE_LIMIT - 1] + "…"

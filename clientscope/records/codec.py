@@ -1,0 +1,93 @@
+"""The topics' records: the reference codec, one record at a time.
+
+Both records are written as Kafka writes its own internal ones (a coordinator's key and value, say): an int16 version, then a
+flexible body that a JSON schema in Kafka's own format describes.  The same schema files drive the vectorised decoder in
+``udfs/``; a parity test holds the two together.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from enum import IntEnum
+from importlib import resources
+from typing import Any, TypeVar, cast
+
+from kafka.protocol.api_data import ApiData
+
+from clientscope.errors import RecordError, WireError
+from clientscope.wire.strict import decode_body
+
+_SCHEMAS = "clientscope.records.schemas"
+
+Record = TypeVar("Record", bound=ApiData)
+
+
+class ClientConfigRecord(ApiData, load_json=_SCHEMAS):  # type: ignore[call-arg]
+    """Value of ``clientscope.configs``; fields as in ``schemas/ClientConfigRecord.json``, in snake case."""
+
+
+class ClientConnectionRecord(ApiData, load_json=_SCHEMAS):  # type: ignore[call-arg]
+    """Value of ``clientscope.connections``; fields as in ``schemas/ClientConnectionRecord.json``, in snake case."""
+
+
+class Kind(IntEnum):
+    """``ClientConnectionRecord.Kind``."""
+
+    OPENED = 0
+    IDENTIFIED = 1
+    CLOSED = 2
+    PRESENT = 3
+    HEARTBEAT = 4
+
+
+class ValueState(IntEnum):
+    """``ClientConfigRecord.Configs.ValueState``: whether the value is there, or else why it was redacted."""
+
+    PRESENT = 0
+    KEY_PREFIX = 1
+    KEY_INFIX = 2
+    KEY_SUFFIX = 3
+    TYPE = 4
+    KEY_WORD = 5
+    VALUE_SHAPE = 6
+
+
+class Origin(IntEnum):
+    """``ClientConfigRecord.Origin``."""
+
+    PUSHED = 0
+    OBSERVED = 1
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The parsed schema of a record, by name.
+
+    Raises:
+        FileNotFoundError: there is no such record.
+    """
+    text = resources.files(_SCHEMAS).joinpath(f"{name}.json").read_text("utf-8")
+    return cast(dict[str, Any], json.loads(re.sub(r"(?m)^\s*//.*$", "", text)))
+
+
+def encode(record: ApiData) -> bytes:
+    """The record as a topic's value, in its newest version."""
+    return cast(bytes, record.encode(version=type(record).max_version))
+
+
+def decode(record_class: type[Record], value: bytes) -> Record:
+    """A topic's value as a record; the whole of it, or nothing.
+
+    Raises:
+        RecordError: the bytes are no such record; its ``reason`` says why in one word.
+    """
+    if len(value) < 2:
+        raise RecordError("truncated", "shorter than the version")
+    (version,) = struct.unpack_from(">h", value)
+    if not 0 <= version <= record_class.max_version:
+        raise RecordError("unknown_version", str(version))
+    try:
+        return cast(Record, decode_body(record_class, value[2:], version))
+    except WireError as error:
+        raise RecordError(error.reason) from error

@@ -1,0 +1,57 @@
+"""ApiVersions (key 18): who the client is, and that the broker can be pushed to.
+
+KIP-35, KIP-511, and KIP-1324's ClientInstanceId as tagged field 1324.
+
+Behavior:
+- The request goes upstream as it came, but for our tagged field; the broker validates name and version.
+- What the broker answers decides: no error makes the identity what was said (v0 to v2 say nothing: unknown); UNSUPPORTED_VERSION
+  makes it unknown; INVALID_REQUEST leaves it. So the identity here is the broker's own, as its JMX shows it.
+- The answer gets PushConfig's range if there is a policy, and keeps all else, key 18's range included.
+- A request or an answer that can't be read goes on unchanged, and is counted.
+"""
+
+from __future__ import annotations
+
+from clientscope.errors import WireError
+from clientscope.session.state import UNKNOWN, Command, Counted, Identified, Identity, PendingApiVersions, SessionState, ToBroker, ToClient
+from clientscope.wire import api_versions
+from clientscope.wire.numbers import INVALID_REQUEST, NONE, PUSH_CONFIG
+
+_MOST_PENDING = 64
+
+
+def request(state: SessionState, frame: bytes) -> list[Command]:
+    """The client asks."""
+    try:
+        said = api_versions.read_request(frame)
+    except WireError as error:
+        return [Counted("unreadable_frames", f"api_versions_{error.reason}"), ToBroker(frame)]
+    if len(state.pending) >= _MOST_PENDING:
+        return [Counted("unreadable_frames", "api_versions_pipelined"), ToBroker(said.upstream)]
+    identity = Identity(said.client_id, said.software_name or UNKNOWN, said.software_version or UNKNOWN, said.instance_id)
+    state.pending[said.correlation_id] = PendingApiVersions(said.api_version, identity)
+    state.last_api_versions = said.upstream
+    return [ToBroker(said.upstream)]
+
+
+def response(state: SessionState, pending: PendingApiVersions, frame: bytes) -> list[Command]:
+    """The broker answers."""
+    try:
+        code = api_versions.error_code(frame)
+        if state.push_config:
+            frame = api_versions.advertise(frame, pending.api_version, PUSH_CONFIG, 0, 0)
+    except (WireError, IndexError, ValueError, ArithmeticError):
+        return [Counted("unreadable_frames", "api_versions_response"), ToClient(frame)]
+    identity = _after(state.identity, pending.identity, code)
+    changed: list[Command] = [Identified(identity)] if identity != state.identity else []
+    state.identity = identity
+    return [*changed, ToClient(frame)]
+
+
+def _after(before: Identity, said: Identity, code: int) -> Identity:
+    if code == NONE:
+        # An instance keeps its id: a later ApiVersions without it, as a SASL authenticator sends, doesn't take it away.
+        return Identity(said.client_id, said.software_name, said.software_version, said.instance_id or before.instance_id)
+    if code == INVALID_REQUEST:
+        return Identity(said.client_id, before.software_name, before.software_version, before.instance_id)
+    return Identity(said.client_id, UNKNOWN, UNKNOWN, before.instance_id)

@@ -1,0 +1,105 @@
+"""The session: what the two directions of a connection's bytes mean, and who handles which key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from clientscope.session.handlers import k18_api_versions, k1324_push_config
+from clientscope.session.state import Command, Identity, PendingPush, SessionState, Verdict
+from clientscope.wire.frames import (
+    REQUEST_HEAD,
+    RESPONSE_HEAD,
+    SHORTEST_REQUEST,
+    Discarded,
+    Frame,
+    FrameScanner,
+    Passed,
+    Treatment,
+)
+from clientscope.wire.numbers import API_VERSIONS, PUSH_CONFIG
+
+SASL_HANDSHAKE = 17
+READ_LIMIT = 64 * 1024
+"""An ApiVersions frame longer than this passes unread: no client has one, and a session's memory stays bounded."""
+_HEADER_ROOM = 36_000
+"""The most that a header adds to a push: client.id is an int16 string, and a tag section is not longer than the rest."""
+
+Bytes = bytes | memoryview
+Out = Command | Passed
+
+
+class Session:
+    """Feed it what was received from either side; do what it yields, in order.
+
+    Args:
+        push_config: whether there is a policy; without one, key 1324 goes upstream like any unknown key.
+        config_max_bytes: KIP-1324's client.config.max.bytes.
+
+    Raises:
+        WireError: from either direction's feeding: the stream is no Kafka protocol; close both sides.
+    """
+
+    def __init__(self, push_config: bool, config_max_bytes: int) -> None:
+        self._state = SessionState(push_config, config_max_bytes)
+        self._requests = FrameScanner(REQUEST_HEAD.size, self._treat_request, SHORTEST_REQUEST)
+        # Fetch responses may be far larger than any request; the broker is trusted with its lengths.
+        self._responses = FrameScanner(RESPONSE_HEAD.size, self._treat_response, 0, 2**31 - 1)
+
+    @property
+    def identity(self) -> Identity:
+        """Who the client is, as far as it has said and the broker has accepted."""
+        return self._state.identity
+
+    def from_client(self, data: bytes) -> Iterator[Out]:
+        """What to do with bytes from the client; `Passed` goes to the broker."""
+        for piece in self._requests.feed(data):
+            if isinstance(piece, Passed):
+                yield piece
+            elif isinstance(piece, Discarded):
+                yield from k1324_push_config.too_large(self._state, piece.head)
+            else:
+                yield from self._request(piece)
+
+    def from_broker(self, data: bytes) -> Iterator[Out]:
+        """What to do with bytes from the broker; `Passed` goes to the client."""
+        for piece in self._responses.feed(data):
+            if isinstance(piece, Frame):
+                yield from self._response(piece.data)
+            elif isinstance(piece, Passed):
+                yield piece
+
+    def answer(self, token: int, verdict: Verdict) -> list[Command]:
+        """The verdict on a push; of several, the first counts."""
+        return k1324_push_config.answer(self._state, token, verdict)
+
+    def _request(self, piece: Frame) -> list[Command]:
+        _, key, _, _ = REQUEST_HEAD.unpack_from(piece.data)
+        return _REQUEST_HANDLERS[key](self._state, piece.data)
+
+    def _response(self, frame: bytes) -> list[Command]:
+        _, correlation_id = RESPONSE_HEAD.unpack_from(frame)
+        pending = self._state.pending.pop(correlation_id)
+        if isinstance(pending, PendingPush):
+            return k1324_push_config.response(self._state, pending)
+        return k18_api_versions.response(self._state, pending, frame)
+
+    def _treat_request(self, head: bytes) -> Treatment:
+        length, key, version, _ = REQUEST_HEAD.unpack_from(head)
+        if key == API_VERSIONS:
+            return Treatment.READ if length <= READ_LIMIT else Treatment.PASS
+        if key == PUSH_CONFIG and self._state.push_config:
+            return Treatment.READ if length <= self._state.config_max_bytes + _HEADER_ROOM else Treatment.DISCARD
+        if key == SASL_HANDSHAKE and version == 0:
+            # What follows are bare tokens of the mechanism, which may be shorter than any request.
+            self._requests.shortest = 0
+        return Treatment.PASS
+
+    def _treat_response(self, head: bytes) -> Treatment:
+        length, correlation_id = RESPONSE_HEAD.unpack_from(head)
+        return Treatment.READ if correlation_id in self._state.pending and length <= 16 * READ_LIMIT else Treatment.PASS
+
+
+_REQUEST_HANDLERS: dict[int, Callable[[SessionState, bytes], list[Command]]] = {
+    API_VERSIONS: k18_api_versions.request,
+    PUSH_CONFIG: k1324_push_config.request,
+}

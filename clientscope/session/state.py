@@ -1,0 +1,124 @@
+"""One client connection as a state machine: frames in, commands out; no I/O and no clock.
+
+Five nouns: a *frame* is what came; the *identity* is who the client said it is; a *push* is a PushConfig request on its way to
+the policy; a *carrier* is an ApiVersions request of ours that keeps a push's place among the client's pipelined requests; a
+*command* is what the gateway is to do.
+
+PushConfig must be answered in its turn, but never reaches the broker, which would close on the unknown key. So a carrier goes
+upstream in its place, and the carrier's answer is swapped for the push's on the way back: no response is counted, and no acks
+are parsed. The carrier repeats the connection's own last ApiVersions request, so that whatever that did to the broker's own
+idea of the client, it does again.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+
+from clientscope.policy.interface import ClientConfig
+
+UNKNOWN = "unknown"
+"""KIP-511's name and version of a client that has not said."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who a connection's client is, as far as it said."""
+
+    client_id: str | None = None
+    software_name: str = UNKNOWN
+    software_version: str = UNKNOWN
+    instance_id: uuid.UUID | None = None
+
+
+@dataclass(frozen=True)
+class ToBroker:
+    """Send these bytes upstream."""
+
+    data: bytes
+
+
+@dataclass(frozen=True)
+class ToClient:
+    """Send these bytes downstream."""
+
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Identified:
+    """The connection's identity is now this one."""
+
+    identity: Identity
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """Hand these settings to the policy, and bring its verdict to `Session.answer` under ``token``."""
+
+    token: int
+    configs: tuple[ClientConfig, ...]
+
+
+@dataclass(frozen=True)
+class AwaitAnswer:
+    """Take nothing more from the broker until the verdict on ``token`` is there: its answer's turn has come."""
+
+    token: int
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Something worth a counter: ``what`` is the counter, ``reason`` its label."""
+
+    what: str
+    reason: str
+
+
+Command = ToBroker | ToClient | Identified | Pushed | AwaitAnswer | Counted
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a PushConfig request is answered."""
+
+    error_code: int
+    error_message: str | None = None
+    throttle_time_ms: int = 0
+
+
+@dataclass
+class PendingPush:
+    """A push whose carrier is upstream."""
+
+    token: int
+    correlation_id: int
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True)
+class PendingApiVersions:
+    """An ApiVersions request of the client's whose response will decide what it changed."""
+
+    api_version: int
+    identity: Identity
+
+
+@dataclass
+class SessionState:
+    """What the handlers share.
+
+    Attributes:
+        pending: what to do with the response under a correlation id.
+        last_api_versions: the client's last ApiVersions request as it went upstream, or None.
+        waiting: pushes whose verdict is not there yet, by token.
+    """
+
+    push_config: bool
+    config_max_bytes: int
+    identity: Identity = field(default_factory=Identity)
+    pending: dict[int, PendingPush | PendingApiVersions] = field(default_factory=dict)
+    last_api_versions: bytes | None = None
+    waiting: dict[int, PendingPush] = field(default_factory=dict)
+    awaited: int | None = None
+    tokens: int = 0

@@ -1,0 +1,186 @@
+"""ApiVersions (key 18) on the bytes themselves: reading who the client is, and adding a key to the broker's answer.
+
+Everything that isn't ours goes on exactly as it came, so nothing is decoded into a message and encoded again: fields of versions
+that we have never seen survive.  KIP-35, KIP-511; KIP-1324's ClientInstanceId as tagged field 1324 (specs: "Numbers").
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from dataclasses import dataclass
+
+from clientscope.errors import WireError
+from clientscope.wire.frames import LENGTH, REQUEST_HEAD, RESPONSE_HEAD
+from clientscope.wire.numbers import CLIENT_INSTANCE_ID_TAG, NONE
+
+FIRST_FLEXIBLE = 3
+"""ApiVersions v3 is flexible, in its request's header and body; its response's header never is."""
+
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+_RANGE = struct.Struct(">hhh")
+
+
+class Cursor:
+    """Reads fields off a buffer and never beyond it.
+
+    Raises:
+        WireError: ``truncated``, ``bad_varint``, ``bad_utf8`` or ``null``, by any of its methods.
+    """
+
+    def __init__(self, data: bytes, position: int = 0) -> None:
+        self.data = data
+        self.position = position
+
+    def take(self, size: int) -> bytes:
+        """The next ``size`` bytes."""
+        if size < 0 or size > len(self.data) - self.position:
+            raise WireError("truncated")
+        self.position += size
+        return self.data[self.position - size : self.position]
+
+    def uvarint(self) -> int:
+        """An unsigned varint of at most 32 bits (KIP-482)."""
+        value = 0
+        for shift in range(0, 35, 7):
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                if value > 0xFFFFFFFF:
+                    break
+                return value
+        raise WireError("bad_varint")
+
+    def text(self, size: int) -> str:
+        """``size`` bytes of UTF-8."""
+        try:
+            return self.take(size).decode("utf-8")
+        except UnicodeDecodeError:
+            raise WireError("bad_utf8") from None
+
+    def compact_string(self) -> str:
+        """A compact string that may not be null."""
+        length = self.uvarint()
+        if length == 0:
+            raise WireError("null")
+        return self.text(length - 1)
+
+    def nullable_string(self) -> str | None:
+        """An int16 length, -1 for null, and UTF-8."""
+        (length,) = _INT16.unpack(self.take(2))
+        return None if length < 0 else self.text(length)
+
+    def tags(self) -> list[tuple[int, bytes]]:
+        """A tagged-field section: (tag, value) in the order sent."""
+        return [(self.uvarint(), self.take(self.uvarint())) for _ in range(self.uvarint())]
+
+
+@dataclass(frozen=True)
+class ClientSaid:
+    """What an ApiVersions request says of its client.
+
+    Attributes:
+        software_name, software_version: None below v3, which does not carry them.
+        instance_id: of tagged field 1324; None where it isn't there, or is all zeros.
+        upstream: the frame as the broker is to see it: as it came, but for tagged field 1324.
+    """
+
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    software_name: str | None
+    software_version: str | None
+    instance_id: uuid.UUID | None
+    upstream: bytes
+
+
+def read_request(frame: bytes) -> ClientSaid:
+    """Reads an ApiVersions request of any version, newer ones by the fields that v3 gave them.
+
+    Raises:
+        WireError: it is no such request; send it on as it is.
+    """
+    _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
+    cursor = Cursor(frame, REQUEST_HEAD.size)
+    client_id = cursor.nullable_string()
+    name = software_version = instance_id = None
+    upstream = frame
+    if version >= FIRST_FLEXIBLE:
+        cursor.tags()
+        name, software_version = cursor.compact_string(), cursor.compact_string()
+        if version in (3, 4):
+            start = cursor.position
+            tags = cursor.tags()
+            if cursor.position != len(frame):
+                raise WireError("trailing_bytes")
+            for tag, value in tags:
+                if tag == CLIENT_INSTANCE_ID_TAG and len(value) == 16:
+                    instance_id = uuid.UUID(bytes=value) if any(value) else None
+            if any(tag == CLIENT_INSTANCE_ID_TAG for tag, _ in tags):
+                body = frame[LENGTH.size : start] + write_tags([pair for pair in tags if pair[0] != CLIENT_INSTANCE_ID_TAG])
+                upstream = LENGTH.pack(len(body)) + body
+    return ClientSaid(version, correlation_id, client_id, name, software_version, instance_id, upstream)
+
+
+def error_code(frame: bytes) -> int:
+    """The error code of an ApiVersions response: the same place in every version."""
+    return int(_INT16.unpack_from(frame, RESPONSE_HEAD.size)[0])
+
+
+def advertise(frame: bytes, api_version: int, key: int, least: int, greatest: int) -> bytes:
+    """An ApiVersions response with one more key; all else as it came.  An error's answer is returned unchanged.
+
+    Args:
+        api_version: the version that the request had.
+
+    Raises:
+        WireError: it is no such response; send it on as it is.
+    """
+    if error_code(frame) != NONE:
+        return frame
+    cursor = Cursor(frame, RESPONSE_HEAD.size + _INT16.size)
+    before = cursor.position
+    if api_version >= FIRST_FLEXIBLE:
+        count = cursor.uvarint() - 1
+        first = cursor.position
+        for _ in range(count):
+            cursor.take(_RANGE.size)
+            cursor.tags()
+        entry, new_count = _RANGE.pack(key, least, greatest) + b"\0", write_uvarint(count + 2)
+    else:
+        (count,) = _INT32.unpack(cursor.take(4))
+        first = cursor.position
+        cursor.take(count * _RANGE.size)
+        entry, new_count = _RANGE.pack(key, least, greatest), _INT32.pack(count + 1)
+    end = cursor.position
+    body = frame[LENGTH.size : before] + new_count + frame[first:end] + entry + frame[end:]
+    return LENGTH.pack(len(body)) + body
+
+
+def with_correlation_id(frame: bytes, correlation_id: int) -> bytes:
+    """A request frame under another correlation id."""
+    at = REQUEST_HEAD.size - _INT32.size
+    return frame[:at] + _INT32.pack(correlation_id) + frame[at + _INT32.size :]
+
+
+def plain_request(correlation_id: int, client_id: str | None) -> bytes:
+    """ApiVersions v0: what any broker answers, and what leaves a client that never said its name unknown."""
+    text = client_id.encode() if client_id is not None else None
+    body = struct.pack(">hhi", 18, 0, correlation_id) + (_INT16.pack(-1) if text is None else _INT16.pack(len(text)) + text)
+    return LENGTH.pack(len(body)) + body
+
+
+def write_uvarint(value: int) -> bytes:
+    """An unsigned varint (KIP-482)."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def write_tags(tags: list[tuple[int, bytes]]) -> bytes:
+    """A tagged-field section."""
+    return write_uvarint(len(tags)) + b"".join(write_uvarint(tag) + write_uvarint(len(value)) + value for tag, value in tags)

@@ -1,0 +1,141 @@
+"""Cutting a byte stream into frames: what passes untouched, and the few frames that are read.
+
+A frame is an int32 length and that many bytes.  Nothing is allocated by a claimed length: a frame that passes is counted off as
+its bytes come, and one that is read is held only up to a bound.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from clientscope.errors import WireError
+
+LENGTH = struct.Struct(">i")
+REQUEST_HEAD = struct.Struct(">ihhi")
+"""Length, api_key, api_version, correlation_id: what every request frame begins with."""
+RESPONSE_HEAD = struct.Struct(">ii")
+"""Length, correlation_id: what every response frame begins with."""
+
+MAX_FRAME_BYTES = 100 * 1024 * 1024
+"""Kafka's default of ``socket.request.max.bytes``."""
+SHORTEST_REQUEST = REQUEST_HEAD.size - LENGTH.size
+
+
+class Treatment(Enum):
+    """What becomes of a frame, decided by its first bytes."""
+
+    PASS = "pass"  # noqa: S105  not a password
+    READ = "read"
+    DISCARD = "discard"
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Bytes to send on as they are."""
+
+    data: bytes | memoryview
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One whole frame, its length included."""
+
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Discarded:
+    """The first bytes of a frame whose rest is thrown away as it comes."""
+
+    head: bytes
+
+
+Piece = Passed | Frame | Discarded
+
+
+class FrameScanner:
+    """Cuts one direction of one connection; feed it what was received, in order.
+
+    Args:
+        head_size: how many first bytes ``treat`` needs, the length included; a shorter frame passes.
+        treat: decides by a frame's head, and depends on nothing else: it is asked again when a frame came in parts.
+        shortest: the least length that is taken; an attribute, since unframed SASL tokens may be shorter than any request.
+        longest: the greatest.
+    """
+
+    def __init__(self, head_size: int, treat: Callable[[bytes], Treatment], shortest: int, longest: int = MAX_FRAME_BYTES) -> None:
+        self._head_size = head_size
+        self._treat = treat
+        self.shortest = shortest
+        self._longest = longest
+        self._passing = 0
+        self._discarding = 0
+        self._held = bytearray()
+        self._needed = 0
+
+    def feed(self, received: bytes) -> Iterator[Piece]:
+        """The pieces that ``received`` completes, in order.
+
+        Raises:
+            WireError: ``bad_length``: this is no Kafka protocol, or a frame that no broker would take.  The stream is lost.
+        """
+        if self._held:
+            self._held += received
+            if len(self._held) < self._needed:
+                return
+            data = bytes(self._held)
+            self._held.clear()
+        else:
+            data = received
+        view, end = memoryview(data), len(data)
+        run = position = 0  # data[run:position] passes
+        while position < end:
+            if self._passing:
+                step = min(self._passing, end - position)
+                self._passing -= step
+                position += step
+                continue
+            if self._discarding:
+                step = min(self._discarding, end - position)
+                self._discarding -= step
+                position += step
+                run = position
+                continue
+            whole = self._frame_size(data, position)
+            if whole is None:
+                self._needed = LENGTH.size
+                break
+            if (needed := min(whole, self._head_size)) > end - position:
+                self._needed = needed
+                break
+            treatment = self._treat(data[position : position + self._head_size]) if whole >= self._head_size else Treatment.PASS
+            if treatment is Treatment.PASS:
+                self._passing = whole
+                continue
+            if run < position:
+                yield Passed(view[run:position])
+                run = position
+            if treatment is Treatment.DISCARD:
+                self._discarding = whole
+                yield Discarded(data[position : position + self._head_size])
+                continue
+            if whole > end - position:
+                self._needed = whole
+                break
+            yield Frame(data[position : position + whole])
+            run = position = position + whole
+        if run < position:
+            yield Passed(view[run:position])
+        self._held += view[position:]
+
+    def _frame_size(self, data: bytes, position: int) -> int | None:
+        """The size of the frame that begins here, its length field included; None while that field isn't whole."""
+        if len(data) - position < LENGTH.size:
+            return None
+        (length,) = LENGTH.unpack_from(data, position)
+        if not self.shortest <= length <= self._longest:
+            raise WireError("bad_length", f"{length} bytes")
+        return LENGTH.size + int(length)

@@ -1,0 +1,26 @@
+"""Numbers that clientscope decided where KIP-1324 left them open, and Kafka's own that go with them.
+
+Both sides of the wire read them here.  93 and 94, which the text would get as its next ones, are taken in Kafka 4.4.
+"""
+
+from __future__ import annotations
+
+API_VERSIONS = 18
+"""Api key of ApiVersions (KIP-35, KIP-511)."""
+
+PUSH_CONFIG = 1324
+"""Api key of PushConfig."""
+
+CLIENT_INSTANCE_ID_TAG = 1324
+"""Tag of ClientInstanceId in ApiVersions requests v3 and v4; a broker that doesn't know the tag ignores it."""
+
+CONFIG_MAX_BYTES = 10_240
+"""Default of ``client.config.max.bytes``: the longest PushConfig request body, its header not counted."""
+
+NONE = 0
+UNSUPPORTED_VERSION = 35
+INVALID_CONFIG = 40
+INVALID_REQUEST = 42
+THROTTLING_QUOTA_EXCEEDED = 89
+CONFIG_TOO_LARGE = 1324
+"""Error codes; CONFIG_TOO_LARGE is KIP-1324's, the others are Kafka's."""
