@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo test test-pure test-spark test-real check lock clean venv chromium
+.PHONY: help demo fixtures test test-pure test-spark test-real check lock clean venv chromium
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
 
@@ -14,6 +14,8 @@ demo: venv       ## everything on this machine, with real clients; Ctrl-C ends i
 test: venv chromium check test-pure test-spark test-real   ## checks and all tests
 test-pure: venv  ## no Spark, no broker: under a minute
 	$(BIN)/pytest tests/pure
+fixtures: venv   ## capture what real clients say, again (needs a JDK)
+	$(BIN)/python tests/fixtures/capture.py
 test-spark: venv ## one Spark session
 	$(BIN)/pytest tests/spark
 test-real: venv chromium  ## a real broker, gateway, clients, job and browser

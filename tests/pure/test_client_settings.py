@@ -1,0 +1,126 @@
+"""What is pushed for which settings of kafka-python's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import kafka
+import pytest
+
+from clientscope.catalog import sensitive
+from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
+from clientscope.client.settings import Collected, Entry, collect
+
+CLIENTS = {
+    ClientType.PRODUCER: kafka.KafkaProducer,
+    ClientType.CONSUMER: kafka.KafkaConsumer,
+    ClientType.ADMIN: kafka.KafkaAdminClient,
+}
+
+
+def collected(client_type: ClientType, keys: tuple[str, ...] | None = None, **settings: Any) -> Collected:
+    """As if the user had made a client of this type with these settings."""
+    config = {**CLIENTS[client_type].DEFAULT_CONFIG, **settings}
+    return collect(client_type, config, settings.keys(), DEFAULT_KEYS[client_type] if keys is None else keys)
+
+
+def test_producer() -> None:
+    assert collected(ClientType.PRODUCER, client_id="orders", linger_ms=20) == Collected(
+        entries=(
+            Entry("acks", "all", Type.STRING, True),
+            Entry("batch.size", "16384", Type.INT, True),
+            # kafka-python has no buffer.memory
+            Entry("client.id", "orders", Type.STRING, False),
+            Entry("compression.type", "none", Type.STRING, True),
+            Entry("delivery.timeout.ms", "120000", Type.INT, True),
+            Entry("enable.idempotence", "true", Type.BOOLEAN, True),
+            Entry("linger.ms", "20", Type.LONG, False),
+            Entry("max.in.flight.requests.per.connection", "5", Type.INT, True),
+            Entry("request.timeout.ms", "30000", Type.INT, True),
+            Entry("retries", "2147483647", Type.INT, True),
+        ),
+        sensitive=(),
+    )
+
+
+def test_consumer_without_a_group() -> None:
+    entries = collected(ClientType.CONSUMER, auto_offset_reset="earliest").entries
+    assert [entry.key for entry in entries] == [key for key in DEFAULT_KEYS[ClientType.CONSUMER] if key != "group.id"]
+    assert Entry("auto.offset.reset", "earliest", Type.STRING, False) in entries
+    assert Entry("request.timeout.ms", "30000", Type.INT, True) in entries
+
+
+def test_admin() -> None:
+    entries = collected(ClientType.ADMIN, client_id="ops").entries
+    assert entries == (Entry("client.id", "ops", Type.STRING, False), Entry("request.timeout.ms", "30000", Type.INT, True))
+
+
+def test_a_setting_given_at_its_default_is_not_a_default() -> None:
+    assert collected(ClientType.PRODUCER, ("linger.ms",), linger_ms=0).entries == (Entry("linger.ms", "0", Type.LONG, False),)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "true"),
+        ({"acks": 0}, "false"),
+        ({"acks": 1}, "false"),
+        ({"retries": 0}, "false"),
+        ({"max_in_flight_requests_per_connection": 6}, "false"),
+        ({"enable_idempotence": False}, "false"),
+        ({"enable_idempotence": False, "transactional_id": "t"}, "true"),
+    ],
+)
+def test_idempotence_is_what_kafka_python_will_make_of_it(settings: dict[str, Any], expected: str) -> None:
+    (entry,) = collected(ClientType.PRODUCER, ("enable.idempotence",), **settings).entries
+    assert (entry.value, entry.is_default) == (expected, "enable_idempotence" not in settings)
+
+
+@pytest.mark.parametrize(
+    ("key", "settings", "expected"),
+    [
+        ("acks", {"acks": "all"}, "all"),
+        ("acks", {"acks": -1}, "all"),
+        ("acks", {"acks": 0}, "0"),
+        ("compression.type", {"compression_type": "zstd"}, "zstd"),
+        ("linger.ms", {"linger_ms": 5.0}, "5"),
+        ("linger.ms", {"linger_ms": 0.5}, "0.5"),
+        ("linger.ms", {"linger_ms": float("inf")}, "9223372036854775807"),
+        ("bootstrap.servers", {"bootstrap_servers": ["a:1", "b:2"]}, "a:1,b:2"),
+        ("metric.reporters", {"metric_reporters": [kafka.KafkaConsumer]}, "kafka.consumer.group.KafkaConsumer"),
+    ],
+)
+def test_values_as_kafka_writes_them(key: str, settings: dict[str, Any], expected: str) -> None:
+    (entry,) = collected(ClientType.PRODUCER, (key,), **settings).entries
+    assert entry.value == expected
+
+
+def test_sensitive_settings_are_held_back_by_prefix_type_word_and_shape() -> None:
+    keys = ("acks", "sasl.mechanism", "security.protocol", "partitioner.class", "key.serializer", "client.id", "group.id", "my.app.key")
+    got = collected(
+        ClientType.PRODUCER, keys, sasl_mechanism="PLAIN", key_serializer=str.encode, client_id="https://app:hunter2@example.org"
+    )
+    assert [entry.key for entry in got.entries] == ["acks"]
+    assert got.sensitive == ("sasl.mechanism", "security.protocol", "partitioner.class", "key.serializer", "client.id", "my.app.key")
+
+
+def test_kafka_pythons_own_spelling_of_a_secret_is_custom() -> None:
+    got = collected(ClientType.PRODUCER, ("sasl.plain.password", "sasl_plain_password"), sasl_plain_password="hunter2")  # noqa: S106
+    assert got == Collected((), ("sasl.plain.password", "sasl_plain_password"))
+
+
+def test_allowed_keys_are_pushed_once_and_in_their_order() -> None:
+    got = collected(ClientType.CONSUMER, ("max.poll.records", "check.crcs", "max.poll.records"))
+    assert [(entry.key, entry.value) for entry in got.entries] == [("max.poll.records", "500"), ("check.crcs", "true")]
+
+
+@pytest.mark.parametrize("client_type", ClientType)
+def test_default_lists_are_known_and_harmless(client_type: ClientType) -> None:
+    for key in DEFAULT_KEYS[client_type]:
+        assert sensitive.reason(key, "", TYPES[key]).name == "PRESENT"
+
+
+def test_every_kafka_python_setting_of_kafkas_has_a_type() -> None:
+    """A setting of kafka-python's that would look custom only because the catalogue lacks it."""
+    known = {name for client in CLIENTS.values() for name in client.DEFAULT_CONFIG if name.replace("_", ".") in TYPES}
+    assert {"acks", "group_id", "client_rack", "transactional_id", "heartbeat_interval_ms", "max_partition_fetch_bytes"} <= known

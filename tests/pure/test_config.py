@@ -1,0 +1,60 @@
+"""config: flags over environment over file over defaults, and an error that says where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clientscope import cli, config
+from clientscope.errors import SettingsError
+
+
+def test_precedence(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text('[gateway]\nlisten = "127.0.0.1:1"\nupstream = "127.0.0.1:2"\nbroker_id = 3\n[kafka]\n"bootstrap.servers" = "k:9"\n')
+    environ = {"CLIENTSCOPE_GATEWAY_UPSTREAM": "127.0.0.1:22", "CLIENTSCOPE_GATEWAY_BROKER_ID": "33"}
+    loaded = config.load(config.GatewaySettings, {"config": str(file), "broker_id": "333"}, environ)
+    assert (loaded.listen, loaded.upstream, loaded.broker_id, loaded.bootstrap_servers) == ("127.0.0.1:1", "127.0.0.1:22", 333, "k:9")
+    assert loaded.heartbeat_interval_ms == 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[gateway]\nlisten = 'nowhere'\n", "[gateway] listen: 'nowhere' is not HOST:PORT"),
+        ("[gateway]\n\nlistn = 'x:1'\n", ":3: unknown key listn in [gateway]"),
+        ("[gatway]\n", ":1: unknown table [gatway]"),
+        ("[gateway\n", "is not TOML"),
+        ("[gateway]\nheartbeat_interval_ms = 5\n", "heartbeat_interval_ms: Input should be greater than or equal to 100"),
+    ],
+)
+def test_a_wrong_file_is_an_error_that_says_where(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        config.load(config.GatewaySettings, {"config": str(file)}, {})
+    assert message in str(caught.value)
+
+
+def test_a_missing_file_and_an_unknown_variable_are_errors() -> None:
+    with pytest.raises(SettingsError, match="No such file"):
+        config.load(config.ServeSettings, {"config": "/nonexistent.toml"}, {})
+    with pytest.raises(SettingsError, match="unknown environment variable CLIENTSCOPE_GATEWAY_LISTN"):
+        config.load(config.ServeSettings, {}, {"CLIENTSCOPE_GATEWAY_LISTN": "x"})
+
+
+@pytest.mark.parametrize("cls", config.ALL)
+def test_every_setting_is_in_its_help(cls: type[config.Settings], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([cls.section, "--help"])
+    text = "".join(capsys.readouterr().out.split())
+    for name, field in cls.model_fields.items():
+        assert config.flag(name, field) in text
+        assert config.variable(cls, name, field) in text
+        assert field.description
+
+
+def test_errors_are_a_line_and_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["gateway", "--listen", "x"]) == 1
+    assert capsys.readouterr().err == "error: --listen: 'x' is not HOST:PORT, as in 127.0.0.1:9092\nhint: see: clientscope gateway --help\n"

@@ -1,0 +1,161 @@
+"""policy: what is sensitive is taken out before anything is published, and its owner hears of it."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import threading
+import uuid
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clientscope.catalog.sensitive import reason
+from clientscope.errors import InvalidConfigException, SettingsError
+from clientscope.gateway.policy_runner import WAITING_PUSHES, PolicyRunner, load_policy
+from clientscope.policy.interface import ClientConfig, ClientConfigData, ClientConfigPolicy, RequestContext
+from clientscope.policy.publishing import PublishingPolicy
+from clientscope.policy.redaction import DigestKey
+from clientscope.records.codec import ClientConfigRecord, ValueState, decode
+from clientscope.wire.numbers import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
+
+INSTANCE = uuid.UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
+CONTEXT = RequestContext(
+    "cluster", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, 0, "orders", "kafka-python", "3.0.12", INSTANCE
+)  # fmt: skip
+SECRET = 'x.PlainLoginModule required username="u" password="hunter2";'
+
+
+def published(configs: list[ClientConfig], key_file: Path | None = None, context: RequestContext = CONTEXT) -> tuple[Any, str, str | None]:
+    """The record, its key, and what the policy refused with."""
+    sent: list[tuple[str, str, bytes]] = []
+
+    def publish(topic: str, key: str, value: bytes) -> Future[None]:
+        sent.append((topic, key, value))
+        return Future()
+
+    policy = PublishingPolicy()
+    policy.configure({"clientscope.publish": publish, "clientscope.digest.key.file": key_file})
+    refusal = None
+    try:
+        policy.process(context, ClientConfigData(tuple(configs), 5))
+    except InvalidConfigException as error:
+        refusal = str(error)
+    ((topic, key, value),) = sent
+    assert topic == "clientscope.configs"
+    assert b"hunter2" not in value
+    return decode(ClientConfigRecord, value), key, refusal
+
+
+def test_a_harmless_push_is_published_as_it_is() -> None:
+    record, key, refusal = published([ClientConfig("acks", "all", 1, True)])
+    assert refusal is None
+    assert key == str(INSTANCE)
+    (config,) = record.configs
+    assert (config.config_key, config.config_value, config.value_state, config.is_default, config.value_length) == ("acks", "all", 0, True, 3)
+
+
+def test_a_secret_is_redacted_and_refused_with_its_key_and_reason_but_not_its_value(tmp_path: Path) -> None:
+    key_file = tmp_path / "digest.key"
+    key_file.write_text("k" * 64)
+    record, _, refusal = published([ClientConfig("acks", "0", 1, False), ClientConfig("sasl.jaas.config", SECRET, 8, False)], key_file)
+    harmless, secret = record.configs
+    assert harmless.config_value == "0"
+    assert (secret.config_value, secret.value_state, secret.value_length) == (None, ValueState.KEY_PREFIX, len(SECRET))
+    assert secret.value_digest == hmac.digest(b"k" * 64, SECRET.encode(), "sha256")
+    assert record.digest_key_id == DigestKey(b"k" * 64).key_id
+    assert refusal is not None and "sasl.jaas.config (key prefix)" in refusal and "hunter2" not in refusal
+
+
+def test_a_client_without_an_instance_id_has_a_key_of_its_own() -> None:
+    context = RequestContext("c", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, 0, None, "unknown", "unknown", None)
+    assert published([ClientConfig("acks", "0", 1, False)], context=context)[1] == "gw/1000/7"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "config_type", "state"),
+    [
+        ("sasl.mechanism", "PLAIN", 1, ValueState.KEY_PREFIX),
+        ("sasl_plain_password", "x", 1, ValueState.KEY_PREFIX),
+        ("producer.ssl.keystore.location", "/x", 1, ValueState.KEY_INFIX),
+        ("partitioner.class", "x.Y", 1, ValueState.KEY_SUFFIX),
+        ("anything", "x", 8, ValueState.TYPE),
+        ("basic.auth.user.info", "u:p", 1, ValueState.KEY_WORD),
+        ("schema.registry.api_key", "x", 1, ValueState.KEY_WORD),
+        ("client.id", SECRET, 1, ValueState.VALUE_SHAPE),
+        ("metadata.url", "https://user:pass@example.com/", 1, ValueState.VALUE_SHAPE),
+        ("client.id", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2ln", 1, ValueState.VALUE_SHAPE),
+        ("client.id", "AKIAIOSFODNN7EXAMPLE", 1, ValueState.VALUE_SHAPE),
+        ("client.id", "orders-7d9f8b6c5-x2x4z", 1, ValueState.PRESENT),
+        ("group.id", "cc03ac5e-41a0-4b3e-9eb2-7d2f0ab5f4a5", 1, ValueState.PRESENT),
+        ("linger.ms", "5", 4, ValueState.PRESENT),
+        ("bootstrap.servers", "kafka-1:9092,kafka-2:9092", 6, ValueState.PRESENT),
+    ],
+)
+def test_what_is_sensitive(key: str, value: str, config_type: int, state: ValueState) -> None:
+    assert reason(key, value, config_type) is state
+
+
+def test_a_short_or_missing_key_file_is_an_error(tmp_path: Path) -> None:
+    short = tmp_path / "short"
+    short.write_text("abc")
+    with pytest.raises(SettingsError, match="3 bytes, needs 32"):
+        DigestKey.read(short)
+    with pytest.raises(SettingsError, match="No such file"):
+        DigestKey.read(tmp_path / "none")
+
+
+class Scripted(ClientConfigPolicy):
+    """A policy that does what its settings say."""
+
+    def configure(self, configs: Any) -> None:
+        self.act = configs["act"]
+
+    def process(self, context: RequestContext, data: ClientConfigData) -> None:
+        self.act()
+
+    def close(self) -> None:
+        self.act = None
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("act", "code", "message"),
+    [
+        (lambda: None, NONE, None),
+        (lambda: _raise(InvalidConfigException("acks must be all")), INVALID_CONFIG, "acks must be all"),
+        (lambda: _raise(ValueError("hunter2")), -1, "the policy failed"),
+    ],
+)
+def test_the_verdict_follows_the_policy(act: Any, code: int, message: str | None) -> None:
+    runner = PolicyRunner(Scripted(), {"act": act}, lambda what, why: None)
+    verdict = asyncio.run(runner.judge(CONTEXT, ClientConfigData((), 0)))
+    assert (verdict.error_code, verdict.error_message) == (code, message)
+    runner.close()
+
+
+def test_f17_a_policy_that_hangs_delays_an_answer_by_its_limit_and_a_full_queue_is_throttled() -> None:
+    hang = threading.Event()
+    counted: list[tuple[str, str]] = []
+    runner = PolicyRunner(Scripted(), {"act": hang.wait}, lambda what, why: counted.append((what, why)))
+
+    async def push(times: int) -> list[int]:
+        verdicts = await asyncio.gather(*(runner.judge(CONTEXT, ClientConfigData((), 0)) for _ in range(times)))
+        return [verdict.error_code for verdict in verdicts]
+
+    codes = asyncio.run(push(WAITING_PUSHES + 10))
+    assert codes.count(NONE) >= WAITING_PUSHES and codes.count(THROTTLING_QUOTA_EXCEEDED) >= 9
+    assert ("pushes_refused", "throttled") in counted
+    hang.set()
+    runner.close()
+
+
+@pytest.mark.parametrize("name", ["nowhere.Policy", "clientscope.policy.interface.Nothing", "pathlib.Path", "x"])
+def test_a_policy_that_is_none_is_an_error(name: str) -> None:
+    with pytest.raises(SettingsError, match="client_config_policy_class_name"):
+        load_policy(name)

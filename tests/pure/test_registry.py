@@ -1,0 +1,84 @@
+"""gateway/registry: the counts after any history equal a recount of what is open (Hypothesis makes the histories)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientscope.gateway.registry import ConnectionRegistry, Place
+from clientscope.records.codec import ClientConnectionRecord, Kind, decode, encode
+from clientscope.session.state import UNKNOWN, Identity
+
+PLACE = Place("cluster", 1, "gateway-1", 1000, "CLIENT")
+NAMES = ("kafka-python", "librdkafka", "apache-kafka-java")
+
+events = st.lists(st.tuples(st.sampled_from(["open", "identify", "close"]), st.integers(0, 9), st.sampled_from(NAMES)), max_size=60)
+
+
+@given(events)
+def test_the_newest_count_of_each_series_is_the_truth(history: list[tuple[str, int, str]]) -> None:
+    registry = ConnectionRegistry(PLACE)
+    truth: dict[int, str] = {}
+    newest: dict[str, tuple[int, int]] = {}
+    sequence = 0
+    for step, number, name in history:
+        record = None
+        if step == "open":
+            connection_id, record = registry.opened("10.0.0.1", 5)
+            truth[connection_id] = UNKNOWN
+        elif truth:
+            connection_id = sorted(truth)[number % len(truth)]
+            if step == "identify":
+                record = registry.identified(connection_id, Identity("app", name, UNKNOWN if name == UNKNOWN else "1.0"), 6)
+                truth[connection_id] = name
+            else:
+                record = registry.closed(connection_id, "client_closed", 7)
+                del truth[connection_id]
+        if record is None:
+            continue
+        again = decode(ClientConnectionRecord, encode(record))
+        assert again == record
+        assert record.sequence == sequence
+        sequence += 1
+        for count in record.counts:
+            newest[count.count_software_name] = (record.sequence, count.open_connections)
+            assert count.opened_total - count.closed_total == count.open_connections >= 0
+    assert {name: value for name, (_, value) in newest.items() if value} == dict(Counter(truth.values()))
+    heartbeat = {c.count_software_name: c.open_connections for r in registry.heartbeat(8, 5000) for c in r.counts}
+    assert {name: value for name, value in heartbeat.items() if value} == dict(Counter(truth.values()))
+
+
+def test_a_connection_closes_once() -> None:
+    registry = ConnectionRegistry(PLACE)
+    connection_id, _ = registry.opened("10.0.0.1", 1)
+    assert registry.closed(connection_id, "client_closed", 2) is not None
+    assert registry.closed(connection_id, "broker_closed", 3) is None
+    assert registry.identified(connection_id, Identity("app", "x", "1"), 4) is None
+
+
+def test_a_series_at_zero_is_told_in_three_heartbeats_and_then_no_more() -> None:
+    registry = ConnectionRegistry(PLACE)
+    connection_id, _ = registry.opened("10.0.0.1", 1)
+    registry.closed(connection_id, "client_closed", 2)
+    told = [len(registry.heartbeat(3, 5000)[0].counts) for _ in range(5)]
+    assert told == [1, 1, 1, 0, 0]
+
+
+def test_f37_pairs_beyond_the_limit_count_as_other() -> None:
+    registry = ConnectionRegistry(PLACE, most_series=3)
+    for number in range(10):
+        connection_id, _ = registry.opened("10.0.0.1", 1)
+        registry.identified(connection_id, Identity("app", f"random-{number}", "1"), 2)
+    assert registry.counts() == {("random-0", "1"): 1, ("random-1", "1"): 1, ("other", "other"): 8}
+
+
+def test_heartbeat_parts_fit_a_record_and_say_how_many_there_are() -> None:
+    registry = ConnectionRegistry(PLACE)
+    for number in range(2500):
+        connection_id, _ = registry.opened("10.0.0.1", 1)
+        registry.identified(connection_id, Identity("app", "n" * 300, str(number)), 2)
+    records = registry.heartbeat(3, 5000)
+    assert [(r.heartbeat_part, r.heartbeat_parts) for r in records] == [(0, 3), (1, 3), (2, 3)]
+    assert all(r.kind == Kind.HEARTBEAT and len(encode(r)) < 1_000_000 for r in records)

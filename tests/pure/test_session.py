@@ -1,0 +1,235 @@
+"""session: transcripts over bytes that real clients and a real broker sent; no socket, no clock."""
+
+from __future__ import annotations
+
+import json
+import struct
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka.protocol.metadata import ApiVersionsResponse
+
+from clientscope.errors import WireError
+from clientscope.policy.interface import ClientConfig
+from clientscope.session.session import Session
+from clientscope.session.state import AwaitAnswer, Counted, Identified, Pushed, ToBroker, ToClient, Verdict
+from clientscope.wire import api_versions
+from clientscope.wire.frames import Passed
+from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
+from clientscope.wire.numbers import CONFIG_TOO_LARGE, INVALID_CONFIG, INVALID_REQUEST, PUSH_CONFIG, UNSUPPORTED_VERSION
+
+FIXTURES = [json.loads(line) for line in (Path(__file__).parent.parent / "fixtures" / "wire.jsonl").read_text().splitlines()]
+CLIENTS = sorted({line["client"] for line in FIXTURES})
+
+
+def captured(client: str, way: str, api_key: int = 18) -> bytes:
+    """One frame as it was captured; the responses are the gateway's, with our key in them."""
+    return next(bytes.fromhex(f["frame"]) for f in FIXTURES if (f["client"], f["way"], f["api_key"]) == (client, way, api_key))
+
+
+def without_our_key(frame: bytes) -> bytes:
+    """The broker's own answer, from the gateway's."""
+    flexible = b"\x05\x2c\x00\x00\x00\x00\x00"
+    entry = flexible if flexible in frame else flexible[:-1]
+    before, _, after = frame[12 if entry == flexible else 14 :].partition(entry)
+    count = bytes([frame[10] - 1]) + frame[11:12] if entry == flexible else struct.pack(">i", struct.unpack_from(">i", frame, 10)[0] - 1)
+    body = frame[4:10] + (count if entry != flexible else count[:1] + frame[11:12]) + before + after
+    return struct.pack(">i", len(body)) + body
+
+
+def response(code: int = 0, version: int = 4, correlation_id: int = 1) -> bytes:
+    """A broker's answer with two keys."""
+    keys = [ApiVersionsResponse.ApiVersion(version=version, api_key=key, min_version=0, max_version=4) for key in (3, 18)]
+    message = ApiVersionsResponse(version=version, error_code=code, api_keys=keys)
+    message.with_header(correlation_id=correlation_id)
+    return bytes(message.encode(header=True, framed=True))
+
+
+def push_frame(configs: list[tuple[str, Any, int]], correlation_id: int = 2, version: int = 0) -> bytes:
+    entry = PushConfigRequest.Config
+    message = PushConfigRequest(
+        version=0, configs=[entry(version=0, config_key=k, config_value=v, config_type=t, is_default=False) for k, v, t in configs]
+    )
+    message.with_header(correlation_id=correlation_id, client_id="orders-producer")
+    frame = bytes(message.encode(header=True, framed=True))
+    return frame[:6] + struct.pack(">h", version) + frame[8:]
+
+
+def connected(client: str = "clientscope producer") -> Session:
+    """A session whose client has said who it is."""
+    session = Session(True, 10_240)
+    list(session.from_client(captured(client, "request")))
+    list(session.from_broker(response(version=4, correlation_id=1)))
+    return session
+
+
+def answered(command: Any) -> Any:
+    assert isinstance(command, ToClient)
+    return PushConfigResponse.decode(command.data[4:], version=0, header=True)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_identity_is_what_the_client_said_once_the_broker_accepts(client: str) -> None:
+    session = Session(True, 10_240)
+    request = captured(client, "request")
+    assert [type(c) for c in session.from_client(request)] == [ToBroker]
+    assert session.identity.software_name == "unknown"
+    list(session.from_broker(captured(client, "response")))
+    name, version = {"clientscope producer": "kafka-python 3.0.12", "clientscope consumer": "kafka-python 3.0.12"}.get(client, client).split()
+    if name == "aiokafka":
+        assert (session.identity.software_name, session.identity.software_version) == ("unknown", "unknown")
+        assert session.identity.client_id == "legacy-billing"
+    else:
+        expected = {"java": "apache-kafka-java", "confluent-kafka": "confluent-kafka-python"}.get(name, name)
+        assert session.identity.software_name == expected
+        assert session.identity.software_version.startswith(version)
+    assert (session.identity.instance_id is not None) == client.startswith("clientscope")
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_broker_sees_what_the_client_sent_but_for_our_tag(client: str) -> None:
+    request = captured(client, "request")
+    (command,) = Session(True, 10_240).from_client(request)
+    assert isinstance(command, ToBroker)
+    if client.startswith("clientscope"):
+        assert len(command.data) == len(request) - (2 + 1 + 16)
+        assert api_versions.read_request(command.data).instance_id is None
+    else:
+        assert command.data == request
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_answer_is_the_brokers_but_for_our_key(client: str) -> None:
+    session = Session(True, 10_240)
+    list(session.from_client(captured(client, "request")))
+    original = captured(client, "response")
+    version = next(f["api_version"] for f in FIXTURES if f["client"] == client and f["api_key"] == 18)
+    plain = without_our_key(original)
+    assert api_versions.advertise(plain, version, PUSH_CONFIG, 0, 0) == original
+    assert [c.data for c in session.from_broker(plain) if isinstance(c, ToClient)] == [original]
+
+
+def test_without_a_policy_nothing_is_advertised_and_a_push_goes_upstream() -> None:
+    session = Session(False, 10_240)
+    list(session.from_client(captured("java 4.4.0", "request")))
+    plain = without_our_key(captured("java 4.4.0", "response"))
+    assert [c.data for c in session.from_broker(plain) if isinstance(c, ToClient)] == [plain]
+    push = push_frame([("acks", "all", 1)])
+    assert list(session.from_client(push)) == [Passed(push)]
+
+
+def test_a_push_is_answered_in_its_turn_by_a_carrier_and_never_reaches_the_broker() -> None:
+    session = connected()
+    fetch = struct.pack(">ihhi", 8, 1, 4, 7)
+    carrier, pushed, passed = session.from_client(captured("clientscope producer", "request", PUSH_CONFIG) + fetch)
+    assert isinstance(carrier, ToBroker) and isinstance(pushed, Pushed) and passed == Passed(fetch)
+    said, asked = api_versions.read_request(carrier.data), api_versions.read_request(captured("clientscope producer", "request"))
+    assert (said.api_version, said.software_name, said.client_id) == (asked.api_version, asked.software_name, asked.client_id)
+    assert said.correlation_id < 0
+    assert {c.key for c in pushed.configs} >= {"acks", "linger.ms", "client.id"}
+    assert session.answer(pushed.token, Verdict(0)) == []  # not its turn yet
+    fetched = struct.pack(">ii", 6, 7) + b"ok"
+    answer, after = session.from_broker(response(correlation_id=said.correlation_id) + fetched)
+    assert answered(answer).error_code == 0
+    assert after == Passed(fetched)
+
+
+def test_a_verdict_that_is_late_holds_up_only_what_is_behind_it() -> None:
+    session = connected()
+    carrier, pushed = session.from_client(push_frame([("acks", "0", 1)]))
+    assert isinstance(carrier, ToBroker) and isinstance(pushed, Pushed)
+    carrier_id = api_versions.read_request(carrier.data).correlation_id
+    assert list(session.from_broker(response(correlation_id=carrier_id))) == [AwaitAnswer(pushed.token)]
+    (answer,) = session.answer(pushed.token, Verdict(INVALID_CONFIG, "no"))
+    assert (answered(answer).error_code, answered(answer).error_message) == (INVALID_CONFIG, "no")
+    assert session.answer(pushed.token, Verdict(0)) == []  # the first verdict counts
+
+
+def test_a_push_before_any_api_versions_leaves_the_client_unknown() -> None:
+    session = Session(True, 10_240)
+    carrier, _ = session.from_client(push_frame([("acks", "0", 1)]))
+    assert isinstance(carrier, ToBroker)
+    assert api_versions.read_request(carrier.data).api_version == 0
+    assert session.identity.software_name == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("frame", "code", "reason"),
+    [
+        (push_frame([]), INVALID_REQUEST, "no_configs"),
+        (push_frame([("", "x", 1)]), INVALID_REQUEST, "empty_key"),
+        (push_frame([("acks", "x", 9)]), INVALID_REQUEST, "bad_type"),
+        (push_frame([("acks", "x", -1)]), INVALID_REQUEST, "bad_type"),
+        (push_frame([("acks", "0", 1)], version=1), UNSUPPORTED_VERSION, "unsupported_version"),
+        (push_frame([("acks", "x" * 10_240, 1)]), CONFIG_TOO_LARGE, "too_large"),
+        (push_frame([("acks", "x" * 100_000, 1)]), CONFIG_TOO_LARGE, "too_large"),
+    ],
+)
+def test_f11_a_push_that_is_wrong_is_answered_and_counted(frame: bytes, code: int, reason: str) -> None:
+    session = connected()
+    counted, carrier = session.from_client(frame)
+    assert counted == Counted("pushes_refused", reason)
+    assert isinstance(carrier, ToBroker)
+    (answer,) = session.from_broker(response(correlation_id=api_versions.read_request(carrier.data).correlation_id))
+    assert answered(answer).error_code == code
+
+
+def test_f11_any_garbling_of_a_push_is_answered_and_the_next_request_is_read() -> None:
+    whole = captured("clientscope producer", "request", PUSH_CONFIG)
+    for cut in range(12, len(whole) - 1):
+        frame = struct.pack(">i", cut - 4) + whole[4:cut]
+        session = connected()
+        commands = list(session.from_client(frame + struct.pack(">ihhi", 8, 1, 4, 7)))
+        assert [type(c) for c in commands[-3:]] == [Counted, ToBroker, Passed], cut
+
+
+@pytest.mark.parametrize("name", ["", "-x", "ä b"])
+def test_a_name_that_the_broker_refuses_changes_nothing(name: str) -> None:
+    session = connected()
+    before = session.identity
+    body = struct.pack(">hhihB", 18, 3, 5, -1, 0)
+    text = name.encode()
+    frame = body + bytes([len(text) + 1]) + text + b"\x021\x00"
+    list(session.from_client(struct.pack(">i", len(frame)) + frame))
+    list(session.from_broker(response(INVALID_REQUEST, 3, 5)))
+    assert session.identity.software_name == before.software_name
+
+
+def test_f04_a_version_that_the_broker_lacks_makes_the_client_unknown_until_it_asks_again() -> None:
+    session = connected()
+    request = captured("kafka-python 3.0.12", "request")
+    newer = request[:6] + struct.pack(">h", 99) + request[8:]
+    list(session.from_client(newer))
+    refusal = response(UNSUPPORTED_VERSION, 0)
+    commands = list(session.from_broker(refusal))
+    assert commands[-1] == ToClient(refusal)
+    assert isinstance(commands[0], Identified) and commands[0].identity.software_name == "unknown"
+    list(session.from_client(request))
+    list(session.from_broker(response()))
+    assert session.identity.software_name == "kafka-python"
+
+
+def test_f01_acks_0_requests_leave_nothing_behind() -> None:
+    session = connected()
+    produce = struct.pack(">ihhi", 8, 0, 9, 3)
+    for _ in range(1000):
+        assert list(session.from_client(produce)) == [Passed(produce)]
+    assert session._state.pending == {}
+
+
+def test_an_api_versions_request_that_cannot_be_read_goes_on_as_it_came() -> None:
+    frame = struct.pack(">ihhihB", 11 + 3, 18, 3, 1, -1, 0) + b"\xff\xff\xff"
+    commands = list(Session(True, 10_240).from_client(frame))
+    assert commands == [Counted("unreadable_frames", "api_versions_truncated"), ToBroker(frame)] or commands[-1] == ToBroker(frame)
+
+
+def test_bytes_that_are_no_kafka_end_the_session() -> None:
+    with pytest.raises(WireError, match="bad_length"):
+        list(Session(True, 10_240).from_client(b"GET / HTTP/1.1\r\n"))
+
+
+def test_a_pushed_value_is_in_no_repr() -> None:
+    assert "hunter2" not in repr(ClientConfig("sasl.jaas.config", "hunter2", 8, False))
+    assert uuid.UUID(int=0) is not None
