@@ -1,0 +1,108 @@
+"""What the demo checks itself by: our topics, read as any consumer would, and the broker's own JMX."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.request
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafka import KafkaConsumer
+from prometheus_client.parser import text_string_to_metric_families
+
+from clientscope.records.topics import GAUGES, RESULTS
+
+Series = tuple[str, str]
+"""Software name and version."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What the topics say now.
+
+    Attributes:
+        connections: on listener CLIENT, those at zero left out.
+        pushes: decoded rows on ``clientscope.results``.
+        pushing: the software names of the clients that pushed.
+        findings: how often each rule fired, by code.
+        named: for each code, the application and setting that it last fired for.
+    """
+
+    connections: dict[Series, int] = field(default_factory=dict)
+    pushes: int = 0
+    pushing: frozenset[Series] = frozenset()
+    findings: dict[str, int] = field(default_factory=dict)
+    named: dict[str, str] = field(default_factory=dict)
+
+
+class TopicWatch:
+    """Follows ``clientscope.gauges`` and ``clientscope.results`` in a thread of its own."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self._consumer = KafkaConsumer(
+            GAUGES, RESULTS, bootstrap_servers=bootstrap_servers, client_id="clientscope-demo", auto_offset_reset="earliest", group_id=None
+        )
+        self._lock = threading.Lock()
+        self._gauges: dict[bytes, dict[str, Any]] = {}
+        self._pushes = 0
+        self._pushing: set[Series] = set()
+        self._findings: Counter[str] = Counter()
+        self._named: dict[str, str] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self._thread.start()
+
+    def snapshot(self) -> Snapshot:
+        """What the topics say now; gauges of several gateways are summed."""
+        with self._lock:
+            sums: Counter[Series] = Counter()
+            for gauge in self._gauges.values():
+                if gauge["listener"] == "CLIENT":
+                    sums[gauge["software_name"], gauge["software_version"]] += gauge["connections"]
+            connections = {series: count for series, count in sums.items() if count}
+            return Snapshot(connections, self._pushes, frozenset(self._pushing), dict(self._findings), dict(self._named))
+
+    def close(self) -> None:
+        """Stops reading."""
+        self._stop.set()
+        self._thread.join(10)
+        self._consumer.close()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            for partition, messages in self._consumer.poll(timeout_ms=200).items():
+                with self._lock:
+                    for message in messages:
+                        if partition.topic == GAUGES:
+                            self._gauge(message.key, message.value)
+                        else:
+                            self._result(json.loads(message.value))
+
+    def _gauge(self, key: bytes, value: bytes | None) -> None:
+        if value is None:
+            self._gauges.pop(key, None)
+        else:
+            self._gauges[key] = json.loads(value)
+
+    def _result(self, result: dict[str, Any]) -> None:
+        self._pushes += 1
+        self._pushing.add((result["software_name"], result["software_version"]))
+        for rule in result["rules"]:
+            if rule["outcome"] == "fired":
+                self._findings[rule["code"]] += 1
+                keys = ", ".join(setting["key"] for setting in rule["settings"])
+                self._named[rule["code"]] = f"{result['client_id']}: {keys}"
+
+
+def jmx_connections(port: int, listener: str = "CLIENT") -> dict[Series, int]:
+    """The broker's own count per software name and version, from its JMX exporter; those at zero left out."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
+        text = response.read().decode()
+    sums: Counter[Series] = Counter()
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if sample.name == "kafka_client_connections" and sample.labels["listener"] == listener:
+                sums[sample.labels["client_software_name"], sample.labels["client_software_version"]] += int(sample.value)
+    return {series: count for series, count in sums.items() if count}

@@ -1,0 +1,221 @@
+"""Who is connected, from ``clientscope.connections``."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from clientscope.records.codec import ClientConnectionRecord, Kind
+from sinks.dashboard.models import Client, Connection, Gateway
+from sinks.dashboard.values import clean
+
+DEFAULT_INTERVAL_MS = 30_000
+"""When to expect a gateway's first heartbeat."""
+
+LOST_AFTER = 3
+"""Intervals without a heartbeat after which a gateway is lost."""
+
+_CLOSED_LIMIT = 10_000
+_NO_INSTANCE = UUID(int=0)
+
+
+@dataclass
+class _Open:
+    sequence: int
+    connection: Connection
+
+
+@dataclass
+class _Gateway:
+    """One epoch of one gateway.
+
+    Attributes:
+        closed: sequence of the close of recently closed connections, so that a repeated or late record opens none of them again.
+        expected_from_ms: Kafka's time of the last heartbeat, or of the first record before there is one.
+        lost: its connections are hidden, yet kept: a gateway that was cut off from Kafka for a while comes back with them.
+    """
+
+    cluster: str
+    broker: int
+    epoch: int
+    expected_from_ms: int
+    heartbeat_ms: int | None = None
+    interval_ms: int = DEFAULT_INTERVAL_MS
+    open: dict[int, _Open] = field(default_factory=dict)
+    closed: OrderedDict[int, int] = field(default_factory=OrderedDict)
+    late: bool = False
+    lost: bool = False
+
+
+class ConnectionTable:
+    """Open connections by (gateway, epoch, connection), at most ``limit`` of them; what doesn't fit is counted in ``dropped``."""
+
+    def __init__(self, limit: int = 100_000, gateway_limit: int = 10_000) -> None:
+        self.dropped: Counter[str] = Counter()
+        self._limit = limit
+        self._gateway_limit = gateway_limit
+        self._gateways: dict[str, _Gateway] = {}
+        self._held = 0
+
+    def apply(self, record: ClientConnectionRecord, arrived_ms: int) -> bool:
+        """Takes one record, in the order of its partition; ``arrived_ms`` is Kafka's time.  Returns whether anything changed."""
+        name = clean(record.gateway_id)
+        gateway, changed = self._gateway(name, record, arrived_ms)
+        if gateway is None:
+            return changed
+        if record.kind == Kind.HEARTBEAT:
+            return self._heartbeat(name, gateway, record, arrived_ms) or changed
+        if record.kind == Kind.CLOSED:
+            return self._close(gateway, record.connection_id, record.sequence) or changed
+        return self._upsert(name, gateway, record) or changed
+
+    def expire(self, now_ms: int) -> bool:
+        """Hides the connections of lost gateways.  Only to be called when the topic has been read to its end."""
+        changed = False
+        for gateway in self._gateways.values():
+            silent_ms = now_ms - gateway.expected_from_ms
+            late, lost = silent_ms > 2 * gateway.interval_ms, silent_ms > LOST_AFTER * gateway.interval_ms
+            changed |= (late, lost) != (gateway.late, gateway.lost)
+            gateway.late, gateway.lost = late, lost
+        return changed
+
+    def gateways(self) -> list[Gateway]:
+        """The gateways that are there, by name."""
+        return [
+            Gateway(
+                gateway=name,
+                cluster=g.cluster,
+                broker=g.broker,
+                epoch=g.epoch,
+                heartbeat_ms=g.heartbeat_ms,
+                late=g.late,
+            )
+            for name, g in sorted(self._gateways.items())
+            if not g.lost
+        ]
+
+    def lost(self) -> list[str]:
+        """Names of the gateways that fell silent without saying goodbye."""
+        return sorted(name for name, gateway in self._gateways.items() if gateway.lost)
+
+    def counts(self) -> dict[str, int]:
+        """Open connections by gateway; only gateways that have any."""
+        return {name: len(g.open) for name, g in self._gateways.items() if g.open and not g.lost}
+
+    def connections(self) -> list[Connection]:
+        """All open connections, in an order that doesn't change while they stay open."""
+        return sorted(self._visible(), key=_order)
+
+    def clients(self) -> list[Client]:
+        """The connections, those of one identity together."""
+        groups: dict[tuple[object, ...], list[Connection]] = {}
+        for c in self.connections():
+            groups.setdefault((_order(c)[:-2], c.cluster, c.broker, c.gateway), []).append(c)
+        return [_client(group) for group in groups.values()]
+
+    def _visible(self) -> Iterator[Connection]:
+        for gateway in self._gateways.values():
+            if not gateway.lost:
+                yield from (entry.connection for entry in gateway.open.values())
+
+    def _gateway(self, name: str, record: ClientConnectionRecord, arrived_ms: int) -> tuple[_Gateway | None, bool]:
+        """The gateway that a record belongs to, or None where the record is to be ignored; and whether an older epoch ended."""
+        gateway = self._gateways.get(name)
+        if gateway is not None and record.gateway_epoch <= gateway.epoch:
+            return (gateway if record.gateway_epoch == gateway.epoch else None), False
+        if gateway is not None:
+            self._forget(name)
+        elif len(self._gateways) >= self._gateway_limit:
+            self.dropped["gateways"] += 1
+            return None, False
+        gateway = _Gateway(clean(record.cluster_id), record.broker_id, record.gateway_epoch, expected_from_ms=arrived_ms)
+        self._gateways[name] = gateway
+        return gateway, True
+
+    def _heartbeat(self, name: str, gateway: _Gateway, record: ClientConnectionRecord, arrived_ms: int) -> bool:
+        if record.heartbeat_interval_ms <= 0:  # its goodbye
+            self._forget(name)
+            return True
+        changed = gateway.heartbeat_ms is None or gateway.late or gateway.lost
+        gateway.heartbeat_ms = gateway.expected_from_ms = arrived_ms
+        gateway.interval_ms = record.heartbeat_interval_ms
+        gateway.late = gateway.lost = False
+        return changed
+
+    def _close(self, gateway: _Gateway, connection_id: int, sequence: int) -> bool:
+        gateway.closed[connection_id] = sequence
+        if len(gateway.closed) > _CLOSED_LIMIT:
+            gateway.closed.popitem(last=False)
+        if gateway.open.pop(connection_id, None) is None:
+            return False
+        self._held -= 1
+        return True
+
+    def _upsert(self, name: str, gateway: _Gateway, record: ClientConnectionRecord) -> bool:
+        known = gateway.open.get(record.connection_id)
+        if record.connection_id in gateway.closed or (known is not None and record.sequence <= known.sequence):
+            return False
+        if known is None and self._held >= self._limit:
+            self.dropped["connections"] += 1
+            return False
+        connection = Connection(
+            cluster=clean(record.cluster_id),
+            broker=record.broker_id,
+            gateway=name,
+            epoch=record.gateway_epoch,
+            connection=record.connection_id,
+            listener=clean(record.listener_name),
+            security_protocol=clean(record.security_protocol),
+            address=clean(record.client_address),
+            principal=_optional(record.principal),
+            client_id=_optional(record.client_id),
+            software_name=clean(record.client_software_name),
+            software_version=clean(record.client_software_version),
+            instance_id=None if record.client_instance_id == _NO_INSTANCE else str(record.client_instance_id),
+            opened_ms=_opened_ms(record, known),
+            seen_ms=known.connection.seen_ms if known else record.timestamp_ms,
+        )
+        gateway.open[record.connection_id] = _Open(record.sequence, connection)
+        self._held += known is None
+        return known is None or known.connection != connection
+
+    def _forget(self, name: str) -> None:
+        self._held -= len(self._gateways.pop(name).open)
+
+
+def _opened_ms(record: ClientConnectionRecord, known: _Open | None) -> int | None:
+    if record.kind == Kind.OPENED:
+        return int(record.timestamp_ms)
+    return known.connection.opened_ms if known else None
+
+
+def _optional(text: str | None) -> str | None:
+    return None if text is None else clean(text)
+
+
+def _order(c: Connection) -> tuple[str | int, ...]:
+    # The two last tell connections of one identity apart; `clients` groups by the others.
+    return (
+        c.client_id or "\uffff",  # those without a name come last
+        c.software_name,
+        c.software_version,
+        c.address,
+        c.principal or "",
+        c.listener,
+        c.security_protocol,
+        c.instance_id or "",
+        c.seen_ms,
+        c.connection,
+    )
+
+
+def _client(group: list[Connection]) -> Client:
+    first = group[0]  # the oldest: `_order` ends with the time
+    return Client(
+        **first.model_dump(include=set(Client.model_fields) & set(Connection.model_fields)),
+        connections=len(group),
+        since_ms=first.opened_ms or first.seen_ms,
+        since_exact=first.opened_ms is not None,
+    )

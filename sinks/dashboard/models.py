@@ -1,0 +1,179 @@
+"""What the JSON API answers; the page reads these and nothing else.  Times are in ms since the epoch, UTC."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sinks.dashboard.values import GaugeValue, ResultValue
+
+Feed = Literal["starting", "catching_up", "live", "unreachable"]
+Verdict = Literal["findings", "clean", "partly_judged", "not_judged"]
+
+
+class Model(BaseModel):
+    """Frozen, like every value here."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Progress(Model):
+    """How far the topics have been read since the start."""
+
+    read: int = Field(description="Records read so far.")
+    total: int = Field(description="Records that were there when reading began.")
+
+
+class Versions(Model):
+    """One number per list, which rises when that list changes: read a list again only then."""
+
+    gauges: int
+    connections: int
+    results: int
+
+
+class SoftwareRow(Model):
+    """The gauge, summed over gateways."""
+
+    listener: str
+    software_name: str
+    software_version: str
+    connections: int
+
+
+class Gateway(Model):
+    """A gateway that is there, by its heartbeats."""
+
+    gateway: str
+    cluster: str
+    broker: int
+    epoch: int = Field(description="When that gateway process started.")
+    heartbeat_ms: int | None = Field(description="When Kafka took its last heartbeat; null before the first.")
+    late: bool = Field(description="Its next heartbeat is overdue; after three intervals it counts as lost.")
+
+
+class Findings(Model):
+    """Rules that fired in pushes of the last day, by severity."""
+
+    total: int
+    by_severity: dict[str, int]
+
+
+class Check(Model):
+    """One thing about our own processes that a person should know."""
+
+    name: str
+    state: Literal["ok", "warn"]
+    detail: str
+
+
+class Overview(Model):
+    """The state of everything, small enough to be sent with each event.
+
+    A number that is not known yet is null, never zero.
+    """
+
+    version: int = Field(description="Rises with every change; compare for equality only, it starts again with the process.")
+    versions: Versions
+    feed: Feed
+    feed_detail: str | None = Field(description="Why the feed is not live, in one sentence.")
+    progress: Progress | None = Field(description="While catching up.")
+    now_ms: int
+    last_record_ms: int | None = Field(description="Kafka's time of the newest record read.")
+    last_change_ms: int | None = Field(description="When something shown here last changed.")
+    clusters: list[str]
+    connections: int | None
+    software_versions: int | None = Field(description="Different pairs of software name and version.")
+    clients: int | None
+    pushes: int | None = Field(description="Pushed configurations in the last day.")
+    findings: Findings | None
+    software: list[SoftwareRow] = Field(description="The largest, by listener, name and version.")
+    software_other: int = Field(description="Connections of the rows that are left out of `software`.")
+    gateways: list[Gateway]
+    checks: list[Check]
+
+
+class Listing(Model):
+    """What every list has."""
+
+    version: int
+    feed: Feed
+    total: int | None = Field(description="Length of the whole list; null while it is not known.")
+
+
+class Gauges(Listing):
+    """Every series of every gateway, largest first."""
+
+    items: list[GaugeValue]
+
+
+class Connection(Model):
+    """An open connection."""
+
+    cluster: str
+    broker: int
+    gateway: str
+    epoch: int
+    connection: int
+    listener: str
+    security_protocol: str
+    address: str
+    principal: str | None
+    client_id: str | None
+    software_name: str
+    software_version: str
+    instance_id: str | None
+    opened_ms: int | None = Field(description="Null where it was opened before the records that were read.")
+    seen_ms: int = Field(description="When a record first told of it.")
+
+
+class Connections(Listing):
+    """Open connections, by client id, software and address."""
+
+    items: list[Connection]
+
+
+class Client(Model):
+    """Open connections that share an identity; `since_ms` is the oldest one's."""
+
+    cluster: str
+    broker: int
+    gateway: str
+    listener: str
+    security_protocol: str
+    address: str
+    principal: str | None
+    client_id: str | None
+    software_name: str
+    software_version: str
+    instance_id: str | None
+    connections: int
+    since_ms: int
+    since_exact: bool = Field(description="False where it was opened before the records that were read.")
+
+
+class Clients(Listing):
+    """Connected clients, in the order of `connections`."""
+
+    items: list[Client]
+
+
+class Result(ResultValue):
+    """What every rule said of one push."""
+
+    verdict: Verdict = Field(description="`not_judged` where no rule could judge it: that is not clean.")
+
+
+class Results(Listing):
+    """Newest first, of the last day; the newest thousand, and the newest thousand with findings."""
+
+    items: list[Result]
+
+
+class Health(Model):
+    """Whether the process is alive, or ready."""
+
+    status: Literal["ok", "unavailable"]
+    feed: Feed
+    detail: str | None

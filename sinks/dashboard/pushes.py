@@ -1,0 +1,108 @@
+"""What was pushed, and what the rules said of it, from ``clientscope.results``."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from typing import Any
+
+from sinks.dashboard.models import Findings, Result, Verdict
+from sinks.dashboard.values import ResultValue
+
+DAY_MS = 24 * 60 * 60 * 1000
+_MINUTE_MS = 60_000
+_RULES_LIMIT = 500
+OTHER = "other"
+
+_Source = tuple[str, int, int]
+
+
+class PushTable:
+    """The newest results, and counts over the last day.
+
+    Spark delivers at least once, so a result may come again: the source's offset tells, as far back as ``seen_limit`` results.
+
+    Attributes:
+        pushes: results ever counted, by origin.
+        findings: rules that fired, ever counted, by (code, severity).
+    """
+
+    def __init__(self, limit: int = 1_000, seen_limit: int = 100_000) -> None:
+        self.pushes: Counter[str] = Counter()
+        self.findings: Counter[tuple[str, str]] = Counter()
+        self._limit = limit
+        self._seen_limit = seen_limit
+        self._seen: OrderedDict[_Source, None] = OrderedDict()
+        self._newest: OrderedDict[_Source, tuple[int, Result]] = OrderedDict()
+        self._fired: OrderedDict[_Source, tuple[int, Result]] = OrderedDict()
+        self._minutes: dict[int, Counter[tuple[str, str]]] = {}
+        self._day: Counter[tuple[str, str]] = Counter()
+
+    def apply(self, value: ResultValue, arrived_ms: int) -> bool:
+        """Takes one result; ``arrived_ms`` is Kafka's time.  Returns whether anything changed."""
+        source = (value.topic, value.partition, value.offset)
+        if source in self._seen:
+            return False
+        self._seen[source] = None
+        _trim(self._seen, self._seen_limit)
+        verdict = _verdict(value)
+        result = Result(**{name: getattr(value, name) for name in ResultValue.model_fields}, verdict=verdict)
+        self._newest[source] = (arrived_ms, result)
+        _trim(self._newest, self._limit)
+        if verdict == "findings":
+            self._fired[source] = (arrived_ms, result)
+            _trim(self._fired, self._limit)
+        self._count(value, arrived_ms)
+        return True
+
+    def expire(self, now_ms: int) -> bool:
+        """Lets what is older than a day go."""
+        horizon = now_ms - DAY_MS
+        changed = False
+        for table in (self._newest, self._fired):
+            while table and next(iter(table.values()))[0] < horizon:
+                table.popitem(last=False)
+                changed = True
+        for minute in [minute for minute in self._minutes if (minute + 1) * _MINUTE_MS <= horizon]:
+            self._day -= self._minutes.pop(minute)
+            changed = True
+        return changed
+
+    def results(self, fired_only: bool = False) -> list[Result]:
+        """Newest first."""
+        table = self._fired if fired_only else self._newest
+        return [result for _, result in reversed(table.values())]
+
+    def pushes_of_day(self) -> int:
+        """Configurations that clients pushed in the last day; those seen on the wire don't count."""
+        return self._day["origin", "pushed"]
+
+    def findings_of_day(self) -> Findings:
+        """Rules that fired in the last day."""
+        by_severity = {name: count for (kind, name), count in sorted(self._day.items()) if kind == "severity" and count}
+        return Findings(total=sum(by_severity.values()), by_severity=by_severity)
+
+    def _count(self, value: ResultValue, arrived_ms: int) -> None:
+        minute: Counter[tuple[str, str]] = Counter({("origin", value.origin): 1})
+        self.pushes[value.origin] += 1
+        for rule in value.rules:
+            if rule.outcome == "fired":
+                known = (rule.code, rule.severity) in self.findings or len(self.findings) < _RULES_LIMIT
+                code, severity = (rule.code, rule.severity) if known else (OTHER, OTHER)
+                self.findings[code, severity] += 1
+                minute["severity", severity] += 1
+        self._minutes.setdefault(arrived_ms // _MINUTE_MS, Counter()).update(minute)
+        self._day.update(minute)
+
+
+def _verdict(value: ResultValue) -> Verdict:
+    outcomes = {rule.outcome for rule in value.rules}
+    if "fired" in outcomes:
+        return "findings"
+    if "passed" not in outcomes:
+        return "not_judged"
+    return "partly_judged" if "not_evaluable" in outcomes else "clean"
+
+
+def _trim(table: OrderedDict[_Source, Any], limit: int) -> None:
+    while len(table) > limit:
+        table.popitem(last=False)

@@ -1,0 +1,120 @@
+"""The JSON values of the topics that the page reads, as types; what a client chose is bounded and cleaned on the way in."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from clientscope.catalog import sensitive
+from clientscope.records.codec import ValueState
+
+NAME_LENGTH = 256
+"""Longest name kept of anything that a client chose, in characters."""
+
+SENTENCE_LENGTH = 1_000
+
+_STRING = 1
+"""Ordinal of STRING in Kafka's ConfigDef.Type."""
+
+# Control characters, and the marks that reorder or hide what stands beside them on a page or in a terminal.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def clean(text: str, length: int = NAME_LENGTH) -> str:
+    """The text as it may be shown: no control or direction marks, no lone surrogates, at most ``length`` characters."""
+    text = text if len(text) <= length else text[: length - 1] + "…"
+    return _UNPRINTABLE.sub("\ufffd", text).encode("utf-8", "replace").decode("utf-8")
+
+
+def _sentence(text: str) -> str:
+    return clean(text, SENTENCE_LENGTH)
+
+
+Name = Annotated[str, AfterValidator(clean)]
+Sentence = Annotated[str, AfterValidator(_sentence)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Value(BaseModel):
+    """A value read from a topic: unknown fields are for later releases and ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class GaugeValue(Value):
+    """Value of ``clientscope.gauges``: the connections of one series at one gateway."""
+
+    cluster: Name
+    broker: int
+    gateway: Name
+    listener: Name
+    software_name: Name
+    software_version: Name
+    connections: Count
+    opened: Count = 0
+    closed: Count = 0
+    epoch: int = 0
+    sequence: int = 0
+    timestamp_ms: int = 0
+
+
+class Setting(Value):
+    """A setting that a rule names.  ``value`` is only there where neither the rule nor the setting is about a secret."""
+
+    key: Name
+    value: Name | None = None
+    reason: Name | None = None
+    length: int | None = None
+    digest: Name | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_secrets(cls, fields: Any) -> Any:
+        """Drops a value that must not be shown, whoever wrote it there: the topic is open to other writers."""
+        if not isinstance(fields, dict) or not isinstance(fields.get("value"), str):
+            return fields
+        reason = sensitive.reason(str(fields.get("key")), fields["value"], _STRING)
+        if fields.get("reason") is None and reason is ValueState.PRESENT:
+            return fields
+        length = len(fields["value"].encode("utf-8", "replace"))
+        return {"length": length, **fields, "value": None, "reason": fields.get("reason") or reason.name.lower()}
+
+
+class RuleResult(Value):
+    """What one rule said of one push."""
+
+    code: Name
+    name: Name = ""
+    severity: Name = "unknown"
+    outcome: Literal["fired", "passed", "not_evaluable"]
+    settings: Annotated[list[Setting], Field(max_length=1_000)] = []
+    message: Sentence = ""
+
+
+class ResultValue(Value):
+    """Value of ``clientscope.results``: what every rule said of one push."""
+
+    topic: Name
+    partition: int
+    offset: int
+    received_ms: int
+    cluster: Name
+    broker: int
+    gateway: Name
+    epoch: int
+    connection: int
+    listener: Name
+    security_protocol: Name = ""
+    address: Name
+    principal: Name | None = None
+    client_id: Name | None = None
+    software_name: Name
+    software_version: Name
+    instance_id: Name | None = None
+    origin: Literal["pushed", "observed"]
+    application: Annotated[str, Field(max_length=4_096)] = ""
+    settings: Count
+    redacted: Count
+    rules: Annotated[list[RuleResult], Field(max_length=1_000)] = []

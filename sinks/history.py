@@ -1,0 +1,25 @@
+"""History: Delta tables, each row once however often a batch is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+
+def append(rows: DataFrame, table: Path, query_id: str, batch_id: int) -> None:
+    """Appends a batch to a table that is partitioned by ``date``; does nothing if this batch was appended before.
+
+    Args:
+        query_id: the checkpoint's own id.  Delta skips a batch whose number is not above the last one of the same id, and batch
+            numbers start again at 0 with a new checkpoint: a fixed id would lose those rows without a word.
+    """
+    (
+        rows.write.format("delta")
+        .mode("append")
+        .partitionBy("date")
+        .option("txnAppId", query_id)
+        .option("txnVersion", batch_id)
+        .option("mergeSchema", "true")
+        .save(str(table))
+    )

@@ -1,0 +1,63 @@
+"""Reading and writing compacted topics from the driver, where what is written depends on what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+_TIMEOUT_S = 30.0
+
+
+class TopicWriter:
+    """Writes records to one topic, and returns once Kafka has acknowledged them.  For one thread at a time.
+
+    kafka-python rather than Spark's batch writer: the few changed series are in the driver already, and a Spark job to
+    write them would take longer than the writing.
+    """
+
+    def __init__(self, bootstrap_servers: str, topic: str) -> None:
+        self._topic = topic
+        self._producer = KafkaProducer(bootstrap_servers=bootstrap_servers, client_id="clientscope-stream", acks="all", linger_ms=0)
+
+    def write(self, records: Mapping[str, bytes | None]) -> None:
+        """A None value is a tombstone.
+
+        Raises:
+            KafkaError: a record was not acknowledged; others may have been.
+        """
+        sent = [self._producer.send(self._topic, key=key.encode(), value=value) for key, value in records.items()]
+        self._producer.flush(timeout=_TIMEOUT_S)
+        for future in sent:
+            future.get(timeout=_TIMEOUT_S)
+
+    def close(self) -> None:
+        self._producer.close(timeout=_TIMEOUT_S)
+
+
+def read_compacted(bootstrap_servers: str, topic: str) -> dict[str, bytes]:
+    """The newest value of each key, from the beginning of a topic to where it ends now; tombstones leave nothing.
+
+    Raises:
+        TimeoutError: the end was not reached; a broker must have gone away.
+    """
+    newest: dict[str, bytes] = {}
+    with closing(KafkaConsumer(bootstrap_servers=bootstrap_servers, client_id="clientscope-stream", enable_auto_commit=False)) as consumer:
+        partitions = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
+        consumer.assign(partitions)
+        consumer.seek_to_beginning(*partitions)
+        ends = consumer.end_offsets(partitions)
+        idle = 0
+        while any(consumer.position(partition) < ends[partition] for partition in partitions):
+            batches = consumer.poll(timeout_ms=1000)
+            idle = 0 if batches else idle + 1
+            if idle > _TIMEOUT_S:
+                raise TimeoutError(f"{topic} could not be read to its end")
+            for batch in batches.values():
+                for record in batch:
+                    key = record.key.decode()
+                    newest.pop(key, None)
+                    if record.value is not None:
+                        newest[key] = record.value
+    return newest

@@ -1,0 +1,1 @@
+"""The Spark Structured Streaming job: DataFrame to DataFrame, and the wiring."""

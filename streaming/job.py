@@ -1,0 +1,108 @@
+"""``clientscope stream``: starts the queries, watches them, stops them."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from types import FrameType
+
+from pyspark.sql.streaming import StreamingQuery
+
+from clientscope import topics
+from clientscope.config import StreamSettings
+from clientscope.errors import ClientscopeError
+from clientscope.local.jars import jars
+from clientscope.local.java import java
+from clientscope.policy.redaction import DigestKey
+from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
+from streaming.queries.gauges import GaugesQuery
+from streaming.queries.history import start_history
+from streaming.queries.results import start_results
+from streaming.session import session
+
+log = logging.getLogger(__name__)
+
+_WATCH_S = 1.0
+_START_TIMEOUT_S = 120.0
+_STOP_TIMEOUT_S = 30.0
+
+
+def run(settings: StreamSettings) -> None:
+    """Runs the job until SIGTERM or SIGINT, then stops each query after its current batch.  For the main thread.
+
+    Raises:
+        EnvironmentProblem: no Java, no broker, or topics that are missing or otherwise than ``clientscope topics`` makes them.
+        SettingsError: the digest key can't be read.
+        ClientscopeError: a query failed; started again, the job goes on from where that one stood.
+    """
+    stop = threading.Event()
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    previous = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        _run(settings, stop)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _run(settings: StreamSettings, stop: threading.Event) -> None:
+    digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
+    java()
+    topics.verify(settings.bootstrap_servers, (CONFIGS, CONNECTIONS, RESULTS, GAUGES, QUARANTINE))
+    # A process manager may signal the whole group (systemd does).  What is ignored while the JVM starts it ignores for good, and
+    # so outlives the queries' last batches; when this process ends, it ends too.
+    on_terminate = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    spark = session(settings, jars("spark"))
+    signal.signal(signal.SIGTERM, on_terminate)
+    try:
+        gauges = GaugesQuery(spark, settings)
+        results = start_results(spark, settings, digest_key)
+        queries = (results, gauges.query, *start_history(spark, settings, digest_key))
+        _await_first_batches(queries, stop)
+        print(f"clientscope stream: ready, {len(queries)} queries", flush=True)
+        while not stop.wait(_WATCH_S):
+            _check(queries)
+            gauges.expire()
+        _stop(queries)
+        gauges.close()
+    finally:
+        spark.stop()
+
+
+def _await_first_batches(queries: Sequence[StreamingQuery], stop: threading.Event) -> None:
+    """Returns once each query has read its source at least once."""
+    deadline = time.monotonic() + _START_TIMEOUT_S
+    waiting = list(queries)
+    while waiting and not stop.wait(0.1):
+        _check(queries)
+        waiting = [query for query in waiting if query.lastProgress is None and not _idle(query)]
+        if time.monotonic() > deadline:
+            raise ClientscopeError(f"queries do not start: {', '.join(query.name or '' for query in waiting)}", "is the broker well?")
+
+
+def _idle(query: StreamingQuery) -> bool:
+    status = query.status
+    return not status["isTriggerActive"] and "Initializing" not in status["message"]
+
+
+def _check(queries: Sequence[StreamingQuery]) -> None:
+    for query in queries:
+        if not query.isActive:
+            # The whole trace is in the log; its first line is what a person can use.
+            cause = str(query.exception()).strip().splitlines()
+            raise ClientscopeError(f"query {query.name} failed: {cause[0] if cause else 'without a cause'}", "see the log above")
+
+
+def _stop(queries: Sequence[StreamingQuery]) -> None:
+    """Each after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""
+    deadline = time.monotonic() + _STOP_TIMEOUT_S
+    for query in queries:
+        while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+            time.sleep(0.02)
+        query.stop()

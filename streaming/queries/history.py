@@ -1,0 +1,50 @@
+"""history_pushes and history_connections: either topic -> Delta, and ``clientscope.quarantine`` for what can't be decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from clientscope.config import StreamSettings
+from clientscope.policy.redaction import DigestKey
+from clientscope.records.topics import CONFIGS, CONNECTIONS, QUARANTINE
+from sinks.history import append
+from streaming.queries.start import start
+from streaming.sources import records
+from streaming.transforms import history
+
+
+def start_history(spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> tuple[StreamingQuery, StreamingQuery]:
+    """Two queries, since their topics grow, expire and fail apart from each other."""
+    return (
+        _start(spark, settings, "pushes", CONFIGS, partial(history.pushes, digest_key=digest_key)),
+        _start(spark, settings, "connections", CONNECTIONS, partial(history.connections, digest_key=digest_key)),
+    )
+
+
+def _start(
+    spark: SparkSession, settings: StreamSettings, table: str, topic: str, step: Callable[[DataFrame], DataFrame]
+) -> StreamingQuery:
+    def write(rows: DataFrame, batch_id: int) -> None:
+        # Both sinks from one decoding.  Nothing sensitive is in these rows any more, should Spark spill them.
+        rows.persist()
+        try:
+            append(history.kept(rows), settings.history_dir / table, _query_id(rows.sparkSession), batch_id)
+            history.quarantine(rows).write.format("kafka").options(**sink).save()
+        finally:
+            rows.unpersist()
+
+    sink = {"kafka.bootstrap.servers": settings.bootstrap_servers, "topic": QUARANTINE}
+    writer = step(records(spark, settings.bootstrap_servers, topic)).writeStream.foreachBatch(write)
+    return start(writer, f"history_{table}", settings.checkpoint_dir, settings.history_interval_seconds)
+
+
+def _query_id(spark: SparkSession) -> str:
+    """The id in the checkpoint of the query whose batch this is: Spark keeps it with the thread."""
+    query_id = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
+    if query_id is None:
+        raise RuntimeError("not in a query's batch")
+    return query_id

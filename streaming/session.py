@@ -1,0 +1,56 @@
+"""The Spark session of the job, and of its tests."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from clientscope.config import StreamSettings
+
+_LOG4J = Path(__file__).with_name("log4j2.properties")
+
+
+def session(settings: StreamSettings, jars: Iterable[Path]) -> SparkSession:
+    """A session with the Kafka connector, Delta, and state that restarts quickly.
+
+    Args:
+        jars: as ``clientscope.local.jars.jars("spark")`` finds them.
+    """
+    # Without these, workers are started with whatever python3 is first on PATH and miss the virtual environment.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(settings.master).appName("clientscope")
+    for key, value in (_configuration(settings) | {"spark.jars": ",".join(str(jar) for jar in jars)}).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _configuration(settings: StreamSettings) -> dict[str, str]:
+    configuration = {
+        "spark.driver.memory": settings.driver_memory,
+        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dlog4j2.configurationFile={_LOG4J.as_uri()}",
+        "spark.ui.enabled": str(settings.ui_port > 0).lower(),
+        "spark.ui.port": str(settings.ui_port),
+        "spark.ui.showConsoleProgress": "false",
+        # One query's long job must not hold up another's short one.
+        "spark.scheduler.mode": "FAIR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(settings.history_dir.absolute()),
+        # Not for streams; said once here rather than in a warning of each query.
+        "spark.sql.adaptive.enabled": "false",
+        # Fixed once a checkpoint exists; every partition of the state costs a commit in each batch.
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+        "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        # Made for lakes of many files: the log of a small table needn't be read in fifty tasks.
+        "spark.databricks.delta.snapshotPartitions": "1",
+    }
+    if settings.master.startswith("local"):
+        configuration |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return configuration

@@ -1,0 +1,1 @@
+"""Steps: pure functions from DataFrame to DataFrame.  Each starts from `sources.records`."""

@@ -1,0 +1,70 @@
+"""Records of either topic -> rows to keep, and what could not be decoded."""
+
+from __future__ import annotations
+
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
+
+from clientscope.policy.redaction import DigestKey
+from streaming.transforms import kernel
+from udfs.decode import decoder
+from udfs.evidence import FIELDS, with_evidence
+from udfs.pushes import redact
+
+_PLACE = ("topic", "partition", "offset", "timestamp")
+
+
+def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
+    """Every field of each ClientConfigRecord, redacted; `kept` and `quarantine` part the good from the bad.
+
+    Args:
+        records: of ``clientscope.configs``; its tombstones are passed over.
+        digest_key: digests leaks that no gateway has redacted, and what can't be decoded.
+    """
+
+    def rows(values: pa.Array) -> pa.StructArray:
+        decoded = decoder("ClientConfigRecord")(values)
+        return with_evidence(redact(decoded, digest_key), values, digest_key)
+
+    arrow_type = pa.struct([*decoder("ClientConfigRecord").arrow_type, *FIELDS])
+    return records.where(F.col("value").isNotNull()).select(*_PLACE, kernel.column(rows, arrow_type, "value").alias("r"))
+
+
+def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
+    """Every field of each ClientConnectionRecord; otherwise as `pushes`."""
+
+    def rows(values: pa.Array) -> pa.StructArray:
+        return with_evidence(decoder("ClientConnectionRecord")(values), values, digest_key)
+
+    arrow_type = pa.struct([*decoder("ClientConnectionRecord").arrow_type, *FIELDS])
+    return records.select(*_PLACE, kernel.column(rows, arrow_type, "value").alias("r"))
+
+
+def kept(rows: DataFrame) -> DataFrame:
+    """The decoded rows as the Delta tables have them: ``date`` (UTC, of Kafka's timestamp), the record's place, its fields."""
+    return (
+        rows.where(F.col("r.decode_error").isNull())
+        .select(F.to_date("timestamp").alias("date"), *_PLACE, "r.*")
+        .drop("decode_error", *(field.name for field in FIELDS))
+    )
+
+
+def quarantine(rows: DataFrame) -> DataFrame:
+    """Key and value for ``clientscope.quarantine``: the same again whenever the same record is read again."""
+    value = F.struct(
+        "topic",
+        "partition",
+        "offset",
+        F.unix_millis("timestamp").alias("timestamp_ms"),
+        F.col("r.decode_error").alias("reason"),
+        "r.length",
+        "r.digest",
+    )
+    return rows.where(F.col("r.decode_error").isNotNull()).select(
+        # to_json of an array can't mix types.
+        F.concat(F.lit("["), F.to_json(F.array("topic")).substr(F.lit(2), F.length("topic") + 2), F.lit(","),
+                 "partition", F.lit(","), "offset", F.lit("]")).alias("key"),
+        F.to_json(value, {"ignoreNullFields": "false"}).alias("value"),
+    )

@@ -1,0 +1,182 @@
+"""The vectorised decoder against the reference codec."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clientscope.errors import RecordError
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode, encode, schema
+from udfs.decode import REASONS, Decoder
+from udfs.layout import Struct, compile_schema
+
+RECORDS = {"ClientConfigRecord": ClientConfigRecord, "ClientConnectionRecord": ClientConnectionRecord}
+DECODERS = {name: Decoder(schema(name)) for name in RECORDS}
+INNER = {"configs": ClientConfigRecord.Config, "counts": ClientConnectionRecord.Count}
+
+_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+
+
+def fields_of(struct: Struct) -> st.SearchStrategy[dict[str, Any]]:
+    """Values for every field of a layout, as the reference codec's classes take them."""
+    strategies: dict[str, st.SearchStrategy[Any]] = {}
+    for field in struct.fields:
+        if field.element is not None:
+            inner = INNER[field.name]
+            one = st.lists(fields_of(field.element).map(lambda values, inner=inner: inner(version=0, **values)), max_size=4)
+        elif field.type in _BITS:
+            bits = _BITS[field.type]
+            one = st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        elif field.type == "bool":
+            one = st.booleans()
+        elif field.type == "uuid":
+            one = st.none() | st.uuids()
+        elif field.type == "bytes":
+            one = st.binary(max_size=40)
+        else:
+            one = st.text(max_size=12) | st.just("x" * 200)
+        strategies[field.name] = st.none() | one if field.nullable else one
+    return st.fixed_dictionaries(strategies)
+
+
+def values_of(name: str) -> st.SearchStrategy[bytes]:
+    layout = compile_schema(schema(name))
+    return fields_of(layout).map(lambda values: bytes(encode(RECORDS[name](version=0, **values))))
+
+
+@st.composite
+def mutated(draw: st.DrawFn, values: st.SearchStrategy[bytes]) -> bytes:
+    value = bytearray(draw(values))
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, max(len(value) - 1, 0)))
+        match draw(st.sampled_from(["flip", "cut", "insert", "extend", "drop"])):
+            case "flip" if value:
+                value[at] = draw(st.sampled_from([0, 1, 2, 0x7F, 0x80, 0xC0, 0xED, 0xFF, value[at] ^ 1]))
+            case "cut":
+                del value[at:]
+            case "insert":
+                value[at:at] = draw(st.binary(min_size=1, max_size=3))
+            case "extend":
+                value += draw(st.binary(min_size=1, max_size=3))
+            case "drop" if value:
+                del value[at]
+            case _:
+                pass
+    return bytes(value)
+
+
+def plain(value: Any) -> Any:
+    """The reference's record as the columns have it."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    if isinstance(value, (ClientConfigRecord, ClientConnectionRecord, *INNER.values())):
+        return {name: plain(getattr(value, name)) for name in value._struct.fields}
+    return value
+
+
+def expected(name: str, value: bytes | None) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    try:
+        return plain(decode(RECORDS[name], value))
+    except RecordError:
+        return None
+
+
+@pytest.mark.parametrize("name", RECORDS)
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_agrees_with_the_reference(name: str, data: st.DataObject) -> None:
+    values = data.draw(st.lists(st.none() | mutated(values_of(name)), max_size=6))
+    skip = data.draw(st.integers(0, len(values)))
+    got = DECODERS[name](pa.array(values, pa.binary()).slice(skip)).to_pylist()
+    for value, row in zip(values[skip:], got, strict=True):
+        reason = row.pop("decode_error")
+        want = expected(name, value)
+        assert (reason is None) == (want is not None), reason
+        assert row == (want or dict.fromkeys(row))
+        assert reason is None or reason in REASONS
+
+
+def config_record(**changes: Any) -> bytes:
+    config = {
+        "config_key": "acks", "config_value": "0", "value_state": 0, "config_type": 1, "is_default": False,
+        "value_digest": None, "value_length": 1,
+    }  # fmt: skip
+    fields: dict[str, Any] = {
+        "received_timestamp_ms": 1, "cluster_id": "c", "broker_id": 1, "gateway_id": "g", "gateway_epoch": 2,
+        "connection_id": 3, "listener_name": "CLIENT", "security_protocol": "PLAINTEXT", "client_address": "127.0.0.1",
+        "principal": None, "principal_source": 0, "client_id": "producer-1", "client_software_name": "unknown",
+        "client_software_version": "unknown", "client_instance_id": None, "origin": 0, "digest_key_id": None,
+        "configs": [ClientConfigRecord.Config(version=0, **config)],
+    }  # fmt: skip
+    return bytes(encode(ClientConfigRecord(version=0, **{**fields, **changes})))
+
+
+GOOD = config_record()
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (GOOD, None),
+        (None, "no_value"),
+        (b"", "truncated"),
+        (GOOD[:-1], "truncated"),
+        (b"\x00\x07" + GOOD[2:], "unknown_version"),
+        (GOOD + b"\x00", "trailing_bytes"),
+        (GOOD[:10] + b"\xff\xff\xff\xff\xff" + GOOD[11:], "bad_varint"),
+        (GOOD[:10] + b"\x00" + GOOD[12:], "null"),
+        (GOOD[:11] + b"\xff" + GOOD[12:], "bad_utf8"),
+        (config_record(configs=[])[:-2] + b"\xff\x7f\x00", "count_beyond_bytes"),
+    ],
+)
+def test_says_why_and_spares_the_neighbours(value: bytes | None, reason: str | None) -> None:
+    before, row, after = DECODERS["ClientConfigRecord"](pa.array([GOOD, value, GOOD], pa.binary())).to_pylist()
+    assert row["decode_error"] == reason
+    assert before == after == {**expected("ClientConfigRecord", GOOD), "decode_error": None}
+
+
+def test_unknown_tagged_fields_are_skipped() -> None:
+    value = GOOD[:-1] + b"\x02" + b"\x05\x03abc" + b"\x86\x0a\x00"
+    (row,) = DECODERS["ClientConfigRecord"](pa.array([value])).to_pylist()
+    assert row == {**expected("ClientConfigRecord", GOOD), "decode_error": None}
+
+
+def test_takes_chunks_large_arrays_and_nothing() -> None:
+    decoder = DECODERS["ClientConfigRecord"]
+    chunks = pa.chunked_array([pa.array([GOOD]), pa.array([None, GOOD], pa.binary())])
+    assert decoder(chunks).to_pylist() == decoder(pa.array([GOOD, None, GOOD], pa.large_binary())).to_pylist()
+    assert len(decoder(pa.array([], pa.binary()))) == 0
+    assert decoder(pa.array([], pa.binary())).type == decoder.arrow_type
+
+
+def test_any_schema_of_the_known_types() -> None:
+    inner = {"name": "Inner", "type": "[]Leaf", "versions": "0+", "nullableVersions": "0+",
+             "fields": [{"name": "Word", "type": "string", "versions": "0+"}]}  # fmt: skip
+    outer = {"name": "Outer", "type": "[]Branch", "versions": "0+",
+             "fields": [inner, {"name": "Number", "type": "int16", "versions": "0+"}]}  # fmt: skip
+    nested = {"name": "Nested", "validVersions": "0", "flexibleVersions": "0+", "fields": [outer]}
+    value = b"\0\0" + b"\x04" + b"\x03\x02a\x00\x02b\x00" + b"\0\x07\0" + b"\x00\0\x08\0" + b"\x02\x02c\x00\0\x09\0" + b"\0"
+    (row,) = Decoder(nested)(pa.array([value])).to_pylist()
+    assert json.dumps(row["outer"]) == json.dumps([
+        {"inner": [{"word": "a"}, {"word": "b"}], "number": 7},
+        {"inner": None, "number": 8},
+        {"inner": [{"word": "c"}], "number": 9},
+    ])  # fmt: skip
+    assert Decoder(nested)(pa.array([value, value])).to_pylist() == [row, row]
+
+
+@pytest.mark.parametrize("change", [{"type": "float64"}, {"tag": 1}, {"versions": "1+"}])
+def test_refuses_a_schema_it_can_not_decode(change: dict[str, Any]) -> None:
+    field = {"name": "Field", "type": "int32", "versions": "0+", **change}
+    with pytest.raises(ValueError, match="field"):
+        Decoder({"name": "Bad", "validVersions": "0", "flexibleVersions": "0+", "fields": [field]})

@@ -1,0 +1,271 @@
+"""The page in a real browser, from real records on a real broker's topics: what it shows, how soon, and that nothing runs in it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from kafka import KafkaProducer
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from clientscope.records.codec import ClientConnectionRecord, Kind, encode
+from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+HOSTILE = "<img src=x onerror=alert(1)>"
+SECONDS = 1_000
+START = """
+import sys
+from clientscope.config import ServeSettings
+from sinks.dashboard.server import run
+run(ServeSettings(bootstrap_servers=sys.argv[1], listen="127.0.0.1:0"))
+"""
+
+
+class Topics:
+    """Writes what a gateway and the streaming job would write."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self.gateway = f"page-test-{uuid4()}"
+        self._epoch = time.time_ns() // 1_000_000
+        self._sequence = 0
+        self._producer = KafkaProducer(bootstrap_servers=bootstrap_servers)
+
+    def gauge(self, name: str, version: str, count: int) -> None:
+        key = ["cluster-1", 1, self.gateway, "CLIENT", name, version]
+        fields = ("cluster", "broker", "gateway", "listener", "software_name", "software_version")
+        self._send(GAUGES, _json(key), _json({**dict(zip(fields, key, strict=True)), "connections": count}) if count else None)
+
+    def connection(self, kind: Kind, connection: int, **fields: Any) -> None:
+        record = ClientConnectionRecord(
+            **{
+                "kind": kind,
+                "cluster_id": "cluster-1",
+                "broker_id": 1,
+                "gateway_id": self.gateway,
+                "gateway_epoch": self._epoch,
+                "sequence": self._sequence,
+                "timestamp_ms": time.time_ns() // 1_000_000,
+                "connection_id": connection,
+                "listener_name": "CLIENT",
+                "security_protocol": "PLAINTEXT",
+                "client_address": "10.20.30.40",
+                **fields,
+            }
+        )
+        self._sequence += 1
+        self._send(CONNECTIONS, self.gateway.encode(), encode(record))
+
+    def heartbeat(self, interval_ms: int) -> None:
+        self.connection(Kind.HEARTBEAT, -1, heartbeat_interval_ms=interval_ms, heartbeat_parts=1)
+
+    def result(self, offset: int, client_id: str, *rules: dict[str, Any]) -> None:
+        value = {
+            "topic": f"clientscope.configs/{self.gateway}",
+            "partition": 0,
+            "offset": offset,
+            "received_ms": time.time_ns() // 1_000_000,
+            "cluster": "cluster-1",
+            "broker": 1,
+            "gateway": self.gateway,
+            "epoch": self._epoch,
+            "connection": 1,
+            "listener": "CLIENT",
+            "security_protocol": "PLAINTEXT",
+            "address": "10.20.30.40",
+            "principal": None,
+            "client_id": client_id,
+            "software_name": "kafka-python",
+            "software_version": "3.0.12",
+            "instance_id": None,
+            "origin": "pushed",
+            "application": json.dumps([None, client_id, None]),
+            "settings": 25,
+            "redacted": 1,
+            "rules": list(rules),
+        }
+        self._send(RESULTS, _json([None, client_id, None]), _json(value))
+
+    def broken(self) -> None:
+        for topic in (GAUGES, CONNECTIONS, RESULTS):
+            self._send(topic, b"key", b"\x00\xffno record")
+
+    def _send(self, topic: str, key: bytes, value: bytes | None) -> None:
+        self._producer.send(topic, key=key, value=value).get(10)
+
+    def close(self) -> None:
+        self._producer.close()
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _rule(outcome: str, settings: list[dict[str, Any]], message: str = "") -> dict[str, Any]:
+    return {
+        "code": "SK001",
+        "name": "pushed_credential",
+        "severity": "critical",
+        "outcome": outcome,
+        "settings": settings,
+        "message": message,
+    }
+
+
+@pytest.fixture
+def topics(broker: Any) -> Iterator[Topics]:
+    writer = Topics(broker.internal)
+    yield writer
+    writer.heartbeat(0)  # its goodbye
+    writer.close()
+
+
+@pytest.fixture
+def address(broker: Any) -> Iterator[str]:
+    process = subprocess.Popen([sys.executable, "-c", START, broker.internal], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        ready = process.stdout.readline()
+        assert ready.startswith("clientscope serve: ready at http://127.0.0.1:"), ready
+        yield ready.split()[-1]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(15) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens pages; any message of warning or error on a console, and any violation of the policy, fails the test."""
+    complaints: list[str] = []
+    contexts = []
+
+    def open_one(address: str, **options: Any) -> Page:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10 * SECONDS)
+        page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (complaints.append("a dialog"), dialog.dismiss()))
+        page.add_init_script(
+            "addEventListener('securitypolicyviolation', (e) => console.error('violates', e.violatedDirective, e.blockedURI))"
+        )
+        page.goto(address)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def test_the_page_shows_gauges_clients_and_findings_and_follows_them(topics: Topics, address: str, open_page: Callable[..., Page]) -> None:
+    name, client = f"soft-{uuid4().hex[:8]}", f"client-{uuid4().hex[:8]}"
+    topics.heartbeat(60_000)
+    topics.gauge(name, "1.2.3", 7)
+    topics.connection(Kind.OPENED, 1, client_id=client, client_software_name=name, client_software_version="1.2.3", principal="User:anna")
+    secret = {"key": "sasl.jaas.config", "reason": "key_prefix", "length": 71, "digest": None}
+    topics.result(1, client, _rule("fired", [secret], "This client pushed a credential."))
+    topics.result(2, f"{client}-clean", _rule("passed", []))
+    topics.result(3, f"{client}-open", _rule("not_evaluable", []))
+    topics.broken()
+
+    page = open_page(address)
+    expect(page.locator("#feed")).to_have_text("Live")
+    gauge = page.locator("#software tbody tr", has_text=name)
+    expect(gauge).to_contain_text("1.2.3")
+    expect(gauge.locator("b")).to_have_text("7")
+    row = page.locator("#clients tbody tr", has_text=client)
+    for text in (name, "10.20.30.40", "User:anna", topics.gateway):
+        expect(row).to_contain_text(text)
+    finding = page.locator("#findings li.finding", has_text=client)
+    for text in ("critical", "SK001", "This client pushed a credential.", "sasl.jaas.config", "key prefix, 71 bytes"):
+        expect(finding).to_contain_text(text)
+    expect(page.locator("#pushes tbody tr", has_text=f"{client}-clean").locator("td").last).to_have_text("clean")
+    expect(page.locator("#pushes tbody tr", has_text=f"{client}-open").locator("td").last).to_have_text("–")
+    expect(page.locator("#notices")).to_contain_text("could not be decoded")
+
+    page.evaluate("globalThis.notReloaded = true")
+    node = gauge.element_handle()
+    topics.gauge(name, "1.2.3", 8)
+    topics.connection(Kind.OPENED, 2, client_id=f"{client}-new")
+    expect(gauge.locator("b")).to_have_text("8", timeout=2 * SECONDS)
+    expect(page.locator("#clients tbody tr", has_text=f"{client}-new")).to_be_visible(timeout=2 * SECONDS)
+    assert node is not None
+    assert node.evaluate("(node) => node.isConnected")  # changed in place
+
+    topics.gauge(name, "1.2.3", 0)
+    topics.connection(Kind.CLOSED, 1)
+    expect(gauge).to_have_count(0, timeout=2 * SECONDS)
+    expect(row).to_have_count(1, timeout=2 * SECONDS)
+    assert page.evaluate("globalThis.notReloaded")
+
+
+def test_hostile_strings_stay_text(topics: Topics, address: str, open_page: Callable[..., Page]) -> None:
+    topics.heartbeat(60_000)
+    topics.gauge(HOSTILE, HOSTILE, 3)
+    topics.connection(
+        Kind.OPENED,
+        1,
+        **dict.fromkeys(("client_id", "client_software_name", "client_software_version", "principal", "client_address"), HOSTILE),
+    )
+    topics.result(1, HOSTILE, _rule("fired", [{"key": HOSTILE, "value": HOSTILE}], HOSTILE))
+
+    page = open_page(address)
+    for section in ("#software", "#clients", "#findings", "#pushes"):
+        expect(page.locator(section)).to_contain_text(HOSTILE)
+    assert page.locator("main img").count() == 0
+    assert page.locator("[onerror]").count() == 0
+
+
+def test_narrow_and_dark(topics: Topics, address: str, open_page: Callable[..., Page]) -> None:
+    topics.heartbeat(60_000)
+    topics.gauge("x" * 300, "1" * 100, 3)
+    topics.connection(Kind.OPENED, 1, client_id="c" * 249, client_software_name="x" * 300)
+    topics.result(1, "c" * 249, _rule("fired", [{"key": "k" * 200, "value": "v" * 200}], "m" * 500))
+
+    for scheme in ("light", "dark"):
+        page = open_page(address, viewport={"width": 360, "height": 800}, color_scheme=scheme)
+        expect(page.locator("#clients")).to_contain_text("c" * 200)
+        expect(page.locator("#findings")).to_contain_text("m" * 400)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (ground == "rgb(245, 246, 244)") == (scheme == "light")
+
+
+def test_a_server_that_goes_away_is_told_and_found_again(address: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(address)
+    expect(page.locator("#feed")).to_have_text("Live")
+    page.route("**/api/v1/events", lambda route: route.fulfill(status=204))
+    page.reload()
+    expect(page.locator("#feed")).to_have_text("Connection lost")
+    expect(page.get_by_role("button", name="Try again").first).to_be_visible()
+    page.unroute("**/api/v1/events")
+    page.get_by_role("button", name="Try again").first.click()
+    expect(page.locator("#feed")).to_have_text("Live")

@@ -1,0 +1,9 @@
+"""Arrow kernels: pure functions, Arrow arrays in and out, a whole batch at a time.  No Spark session, no I/O.
+
+decode      bytes of a topic's records -> columns, or the reason why not
+pushes      decoded pushes, redacted, with their settings laid flat
+sensitive   which settings may not be written down
+settings    the settings that rules need, as typed columns
+rules/      one file per rule
+results     what all rules say of each push
+"""

@@ -1,0 +1,33 @@
+"""What may be told of bytes that could not be decoded: how many they were, and a digest that only we can make."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clientscope.policy.redaction import DigestKey
+
+FIELDS = (pa.field("length", pa.int32()), pa.field("digest", pa.string()))
+
+
+def with_evidence(decoded: pa.StructArray, values: pa.BinaryArray, key: DigestKey | None) -> pa.StructArray:
+    """Decoded records with `FIELDS` behind their own; ``digest`` (hexadecimal) only for those that failed, and with a key."""
+    failed = decoded.field("decode_error").is_valid().to_numpy(zero_copy_only=False)
+    columns = [decoded.field(field.name) for field in decoded.type]
+    lengths = pc.fill_null(pc.binary_length(values), 0)
+    return pa.StructArray.from_arrays(
+        [*columns, lengths, _digests(values, np.flatnonzero(failed), key)], fields=[*decoded.type, *FIELDS]
+    )
+
+
+def _digests(values: pa.BinaryArray, failed: npt.NDArray[Any], key: DigestKey | None) -> pa.StringArray:
+    digests: list[str | None] = [None] * len(values)
+    if key is not None:
+        for position in failed:
+            digests[position] = hmac.digest(key.secret, values[position].as_py() or b"", "sha256").hex()
+    return pa.array(digests, pa.string())

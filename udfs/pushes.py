@@ -1,0 +1,128 @@
+"""Pushed configurations as rules and sinks get them: decoded, redacted, and with all settings of the batch laid flat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clientscope.policy.redaction import DigestKey
+from clientscope.records.codec import ValueState
+from udfs import sensitive
+
+_DIGEST_SIZE = 32
+
+
+def redact(decoded: pa.StructArray, key: DigestKey | None) -> pa.StructArray:
+    """Decoded ClientConfigRecords without a sensitive value left in them.
+
+    Gateways redact before they publish, but others may publish raw records.  So each value is judged again; one that
+    must not be written down becomes null, with its ``value_state``, ``value_length`` and, with a key, ``value_digest`` as a
+    gateway would have set them.  Everything after this function never sees a sensitive value.
+    """
+    configs = decoded.field("configs")
+    flat = configs.flatten()
+    column = {field.name: flat.field(field.name) for field in flat.type}
+    values, states = column["config_value"], column["value_state"].to_numpy(zero_copy_only=False)
+    judged = sensitive.reasons(column["config_key"], values, column["config_type"])
+    raw = np.flatnonzero((states == ValueState.PRESENT) & (judged != ValueState.PRESENT))
+    # Bytes of another length are no digest of ours; they might be the secret itself.
+    digests = pc.if_else(pc.equal(pc.binary_length(column["value_digest"]), _DIGEST_SIZE), column["value_digest"], None)
+    key_ids = decoded.field("digest_key_id")
+    if raw.size:
+        column["value_length"] = _put(column["value_length"], raw, pc.binary_length(values.take(pa.array(raw))))
+        digests, key_ids = _digest(values, raw, digests, _parents(configs), key_ids, key)
+    states = np.where(states == ValueState.PRESENT, judged, states)
+    column["value_state"] = pa.array(states, pa.int8())
+    column["config_value"] = pc.if_else(pa.array(states == ValueState.PRESENT), values, None)
+    column["value_digest"] = digests
+    return _replace(
+        decoded,
+        digest_key_id=key_ids,
+        configs=pa.ListArray.from_arrays(
+            _offsets(configs), pa.StructArray.from_arrays(list(column.values()), fields=list(flat.type)), mask=configs.is_null()
+        ),
+    )
+
+
+def _digest(
+    values: pa.StringArray,
+    raw: npt.NDArray[Any],
+    digests: pa.BinaryArray,
+    parents: npt.NDArray[np.int64],
+    key_ids: pa.StringArray,
+    key: DigestKey | None,
+) -> tuple[pa.BinaryArray, pa.StringArray]:
+    """Digests of raw values, in records that have none under another key; only here is there a loop, over the leaks."""
+    if key is None:
+        return digests, key_ids
+    ours = pc.fill_null(pc.equal(key_ids, key.key_id), True).to_numpy(zero_copy_only=False)
+    made = [
+        key.digest(value.as_py()) if ours[parents[position]] and value.is_valid else None
+        for position, value in zip(raw, values.take(pa.array(raw)), strict=True)
+    ]
+    has_ours = np.zeros(len(key_ids), np.bool_)
+    has_ours[parents[raw]] = ours[parents[raw]]
+    return _put(digests, raw, pa.array(made, pa.binary())), pc.if_else(pa.array(has_ours), key.key_id, key_ids)
+
+
+@dataclass(frozen=True)
+class Pushes:
+    """A batch of redacted pushes.
+
+    Attributes:
+        records: ClientConfigRecords as the decoder returns them, redacted; all null where one could not be decoded.
+    """
+
+    records: pa.StructArray
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @cached_property
+    def settings(self) -> dict[str, pa.Array]:
+        """The columns of ``Configs``, all records' settings one after the other."""
+        flat = self.records.field("configs").flatten()
+        return {field.name: flat.field(field.name) for field in flat.type}
+
+    @cached_property
+    def parents(self) -> npt.NDArray[np.int64]:
+        """For each setting the row of its record."""
+        return _parents(self.records.field("configs"))
+
+    @cached_property
+    def keys(self) -> pa.StringArray:
+        """The settings' keys, normalised."""
+        encoded = self.settings["config_key"].dictionary_encode()
+        return sensitive.normalise(encoded.dictionary).take(encoded.indices)
+
+    def group(self, chosen: npt.NDArray[Any], items: pa.Array) -> pa.ListArray:
+        """One list per record of ``items``, which belong to the settings at the rising positions ``chosen``."""
+        counts = np.bincount(self.parents[chosen], minlength=len(self))
+        return pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(counts)), pa.int32()), items)
+
+
+def _parents(configs: pa.ListArray) -> npt.NDArray[np.int64]:
+    return pc.list_parent_indices(configs).to_numpy(zero_copy_only=False)
+
+
+def _offsets(configs: pa.ListArray) -> pa.Int32Array:
+    lengths = pc.fill_null(pc.list_value_length(configs), 0).to_numpy(zero_copy_only=False)
+    return pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
+
+
+def _put(column: pa.Array, positions: npt.NDArray[Any], values: pa.Array) -> pa.Array:
+    mask = np.zeros(len(column), np.bool_)
+    mask[positions] = True
+    return pc.replace_with_mask(column, pa.array(mask), values)
+
+
+def _replace(records: pa.StructArray, **columns: pa.Array) -> pa.StructArray:
+    """The records with some of their fields exchanged."""
+    fields = list(records.type)
+    return pa.StructArray.from_arrays([columns.get(field.name, records.field(field.name)) for field in fields], fields=fields)
