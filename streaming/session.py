@@ -31,7 +31,7 @@ def session(settings: StreamSettings, jars: Iterable[Path]) -> SparkSession:
 def _configuration(settings: StreamSettings) -> dict[str, str]:
     configuration = {
         "spark.driver.memory": settings.driver_memory,
-        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dlog4j2.configurationFile={_LOG4J.as_uri()}",
+        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK -Dlog4j2.configurationFile={_LOG4J.as_uri()}",
         "spark.ui.enabled": str(settings.ui_port > 0).lower(),
         "spark.ui.port": str(settings.ui_port),
         "spark.ui.showConsoleProgress": "false",
@@ -52,5 +52,13 @@ def _configuration(settings: StreamSettings) -> dict[str, str]:
         "spark.databricks.delta.snapshotPartitions": "1",
     }
     if settings.master.startswith("local"):
-        configuration |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        configuration |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            # Without Hadoop's native library each file that is renamed through FileContext starts ten processes (chmod, readlink), and
+            # a batch renames four files.
+            "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing"
+            ".FileSystemBasedCheckpointFileManager",
+            "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
+        }
     return configuration

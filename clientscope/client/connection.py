@@ -65,6 +65,8 @@ class _Connection(KafkaConnection):
             return super()._send_request(request, future=future, timeout_at=timeout_at)
         identified = ApiVersionsRequest(
             version=request.API_VERSION,
+            min_version=request._min_version,
+            max_version=request._max_version,
             client_software_name=request.client_software_name,
             client_software_version=request.client_software_version,
             client_instance_id=self.manager.handshake.client_instance_id,

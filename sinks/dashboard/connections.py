@@ -112,8 +112,12 @@ class ConnectionTable:
         """The connections, those of one identity together."""
         groups: dict[tuple[object, ...], list[Connection]] = {}
         for c in self.connections():
-            groups.setdefault((_order(c)[:-2], c.cluster, c.broker, c.gateway), []).append(c)
+            groups.setdefault(_identity(c), []).append(c)
         return [_client(group) for group in groups.values()]
+
+    def client_count(self) -> int:
+        """How many `clients` there are, without making them."""
+        return len({_identity(c) for c in self._visible()})
 
     def _visible(self) -> Iterator[Connection]:
         for gateway in self._gateways.values():
@@ -195,8 +199,7 @@ def _optional(text: str | None) -> str | None:
     return None if text is None else clean(text)
 
 
-def _order(c: Connection) -> tuple[str | int, ...]:
-    # The two last tell connections of one identity apart; `clients` groups by the others.
+def _identity(c: Connection) -> tuple[str | int, ...]:
     return (
         c.client_id or "\uffff",  # those without a name come last
         c.software_name,
@@ -206,9 +209,14 @@ def _order(c: Connection) -> tuple[str | int, ...]:
         c.listener,
         c.security_protocol,
         c.instance_id or "",
-        c.seen_ms,
-        c.connection,
+        c.cluster,
+        c.broker,
+        c.gateway,
     )
+
+
+def _order(c: Connection) -> tuple[str | int, ...]:
+    return (*_identity(c), c.seen_ms, c.connection)
 
 
 def _client(group: list[Connection]) -> Client:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from clientscope.errors import RecordError
-from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.codec import ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
 from sinks.dashboard.connections import ConnectionTable
 from sinks.dashboard.models import (
@@ -30,6 +30,8 @@ from sinks.dashboard.pushes import PushTable
 from sinks.dashboard.values import GaugeValue, ResultValue, Value
 
 TopicValue = TypeVar("TopicValue", bound=Value)
+
+_KINDS = frozenset(Kind)
 
 SOFTWARE_ROWS = 200
 """Rows of the gauge in an overview; the rest is summed."""
@@ -203,7 +205,10 @@ class State:
         if record.value is None:
             raise RecordError("tombstone")
         if record.topic == CONNECTIONS:
-            return self._connections.apply(decode(ClientConnectionRecord, record.value), record.timestamp_ms)
+            connection = decode(ClientConnectionRecord, record.value)
+            if connection.kind not in _KINDS:
+                raise RecordError("unknown_kind")
+            return self._connections.apply(connection, record.timestamp_ms)
         return self._pushes.apply(_parse(ResultValue, record.value), record.timestamp_ms)
 
     def _apply_gauge(self, record: Record) -> bool:
@@ -257,7 +262,7 @@ class State:
             clusters=sorted({g.cluster for g in gateways} | {g.cluster for g in self._gauges.values()}) if known else [],
             connections=rows.total() if known else None,
             software_versions=len({row[1:] for row in rows}) if known else None,
-            clients=len(self._connections.clients()) if known else None,
+            clients=self._connections.client_count() if known else None,
             pushes=self._pushes.pushes_of_day() if known else None,
             findings=self._pushes.findings_of_day() if known else None,
             software=[

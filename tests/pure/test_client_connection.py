@@ -165,6 +165,14 @@ def test_pushes_with_one_request_in_flight(broker: Brokers) -> None:
     assert len(server.pushes) == 1
 
 
+def test_api_versions_of_the_users_own_says_the_same(broker: Brokers) -> None:
+    server = broker()
+    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
+        client.describe_features()
+    assert server.orders()[1] == [API_VERSIONS, API_VERSIONS]
+    assert server.instance_ids == {client.client_instance_id}
+
+
 def test_each_client_is_an_instance(broker: Brokers) -> None:
     server = broker()
     for _ in range(2):

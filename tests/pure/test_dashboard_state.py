@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from clientscope.records.codec import ClientConnectionRecord, Kind, encode
 from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
@@ -30,7 +32,7 @@ def gauge(count: int | None, name: str = "librdkafka", gateway: str = "gw", at: 
     return Record(GAUGES, at, json.dumps(key).encode(), None if count is None else json.dumps(value).encode())
 
 
-def connection(kind: Kind, sequence: int = 0, at: int = NOW, **fields: Any) -> Record:
+def connection(kind: int, sequence: int = 0, at: int = NOW, **fields: Any) -> Record:
     record = ClientConnectionRecord(
         **{
             "kind": kind,
@@ -143,6 +145,7 @@ BAD = [
     (Record(CONNECTIONS, NOW, b"gw", b""), "truncated"),
     (Record(CONNECTIONS, NOW, b"gw", b"\x00\x63"), "unknown_version"),
     (Record(CONNECTIONS, NOW, b"gw", None), "tombstone"),
+    (connection(99), "unknown_kind"),
     (Record(RESULTS, NOW, b"app", b"null"), "fields"),
     (Record(RESULTS, NOW, b"app", b'{"topic":"\\ud800"}'), "json"),
     (Record(RESULTS, NOW, b"app", None), "tombstone"),
@@ -163,6 +166,17 @@ def test_every_cut_of_a_connection_record_is_counted_or_taken() -> None:
     state = live(*(Record(CONNECTIONS, NOW, b"gw", whole[:length]) for length in range(len(whole))))
     assert sum(state.counts().undecodable.values()) == len(whole)
     assert state.overview(NOW).clients == 0
+
+
+@settings(max_examples=300, deadline=None)
+@given(topic=st.sampled_from((GAUGES, CONNECTIONS, RESULTS)), at=st.integers(0, 200), noise=st.binary(max_size=40))
+def test_noise_is_never_fatal(topic: str, at: int, noise: bytes) -> None:
+    value = {GAUGES: gauge(1), CONNECTIONS: connection(Kind.OPENED), RESULTS: result(1)}[topic].value or b""
+    state = live(Record(topic, NOW, b"key", value[:at] + noise + value[at + len(noise) :]))
+    state.tick(NOW)
+    assert state.counts().records == {topic: 1}
+    state.overview(NOW).model_dump_json()
+    state.clients(10).model_dump_json()
 
 
 def test_only_what_is_shown_raises_the_version() -> None:

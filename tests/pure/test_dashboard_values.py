@@ -6,7 +6,7 @@ import pytest
 
 from sinks.dashboard.values import GaugeValue, Setting, clean
 
-SECRET = 'org.apache.kafka.common.security.plain.PlainLoginModule required password="hunter2";'
+JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required password="hunter2";'
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ def test_clean_bounds() -> None:
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        ({"key": "sasl.jaas.config", "value": SECRET}, "key_prefix"),
+        ({"key": "sasl.jaas.config", "value": JAAS}, "key_prefix"),
         ({"key": "my.password", "value": "hunter2"}, "key_word"),
-        ({"key": "client.rack", "value": SECRET}, "value_shape"),
+        ({"key": "client.rack", "value": JAAS}, "value_shape"),
         ({"key": "acks", "value": "hunter2", "reason": "type"}, "type"),
     ],
 )

@@ -62,7 +62,7 @@ function showWaiting(section) {
   } else if (overview?.feed === "unreachable") {
     section.show("unreachable", () => message("waiting", "Kafka can't be read yet; trying again."));
   } else if (overview?.feed === "catching_up") {
-    section.show("catching", () => message("waiting", "Catching up: what is shown here will be complete, so it takes a moment."));
+    section.show("catching", () => message("waiting", "Catching up …"));
   } else {
     section.show("loading", () => el("div", { class: "skeleton", role: "img", "aria-label": "Loading" }, el("i"), el("i"), el("i")));
   }
@@ -117,6 +117,7 @@ const stream = follow(
     render();
   },
   (state) => {
+    if (state === "open") lists.forEach(({ source }) => source.forget());
     link = state;
     render();
   },

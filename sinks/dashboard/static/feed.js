@@ -64,6 +64,11 @@ export class List {
     if (!this.busy && this.wanted !== this.have) this.read();
   }
 
+  // Versions start again with the server, so after a new connection they say nothing about what is here.
+  forget() {
+    this.have = null;
+  }
+
   retry() {
     if (!this.busy) this.read();
   }

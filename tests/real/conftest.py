@@ -1,0 +1,111 @@
+"""Real parts, each on ports and in directories of its own: a broker, a gateway in front of it, and the whole installation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from clientscope import topics
+from clientscope.demo.fleet import Fleet
+from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.process import free_port
+
+
+@dataclass(frozen=True)
+class RunningBroker:
+    """Addresses of a broker that is up, with our topics on it."""
+
+    internal: str
+    client: str
+    advertised: str
+    jmx_port: int
+
+
+@dataclass(frozen=True)
+class RunningGateway:
+    """Addresses of a gateway that is up."""
+
+    address: str
+    metrics_url: str
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Everything that an operator runs, and the processes behind it."""
+
+    broker: RunningBroker
+    gateway: RunningGateway
+    page_url: str
+    data_dir: Path
+    processes: Fleet
+
+    def gateway_arguments(self) -> list[str]:
+        """What starts the gateway, once more or again."""
+        port = self.gateway.metrics_url.split(":")[2].split("/")[0]
+        return [
+            "gateway", "--bootstrap-servers", self.broker.internal, "--listen", self.gateway.address, "--upstream", self.broker.client,
+            "--metrics-listen", f"127.0.0.1:{port}", "--heartbeat-interval-ms", "1000", "--digest-key-file", str(self.data_dir / "digest.key"),
+        ]  # fmt: skip
+
+    def stream_arguments(self) -> list[str]:
+        """What starts the job, once more or again."""
+        return [
+            "stream", "--bootstrap-servers", self.broker.internal, "--checkpoint-dir", str(self.data_dir / "checkpoints"),
+            "--history-dir", str(self.data_dir / "history"), "--history-interval-seconds", "2",
+            "--digest-key-file", str(self.data_dir / "digest.key"),
+        ]  # fmt: skip
+
+
+def _start_broker(data_dir: Path) -> tuple[Broker, RunningBroker]:
+    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir, free_port())
+    broker = Broker(plan)
+    broker.start()
+    topics.create(plan.internal)
+    return broker, RunningBroker(plan.internal, f"127.0.0.1:{plan.port}", plan.advertised, plan.jmx_port)
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """A broker without the job, for what needs none."""
+    started, running = _start_broker(tmp_path_factory.mktemp("broker"))
+    yield running
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+    """A gateway in front of `broker`."""
+    processes = Fleet(tmp_path_factory.mktemp("gateway"), lambda line: None)
+    metrics = free_port()
+    processes.start(
+        "gateway", "gateway", "--bootstrap-servers", broker.internal, "--listen", broker.advertised, "--upstream", broker.client,
+        "--metrics-listen", f"127.0.0.1:{metrics}", "--heartbeat-interval-ms", "1000",
+    )  # fmt: skip
+    processes.await_ready("gateway", "ready")
+    yield RunningGateway(broker.advertised, f"http://127.0.0.1:{metrics}/metrics")
+    processes.stop()
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """Broker, gateway, job and page."""
+    data_dir = tmp_path_factory.mktemp("installation")
+    started, running = _start_broker(data_dir / "broker")
+    (data_dir / "digest.key").write_text("0123456789abcdef" * 4)
+    page = f"127.0.0.1:{free_port()}"
+    gateway = RunningGateway(running.advertised, f"http://127.0.0.1:{free_port()}/metrics")
+    processes = Fleet(data_dir / "logs", lambda line: None)
+    installed = Installation(running, gateway, f"http://{page}/", data_dir, processes)
+    try:
+        processes.start("stream", *installed.stream_arguments())
+        processes.start("gateway", *installed.gateway_arguments())
+        processes.start("serve", "serve", "--bootstrap-servers", running.internal, "--listen", page)
+        for name in ("gateway", "serve", "stream"):
+            processes.await_ready(name, "ready", 180)
+        yield installed
+    finally:
+        processes.stop()
+        started.stop()

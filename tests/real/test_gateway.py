@@ -1,0 +1,165 @@
+"""The gateway in front of a real broker: real clients pass, bad input is answered or closed, and the broker's JMX agrees."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import time
+import urllib.request
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import aiokafka
+import confluent_kafka
+import kafka
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from clientscope.client.raw import RawClient
+from clientscope.demo.watch import jmx_connections
+from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from clientscope.records.topics import CONNECTIONS
+from clientscope.wire.numbers import CONFIG_TOO_LARGE, INVALID_REQUEST
+from reading import read_all
+
+TOPIC = "test.gateway"
+
+
+@pytest.fixture(scope="module")
+def topic(broker: Any) -> str:
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+        if TOPIC not in admin.list_topics():
+            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+    return TOPIC
+
+
+def metrics(url: str) -> dict[tuple[str, ...], float]:
+    """Samples by name and label values."""
+    with urllib.request.urlopen(url, timeout=5) as response:
+        families = text_string_to_metric_families(response.read().decode())
+        return {(sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples}
+
+
+def gateway_connections(url: str) -> dict[tuple[str, str], int]:
+    """Open connections by software name and version, as the gateway's own metrics have them."""
+    with urllib.request.urlopen(url, timeout=5) as response:
+        families = text_string_to_metric_families(response.read().decode())
+        samples = [s for family in families for s in family.samples if s.name == "clientscope_gateway_client_connections"]
+    return {(s.labels["client_software_name"], s.labels["client_software_version"]): int(s.value) for s in samples}
+
+
+def eventually(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def closed_by_peer(connected: socket.socket, within_s: float) -> bool:
+    connected.settimeout(within_s)
+    try:
+        return connected.recv(1000) == b""
+    except ConnectionResetError:
+        return True
+    except TimeoutError:
+        return False
+
+
+def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brokers_own(gateway: Any, broker: Any, topic: str) -> None:
+    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="direct")) as producer:
+        for number in range(500):
+            producer.send(topic, b"%d" % number)
+        producer.flush(timeout=30)
+        confluent = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": "payments"})
+        confluent.produce(topic, b"from librdkafka")
+        assert confluent.flush(30) == 0
+
+        async def from_aiokafka() -> None:
+            async with aiokafka.AIOKafkaProducer(bootstrap_servers=gateway.address) as sender:
+                await sender.send_and_wait(topic, b"from aiokafka")
+
+        asyncio.run(from_aiokafka())
+        consumer = kafka.KafkaConsumer(topic, bootstrap_servers=gateway.address, auto_offset_reset="earliest", consumer_timeout_ms=3000)
+        with closing(consumer):
+            values = [message.value for message in consumer]
+            assert values[:500] == [b"%d" % number for number in range(500)]
+            assert set(values[500:]) == {b"from librdkafka", b"from aiokafka"}
+            assert eventually(lambda: gateway_connections(gateway.metrics_url) == jmx_connections(broker.jmx_port) != {})
+            names = {name for name, _ in gateway_connections(gateway.metrics_url)}
+            assert names == {"kafka-python", "confluent-kafka-python"}
+        del confluent
+    assert eventually(lambda: gateway_connections(gateway.metrics_url) == {})
+    assert eventually(lambda: jmx_connections(broker.jmx_port) == {})
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"\xff\xff\xff\xff", b"\0\0\0\0", struct.pack(">i", 7) + b"1234567", struct.pack(">i", 2**31 - 1), b"\x16\x03\x01\x02\0\1\0\1\xfc", b"GET / HTTP/1.1\r\n\r\n"],
+    ids=["negative", "zero", "seven", "huge", "tls", "http"],
+)  # fmt: skip
+def test_f06_a_nonsense_length_closes_the_connection_and_is_counted(gateway: Any, garbage: bytes) -> None:
+    host, port = gateway.address.split(":")
+    counter = ("clientscope_gateway_frames_refused_total", "bad_length")
+    before = metrics(gateway.metrics_url).get(counter, 0)
+    with socket.create_connection((host, int(port))) as connected:
+        connected.sendall(garbage)
+        assert closed_by_peer(connected, 1.0)
+    assert eventually(lambda: metrics(gateway.metrics_url).get(counter, 0) == before + 1)
+
+
+def test_f11_a_garbled_push_and_one_too_large_are_answered_and_the_connection_goes_on(gateway: Any) -> None:
+    with closing(RawClient.connect(gateway.address, "garbler")) as client:
+        client.api_versions("garbler", "1.0")
+        head = struct.pack(">hhih", 1324, 0, 77, -1)
+        client.send_frame(head + b"\0" + b"\xff\xff\xff\xff\x07" + b"junk")
+        assert struct.unpack(">ibih", client.receive_frame()[:11]) == (77, 0, 0, INVALID_REQUEST)
+        assert client.push_config([("client.id", "x" * 10_240, 1, False)]).error_code == CONFIG_TOO_LARGE
+        assert client.push_config([("client.id", "x" * 30_000, 1, False)] * 300).error_code == CONFIG_TOO_LARGE
+        assert client.push_config([("acks", "all", 1, True)]).error_code == 0
+        assert client.api_versions("garbler", "1.0").error_code == 0
+    counts = metrics(gateway.metrics_url)
+    assert counts["clientscope_gateway_pushes_refused_total", "too_large"] >= 2
+    assert sum(value for key, value in counts.items() if key[0] == "clientscope_gateway_pushes_refused_total") >= 3
+
+
+def test_a_push_leaves_the_brokers_own_idea_of_the_client_as_it_was(gateway: Any, broker: Any) -> None:
+    with closing(RawClient.connect(gateway.address, "carrier-test")) as client:
+        client.api_versions("carrier-test", "1.0")
+        assert client.push_config([("acks", "all", 1, True)]).error_code == 0
+        assert jmx_connections(broker.jmx_port)["carrier-test", "1.0"] == 1
+        client.api_versions("", "", version=0)
+        assert eventually(lambda: ("carrier-test", "1.0") not in jmx_connections(broker.jmx_port))
+        assert ("carrier-test", "1.0") not in gateway_connections(gateway.metrics_url)
+
+
+def test_f03_an_unknown_key_is_the_brokers_to_refuse(gateway: Any, broker: Any) -> None:
+    for address in (broker.client, gateway.address):
+        host, port = address.split(":")
+        with socket.create_connection((host, int(port))) as connected:
+            connected.sendall(struct.pack(">ihhih", 10, 999, 0, 1, -1))
+            assert closed_by_peer(connected, 5.0), address
+
+
+def test_f10_a_client_that_resets_leaves_no_connection_behind(gateway: Any, broker: Any) -> None:
+    host, port = gateway.address.split(":")
+    with socket.create_connection((host, int(port))) as connected:
+        connected.sendall(struct.pack(">ihhih", 10, 18, 0, 1, -1))
+        connected.recv(1000)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert eventually(lambda: gateway_connections(gateway.metrics_url) == {})
+    assert eventually(lambda: jmx_connections(broker.jmx_port) == {})
+
+
+def test_every_connection_is_opened_and_closed_once_on_the_topic(gateway: Any, broker: Any) -> None:
+    assert eventually(lambda: gateway_connections(gateway.metrics_url) == {})
+    records = [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
+    ours = [record for record in records if record.gateway_id == gateway.address]
+    assert [record.sequence for record in ours] == list(range(len(ours)))
+    opened = [record.connection_id for record in ours if record.kind == Kind.OPENED]
+    closed = [record.connection_id for record in ours if record.kind == Kind.CLOSED]
+    assert sorted(opened) == sorted(closed) == sorted(set(opened))
+    assert {record.reason for record in ours if record.kind == Kind.CLOSED} >= {"client_closed", "bad_length", "broker_closed"}
