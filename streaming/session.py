@@ -31,7 +31,8 @@ def session(settings: StreamSettings, jars: Iterable[Path]) -> SparkSession:
 def _configuration(settings: StreamSettings) -> dict[str, str]:
     configuration = {
         "spark.driver.memory": settings.driver_memory,
-        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK -Dlog4j2.configurationFile={_LOG4J.as_uri()}",
+        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK -XX:TieredStopAtLevel=1 -Dlog4j2.configurationFile={_LOG4J.as_uri()}",
+        "spark.python.daemon.module": "streaming.worker_daemon",
         "spark.ui.enabled": str(settings.ui_port > 0).lower(),
         "spark.ui.port": str(settings.ui_port),
         "spark.ui.showConsoleProgress": "false",
@@ -42,7 +43,7 @@ def _configuration(settings: StreamSettings) -> dict[str, str]:
         # Not for streams; said once here rather than in a warning of each query.
         "spark.sql.adaptive.enabled": "false",
         # Fixed once a checkpoint exists; every partition of the state costs a commit in each batch.
-        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.shuffle.partitions": "1",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -50,6 +51,9 @@ def _configuration(settings: StreamSettings) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # Made for lakes of many files: the log of a small table needn't be read in fifty tasks.
         "spark.databricks.delta.snapshotPartitions": "1",
+        # Optional files that say what the log says; making one costs more than the commit itself.
+        "spark.databricks.delta.writeChecksumFile.enabled": "false",
+        "spark.databricks.delta.properties.defaults.checkpointInterval": "100",
     }
     if settings.master.startswith("local"):
         configuration |= {

@@ -52,6 +52,12 @@ class Fleet:
                 words = [line for line in tail(self._log(name), 20).splitlines() if line.startswith("error:")] or [tail(self._log(name), 1)]
                 raise EnvironmentProblem(f"{name} ended with status {status}: {words[0].removeprefix('error: ')}", f"see {self._log(name)}")
 
+    def signal(self, name: str, number: int) -> None:
+        """Sends a signal, and waits for the end that it brings; `start` may then start it again under its name."""
+        child = self._children.pop(name)
+        child.send_signal(number)
+        child.wait(30)
+
     def stop(self, *names: str) -> None:
         """Stops these, or all that are left, in the reverse order of their start."""
         chosen = [name for name in reversed(self._children) if not names or name in names]

@@ -42,7 +42,12 @@ class TopicWatch:
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._consumer = KafkaConsumer(
-            GAUGES, RESULTS, bootstrap_servers=bootstrap_servers, client_id="clientscope-demo", auto_offset_reset="earliest", group_id=None
+            GAUGES,
+            RESULTS,
+            bootstrap_servers=bootstrap_servers,
+            client_id="clientscope-demo",
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
         )
         self._lock = threading.Lock()
         self._gauges: dict[bytes, dict[str, Any]] = {}

@@ -39,5 +39,7 @@ def test_every_jar_is_locked_by_its_digest() -> None:
 
 
 def test_commands_start_without_spark() -> None:
-    code = "import sys; from clientscope import cli; cli._parser(); sys.exit(any(m in sys.modules for m in ('pyspark', 'pyarrow', 'kafka')))"
+    code = (
+        "import sys; from clientscope import cli; cli._parser(); sys.exit(any(m in sys.modules for m in ('pyspark', 'pyarrow', 'kafka')))"
+    )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

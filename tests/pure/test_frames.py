@@ -55,7 +55,9 @@ def test_any_cutting_gives_the_same_pieces(frames: list[bytes], data: st.DataObj
     assert out == expected
 
 
-@pytest.mark.parametrize("bad", [b"\xff\xff\xff\xff", struct.pack(">i", 7), struct.pack(">i", 2**31 - 1), b"GET / HTTP/1.1", b"\x16\x03\x01\x02"])
+@pytest.mark.parametrize(
+    "bad", [b"\xff\xff\xff\xff", struct.pack(">i", 7), struct.pack(">i", 2**31 - 1), b"GET / HTTP/1.1", b"\x16\x03\x01\x02"]
+)
 def test_f06_a_nonsense_length_ends_the_stream(bad: bytes) -> None:
     with pytest.raises(WireError, match="bad_length"):
         list(FrameScanner(12, lambda head: Treatment.PASS, 8).feed(bad))

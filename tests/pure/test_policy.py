@@ -54,7 +54,13 @@ def test_a_harmless_push_is_published_as_it_is() -> None:
     assert refusal is None
     assert key == str(INSTANCE)
     (config,) = record.configs
-    assert (config.config_key, config.config_value, config.value_state, config.is_default, config.value_length) == ("acks", "all", 0, True, 3)
+    assert (config.config_key, config.config_value, config.value_state, config.is_default, config.value_length) == (
+        "acks",
+        "all",
+        0,
+        True,
+        3,
+    )
 
 
 def test_a_secret_is_redacted_and_refused_with_its_key_and_reason_but_not_its_value(tmp_path: Path) -> None:

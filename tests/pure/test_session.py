@@ -77,7 +77,9 @@ def test_the_identity_is_what_the_client_said_once_the_broker_accepts(client: st
     assert [type(c) for c in session.from_client(request)] == [ToBroker]
     assert session.identity.software_name == "unknown"
     list(session.from_broker(captured(client, "response")))
-    name, version = {"clientscope producer": "kafka-python 3.0.12", "clientscope consumer": "kafka-python 3.0.12"}.get(client, client).split()
+    name, version = {"clientscope producer": "kafka-python 3.0.12", "clientscope consumer": "kafka-python 3.0.12"}.get(
+        client, client
+    ).split()
     if name == "aiokafka":
         assert (session.identity.software_name, session.identity.software_version) == ("unknown", "unknown")
         assert session.identity.client_id == "legacy-billing"

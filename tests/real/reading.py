@@ -10,7 +10,9 @@ import kafka
 
 def read_all(bootstrap_servers: str, topic: str) -> list[Any]:
     """Every record that is on a topic at the time of the call, in order."""
-    with closing(kafka.KafkaConsumer(bootstrap_servers=bootstrap_servers, auto_offset_reset="earliest", group_id=None)) as consumer:
+    with closing(
+        kafka.KafkaConsumer(bootstrap_servers=bootstrap_servers, auto_offset_reset="earliest", enable_auto_commit=False)
+    ) as consumer:
         partitions = [kafka.TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
         ends = consumer.end_offsets(partitions)
         consumer.assign(partitions)

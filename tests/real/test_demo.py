@@ -1,0 +1,171 @@
+"""The newcomer's first minute: `clientscope demo` as a process of its own, its end, and what it says when something is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clientscope.local.process import free_port
+
+COMMAND = [sys.executable, "-m", "clientscope.cli"]
+
+
+def ports() -> list[str]:
+    names = ("--gateway-port", "--broker-port", "--internal-port", "--page-port")
+    return [word for name in names for word in (name, str(free_port()))]
+
+
+def processes_of(marker: str) -> list[str]:
+    """Command lines of all running processes that name ``marker``."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if marker in words and int(path.parent.name) != os.getpid():
+            found.append(words)
+    return found
+
+
+def error_of(*command: str, **environment: str) -> tuple[int, str]:
+    """Exit status and standard error of a command."""
+    env = {**os.environ, **environment}
+    result = subprocess.run([*COMMAND, *command], env=env, capture_output=True, text=True, timeout=120, check=False)
+    return result.returncode, result.stderr
+
+
+def test_the_demo_proves_itself_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    command = [*COMMAND, "demo", "--seconds", "8", "--json", "--data-dir", str(tmp_path / "demo"), *ports()]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    summary: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
+    assert summary["passed"] and all(summary["checks"].values()) and len(summary["checks"]) == 6
+    assert summary["connections"] == summary["jmx_connections"]
+    named = {row["software_name"] for row in summary["connections"]}
+    assert named == {"kafka-python", "confluent-kafka-python", "careless-client", "unknown"}
+    assert summary["findings"] == {"AN101": 1, "SK001": 1}
+    assert "the page: http://127.0.0.1:" in result.stdout
+    assert processes_of(str(tmp_path)) == []
+    assert [path for path in (tmp_path / "demo" / "logs").iterdir() if "Traceback" in path.read_text()] == []
+
+
+def test_ctrl_c_stops_everything(tmp_path: Path) -> None:
+    demo = subprocess.Popen([*COMMAND, "demo", "--data-dir", str(tmp_path / "demo"), *ports()], stdout=subprocess.PIPE, text=True)
+    assert demo.stdout is not None
+    lines = []
+    for line in demo.stdout:
+        lines.append(line)
+        if "gateway: ready" in line:
+            break
+    assert len(processes_of(str(tmp_path))) >= 3
+    demo.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    demo.send_signal(signal.SIGINT)  # an impatient person's second one
+    rest, _ = demo.communicate(timeout=60)
+    assert demo.returncode == 0, "".join(lines) + rest
+    assert processes_of(str(tmp_path)) == []
+
+
+def test_a_demo_that_is_killed_takes_its_processes_with_it(tmp_path: Path) -> None:
+    with subprocess.Popen([*COMMAND, "demo", "--data-dir", str(tmp_path / "demo"), *ports()], stdout=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None
+        assert any("gateway: ready" in line for line in demo.stdout)
+        demo.kill()
+    deadline = time.monotonic() + 30
+    while processes_of(str(tmp_path)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert processes_of(str(tmp_path)) == []
+
+
+def test_a_taken_port_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        status, text = error_of("demo", *ports(), "--gateway-port", port)
+        assert status == 1
+        assert text.splitlines() == [
+            f"error: gateway-port: cannot listen on 127.0.0.1:{port}: Address already in use",
+            "hint: stop what listens there, or choose another with --gateway-port",
+        ]
+        arguments = ["--port", str(free_port()), "--internal-port", port, "--data-dir", str(tmp_path)]
+        status, text = error_of("broker", *arguments)
+        assert status == 1 and text.startswith(f"error: internal-port: cannot listen on 127.0.0.1:{port}")
+
+
+def test_without_java_or_with_an_old_one_it_says_what_to_install(tmp_path: Path) -> None:
+    status, text = error_of("demo", *ports(), PATH=str(tmp_path), JAVA_HOME="")
+    assert status == 1
+    assert text.startswith("error: no Java on PATH\nhint: install Java 17 or 21")
+    old = tmp_path / "bin" / "java"
+    old.parent.mkdir()
+    old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.22\" 2024-01-16' >&2\n")
+    old.chmod(0o755)
+    for environment in ({"JAVA_HOME": str(tmp_path)}, {"PATH": f"{old.parent}:{os.environ['PATH']}", "JAVA_HOME": ""}):
+        status, text = error_of("demo", *ports(), **environment)
+        assert status == 1
+        assert f"error: {old} is Java 11; Spark 4 and Kafka 4 need 17 or later" in text
+
+
+def test_without_network_on_the_first_run_it_says_so(tmp_path: Path) -> None:
+    settings = tmp_path / ".ivy2" / "ivysettings.xml"
+    settings.parent.mkdir()
+    nobody = f"http://127.0.0.1:{free_port()}/maven2/"
+    settings.write_text(
+        '<ivysettings><settings defaultResolver="r"/><resolvers>'
+        f'<ibiblio name="r" m2compatible="true" root="{nobody}"/></resolvers></ivysettings>'
+    )
+    status, text = error_of(
+        "jars", CLIENTSCOPE_JARS=str(tmp_path / "jars"), HOME=str(tmp_path), JAVA_TOOL_OPTIONS=f"-Duser.home={tmp_path}"
+    )
+    assert status == 1
+    assert text.splitlines()[0].startswith("error: the jars could not be downloaded: ")
+    assert text.splitlines()[1].startswith("hint: the first run needs the network")
+    assert not list((tmp_path / "jars").rglob("*.jar"))
+
+
+def test_a_jar_that_is_not_the_locked_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from clientscope.errors import EnvironmentProblem
+    from clientscope.local import jars
+
+    def retrieve(target: Path, progress: Any) -> None:
+        for name in jars.LOCK.read_text().split()[1::2]:
+            (target / name).parent.mkdir(exist_ok=True)
+            shutil.copy(__file__, target / name)
+
+    monkeypatch.setenv("CLIENTSCOPE_JARS", str(tmp_path))
+    monkeypatch.setattr(jars, "retrieve", retrieve)
+    with pytest.raises(EnvironmentProblem, match="has SHA-256"):
+        jars.jars("broker")
+
+
+def test_processes_refuse_topics_that_are_missing_or_otherwise_set(broker: Any, tmp_path: Path) -> None:
+    nobody = f"127.0.0.1:{free_port()}"
+    status, text = error_of("topics", "--bootstrap-servers", nobody)
+    assert status == 1 and text.startswith(f"error: no broker answers at {nobody}")
+    from clientscope.local.broker import Broker, BrokerPlan
+
+    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", tmp_path / "broker")
+    with Broker(plan):
+        for command in ("gateway", "serve", "stream"):
+            status, text = error_of(command, "--bootstrap-servers", plan.internal)
+            assert status == 1
+            assert text.startswith("error: topics are missing: ") and "hint: run: clientscope topics" in text
+        from contextlib import closing
+
+        from kafka import KafkaAdminClient
+
+        with closing(KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
+            admin.create_topics({"clientscope.configs": {"num_partitions": 1}}, wait_for_metadata=True)
+        status, text = error_of("topics", "--bootstrap-servers", plan.internal)
+        assert status == 1
+        assert text.startswith("error: topic clientscope.configs has message.timestamp.type=CreateTime, not LogAppendTime")

@@ -1,0 +1,190 @@
+"""One push, end to end: client, gateway, topic, Spark, result, history and page; and what must never come through."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import deltalake
+import kafka
+import pytest
+from reading import read_all
+from test_gateway import eventually
+from test_records import config_record
+
+from clientscope.client import KafkaProducer
+from clientscope.client.raw import RawClient
+from clientscope.demo.watch import TopicWatch, jmx_connections
+from clientscope.records.codec import ClientConfigRecord, encode
+from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
+
+SLOW = 60.0
+CANARY = "canary-7c1f9e"
+TOPIC = "test.path"
+
+
+@pytest.fixture(scope="module")
+def watch(installation: Any) -> Iterator[TopicWatch]:
+    watching = TopicWatch(installation.broker.internal)
+    yield watching
+    watching.close()
+
+
+def results(installation: Any, client_id: str) -> list[dict[str, Any]]:
+    rows = [json.loads(message.value) for message in read_all(installation.broker.internal, RESULTS)]
+    return [row for row in rows if row["client_id"] == client_id]
+
+
+def outcomes(row: dict[str, Any]) -> dict[str, str]:
+    return {rule["code"]: rule["outcome"] for rule in row["rules"]}
+
+
+def api(installation: Any, path: str) -> Any:
+    with urllib.request.urlopen(f"{installation.page_url}api/v1/{path}", timeout=10) as response:
+        return json.load(response)
+
+
+@contextmanager
+def held_open(installation: Any, names: list[str]) -> Iterator[list[RawClient]]:
+    clients = [RawClient.connect(installation.gateway.address, "held") for _ in names]
+    for client, name in zip(clients, names, strict=True):
+        client.api_versions(name, "1.0")
+    yield clients
+    for client in clients:
+        client.close()
+
+
+def test_a_push_becomes_a_result_a_row_of_history_and_a_line_on_the_page(installation: Any) -> None:
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=installation.broker.internal)) as admin:
+        admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+    with closing(KafkaProducer(bootstrap_servers=installation.gateway.address, client_id="path-producer", acks=0)) as producer:
+        producer.send(TOPIC, b"x").get(timeout=30)
+        instance = str(producer.client_instance_id)
+    assert eventually(lambda: len(results(installation, "path-producer")) == 1, SLOW)
+    (row,) = results(installation, "path-producer")
+    assert (row["software_name"], row["instance_id"], row["redacted"]) == ("kafka-python", instance, 0)
+    assert outcomes(row) == {"SK001": "passed", "AN101": "fired"}
+    assert eventually(lambda: any(r["client_id"] == "path-producer" for r in api(installation, "results")["items"]), 5)
+
+    def in_history() -> bool:
+        table = installation.data_dir / "history" / "pushes"
+        if not (table / "_delta_log").is_dir():
+            return False
+        rows = deltalake.DeltaTable(table).to_pyarrow_table().to_pylist()
+        return any(r["client_id"] == "path-producer" and (r["partition"], r["offset"]) == (row["partition"], row["offset"]) for r in rows)
+
+    assert eventually(in_history, SLOW)
+
+
+def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> None:
+    """By a careless client through the gateway, and by a producer that writes an un-redacted record straight to the topic."""
+    secret = f'x.PlainLoginModule required username="u" password="{CANARY}";'
+    with closing(RawClient.connect(installation.gateway.address, "careless")) as client:
+        client.api_versions("careless-client", "0.1.0")
+        answer = client.push_config([("sasl.jaas.config", secret, 8, False), ("acks", "all", 1, True)])
+    assert answer.error_code == 40 and "sasl.jaas.config" in answer.error_message and CANARY not in answer.error_message
+    entry = ClientConfigRecord.Config(
+        version=0,
+        config_key="notes",
+        config_value=secret,
+        value_state=0,
+        config_type=1,
+        is_default=False,
+        value_digest=None,
+        value_length=9,
+    )
+    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
+        producer.send(CONFIGS, key=b"straight", value=encode(config_record(client_id="straight", configs=[entry]))).get(timeout=30)
+    for client_id in ("careless", "straight"):
+        assert eventually(lambda client_id=client_id: len(results(installation, client_id)) == 1, SLOW)
+        assert outcomes(results(installation, client_id)[0])["SK001"] == "fired"
+    time.sleep(5)  # two rounds of history
+    for topic in (RESULTS, GAUGES, QUARANTINE, CONNECTIONS):
+        assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installation.broker.internal, topic)), topic
+    with_canary = [m for m in read_all(installation.broker.internal, CONFIGS) if CANARY.encode() in m.value]
+    assert [m.key for m in with_canary] == [b"straight"]
+    written = [p for p in installation.data_dir.rglob("*") if p.is_file() and "broker" not in p.relative_to(installation.data_dir).parts]
+    assert written
+    assert [p for p in written if CANARY.encode() in p.read_bytes()] == []
+    assert CANARY not in json.dumps([api(installation, path) for path in ("overview", "results", "clients", "connections")])
+
+
+def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(installation: Any) -> None:
+    good = encode(config_record(client_id="after-poison"))
+    poison = {
+        CONFIGS: [b"", b"\0", good[:-3], good + b"\0", b"\0\x63" + good[2:], b"\0\0" + b"\xff" * 40],
+        CONNECTIONS: [b"not a record", b"\0\0\0"],
+    }
+    sent = {}
+    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
+        for topic, values in poison.items():
+            for number, value in enumerate(values):
+                where = producer.send(topic, key=b"poison-%d" % number, value=value).get(timeout=30)
+                sent[where.topic, where.partition, where.offset] = len(value)
+        producer.send(CONFIGS, key=b"good", value=good).get(timeout=30)
+    assert eventually(lambda: len(results(installation, "after-poison")) == 1, SLOW)
+
+    def quarantined() -> dict[tuple[str, int, int], dict[str, Any]]:
+        rows = [json.loads(m.value) for m in read_all(installation.broker.internal, QUARANTINE)]
+        return {(row["topic"], row["partition"], row["offset"]): row for row in rows}
+
+    assert eventually(lambda: quarantined().keys() >= sent.keys(), SLOW)
+    rows = quarantined()
+    assert {key: rows[key]["length"] for key in sent} == sent
+    assert all(rows[key]["reason"] and len(rows[key]["digest"]) == 64 for key in sent)
+    installation.processes.check()
+
+
+def test_the_gauges_are_the_brokers_own_jmx_connections(installation: Any, watch: TopicWatch) -> None:
+    jmx: Callable[[], dict[tuple[str, str], int]] = lambda: jmx_connections(installation.broker.jmx_port)  # noqa: E731
+    with held_open(installation, ["held-a", "held-a", "held-a", "held-b"]) as clients:
+        assert eventually(lambda: watch.snapshot().connections == jmx() == {("held-a", "1.0"): 3, ("held-b", "1.0"): 1}, SLOW)
+        clients[0].close()
+        clients[3].api_versions("held-a", "2.0")
+        assert eventually(lambda: watch.snapshot().connections == jmx() == {("held-a", "1.0"): 2, ("held-a", "2.0"): 1}, SLOW)
+        assert eventually(lambda: api(installation, "overview")["connections"] == 3, 5)
+    assert eventually(lambda: watch.snapshot().connections == jmx() == {}, SLOW)
+
+
+def test_f15_a_gateway_that_is_killed_and_comes_back_has_true_gauges_again(installation: Any, watch: TopicWatch) -> None:
+    with held_open(installation, ["before", "before"]):
+        assert eventually(lambda: watch.snapshot().connections == {("before", "1.0"): 2}, SLOW)
+        installation.processes.signal("gateway", signal.SIGKILL)
+        installation.processes.start("gateway", *installation.gateway_arguments())
+        installation.processes.await_ready("gateway", "ready")
+        with held_open(installation, ["after"]):
+            assert eventually(lambda: watch.snapshot().connections == {("after", "1.0"): 1}, SLOW)
+            assert jmx_connections(installation.broker.jmx_port) == {("after", "1.0"): 1}
+    assert eventually(lambda: watch.snapshot().connections == {}, SLOW)
+
+
+def test_f15_a_gateway_that_is_lost_loses_its_series_with_nothing_else_happening(installation: Any, watch: TopicWatch) -> None:
+    with held_open(installation, ["lost"]):
+        assert eventually(lambda: watch.snapshot().connections == {("lost", "1.0"): 1}, SLOW)
+        installation.processes.signal("gateway", signal.SIGKILL)
+        assert eventually(lambda: watch.snapshot().connections == {}, SLOW)
+    installation.processes.start("gateway", *installation.gateway_arguments())
+    installation.processes.await_ready("gateway", "ready")
+
+
+def test_f22_a_job_that_is_killed_and_starts_again_repeats_and_loses_nothing(installation: Any, watch: TopicWatch) -> None:
+    installation.processes.signal("stream", signal.SIGKILL)
+    with held_open(installation, ["while-down"]) as (client,):
+        assert client.push_config([("acks", "1", 1, False)]).error_code == 0
+        installation.processes.start("stream", *installation.stream_arguments())
+        assert eventually(lambda: len(results(installation, "held")) == 1, 180)
+        assert eventually(lambda: watch.snapshot().connections == {("while-down", "1.0"): 1}, SLOW)
+
+        def rows() -> list[tuple[int, int]]:
+            table = deltalake.DeltaTable(installation.data_dir / "history" / "pushes").to_pyarrow_table(columns=["partition", "offset"])
+            return [(row["partition"], row["offset"]) for row in table.to_pylist()]
+
+        newest = results(installation, "held")[0]
+        assert eventually(lambda: (newest["partition"], newest["offset"]) in rows(), SLOW)
+        assert len(rows()) == len(set(rows()))
+    assert eventually(lambda: watch.snapshot().connections == {}, SLOW)
