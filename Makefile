@@ -34,7 +34,7 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	  { echo "error: $$($(PYTHON) --version) is too old; hint: install Python 3.11 or later, or: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@echo "making the environment in $(VENV) (about 600 MB, once)"
 	@$(PYTHON) -m venv $(VENV) || { echo "error: no venv module; hint: on Debian, apt-get install python3-venv" >&2; exit 1; }
-	@$(BIN)/pip install --disable-pip-version-check --progress-bar on --require-hashes -r requirements.lock | grep --line-buffered -E '^(Downloading|Installing|ERROR)' ; \
+	@$(BIN)/pip install --disable-pip-version-check --progress-bar on --require-hashes -r requirements.lock | grep --line-buffered -E '^ *(Downloading|ERROR)' ; \
 	  $(BIN)/python -c 'import pyspark, kafka, uvloop' 2>/dev/null || \
 	  { echo "error: the packages could not be installed; hint: the first run needs the network (PyPI); see above" >&2; exit 1; }
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e . 

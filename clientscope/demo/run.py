@@ -26,8 +26,8 @@ from clientscope.demo.fleet import Fleet
 from clientscope.demo.summary import render
 from clientscope.demo.watch import Series, Snapshot, TopicWatch, jmx_connections
 from clientscope.local.broker import Broker, BrokerPlan
-from clientscope.local.java import java
 from clientscope.local.jars import jars
+from clientscope.local.java import java
 from clientscope.local.process import free_port, require_free
 
 _HEARTBEAT_S = 2.0

@@ -15,6 +15,7 @@ from clientscope.session.state import UNKNOWN, Identity
 
 OTHER = "other"
 _HEARTBEATS_AT_ZERO = 3
+_PRESENT_AFTER_MS = 6 * 60 * 60 * 1000
 _COUNTS_PER_PART = 1_000  # with names at their longest, half of what a topic takes in one record
 _RECORDED_LENGTH = 256
 
@@ -64,6 +65,7 @@ class ConnectionRegistry:
         self._most_series = most_series
         self._sequence = 0
         self._next_id = 0
+        self._recorded_ms: dict[int, int] = {}  # when each open connection was last on the topic, the longest ago first
 
     def opened(self, client_address: str, now_ms: int) -> tuple[int, ClientConnectionRecord]:
         """A client has connected; returns its connection id and the record."""
@@ -96,7 +98,19 @@ class ConnectionRegistry:
         if connection is None:
             return None
         self._leave(connection.series)
-        return self._record(Kind.CLOSED, now_ms, connection, [connection.series], reason=reason)
+        record = self._record(Kind.CLOSED, now_ms, connection, [connection.series], reason=reason)
+        del self._recorded_ms[connection_id]
+        return record
+
+    def present(self, now_ms: int) -> list[ClientConnectionRecord]:
+        """Records again what has not been on the topic for six hours, so that its last day holds all that are open."""
+        records = []
+        for connection_id, recorded_ms in list(self._recorded_ms.items()):
+            if now_ms - recorded_ms < _PRESENT_AFTER_MS:
+                break
+            connection = self.connections[connection_id]
+            records.append(self._record(Kind.PRESENT, now_ms, connection, [connection.series]))
+        return records
 
     def heartbeat(self, now_ms: int, interval_ms: int) -> list[ClientConnectionRecord]:
         """All counts, in parts; ``interval_ms`` 0 says that there will be no further one.
@@ -215,6 +229,9 @@ class ConnectionRegistry:
             client_instances=0,
         )
         self._sequence += 1
+        if connection:
+            self._recorded_ms.pop(connection.connection_id, None)
+            self._recorded_ms[connection.connection_id] = now_ms
         return record
 
 

@@ -136,7 +136,8 @@ class Gateway:
 
     def heartbeat(self, interval_ms: int) -> None:
         """Publishes all counts; 0 says that there will be no further heartbeat."""
-        for record in self.registry.heartbeat(_now_ms(), interval_ms):
+        now_ms = _now_ms()
+        for record in (*self.registry.present(now_ms), *self.registry.heartbeat(now_ms, interval_ms)):
             self._publish(record)
 
     def close_connections(self) -> None:

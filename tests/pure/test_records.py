@@ -34,7 +34,8 @@ def config_record(**fields: Any) -> Any:
         "digest_key_id": None,
         "configs": [
             ClientConfigRecord.Config(
-                version=0, config_key="acks", config_value="0", value_state=0, config_type=1, is_default=False, value_digest=None, value_length=1
+                version=0, config_key="acks", config_value="0", value_state=0, config_type=1, is_default=False,
+                value_digest=None, value_length=1,
             )
         ],
     }  # fmt: skip

@@ -66,6 +66,20 @@ def test_a_series_at_zero_is_told_in_three_heartbeats_and_then_no_more() -> None
     assert told == [1, 1, 1, 0, 0]
 
 
+def test_an_open_connection_is_recorded_again_every_six_hours() -> None:
+    registry = ConnectionRegistry(PLACE)
+    six_hours = 6 * 60 * 60 * 1000
+    first, _ = registry.opened("10.0.0.1", 0)
+    second, _ = registry.opened("10.0.0.2", 1000)
+    registry.identified(first, Identity("app", "kafka-python", "3.0.12"), 2000)
+    assert [r.connection_id for r in registry.present(six_hours + 1000)] == [second]
+    (again,) = registry.present(six_hours + 2000)
+    assert (again.kind, again.connection_id, again.client_id) == (Kind.PRESENT, first, "app")
+    assert registry.present(six_hours + 3000) == []
+    registry.closed(first, "client_closed", six_hours + 4000)
+    assert [r.connection_id for r in registry.present(3 * six_hours)] == [second]
+
+
 def test_f37_pairs_beyond_the_limit_count_as_other() -> None:
     registry = ConnectionRegistry(PLACE, most_series=3)
     for number in range(10):

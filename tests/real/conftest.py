@@ -47,7 +47,8 @@ class Installation:
         port = self.gateway.metrics_url.split(":")[2].split("/")[0]
         return [
             "gateway", "--bootstrap-servers", self.broker.internal, "--listen", self.gateway.address, "--upstream", self.broker.client,
-            "--metrics-listen", f"127.0.0.1:{port}", "--heartbeat-interval-ms", "1000", "--digest-key-file", str(self.data_dir / "digest.key"),
+            "--metrics-listen", f"127.0.0.1:{port}", "--heartbeat-interval-ms", "1000",
+            "--digest-key-file", str(self.data_dir / "digest.key"),
         ]  # fmt: skip
 
     def stream_arguments(self) -> list[str]:

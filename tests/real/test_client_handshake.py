@@ -100,7 +100,7 @@ def test_works_unchanged_against_a_broker_that_does_not_advertise_it(broker: Any
 
 def test_a_careless_clients_secret_is_refused_and_redacted(gateway: Any, pushed: Pushed) -> None:
     instance_id = uuid.uuid4()
-    secret = 'PlainLoginModule required username="u" password="hunter2-of-this-test";'  # noqa: S105
+    secret = 'PlainLoginModule required username="u" password="hunter2-of-this-test";'
     with RawClient.connect(gateway.address, "careless") as client:
         client.api_versions("careless-client", "0.1.0", instance_id)
         answer = client.push_config([("acks", "all", Type.STRING, True), ("sasl.jaas.config", secret, Type.PASSWORD, False)])

@@ -16,13 +16,13 @@ import confluent_kafka
 import kafka
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from reading import read_all
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONNECTIONS
 from clientscope.wire.numbers import CONFIG_TOO_LARGE, INVALID_REQUEST
-from reading import read_all
 
 TOPIC = "test.gateway"
 
@@ -98,7 +98,8 @@ def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brok
 
 @pytest.mark.parametrize(
     "garbage",
-    [b"\xff\xff\xff\xff", b"\0\0\0\0", struct.pack(">i", 7) + b"1234567", struct.pack(">i", 2**31 - 1), b"\x16\x03\x01\x02\0\1\0\1\xfc", b"GET / HTTP/1.1\r\n\r\n"],
+    [b"\xff\xff\xff\xff", b"\0\0\0\0", struct.pack(">i", 7) + b"1234567", struct.pack(">i", 2**31 - 1), b"\x16\x03\x01\x02\0\1\0\1\xfc",
+     b"GET / HTTP/1.1\r\n\r\n"],
     ids=["negative", "zero", "seven", "huge", "tls", "http"],
 )  # fmt: skip
 def test_f06_a_nonsense_length_closes_the_connection_and_is_counted(gateway: Any, garbage: bytes) -> None:
