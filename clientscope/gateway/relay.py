@@ -11,18 +11,45 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from collections.abc import Coroutine, Iterator
+from typing import Any, Protocol, cast
 
 from clientscope.errors import WireError
 from clientscope.session.session import Out, Session
-from clientscope.session.state import AwaitAnswer, Counted, Identified, Pushed, ToBroker, ToClient, Verdict
+from clientscope.session.state import AwaitAnswer, Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
 from clientscope.wire.frames import Passed
 
-if TYPE_CHECKING:
-    from clientscope.gateway.server import Gateway
-
 HIGH_WATER = 1024 * 1024
+
+
+class Host(Protocol):
+    """What a relay needs of the gateway that it belongs to."""
+
+    upstream: tuple[str, int]
+    connect_timeout_s: float
+    config_max_bytes: int
+
+    @property
+    def push_config(self) -> bool:
+        """Whether PushConfig is advertised and answered."""
+
+    def count(self, what: str, reason: str) -> None:
+        """Adds one to a counter."""
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs a coroutine in the background."""
+
+    def opened(self, relay: Relay, address: str) -> int:
+        """A client has connected; returns its connection id."""
+
+    def identified(self, connection_id: int, identity: Identity) -> None:
+        """A client has said who it is."""
+
+    def pushed(self, relay: Relay, push: Pushed) -> None:
+        """A client has pushed: the verdict comes by `Relay.answer`."""
+
+    def closed(self, relay: Relay, reason: str) -> None:
+        """A connection has ended."""
 
 
 class _Side(asyncio.Protocol):
@@ -106,7 +133,7 @@ class BrokerSide(_Side):
 class Relay:
     """One client connection, from accept to the last byte."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Host) -> None:
         self._gateway = gateway
         self._session = Session(gateway.push_config, gateway.config_max_bytes)
         self._client = ClientSide(self, "client")

@@ -79,7 +79,7 @@ class Gateway:
         self.upstream = split_address(settings.upstream)
         self.config_max_bytes = settings.client_config_max_bytes
         self.registry = ConnectionRegistry(place)
-        self.count = metrics.count
+        self._metrics = metrics
         self._publisher = publisher
         self._relays: dict[int, Relay] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -96,6 +96,10 @@ class Gateway:
     def push_config(self) -> bool:
         """Whether PushConfig is advertised and answered: whether there is a policy (KIP-1324)."""
         return self._policy is not None
+
+    def count(self, what: str, reason: str) -> None:
+        """Adds one to a counter."""
+        self._metrics.count(what, reason)
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs a coroutine in the background, and holds on to it."""
