@@ -93,14 +93,14 @@ def _parser() -> argparse.ArgumentParser:
         prog="clientscope",
         description="Which clients connect to your Kafka, in which versions, configured how.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=config.help_formatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"clientscope {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for cls, function in _COMMANDS:
         text = (cls.__doc__ or "").strip()
-        command = commands.add_parser(cls.section, help=text, description=text, allow_abbrev=False)
+        command = commands.add_parser(cls.section, help=text, description=text, allow_abbrev=False, formatter_class=config.help_formatter)
         config.add_flags(command, cls)
         command.set_defaults(_cls=cls, _function=function)
     jars = commands.add_parser("jars", help="Downloads the jars that the broker and Spark need.", allow_abbrev=False)

@@ -43,9 +43,16 @@ def _check_address(address: str) -> str:
     return address
 
 
+def _check_addresses(addresses: str) -> str:
+    for address in addresses.split(","):
+        split_address(address.strip())
+    return addresses
+
+
 Address = Annotated[str, AfterValidator(_check_address)]
 BootstrapServers = Annotated[
-    Address,
+    str,
+    AfterValidator(_check_addresses),
     Field(
         default="127.0.0.1:19092",
         description="listener INTERNAL of the cluster, for clientscope's own topics",
@@ -159,14 +166,19 @@ def variable(cls: type[Settings], name: str, field: FieldInfo) -> str:
     return ENV_PREFIX + f"{section}_{key}".upper().replace(".", "_")
 
 
+def help_formatter(prog: str) -> argparse.HelpFormatter:
+    """For a parser that `add_flags` fills: a setting's meaning in a line, its default and variable in the next."""
+    return argparse.RawTextHelpFormatter(prog, max_help_position=38, width=120)
+
+
 def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
     """Adds a flag for each field, with its meaning, default and environment variable in the help."""
     parser.add_argument(
-        "--config", metavar="FILE", help=f"TOML file with settings [default: {DEFAULT_FILE} where it exists; CLIENTSCOPE_CONFIG]"
+        "--config", metavar="FILE", help=f"TOML file with settings\n[default {DEFAULT_FILE} where it exists, CLIENTSCOPE_CONFIG]"
     )
     for name, field in cls.model_fields.items():
-        default = "" if field.default in (None, "") else f"default: {field.default}; "
-        text = f"{field.description} [{default}{variable(cls, name, field)}]".replace("%", "%%")
+        default = "" if field.default in (None, "") else f"default {field.default}, "
+        text = f"{field.description}\n[{default}{variable(cls, name, field)}]".replace("%", "%%")
         if field.annotation is bool:
             parser.add_argument(flag(name, field), dest=name, action="store_const", const=True, help=text)
         else:
@@ -175,7 +187,7 @@ def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
 
 def _metavar(field: FieldInfo) -> str:
     if any(isinstance(part, AfterValidator) for part in field.metadata):
-        return "HOST:PORT"
+        return "HOST:PORT"  # the only strings that are checked
     kinds: dict[Any, str] = {int: "N", float: "SECONDS", Path: "PATH", Path | None: "PATH"}
     return kinds.get(field.annotation, "TEXT")
 

@@ -37,6 +37,12 @@ def test_a_wrong_file_is_an_error_that_says_where(tmp_path: Path, text: str, mes
     assert message in str(caught.value)
 
 
+def test_several_bootstrap_servers() -> None:
+    assert config.load(config.ServeSettings, {"bootstrap_servers": "a:1,b:2"}, {}).bootstrap_servers == "a:1,b:2"
+    with pytest.raises(SettingsError, match="'b' is not HOST:PORT"):
+        config.load(config.ServeSettings, {"bootstrap_servers": "a:1,b"}, {})
+
+
 def test_a_missing_file_and_an_unknown_variable_are_errors() -> None:
     with pytest.raises(SettingsError, match="No such file"):
         config.load(config.ServeSettings, {"config": "/nonexistent.toml"}, {})
