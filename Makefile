@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures test test-pure test-spark test-real check lock clean venv chromium
+.PHONY: help demo fixtures test test-pure test-spark test-real check lock clean venv java chromium
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
 
@@ -28,16 +28,20 @@ lock: venv       ## resolve requirements.lock anew (no index address in it)
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links \
 	  --extra demo --group dev --custom-compile-command 'make lock' pyproject.toml -o requirements.lock
 
-venv: $(VENV)/.ready
+venv: java $(VENV)/.ready
+java:            # said before anything is downloaded; which version it is, clientscope checks itself
+	@command -v java >/dev/null || [ -x "$$JAVA_HOME/bin/java" ] || \
+	  { echo "error: no Java on PATH or in JAVA_HOME; hint: install Java 17 or 21 (Debian: apt-get install openjdk-17-jre-headless)" >&2; exit 1; }
 $(VENV)/.ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: $$($(PYTHON) --version) is too old; hint: install Python 3.11 or later, or: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@echo "making the environment in $(VENV) (about 600 MB, once)"
 	@$(PYTHON) -m venv $(VENV) || { echo "error: no venv module; hint: on Debian, apt-get install python3-venv" >&2; exit 1; }
-	@$(BIN)/pip install --disable-pip-version-check --progress-bar on --require-hashes -r requirements.lock | grep --line-buffered -E '^ *(Downloading|ERROR)' ; \
-	  $(BIN)/python -c 'import pyspark, kafka, uvloop' 2>/dev/null || \
-	  { echo "error: the packages could not be installed; hint: the first run needs the network (PyPI); see above" >&2; exit 1; }
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e . 
+	@( $(BIN)/pip install --disable-pip-version-check --retries 2 --require-hashes -r requirements.lock 2>$(VENV)/pip.log; \
+	  echo $$? >$(VENV)/pip.status ) | sed -un 's/^ *Downloading \(.*\)/  downloading \1/p; s/^Installing collected.*/  installing/p'; \
+	  [ "$$(cat $(VENV)/pip.status)" = 0 ] || \
+	  { echo "error: the packages could not be installed; hint: the first run needs the network (PyPI); see $(VENV)/pip.log" >&2; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
 chromium:

@@ -86,6 +86,7 @@ def retrieve(target: Path, progress: Progress) -> None:
         EnvironmentProblem: something could not be resolved; mostly, that there is no network.
     """
     command = [java(), "-Xmx512m", "-jar", str(_ivy()), "-ivy", str(IVY_XML), "-confs", *CONFIGURATIONS]
+    command += ["-cache", str(home().with_name("ivy"))]
     command += ["-retrieve", str(target / "[conf]" / "[artifact]-[revision].[ext]"), "-types", "jar", "bundle"]
     if (settings := Path.home() / ".ivy2" / "ivysettings.xml").is_file():
         command += ["-settings", str(settings)]

@@ -73,6 +73,11 @@ def test_unknown_tagged_fields_are_skipped() -> None:
     assert decode(ClientConfigRecord, with_tag).client_id == "orders"
 
 
+def test_an_unknown_tagged_field_that_is_cut_off_is_truncated() -> None:
+    with pytest.raises(RecordError, match="truncated"):
+        decode(ClientConfigRecord, WHOLE[:-1] + b"\x01\x07\x05abc")
+
+
 def test_null_is_refused_where_the_schema_has_none() -> None:
     bytes_of_cluster = WHOLE.index(b"\x02c")
     with pytest.raises(RecordError, match="null"):
