@@ -35,7 +35,7 @@ class _Gateway:
 
     Attributes:
         epoch: of its newest process.
-        heard_at: when its last heartbeat was appended, on the caller's clock.
+        heard_at: when its last heartbeat was appended, on the caller's clock; before the first, when it was first heard of.
         left_at: the sequence of its farewell, or None.
         heartbeats: the sequences at which its last heartbeats began.
         series: what should be published, by key; none at zero.
@@ -61,7 +61,7 @@ class _Gateway:
         if row["heartbeat_interval_ms"] == 0:
             self.left_at = row["sequence"]
             return
-        self.heard_at = max(self.heard_at, appended_at)
+        self.heard_at = max(self.heard_at, appended_at) if self.heartbeats else appended_at
         self.interval_ms = row["heartbeat_interval_ms"]
         first = row["sequence"] - row["heartbeat_part"]
         if not self.heartbeats or first > self.heartbeats[-1]:
@@ -77,7 +77,7 @@ class _Gateway:
 
     def changes(self) -> Changes:
         """What must be written so that ``published`` becomes ``series``; from then on it counts as written."""
-        changes: Changes = {key: None for key in self.published.keys() - self.series.keys()}
+        changes: Changes = dict.fromkeys(self.published.keys() - self.series.keys())
         for key, value in self.series.items():
             before = self.published.get(key)
             if before is None or any(before[name] != value[name] for name in _COMPARED):

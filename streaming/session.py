@@ -12,6 +12,15 @@ from pyspark.sql import SparkSession
 from clientscope.config import StreamSettings
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
+_JVM = (
+    "-Duser.timezone=UTC",
+    # Hadoop's local file system starts a chmod for each file; the default way to do so copes badly with a large JVM.
+    "-Djdk.lang.Process.launchMechanism=VFORK",
+    # Small batches are planned and generated more than they are run: the optimising compiler takes a core for minutes to make up
+    # for it.  Its code cache would shrink to 48 MB with that, overflow, and keep a thread busy sweeping it.
+    "-XX:TieredStopAtLevel=1",
+    "-XX:ReservedCodeCacheSize=240m",
+)
 
 
 def session(settings: StreamSettings, jars: Iterable[Path]) -> SparkSession:
@@ -31,7 +40,7 @@ def session(settings: StreamSettings, jars: Iterable[Path]) -> SparkSession:
 def _configuration(settings: StreamSettings) -> dict[str, str]:
     configuration = {
         "spark.driver.memory": settings.driver_memory,
-        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK -XX:TieredStopAtLevel=1 -Dlog4j2.configurationFile={_LOG4J.as_uri()}",
+        "spark.driver.extraJavaOptions": " ".join((*_JVM, f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}")),
         "spark.python.daemon.module": "streaming.worker_daemon",
         "spark.ui.enabled": str(settings.ui_port > 0).lower(),
         "spark.ui.port": str(settings.ui_port),
@@ -40,10 +49,12 @@ def _configuration(settings: StreamSettings) -> dict[str, str]:
         "spark.scheduler.mode": "FAIR",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(settings.history_dir.absolute()),
-        # Not for streams; said once here rather than in a warning of each query.
+        # Made for long queries: it would plan each small write of history several times.
         "spark.sql.adaptive.enabled": "false",
-        # Fixed once a checkpoint exists; every partition of the state costs a commit in each batch.
-        "spark.sql.shuffle.partitions": "1",
+        # How often a query that has nothing to do asks Kafka for more; the default of 10 ms takes a fifth of a core.
+        "spark.sql.streaming.pollingDelay": "50ms",
+        # Fixed once a checkpoint exists; every partition of the state costs a task and a commit in each batch.
+        "spark.sql.shuffle.partitions": "8",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -57,10 +68,11 @@ def _configuration(settings: StreamSettings) -> dict[str, str]:
     }
     if settings.master.startswith("local"):
         configuration |= {
+            "spark.sql.shuffle.partitions": "1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # Without Hadoop's native library each file that is renamed through FileContext starts ten processes (chmod, readlink), and
-            # a batch renames four files.
+            # Without Hadoop's native library each file that is written through FileContext starts ten processes (chmod, readlink), and
+            # a batch writes four files.  Both classes below go round it; they are for one process on one machine.
             "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing"
             ".FileSystemBasedCheckpointFileManager",
             "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",

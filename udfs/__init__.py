@@ -2,6 +2,8 @@
 
 decode      bytes of a topic's records -> columns, or the reason why not
 pushes      decoded pushes, redacted, with their settings laid flat
+counts      the counts that connection records carry
+evidence    what may be told of bytes that are no record
 sensitive   which settings may not be written down
 settings    the settings that rules need, as typed columns
 rules/      one file per rule

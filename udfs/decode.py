@@ -75,9 +75,7 @@ class Decoder:
         if reading.refuse_bad_utf8():
             # Those records' strings are left out now, so the second time all are good.
             columns = reading.columns()
-        reasons = pa.DictionaryArray.from_arrays(
-            pa.array(reading.reasons, mask=reading.reasons == 0), pa.array(REASONS)
-        ).cast(pa.string())
+        reasons = pa.DictionaryArray.from_arrays(pa.array(reading.reasons, mask=reading.reasons == 0), pa.array(REASONS)).cast(pa.string())
         return pa.StructArray.from_arrays([*columns, reasons], fields=list(self.arrow_type))
 
 
@@ -119,8 +117,7 @@ class _Reading:
         if self._home:
             self._data[: self._home] = np.frombuffer(bytes_buffer, np.uint8)[first:last]
         self._views = {
-            code: np.ndarray((self._data.size - np.dtype(code).itemsize + 1,), code, self._data, strides=(1,))
-            for code in FIXED.values()
+            code: np.ndarray((self._data.size - np.dtype(code).itemsize + 1,), code, self._data, strides=(1,)) for code in FIXED.values()
         }
         self._starts = offsets[:-1] - first
         self._ends = offsets[1:] - first
@@ -295,9 +292,7 @@ class _Reading:
             count[dead] = 0
             offsets = np.zeros(count.size + 1, np.int32)
             np.cumsum(count, out=offsets[1:])
-            elements = pa.StructArray.from_arrays(
-                self._elements(field.element), fields=list(field.element.arrow_type)
-            )
+            elements = pa.StructArray.from_arrays(self._elements(field.element), fields=list(field.element.arrow_type))
             return pa.ListArray.from_arrays(offsets, elements, type=field.arrow_type, mask=pa.array(null | dead))
         if field.type == "bool":
             return pa.array(parts[0] != 0, mask=dead)
@@ -348,7 +343,7 @@ class _Reading:
         raw = self._data[start[:, None] + np.arange(16)] if start.size else np.zeros((0, 16), np.uint8)
         text = np.full((start.size, 36), ord("-"), np.uint8)
         text[:, _UUID_DIGITS] = _HEX[np.stack([raw >> 4, raw & 15], axis=2).reshape(start.size, 32)]
-        offsets = pa.py_buffer(np.arange(0, 36 * start.size + 1, 36, np.int32))
+        offsets = pa.py_buffer(np.arange(0, 36 * start.size + 1, 36, dtype=np.int32))
         uuids = pa.Array.from_buffers(pa.string(), start.size, [None, offsets, pa.py_buffer(text)])
         return pc.if_else(pa.array(raw.any(axis=1)), uuids, None)
 

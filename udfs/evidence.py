@@ -20,9 +20,7 @@ def with_evidence(decoded: pa.StructArray, values: pa.BinaryArray, key: DigestKe
     failed = decoded.field("decode_error").is_valid().to_numpy(zero_copy_only=False)
     columns = [decoded.field(field.name) for field in decoded.type]
     lengths = pc.fill_null(pc.binary_length(values), 0)
-    return pa.StructArray.from_arrays(
-        [*columns, lengths, _digests(values, np.flatnonzero(failed), key)], fields=[*decoded.type, *FIELDS]
-    )
+    return pa.StructArray.from_arrays([*columns, lengths, _digests(values, np.flatnonzero(failed), key)], fields=[*decoded.type, *FIELDS])
 
 
 def _digests(values: pa.BinaryArray, failed: npt.NDArray[Any], key: DigestKey | None) -> pa.StringArray:

@@ -108,7 +108,8 @@ class Pushes:
 
 
 def _parents(configs: pa.ListArray) -> npt.NDArray[np.int64]:
-    return pc.list_parent_indices(configs).to_numpy(zero_copy_only=False)
+    parents: npt.NDArray[np.int64] = pc.list_parent_indices(configs).to_numpy(zero_copy_only=False)
+    return parents
 
 
 def _offsets(configs: pa.ListArray) -> pa.Int32Array:

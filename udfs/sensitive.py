@@ -56,9 +56,7 @@ def reasons(keys: pa.StringArray, values: pa.StringArray, config_types: pa.Int8A
     return states
 
 
-def _per_distinct(
-    strings: pa.StringArray, plain: Callable[[pa.StringArray], States], other: Callable[[str], ValueState]
-) -> States:
+def _per_distinct(strings: pa.StringArray, plain: Callable[[pa.StringArray], States], other: Callable[[str], ValueState]) -> States:
     """Judges each distinct string once; null is not sensitive."""
     encoded = strings.dictionary_encode()
     distinct = encoded.dictionary
@@ -67,7 +65,8 @@ def _per_distinct(
     for position in np.flatnonzero(unusual):
         states[position] = other(distinct[position].as_py())
     indices = pc.fill_null(encoded.indices, len(distinct)).to_numpy(zero_copy_only=False)
-    return np.append(states, np.int8(ValueState.PRESENT))[indices]
+    judged: States = np.append(states, np.int8(ValueState.PRESENT))[indices]
+    return judged
 
 
 def _key_states(keys: pa.StringArray) -> States:

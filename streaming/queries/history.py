@@ -25,9 +25,7 @@ def start_history(spark: SparkSession, settings: StreamSettings, digest_key: Dig
     )
 
 
-def _start(
-    spark: SparkSession, settings: StreamSettings, table: str, topic: str, step: Callable[[DataFrame], DataFrame]
-) -> StreamingQuery:
+def _start(spark: SparkSession, settings: StreamSettings, table: str, topic: str, step: Callable[[DataFrame], DataFrame]) -> StreamingQuery:
     def write(rows: DataFrame, batch_id: int) -> None:
         # Both sinks from one decoding.  Nothing sensitive is in these rows any more, should Spark spill them.
         rows.persist()
@@ -47,4 +45,4 @@ def _query_id(spark: SparkSession) -> str:
     query_id = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
     if query_id is None:
         raise RuntimeError("not in a query's batch")
-    return query_id
+    return str(query_id)

@@ -16,7 +16,5 @@ from streaming.transforms.results import results
 def start_results(spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> StreamingQuery:
     """Without state, and in one job per batch: Spark's own Kafka sink writes in the task that judged."""
     rows = results(records(spark, settings.bootstrap_servers, CONFIGS), digest_key)
-    writer = (
-        rows.writeStream.format("kafka").option("kafka.bootstrap.servers", settings.bootstrap_servers).option("topic", RESULTS)
-    )
+    writer = rows.writeStream.format("kafka").option("kafka.bootstrap.servers", settings.bootstrap_servers).option("topic", RESULTS)
     return start(writer, "results", settings.checkpoint_dir)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
@@ -64,7 +63,8 @@ def quarantine(rows: DataFrame) -> DataFrame:
     )
     return rows.where(F.col("r.decode_error").isNotNull()).select(
         # to_json of an array can't mix types.
-        F.concat(F.lit("["), F.to_json(F.array("topic")).substr(F.lit(2), F.length("topic") + 2), F.lit(","),
-                 "partition", F.lit(","), "offset", F.lit("]")).alias("key"),
+        F.concat(
+            F.regexp_replace(F.to_json(F.array("topic")), r"\]$", ""), F.lit(","), "partition", F.lit(","), "offset", F.lit("]")
+        ).alias("key"),
         F.to_json(value, {"ignoreNullFields": "false"}).alias("value"),
     )

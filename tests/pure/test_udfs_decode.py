@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from udfs_records import config_record, setting
 
 from clientscope.errors import RecordError
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode, encode, schema
@@ -106,22 +107,7 @@ def test_agrees_with_the_reference(name: str, data: st.DataObject) -> None:
         assert reason is None or reason in REASONS
 
 
-def config_record(**changes: Any) -> bytes:
-    config = {
-        "config_key": "acks", "config_value": "0", "value_state": 0, "config_type": 1, "is_default": False,
-        "value_digest": None, "value_length": 1,
-    }  # fmt: skip
-    fields: dict[str, Any] = {
-        "received_timestamp_ms": 1, "cluster_id": "c", "broker_id": 1, "gateway_id": "g", "gateway_epoch": 2,
-        "connection_id": 3, "listener_name": "CLIENT", "security_protocol": "PLAINTEXT", "client_address": "127.0.0.1",
-        "principal": None, "principal_source": 0, "client_id": "producer-1", "client_software_name": "unknown",
-        "client_software_version": "unknown", "client_instance_id": None, "origin": 0, "digest_key_id": None,
-        "configs": [ClientConfigRecord.Config(version=0, **config)],
-    }  # fmt: skip
-    return bytes(encode(ClientConfigRecord(version=0, **{**fields, **changes})))
-
-
-GOOD = config_record()
+GOOD = config_record(setting("acks", "0"))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +122,7 @@ GOOD = config_record()
         (GOOD[:10] + b"\xff\xff\xff\xff\xff" + GOOD[11:], "bad_varint"),
         (GOOD[:10] + b"\x00" + GOOD[12:], "null"),
         (GOOD[:11] + b"\xff" + GOOD[12:], "bad_utf8"),
-        (config_record(configs=[])[:-2] + b"\xff\x7f\x00", "count_beyond_bytes"),
+        (config_record()[:-2] + b"\xff\x7f\x00", "count_beyond_bytes"),
     ],
 )
 def test_says_why_and_spares_the_neighbours(value: bytes | None, reason: str | None) -> None:

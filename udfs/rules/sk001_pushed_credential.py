@@ -20,7 +20,6 @@ Source
 
 from __future__ import annotations
 
-
 import numpy as np
 import pyarrow as pa
 

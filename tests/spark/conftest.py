@@ -1,0 +1,36 @@
+"""One Spark session for all tests that need one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from udfs_records import Records
+
+from clientscope.config import StreamSettings
+from clientscope.local.jars import jars
+from streaming.session import session
+
+START = datetime(2026, 1, 2, 23, 59, 59, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """As the job makes it."""
+    settings = StreamSettings(bootstrap_servers="127.0.0.1:1", history_dir=tmp_path_factory.mktemp("history"), driver_memory="1g")
+    spark = session(settings, jars("spark"))
+    yield spark
+    spark.stop()
+
+
+@pytest.fixture
+def records(spark: SparkSession) -> Records:
+    """Makes a DataFrame as ``streaming.sources.records`` does: offsets from 0, a record each second from `START`."""
+
+    def make(topic: str, *values: bytes | None) -> DataFrame:
+        rows = [(value, topic, 0, offset, START + timedelta(seconds=offset)) for offset, value in enumerate(values)]
+        return spark.createDataFrame(rows, "value binary, topic string, partition int, offset long, timestamp timestamp")
+
+    return make

@@ -1,0 +1,70 @@
+"""Records to Delta and to quarantine."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from udfs_records import Records, config_record, connection_record, heartbeat, setting
+
+from clientscope.policy.redaction import DigestKey
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+from sinks.history import append
+from streaming.transforms import history
+
+KEY = DigestKey(b"k" * 32)
+SECRET = "hunter2-canary"
+
+
+def test_pushes_are_kept_redacted_with_their_place(records: Records, tmp_path: Path) -> None:
+    rows = history.pushes(records(CONFIGS, config_record(setting("token", SECRET)), None, b"junk", config_record()), KEY)
+    append(history.kept(rows), tmp_path / "pushes", "query", 0)
+    table = DeltaTable(tmp_path / "pushes").to_pyarrow_table().sort_by("offset").to_pylist()
+    assert [(row["topic"], row["partition"], row["offset"]) for row in table] == [(CONFIGS, 0, 0), (CONFIGS, 0, 3)]
+    # The second is past midnight, in UTC.
+    assert [row["date"] for row in table] == [date(2026, 1, 2), date(2026, 1, 3)]
+    (hidden,) = table[0]["configs"]
+    assert (hidden["config_value"], hidden["value_digest"]) == (None, KEY.digest(SECRET))
+    assert not any(SECRET.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_connections_are_kept(records: Records, tmp_path: Path) -> None:
+    rows = history.connections(records(CONNECTIONS, connection_record(0), heartbeat(1, [("java", "4.4.0", 1, 1, 0)])), None)
+    append(history.kept(rows), tmp_path / "connections", "query", 0)
+    table = DeltaTable(tmp_path / "connections").to_pyarrow_table().sort_by("offset").to_pylist()
+    assert [row["kind"] for row in table] == [0, 4]
+    assert table[1]["counts"][0]["open_connections"] == 1
+    # A close's reason is a field of the record, not that of a failure to decode.
+    assert "reason" in table[0]
+    assert "decode_error" not in table[0]
+
+
+def test_a_batch_is_written_once_but_a_new_checkpoints_batches_are_not_lost(records: Records, tmp_path: Path) -> None:
+    rows = history.kept(history.connections(records(CONNECTIONS, connection_record(0)), None))
+    for query_id, batch_id in (("first", 7), ("first", 7), ("second", 0)):
+        append(rows, tmp_path / "connections", query_id, batch_id)
+    assert DeltaTable(tmp_path / "connections").to_pyarrow_table().num_rows == 2
+
+
+@pytest.mark.parametrize(("topic", "step"), [(CONFIGS, history.pushes), (CONNECTIONS, history.connections)])
+def test_poison_is_told_by_place_reason_length_and_digest(records: Records, topic: str, step: object) -> None:
+    assert callable(step)
+    poison = [b"", b"\0\0\xff" + SECRET.encode(), b"\0\7" + SECRET.encode()]
+    rows = history.quarantine(step(records(topic, *poison), KEY)).collect()
+    assert [json.loads(row["key"]) for row in rows] == [[topic, 0, offset] for offset in range(3)]
+    assert rows[2]["key"] == f'["{topic}",0,2]'
+    assert [json.loads(row["value"])["reason"] for row in rows] == ["truncated", "truncated", "unknown_version"]
+    assert json.loads(rows[1]["value"]) == {
+        "topic": topic, "partition": 0, "offset": 1, "timestamp_ms": 1_767_398_400_000, "reason": "truncated",
+        "length": len(poison[1]), "digest": json.loads(rows[1]["value"])["digest"],
+    }  # fmt: skip
+    assert len(json.loads(rows[1]["value"])["digest"]) == 64
+    assert SECRET not in str(rows)
+
+
+def test_without_a_key_quarantine_has_no_digest(records: Records) -> None:
+    (row,) = history.quarantine(history.connections(records(CONNECTIONS, b"junk", connection_record(0)), None)).collect()
+    assert json.loads(row["value"])["digest"] is None

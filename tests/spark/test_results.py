@@ -1,0 +1,39 @@
+"""Pushes to results, inside Spark."""
+
+from __future__ import annotations
+
+import json
+
+from udfs_records import Records, config_record, setting
+
+from clientscope.policy.redaction import DigestKey
+from clientscope.records.topics import CONFIGS
+from streaming.transforms.results import results
+
+SECRET = "hunter2-canary"
+
+
+def test_a_push_becomes_one_result_and_secrets_stay_out(records: Records) -> None:
+    leak = config_record(
+        setting("acks", "0"), setting("token", SECRET), setting("group.id", "g\u00e9"), principal="User:a", client_id="orders-3"
+    )
+    rows = results(records(CONFIGS, b"junk", leak, None, config_record()), DigestKey(b"k" * 32)).collect()
+    assert len(rows) == 2
+    assert rows[0]["key"] == '["User:a","orders","g\u00e9"]'
+    assert SECRET not in rows[0]["value"]
+    value = json.loads(rows[0]["value"])
+    assert rows[0]["value"] == json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    assert [(rule["code"], rule["outcome"]) for rule in value["rules"]] == [("SK001", "fired"), ("AN101", "fired")]
+    assert value | {"rules": []} == {
+        "topic": CONFIGS, "partition": 0, "offset": 1, "received_ms": 1, "cluster": "c", "broker": 1, "gateway": "g", "epoch": 2,
+        "connection": 3, "listener": "CLIENT", "security_protocol": "PLAINTEXT", "address": "127.0.0.1", "principal": "User:a",
+        "client_id": "orders-3", "software_name": "apache-kafka-java", "software_version": "4.4.0", "instance_id": None,
+        "origin": "pushed", "application": rows[0]["key"], "settings": 3, "redacted": 1, "rules": [],
+    }  # fmt: skip
+    assert rows[1]["key"] == '[null,"orders",null]'
+    assert json.loads(rows[1]["value"])["offset"] == 3
+
+
+def test_the_kernel_runs_once(records: Records) -> None:
+    plan = results(records(CONFIGS, config_record()), None)._jdf.queryExecution().executedPlan().toString()
+    assert plan.count("ArrowEvalPython") == 1
