@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast
 
 from clientscope.errors import WireError
 from clientscope.session.session import Out, Session
-from clientscope.session.state import AwaitAnswer, Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
+from clientscope.session.state import Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
 from clientscope.wire.frames import Passed
 
 HIGH_WATER = 1024 * 1024
@@ -218,9 +218,9 @@ class Relay:
 
     def answer(self, token: int, verdict: Verdict) -> None:
         """The verdict on a push is there; goes on with what waited behind it."""
-        self._do(iter(self._session.answer(token, verdict)))
         if self._awaited != token or self._ended:
             return
+        self._do(iter(self._session.answer(token, verdict)))
         self._awaited = None
         while self._backlog and self._awaited is None:
             self._do_broker(self._backlog.popleft())
@@ -248,12 +248,11 @@ class Relay:
                     self._client.write(piece.data)
                 elif isinstance(piece, Identified):
                     self._gateway.identified(self.connection_id, piece.identity)
-                elif isinstance(piece, Pushed):
-                    self._gateway.pushed(self, piece)
                 elif isinstance(piece, Counted):
                     self._gateway.count(piece.what, piece.reason)
-                elif isinstance(piece, AwaitAnswer):
+                elif isinstance(piece, Pushed):
                     self._awaited = piece.token
+                    self._gateway.pushed(self, piece)
                     return
         except WireError as error:
             self._gateway.count("frames_refused", error.reason)
@@ -264,6 +263,8 @@ class Relay:
         if self._ended:
             return
         self._ended = True
+        for _ in range(self._session.unanswered_pushes):
+            self._gateway.count("pushes_refused", "connection_lost")
         self._gateway.closed(self, reason)
         for side in (self._client, self._broker):
             # What is written already still goes out; a reset need not wait for a peer that reads no more.

@@ -90,7 +90,7 @@ def retrieve(target: Path, progress: Progress) -> None:
     command += ["-retrieve", str(target / "[conf]" / "[artifact]-[revision].[ext]"), "-types", "jar", "bundle"]
     if (settings := Path.home() / ".ivy2" / "ivysettings.xml").is_file():
         command += ["-settings", str(settings)]
-    progress("downloading jars (Kafka, Spark's Kafka connector, Delta Lake): about 70 MB, once")
+    progress("downloading jars (Kafka, Spark's Kafka connector, Delta Lake): about 70 MB, once; half a minute to find out which")
     output = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ivy:
         assert ivy.stdout is not None

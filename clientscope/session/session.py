@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from clientscope.errors import WireError
 from clientscope.session.handlers import k18_api_versions, k1324_push_config
-from clientscope.session.state import Command, Identity, PendingPush, SessionState, Verdict
+from clientscope.session.state import Command, Identified, Identity, PendingPush, SessionState, Verdict
+from clientscope.wire.api_versions import Cursor
 from clientscope.wire.frames import (
     REQUEST_HEAD,
     RESPONSE_HEAD,
@@ -21,6 +23,7 @@ from clientscope.wire.numbers import API_VERSIONS, PUSH_CONFIG
 SASL_HANDSHAKE = 17
 READ_LIMIT = 64 * 1024
 """An ApiVersions frame longer than this passes unread: no client has one, and a session's memory stays bounded."""
+_CLIENT_ID_ROOM = REQUEST_HEAD.size + 2 + 1024
 _HEADER_ROOM = 36_000
 """The most that a header adds to a push: client.id is an int16 string, and a tag section is not longer than the rest."""
 
@@ -42,6 +45,7 @@ class Session:
     def __init__(self, push_config: bool, config_max_bytes: int) -> None:
         self._state = SessionState(push_config, config_max_bytes)
         self._requests = FrameScanner(REQUEST_HEAD.size, self._treat_request, SHORTEST_REQUEST)
+        self._first = True
         # Fetch responses may be far larger than any request; the broker is trusted with its lengths.
         self._responses = FrameScanner(RESPONSE_HEAD.size, self._treat_response, 0, 2**31 - 1)
 
@@ -54,11 +58,14 @@ class Session:
         """What to do with bytes from the client; `Passed` goes to the broker."""
         for piece in self._requests.feed(data):
             if isinstance(piece, Passed):
+                if self._first:
+                    yield from self._named_by_header(piece.data)
                 yield piece
             elif isinstance(piece, Discarded):
                 yield from k1324_push_config.too_large(self._state, piece.head)
             else:
                 yield from self._request(piece)
+            self._first = False
 
     def from_broker(self, data: bytes) -> Iterator[Out]:
         """What to do with bytes from the broker; `Passed` goes to the client."""
@@ -68,9 +75,26 @@ class Session:
             elif isinstance(piece, Passed):
                 yield piece
 
+    @property
+    def unanswered_pushes(self) -> int:
+        """How many pushes are under way: lost, if the connection ends now."""
+        state = self._state
+        return sum(isinstance(pending, PendingPush) for pending in state.pending.values()) + (state.awaited is not None)
+
     def answer(self, token: int, verdict: Verdict) -> list[Command]:
         """The verdict on a push; of several, the first counts."""
         return k1324_push_config.answer(self._state, token, verdict)
+
+    def _named_by_header(self, data: Bytes) -> list[Command]:
+        """client.id from the very first request, for clients that begin with another than ApiVersions; best effort."""
+        try:
+            client_id = Cursor(bytes(data[:_CLIENT_ID_ROOM]), REQUEST_HEAD.size).nullable_string()
+        except WireError:
+            return []
+        if client_id is None:
+            return []
+        self._state.identity = Identity(client_id)
+        return [Identified(self._state.identity)]
 
     def _request(self, piece: Frame) -> list[Command]:
         _, key, _, _ = REQUEST_HEAD.unpack_from(piece.data)

@@ -4,10 +4,10 @@ Five nouns: a *frame* is what came; the *identity* is who the client said it is;
 the policy; a *carrier* is an ApiVersions request of ours that keeps a push's place among the client's pipelined requests; a
 *command* is what the gateway is to do.
 
-PushConfig must be answered in its turn, but never reaches the broker, which would close on the unknown key. So a carrier goes
-upstream in its place, and the carrier's answer is swapped for the push's on the way back: no response is counted, and no acks
-are parsed. The carrier repeats the connection's own last ApiVersions request, so that whatever that did to the broker's own
-idea of the client, it does again.
+PushConfig must be processed and answered in its turn, but never reaches the broker, which would close on the unknown key. So a
+carrier goes upstream in its place. When the carrier's answer comes back it is the push's turn, and its answer takes that place:
+no response is counted, and no acks are parsed. The carrier repeats the connection's own last ApiVersions request, so that
+whatever that did to the broker's own idea of the client, it does again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ import uuid
 from dataclasses import dataclass, field
 
 from clientscope.policy.interface import ClientConfig
+
+MOST_PENDING = 64
+"""How many of a client's requests may await a response that we read; beyond it nothing more is held for the connection."""
 
 UNKNOWN = "unknown"
 """KIP-511's name and version of a client that has not said."""
@@ -54,17 +57,13 @@ class Identified:
 
 @dataclass(frozen=True)
 class Pushed:
-    """Hand these settings to the policy, and bring its verdict to `Session.answer` under ``token``."""
+    """A push's turn has come: hand its settings to the policy, and take nothing more from the broker before the verdict.
+
+    The verdict goes to `Session.answer` under ``token``.
+    """
 
     token: int
     configs: tuple[ClientConfig, ...]
-
-
-@dataclass(frozen=True)
-class AwaitAnswer:
-    """Take nothing more from the broker until the verdict on ``token`` is there: its answer's turn has come."""
-
-    token: int
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Counted:
     reason: str
 
 
-Command = ToBroker | ToClient | Identified | Pushed | AwaitAnswer | Counted
+Command = ToBroker | ToClient | Identified | Pushed | Counted
 
 
 @dataclass(frozen=True)
@@ -87,13 +86,19 @@ class Verdict:
     throttle_time_ms: int = 0
 
 
-@dataclass
+@dataclass(frozen=True)
 class PendingPush:
-    """A push whose carrier is upstream."""
+    """A push whose carrier is upstream.
+
+    Attributes:
+        correlation_id: the client's own, for the answer.
+        refused: the answer, where the policy need not be asked.
+    """
 
     token: int
     correlation_id: int
-    verdict: Verdict | None = None
+    configs: tuple[ClientConfig, ...] = ()
+    refused: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ class SessionState:
     Attributes:
         pending: what to do with the response under a correlation id.
         last_api_versions: the client's last ApiVersions request as it went upstream, or None.
-        waiting: pushes whose verdict is not there yet, by token.
+        awaited: the push that the policy has now, or None.
     """
 
     push_config: bool
@@ -119,6 +124,5 @@ class SessionState:
     identity: Identity = field(default_factory=Identity)
     pending: dict[int, PendingPush | PendingApiVersions] = field(default_factory=dict)
     last_api_versions: bytes | None = None
-    waiting: dict[int, PendingPush] = field(default_factory=dict)
-    awaited: int | None = None
+    awaited: PendingPush | None = None
     tokens: int = 0

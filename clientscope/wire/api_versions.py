@@ -1,7 +1,11 @@
 """ApiVersions (key 18) on the bytes themselves: reading who the client is, and adding a key to the broker's answer.
 
 Everything that isn't ours goes on exactly as it came, so nothing is decoded into a message and encoded again: fields of versions
-that we have never seen survive.  KIP-35, KIP-511; KIP-1324's ClientInstanceId as tagged field 1324 (specs: "Numbers").
+that we have never seen survive.  KIP-35, KIP-511; KIP-1324's ClientInstanceId as tagged field 1324 of v3 and v4.
+
+Two things are called v5. KIP-1324's text adds ClientInstanceId; Kafka 4.4's own adds ClusterId and NodeId (KIP-1242). They are told
+apart by which of them ends where the body ends, and a body that fits both is Kafka's, which goes upstream untouched. The text's goes
+upstream as v4 without the id; Kafka lays out the answers of v4 and v5 alike, so its answer needs no change.
 """
 
 from __future__ import annotations
@@ -82,8 +86,8 @@ class ClientSaid:
 
     Attributes:
         software_name, software_version: None below v3, which does not carry them.
-        instance_id: of tagged field 1324; None where it isn't there, or is all zeros.
-        upstream: the frame as the broker is to see it: as it came, but for tagged field 1324.
+        instance_id: of tagged field 1324, or of the text's v5; None where it isn't there, or is all zeros.
+        upstream: the frame as the broker is to see it: as it came, but for the instance id.
     """
 
     api_version: int
@@ -110,17 +114,53 @@ def read_request(frame: bytes) -> ClientSaid:
         cursor.tags()
         name, software_version = cursor.compact_string(), cursor.compact_string()
         if version in (3, 4):
-            start = cursor.position
-            tags = cursor.tags()
-            if cursor.position != len(frame):
-                raise WireError("trailing_bytes")
-            for tag, value in tags:
-                if tag == CLIENT_INSTANCE_ID_TAG and len(value) == 16:
-                    instance_id = uuid.UUID(bytes=value) if any(value) else None
-            if any(tag == CLIENT_INSTANCE_ID_TAG for tag, _ in tags):
-                body = frame[LENGTH.size : start] + write_tags([pair for pair in tags if pair[0] != CLIENT_INSTANCE_ID_TAG])
-                upstream = LENGTH.pack(len(body)) + body
+            instance_id, upstream = _tagged_instance_id(frame, cursor.position)
+        elif version == 5 and not _is_kafkas_v5(frame, cursor.position):
+            instance_id, upstream = _texts_v5(frame, cursor.position)
     return ClientSaid(version, correlation_id, client_id, name, software_version, instance_id, upstream)
+
+
+def _tagged_instance_id(frame: bytes, position: int) -> tuple[uuid.UUID | None, bytes]:
+    """The id in the tag section that begins here, and the frame without it."""
+    cursor = Cursor(frame, position)
+    tags = cursor.tags()
+    if cursor.position != len(frame):
+        raise WireError("trailing_bytes")
+    ours = [value for tag, value in tags if tag == CLIENT_INSTANCE_ID_TAG]
+    if not ours:
+        return None, frame
+    body = frame[LENGTH.size : position] + write_tags([pair for pair in tags if pair[0] != CLIENT_INSTANCE_ID_TAG])
+    return _instance_id(ours[-1]), LENGTH.pack(len(body)) + body
+
+
+def _is_kafkas_v5(frame: bytes, position: int) -> bool:
+    """Whether a nullable ClusterId, a NodeId and tags end the frame (KIP-1242)."""
+    cursor = Cursor(frame, position)
+    try:
+        if length := cursor.uvarint():
+            cursor.text(length - 1)
+        cursor.take(_INT32.size)
+        cursor.tags()
+    except WireError:
+        return False
+    return cursor.position == len(frame)
+
+
+def _texts_v5(frame: bytes, position: int) -> tuple[uuid.UUID | None, bytes]:
+    """The id that begins here, and the frame as v4; a frame that is neither v5 is left to the broker."""
+    cursor = Cursor(frame, position)
+    value = cursor.take(16)
+    tags_at = cursor.position
+    cursor.tags()
+    if cursor.position != len(frame):
+        raise WireError("trailing_bytes")
+    _, key, _, correlation_id = REQUEST_HEAD.unpack_from(frame)
+    length = len(frame) - 16 - LENGTH.size
+    return _instance_id(value), REQUEST_HEAD.pack(length, key, 4, correlation_id) + frame[REQUEST_HEAD.size : position] + frame[tags_at:]
+
+
+def _instance_id(value: bytes) -> uuid.UUID | None:
+    return uuid.UUID(bytes=value) if len(value) == 16 and any(value) else None
 
 
 def error_code(frame: bytes) -> int:

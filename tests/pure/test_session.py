@@ -14,11 +14,18 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from clientscope.errors import WireError
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.session import Session
-from clientscope.session.state import AwaitAnswer, Counted, Identified, Pushed, ToBroker, ToClient, Verdict
+from clientscope.session.state import MOST_PENDING, Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
 from clientscope.wire import api_versions
 from clientscope.wire.frames import Passed
 from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
-from clientscope.wire.numbers import CONFIG_TOO_LARGE, INVALID_CONFIG, INVALID_REQUEST, PUSH_CONFIG, UNSUPPORTED_VERSION
+from clientscope.wire.numbers import (
+    CONFIG_TOO_LARGE,
+    INVALID_CONFIG,
+    INVALID_REQUEST,
+    PUSH_CONFIG,
+    THROTTLING_QUOTA_EXCEEDED,
+    UNSUPPORTED_VERSION,
+)
 
 FIXTURES = [json.loads(line) for line in (Path(__file__).parent.parent / "fixtures" / "wire.jsonl").read_text().splitlines()]
 CLIENTS = sorted({line["client"] for line in FIXTURES})
@@ -122,36 +129,59 @@ def test_without_a_policy_nothing_is_advertised_and_a_push_goes_upstream() -> No
     assert list(session.from_client(push)) == [Passed(push)]
 
 
-def test_a_push_is_answered_in_its_turn_by_a_carrier_and_never_reaches_the_broker() -> None:
+def test_a_push_has_its_turn_by_a_carrier_and_never_reaches_the_broker() -> None:
     session = connected()
     fetch = struct.pack(">ihhi", 8, 1, 4, 7)
-    carrier, pushed, passed = session.from_client(captured("clientscope producer", "request", PUSH_CONFIG) + fetch)
-    assert isinstance(carrier, ToBroker) and isinstance(pushed, Pushed) and passed == Passed(fetch)
+    carrier, passed = session.from_client(captured("clientscope producer", "request", PUSH_CONFIG) + fetch)
+    assert isinstance(carrier, ToBroker) and passed == Passed(fetch)
     said, asked = api_versions.read_request(carrier.data), api_versions.read_request(captured("clientscope producer", "request"))
     assert (said.api_version, said.software_name, said.client_id) == (asked.api_version, asked.software_name, asked.client_id)
     assert said.correlation_id < 0
-    assert {c.key for c in pushed.configs} >= {"acks", "linger.ms", "client.id"}
-    assert session.answer(pushed.token, Verdict(0)) == []  # not its turn yet
     fetched = struct.pack(">ii", 6, 7) + b"ok"
-    answer, after = session.from_broker(response(correlation_id=said.correlation_id) + fetched)
-    assert answered(answer).error_code == 0
-    assert after == Passed(fetched)
-
-
-def test_a_verdict_that_is_late_holds_up_only_what_is_behind_it() -> None:
-    session = connected()
-    carrier, pushed = session.from_client(push_frame([("acks", "0", 1)]))
-    assert isinstance(carrier, ToBroker) and isinstance(pushed, Pushed)
-    carrier_id = api_versions.read_request(carrier.data).correlation_id
-    assert list(session.from_broker(response(correlation_id=carrier_id))) == [AwaitAnswer(pushed.token)]
+    from_broker = session.from_broker(response(correlation_id=said.correlation_id) + fetched)
+    pushed = next(from_broker)
+    assert isinstance(pushed, Pushed) and {c.key for c in pushed.configs} >= {"acks", "linger.ms", "client.id"}
+    assert session.unanswered_pushes == 1
+    assert session.answer(pushed.token + 1, Verdict(0)) == []
     (answer,) = session.answer(pushed.token, Verdict(INVALID_CONFIG, "no"))
     assert (answered(answer).error_code, answered(answer).error_message) == (INVALID_CONFIG, "no")
     assert session.answer(pushed.token, Verdict(0)) == []  # the first verdict counts
+    assert list(from_broker) == [Passed(fetched)]
+    assert session.unanswered_pushes == 0
+
+
+def test_a_push_that_is_pipelined_behind_api_versions_is_pushed_by_who_that_says() -> None:
+    session = Session(True, 10_240)
+    _, carrier = session.from_client(captured("clientscope producer", "request") + captured("clientscope producer", "request", PUSH_CONFIG))
+    assert isinstance(carrier, ToBroker)
+    carrier_id = api_versions.read_request(carrier.data).correlation_id
+    commands = list(session.from_broker(response() + response(correlation_id=carrier_id)))
+    assert [type(c) for c in commands] == [Identified, ToClient, Pushed]
+    assert session.identity.software_name == "kafka-python"
+
+
+def test_many_pipelined_pushes_are_throttled_rather_than_held() -> None:
+    session = connected()
+    push = push_frame([("acks", "0", 1)])
+    commands = list(session.from_client(push * 100))
+    assert commands.count(Counted("pushes_refused", "pipelined")) == 100 - MOST_PENDING
+    last = commands[-1]
+    assert isinstance(last, ToBroker)
+    (answer,) = session.from_broker(response(correlation_id=api_versions.read_request(last.data).correlation_id))
+    assert (answered(answer).error_code, answered(answer).throttle_time_ms) == (THROTTLING_QUOTA_EXCEEDED, 1000)
+
+
+def test_a_client_that_begins_with_another_request_is_known_by_its_client_id() -> None:
+    session = Session(True, 10_240)
+    body = struct.pack(">hhih", 3, 1, 1, 8) + b"kafka-go" + b"rest"
+    frame = struct.pack(">i", len(body)) + body
+    assert list(session.from_client(frame)) == [Identified(Identity("kafka-go")), Passed(frame)]
+    assert list(session.from_client(frame)) == [Passed(frame)]
 
 
 def test_a_push_before_any_api_versions_leaves_the_client_unknown() -> None:
     session = Session(True, 10_240)
-    carrier, _ = session.from_client(push_frame([("acks", "0", 1)]))
+    (carrier,) = session.from_client(push_frame([("acks", "0", 1)]))
     assert isinstance(carrier, ToBroker)
     assert api_versions.read_request(carrier.data).api_version == 0
     assert session.identity.software_name == "unknown"
@@ -225,6 +255,37 @@ def test_an_api_versions_request_that_cannot_be_read_goes_on_as_it_came() -> Non
     frame = struct.pack(">ihhihB", 11 + 3, 18, 3, 1, -1, 0) + b"\xff\xff\xff"
     commands = list(Session(True, 10_240).from_client(frame))
     assert commands == [Counted("unreadable_frames", "api_versions_truncated"), ToBroker(frame)] or commands[-1] == ToBroker(frame)
+
+
+def v5(rest: bytes) -> bytes:
+    body = struct.pack(">hhih", 18, 5, 9, 3) + b"app" + b"\0" + b"\x05java" + b"\x045.0" + rest
+    return struct.pack(">i", len(body)) + body
+
+
+INSTANCE = uuid.UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
+
+
+def test_the_texts_v5_gives_the_instance_id_and_goes_upstream_as_v4() -> None:
+    session = Session(True, 10_240)
+    (command,) = session.from_client(v5(INSTANCE.bytes + b"\0"))
+    assert isinstance(command, ToBroker)
+    seen = api_versions.read_request(command.data)
+    assert (seen.api_version, seen.correlation_id, seen.software_name, seen.instance_id) == (4, 9, "java", None)
+    list(session.from_broker(response(version=4, correlation_id=9)))
+    assert session.identity == Identity("app", "java", "5.0", INSTANCE)
+
+
+@pytest.mark.parametrize(
+    "rest", [b"\0" + b"\0\0\0\1" + b"\0", b"\x0e" + b"c" * 13 + b"\0\0\0\1" + b"\0", b"\0" + b"\xff" * 4 + b"\1\x09\1x"]
+)
+def test_kafkas_own_v5_goes_upstream_untouched(rest: bytes) -> None:
+    frame = v5(rest)
+    assert list(Session(True, 10_240).from_client(frame)) == [ToBroker(frame)]
+
+
+def test_what_is_neither_v5_is_left_to_the_broker() -> None:
+    frame = v5(b"\xff" * 7)
+    assert list(Session(True, 10_240).from_client(frame))[-1] == ToBroker(frame)
 
 
 def test_bytes_that_are_no_kafka_end_the_session() -> None:

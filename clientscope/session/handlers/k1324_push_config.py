@@ -6,80 +6,64 @@ Behavior:
 - The raw size is checked before anything is decoded: CONFIG_TOO_LARGE.
 - A body that isn't exactly one request, no settings at all, an empty key, or a type outside 0 to 8: INVALID_REQUEST.
 - A version other than 0: UNSUPPORTED_VERSION.
-- All others go to the policy; its verdict is the answer.
-- Each is answered in its turn, by a carrier (see state.py).
+- All others go to the policy when their turn has come; its verdict is the answer.
+- Each has its turn by a carrier (see state.py), so who pushed is settled by then: an earlier ApiVersions has been answered.
 """
 
 from __future__ import annotations
 
 from clientscope.errors import WireError
 from clientscope.policy.interface import ClientConfig
-from clientscope.session.state import AwaitAnswer, Command, Counted, PendingPush, Pushed, SessionState, ToBroker, ToClient, Verdict
+from clientscope.session.state import MOST_PENDING, Command, Counted, PendingPush, Pushed, SessionState, ToBroker, ToClient, Verdict
 from clientscope.wire import api_versions
-from clientscope.wire.frames import LENGTH, REQUEST_HEAD
+from clientscope.wire.frames import REQUEST_HEAD
 from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
-from clientscope.wire.numbers import CONFIG_TOO_LARGE, INVALID_REQUEST, UNSUPPORTED_VERSION
+from clientscope.wire.numbers import CONFIG_TOO_LARGE, INVALID_REQUEST, THROTTLING_QUOTA_EXCEEDED, UNSUPPORTED_VERSION
 from clientscope.wire.strict import decode_body
 
 _FIRST_CARRIER_ID = -(1324 << 20)
 _HIGHEST_TYPE = 8
+_THROTTLE_MS = 1_000
 
 
 def too_large(state: SessionState, head: bytes) -> list[Command]:
     """A push whose frame alone says that it is too large; its bytes are thrown away as they come."""
     _, _, _, correlation_id = REQUEST_HEAD.unpack_from(head)
-    push = _take(state, correlation_id, None)
-    push.verdict = _too_large_verdict(state)
-    return [Counted("pushes_refused", "too_large"), _carrier(state, push)]
+    return _take(state, correlation_id, (), "too_large", _too_large(state))
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
     """The client pushes."""
     _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
-    client_id = None
-    configs: tuple[ClientConfig, ...] = ()
-    verdict: Verdict | None = None
-    reason = ""
+    if version != 0:
+        return _take(state, correlation_id, (), "unsupported_version", Verdict(UNSUPPORTED_VERSION, "PushConfig has version 0 alone"))
     try:
         cursor = api_versions.Cursor(frame, REQUEST_HEAD.size)
-        client_id = cursor.nullable_string()
-        if version != 0:
-            verdict, reason = Verdict(UNSUPPORTED_VERSION, "PushConfig has version 0 alone"), "unsupported_version"
-        else:
-            cursor.tags()
-            body = frame[cursor.position :]
-            if len(body) > state.config_max_bytes:
-                verdict, reason = _too_large_verdict(state), "too_large"
-            else:
-                configs = _decode(body)
+        cursor.nullable_string()
+        cursor.tags()
+        body = frame[cursor.position :]
+        if len(body) > state.config_max_bytes:
+            return _take(state, correlation_id, (), "too_large", _too_large(state))
+        return _take(state, correlation_id, _decode(body))
     except WireError as error:
-        verdict, reason = Verdict(INVALID_REQUEST, f"the request can't be read: {error.reason}"), error.reason
-    push = _take(state, correlation_id, verdict)
-    carrier = _carrier(state, push, client_id)
-    if verdict is not None:
-        return [Counted("pushes_refused", reason), carrier]
-    state.waiting[push.token] = push
-    return [carrier, Pushed(push.token, configs)]
+        return _take(state, correlation_id, (), error.reason, Verdict(INVALID_REQUEST, f"the request can't be read: {error.reason}"))
 
 
 def response(state: SessionState, push: PendingPush) -> list[Command]:
     """The carrier has come back: the push's turn."""
-    if push.verdict is None:
-        state.awaited = push.token
-        return [AwaitAnswer(push.token)]
-    return [_answer(push)]
+    if push.refused is not None:
+        return [_answer(push, push.refused)]
+    state.awaited = push
+    return [Pushed(push.token, push.configs)]
 
 
 def answer(state: SessionState, token: int, verdict: Verdict) -> list[Command]:
     """The policy has spoken, or time is up; only the first verdict counts."""
-    push = state.waiting.pop(token, None)
-    if push is None:
-        return []
-    push.verdict = verdict
-    if state.awaited != token:
+    push = state.awaited
+    if push is None or push.token != token:
         return []
     state.awaited = None
-    return [_answer(push)]
+    return [_answer(push, verdict)]
 
 
 def _decode(body: bytes) -> tuple[ClientConfig, ...]:
@@ -94,32 +78,32 @@ def _decode(body: bytes) -> tuple[ClientConfig, ...]:
     return tuple(ClientConfig(c.config_key, c.config_value, c.config_type, bool(c.is_default)) for c in message.configs)
 
 
-def _too_large_verdict(state: SessionState) -> Verdict:
+def _too_large(state: SessionState) -> Verdict:
     return Verdict(CONFIG_TOO_LARGE, f"larger than client.config.max.bytes={state.config_max_bytes}")
 
 
-def _take(state: SessionState, correlation_id: int, verdict: Verdict | None) -> PendingPush:
+def _take(
+    state: SessionState, correlation_id: int, configs: tuple[ClientConfig, ...], reason: str = "", refused: Verdict | None = None
+) -> list[Command]:
+    if refused is None and len(state.pending) >= MOST_PENDING:
+        configs, reason = (), "pipelined"
+        refused = Verdict(THROTTLING_QUOTA_EXCEEDED, f"more than {MOST_PENDING} requests are unanswered", _THROTTLE_MS)
     state.tokens += 1
-    return PendingPush(state.tokens, correlation_id, verdict)
-
-
-def _carrier(state: SessionState, push: PendingPush, client_id: str | None = None) -> ToBroker:
+    push = PendingPush(state.tokens, correlation_id, configs, refused)
     # Clients count up from 0 or 1, so a very negative id isn't under way; theirs alone would do, but they may use one again.
     carrier_id = _FIRST_CARRIER_ID - push.token
     state.pending[carrier_id] = push
     if state.last_api_versions is None:
-        return ToBroker(api_versions.plain_request(carrier_id, client_id))
-    return ToBroker(api_versions.with_correlation_id(state.last_api_versions, carrier_id))
+        carrier = api_versions.plain_request(carrier_id, state.identity.client_id)
+    else:
+        carrier = api_versions.with_correlation_id(state.last_api_versions, carrier_id)
+    counted: list[Command] = [Counted("pushes_refused", reason)] if refused is not None else []
+    return [*counted, ToBroker(carrier)]
 
 
-def _answer(push: PendingPush) -> ToClient:
-    assert push.verdict is not None
+def _answer(push: PendingPush, verdict: Verdict) -> ToClient:
     message = PushConfigResponse(
-        version=0,
-        throttle_time_ms=push.verdict.throttle_time_ms,
-        error_code=push.verdict.error_code,
-        error_message=push.verdict.error_message,
+        version=0, throttle_time_ms=verdict.throttle_time_ms, error_code=verdict.error_code, error_message=verdict.error_message
     )
     message.with_header(correlation_id=push.correlation_id)
-    body = message.encode(header=True)
-    return ToClient(LENGTH.pack(len(body)) + body)
+    return ToClient(bytes(message.encode(header=True, framed=True)))

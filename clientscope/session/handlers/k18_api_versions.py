@@ -13,11 +13,20 @@ Behavior:
 from __future__ import annotations
 
 from clientscope.errors import WireError
-from clientscope.session.state import UNKNOWN, Command, Counted, Identified, Identity, PendingApiVersions, SessionState, ToBroker, ToClient
+from clientscope.session.state import (
+    MOST_PENDING,
+    UNKNOWN,
+    Command,
+    Counted,
+    Identified,
+    Identity,
+    PendingApiVersions,
+    SessionState,
+    ToBroker,
+    ToClient,
+)
 from clientscope.wire import api_versions
 from clientscope.wire.numbers import INVALID_REQUEST, NONE, PUSH_CONFIG
-
-_MOST_PENDING = 64
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
@@ -26,7 +35,7 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
         said = api_versions.read_request(frame)
     except WireError as error:
         return [Counted("unreadable_frames", f"api_versions_{error.reason}"), ToBroker(frame)]
-    if len(state.pending) >= _MOST_PENDING:
+    if len(state.pending) >= MOST_PENDING:
         return [Counted("unreadable_frames", "api_versions_pipelined"), ToBroker(said.upstream)]
     identity = Identity(said.client_id, said.software_name or UNKNOWN, said.software_version or UNKNOWN, said.instance_id)
     state.pending[said.correlation_id] = PendingApiVersions(said.api_version, identity)
