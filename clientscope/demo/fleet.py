@@ -52,6 +52,10 @@ class Fleet:
                 words = [line for line in tail(self._log(name), 20).splitlines() if line.startswith("error:")] or [tail(self._log(name), 1)]
                 raise EnvironmentProblem(f"{name} ended with status {status}: {words[0].removeprefix('error: ')}", f"see {self._log(name)}")
 
+    def pid(self, name: str) -> int:
+        """The process id."""
+        return self._children[name].pid
+
     def signal(self, name: str, number: int) -> None:
         """Sends a signal, and waits for the end that it brings; `start` may then start it again under its name."""
         child = self._children.pop(name)

@@ -30,6 +30,7 @@ class RunningGateway:
 
     address: str
     metrics_url: str
+    pid: int = 0
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
         "--metrics-listen", f"127.0.0.1:{metrics}", "--heartbeat-interval-ms", "1000",
     )  # fmt: skip
     processes.await_ready("gateway", "ready")
-    yield RunningGateway(broker.advertised, f"http://127.0.0.1:{metrics}/metrics")
+    yield RunningGateway(broker.advertised, f"http://127.0.0.1:{metrics}/metrics", processes.pid("gateway"))
     processes.stop()
 
 
