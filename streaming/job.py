@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 import signal
-import threading
 import time
 from collections.abc import Sequence
-from types import FrameType
 
 from pyspark.sql.streaming import StreamingQuery
 
@@ -16,6 +14,7 @@ from clientscope.config import StreamSettings
 from clientscope.errors import ClientscopeError
 from clientscope.local.jars import jars
 from clientscope.local.java import java
+from clientscope.local.process import StopRequest
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
 from streaming.queries.gauges import GaugesQuery
@@ -38,20 +37,11 @@ def run(settings: StreamSettings) -> None:
         SettingsError: the digest key can't be read.
         ClientscopeError: a query failed; started again, the job goes on from where that one stood.
     """
-    stop = threading.Event()
-
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
-
-    previous = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
+    with StopRequest().installed() as stop:
         _run(settings, stop)
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
-def _run(settings: StreamSettings, stop: threading.Event) -> None:
+def _run(settings: StreamSettings, stop: StopRequest) -> None:
     digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
     java()
     topics.verify(settings.bootstrap_servers, (CONFIGS, CONNECTIONS, RESULTS, GAUGES, QUARANTINE))
@@ -75,7 +65,7 @@ def _run(settings: StreamSettings, stop: threading.Event) -> None:
         spark.stop()
 
 
-def _await_first_batches(queries: Sequence[StreamingQuery], stop: threading.Event) -> None:
+def _await_first_batches(queries: Sequence[StreamingQuery], stop: StopRequest) -> None:
     """Returns once each query has read its source at least once."""
     deadline = time.monotonic() + _START_TIMEOUT_S
     waiting = list(queries)

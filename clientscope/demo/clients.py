@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import logging
 import os
-import signal
 import stat
 import sys
 import threading
@@ -25,6 +24,7 @@ import kafka
 from clientscope.catalog.configs import Type
 from clientscope.client import KafkaConsumer, KafkaProducer
 from clientscope.client.raw import RawClient
+from clientscope.local.process import StopRequest
 
 Steps = Generator[float, None, None]
 """A client at work: connected at its first item; each item is how many seconds to pause before its next step."""
@@ -118,7 +118,7 @@ CLIENTS: dict[str, Callable[[str, str], Steps]] = {
 }
 
 
-def _set_at_end_of_stdin(stop: threading.Event) -> None:
+def _set_at_end_of_stdin(stop: StopRequest) -> None:
     # os.read, because a thread that still holds sys.stdin's lock when the interpreter ends makes it abort.
     while os.read(0, 4096):
         pass
@@ -133,9 +133,11 @@ def main() -> int:
     parser.add_argument("--topic", default="demo.orders", help="an existing topic (default: %(default)s)")
     options = parser.parse_args()
     logging.basicConfig(level=logging.ERROR)
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    with StopRequest().installed() as stop:
+        return _run(options, stop)
+
+
+def _run(options: argparse.Namespace, stop: StopRequest) -> int:
     if stat.S_ISFIFO(os.fstat(0).st_mode):
         threading.Thread(target=_set_at_end_of_stdin, args=(stop,), daemon=True).start()
     steps = CLIENTS[options.name](options.bootstrap, options.topic)

@@ -65,10 +65,11 @@ class Fleet:
     def stop(self, *names: str) -> None:
         """Stops these, or all that are left, in the reverse order of their start."""
         chosen = [name for name in reversed(self._children) if not names or name in names]
-        for name in chosen:
-            self._children[name].terminate()
-        for name in chosen:
-            stop(self._children.pop(name))
+        children = [self._children.pop(name) for name in chosen]
+        for child in children:
+            child.terminate()
+        for child in children:
+            stop(child, asked=True)
 
     def _log(self, name: str) -> Path:
         return self._log_dir / f"{name}.log"

@@ -127,7 +127,6 @@ class _Demo:
         self._processes.start("serve", "serve", *internal, "--listen", self._page)
         self._processes.await_ready("gateway", "ready")
         self._processes.await_ready("serve", "ready")
-        self._processes.await_ready("stream", "ready")
         self._watch = TopicWatch(self._plan.internal)
         self._stack.callback(self._watch.close)
         self._clients_of_others = Fleet(self._data_dir / "logs", self._say)
@@ -136,7 +135,8 @@ class _Demo:
             self._clients_of_others.start(name, name, "--bootstrap", self._gateway, "--topic", _TOPIC, module="clientscope.demo.clients")
         for name in self._clients:
             self._clients_of_others.await_ready(name, "connected")
-        self._say(f"the page: http://{self._page}/")
+        self._say(f"the page: http://{self._page}/ (clients now; gauges and findings once Spark is up, in some 20 s)")
+        self._processes.await_ready("stream", "ready")
 
     def follow_forever(self) -> dict[str, Any]:
         """Shows the live summary until Ctrl-C."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import queue
+import secrets
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -38,10 +41,11 @@ def spawn(
     )
 
 
-def stop(child: subprocess.Popen[bytes], patience_s: float = 15.0) -> int:
-    """SIGTERM, and SIGKILL if it has not ended within ``patience_s`` seconds; returns the exit status."""
+def stop(child: subprocess.Popen[bytes], patience_s: float = 15.0, asked: bool = False) -> int:
+    """SIGTERM unless it was ``asked`` already, and SIGKILL if it has not ended within ``patience_s`` seconds; returns its exit status."""
     if child.poll() is None:
-        child.terminate()
+        if not asked:
+            child.terminate()
         try:
             child.wait(patience_s)
         except subprocess.TimeoutExpired:
@@ -49,11 +53,57 @@ def stop(child: subprocess.Popen[bytes], patience_s: float = 15.0) -> int:
     return child.wait()
 
 
+class StopRequest:
+    """SIGTERM and SIGINT, from `install` on, as something that the main thread waits for.
+
+    Not a threading.Event: a signal that arrives while ``wait`` holds its lock, or a second one within ``set``, would wait for that
+    lock for ever. ``SimpleQueue.put`` is reentrant, and is documented to be fit for this.
+    """
+
+    def __init__(self) -> None:
+        self._asked: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._is_set = False
+
+    def set(self) -> None:
+        """Asks to stop; from a signal handler, or any thread."""
+        self._asked.put(None)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether stopping has been asked for; waits at most ``timeout_s`` seconds for that."""
+        if not self._is_set:
+            try:
+                self._asked.get(timeout=max(0.0, timeout_s))
+                self._is_set = True
+            except queue.Empty:
+                pass
+        return self._is_set
+
+    @contextmanager
+    def installed(self) -> Iterator[StopRequest]:
+        """Takes the two signals for as long as the context lasts; for the main thread."""
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        previous = {number: signal.signal(number, lambda *_: self.set()) for number in numbers}
+        try:
+            yield self
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A TCP port of 127.0.0.1 that was free a moment ago.
+
+    Below the range from which outgoing connections get theirs (32768 and up on Linux): one of those could take it before we do.
+    """
+    for _ in range(100):
+        port = 20_000 + secrets.randbelow(12_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise EnvironmentProblem("no free TCP port from 20000 to 31999 on 127.0.0.1", "what holds them all?")
 
 
 def require_free(address: str, what: str) -> None:
