@@ -3,50 +3,23 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from record_bytes import config_record, setting
 
 from clientscope.errors import RecordError
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode, encode, schema
 
-
-def config_record(**fields: Any) -> Any:
-    values: dict[str, Any] = {
-        "received_timestamp_ms": 1,
-        "cluster_id": "c",
-        "broker_id": 1,
-        "gateway_id": "g",
-        "gateway_epoch": 5,
-        "connection_id": 7,
-        "listener_name": "CLIENT",
-        "security_protocol": "PLAINTEXT",
-        "client_address": "10.0.0.1",
-        "principal": None,
-        "principal_source": 0,
-        "client_id": "orders",
-        "client_software_name": "kafka-python",
-        "client_software_version": "3.0.12",
-        "client_instance_id": uuid.UUID(int=5),
-        "origin": 0,
-        "digest_key_id": None,
-        "configs": [
-            ClientConfigRecord.Config(
-                version=0, config_key="acks", config_value="0", value_state=0, config_type=1, is_default=False,
-                value_digest=None, value_length=1,
-            )
-        ],
-    }  # fmt: skip
-    return ClientConfigRecord(version=0, **(values | fields))
-
-
-WHOLE = encode(config_record())
+WHOLE = config_record(setting("acks", "0"), client_id="orders", client_instance_id=uuid.UUID(int=5))
 
 
 def test_round_trip() -> None:
-    assert decode(ClientConfigRecord, WHOLE) == config_record()
+    record = decode(ClientConfigRecord, WHOLE)
+    assert (record.client_id, record.client_instance_id, record.principal) == ("orders", uuid.UUID(int=5), None)
+    assert [(c.config_key, c.config_value) for c in record.configs] == [("acks", "0")]
+    assert encode(record) == WHOLE
     assert WHOLE[:2] == b"\0\0"
 
 

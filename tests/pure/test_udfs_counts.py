@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from udfs_records import connection_record, heartbeat
+from record_bytes import connection_record, heartbeat
 
 from udfs.counts import TYPE, counts
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from udfs_records import config_record, setting
+from record_bytes import config_record, setting
 
 from clientscope.errors import RecordError
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode, encode, schema

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from udfs_records import config_record, setting
+from record_bytes import config_record, setting
 
 from clientscope.policy.redaction import DigestKey
 from udfs import rules

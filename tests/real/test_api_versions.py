@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reading import read_all
-from test_gateway import eventually
+from observe import eventually, read_all
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections

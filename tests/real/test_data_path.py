@@ -15,7 +15,7 @@ from typing import Any
 
 import kafka
 import pytest
-from test_gateway import eventually, gateway_connections
+from observe import eventually, gateway_connections
 
 from clientscope.client.raw import RawClient
 

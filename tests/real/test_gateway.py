@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-import time
-import urllib.request
-from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -15,8 +12,7 @@ import aiokafka
 import confluent_kafka
 import kafka
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
-from reading import read_all
+from observe import eventually, gateway_connections, metrics, read_all
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
@@ -33,30 +29,6 @@ def topic(broker: Any) -> str:
         if TOPIC not in admin.list_topics():
             admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
     return TOPIC
-
-
-def metrics(url: str) -> dict[tuple[str, ...], float]:
-    """Samples by name and label values."""
-    with urllib.request.urlopen(url, timeout=5) as response:
-        families = text_string_to_metric_families(response.read().decode())
-        return {(sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples}
-
-
-def gateway_connections(url: str) -> dict[tuple[str, str], int]:
-    """Open connections by software name and version, as the gateway's own metrics have them."""
-    with urllib.request.urlopen(url, timeout=5) as response:
-        families = text_string_to_metric_families(response.read().decode())
-        samples = [s for family in families for s in family.samples if s.name == "clientscope_gateway_client_connections"]
-    return {(s.labels["client_software_name"], s.labels["client_software_version"]): int(s.value) for s in samples}
-
-
-def eventually(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def closed_by_peer(connected: socket.socket, within_s: float) -> bool:

@@ -13,14 +13,12 @@ from typing import Any
 import deltalake
 import kafka
 import pytest
-from reading import read_all
-from test_gateway import eventually
-from test_records import config_record
+from observe import eventually, read_all
+from record_bytes import config_record, setting
 
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import TopicWatch, jmx_connections
-from clientscope.records.codec import ClientConfigRecord, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
 
 SLOW = 60.0
@@ -88,18 +86,8 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
         client.api_versions("careless-client", "0.1.0")
         answer = client.push_config([("sasl.jaas.config", secret, 8, False), ("acks", "all", 1, True)])
     assert answer.error_code == 40 and "sasl.jaas.config" in answer.error_message and CANARY not in answer.error_message
-    entry = ClientConfigRecord.Config(
-        version=0,
-        config_key="notes",
-        config_value=secret,
-        value_state=0,
-        config_type=1,
-        is_default=False,
-        value_digest=None,
-        value_length=9,
-    )
     with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
-        producer.send(CONFIGS, key=b"straight", value=encode(config_record(client_id="straight", configs=[entry]))).get(timeout=30)
+        producer.send(CONFIGS, key=b"straight", value=config_record(setting("notes", secret), client_id="straight")).get(timeout=30)
     for client_id in ("careless", "straight"):
         assert eventually(lambda client_id=client_id: len(results(installation, client_id)) == 1, SLOW)
         assert outcomes(results(installation, client_id)[0])["SK001"] == "fired"
@@ -115,7 +103,7 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
 
 
 def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(installation: Any) -> None:
-    good = encode(config_record(client_id="after-poison"))
+    good = config_record(setting("acks", "all"), client_id="after-poison")
     poison = {
         CONFIGS: [b"", b"\0", good[:-3], good + b"\0", b"\0\x63" + good[2:], b"\0\0" + b"\xff" * 40],
         CONNECTIONS: [b"not a record", b"\0\0\0"],

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from udfs_records import Records
+from record_bytes import Records
 
 from clientscope.config import StreamSettings
 from clientscope.local.jars import jars

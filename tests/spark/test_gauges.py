@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from udfs_records import Records, connection_record, heartbeat
+from record_bytes import Records, connection_record, heartbeat
 
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONNECTIONS

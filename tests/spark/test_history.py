@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from udfs_records import Records, config_record, connection_record, heartbeat, setting
+from record_bytes import Records, config_record, connection_record, heartbeat, setting
 
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS

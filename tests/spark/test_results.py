@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from udfs_records import Records, config_record, setting
+from record_bytes import Records, config_record, setting
 
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS

@@ -1,0 +1,52 @@
+"""What tests see of a running installation: its topics, the gateway's metrics, and that something comes true in time."""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import kafka
+from prometheus_client.parser import text_string_to_metric_families
+
+
+def read_all(bootstrap_servers: str, topic: str) -> list[Any]:
+    """Every record that is on a topic at the time of the call, in order."""
+    with closing(
+        kafka.KafkaConsumer(bootstrap_servers=bootstrap_servers, auto_offset_reset="earliest", enable_auto_commit=False)
+    ) as consumer:
+        partitions = [kafka.TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
+        ends = consumer.end_offsets(partitions)
+        consumer.assign(partitions)
+        messages: list[Any] = []
+        while any(consumer.position(partition) < ends[partition] for partition in partitions):
+            for batch in consumer.poll(timeout_ms=500).values():
+                messages += batch
+        return messages
+
+
+def metrics(url: str) -> dict[tuple[str, ...], float]:
+    """Samples by name and label values."""
+    with urllib.request.urlopen(url, timeout=5) as response:
+        families = text_string_to_metric_families(response.read().decode())
+        return {(sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples}
+
+
+def gateway_connections(url: str) -> dict[tuple[str, str], int]:
+    """Open connections by software name and version, as the gateway's own metrics have them."""
+    with urllib.request.urlopen(url, timeout=5) as response:
+        families = text_string_to_metric_families(response.read().decode())
+        samples = [s for family in families for s in family.samples if s.name == "clientscope_gateway_client_connections"]
+    return {(s.labels["client_software_name"], s.labels["client_software_version"]): int(s.value) for s in samples}
+
+
+def eventually(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
+    """Whether a condition comes true in time."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
