@@ -67,7 +67,8 @@ def run(settings: DemoSettings) -> int:
             print(json.dumps(summary), flush=True)
         return 0 if passed else 1
     finally:
-        if passed and not keep:
+        # What failed leaves its logs; what never began, nothing.
+        if not keep and (passed or not (data_dir / "logs").is_dir()):
             shutil.rmtree(data_dir, ignore_errors=True)
 
 

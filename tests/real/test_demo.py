@@ -91,8 +91,9 @@ def test_a_demo_that_is_killed_takes_its_processes_with_it(tmp_path: Path) -> No
 def test_a_taken_port_is_an_error_that_says_so(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        status, text = error_of("demo", *ports(), "--gateway-port", port)
+        status, text = error_of("demo", *ports(), "--gateway-port", port, TMPDIR=str(tmp_path))
         assert status == 1
+        assert list(tmp_path.iterdir()) == []
         assert text.splitlines() == [
             f"error: gateway-port: cannot listen on 127.0.0.1:{port}: Address already in use",
             "hint: stop what listens there, or choose another with --gateway-port",
