@@ -35,7 +35,7 @@ java:            # said before anything is downloaded; which version it is, clie
 $(VENV)/.ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: $$($(PYTHON) --version) is too old; hint: install Python 3.11 or later, or: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
-	@echo "making the environment in $(VENV) (about 600 MB, once)"
+	@echo "making the environment in $(VENV) (some 700 MB to download, once)"
 	@$(PYTHON) -m venv $(VENV) || { echo "error: no venv module; hint: on Debian, apt-get install python3-venv" >&2; exit 1; }
 	@( $(BIN)/pip install --disable-pip-version-check --retries 2 --require-hashes -r requirements.lock 2>$(VENV)/pip.log; \
 	  echo $$? >$(VENV)/pip.status ) | sed -un 's/^ *Downloading \(.*\)/  downloading \1/p; s/^Installing collected.*/  installing/p'; \
