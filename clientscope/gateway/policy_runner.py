@@ -45,8 +45,10 @@ def load_policy(dotted_name: str) -> ClientConfigPolicy:
     return policy_class()
 
 
-def _accept(future: Future[Verdict], _: Future[None]) -> None:
-    future.set_result(Verdict(NONE))
+def _settle(future: Future[Verdict], acknowledged: Future[None]) -> None:
+    """Success once Kafka has it; where that was given up, an answer after which the client tries again."""
+    lost = acknowledged.exception() is not None
+    future.set_result(Verdict(THROTTLING_QUOTA_EXCEEDED, "the push could not be published", _THROTTLE_MS) if lost else Verdict(NONE))
 
 
 class PolicyRunner:
@@ -99,5 +101,5 @@ class PolicyRunner:
                 if acknowledged is None:
                     future.set_result(Verdict(NONE))
                 else:
-                    acknowledged.add_done_callback(partial(_accept, future))
+                    acknowledged.add_done_callback(partial(_settle, future))
         self._policy.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 CONFIGS = "clientscope.configs"
 CONNECTIONS = "clientscope.connections"
@@ -23,14 +23,11 @@ class Topic:
 
     Attributes:
         retention_days: for how long records stay; None where compaction decides.
-        min_partitions: fewer than this and the topic is refused; more is the operator's choice.
     """
 
     name: str
     retention_days: int | None = None
     max_message_bytes: int = 1_048_588
-    min_partitions: int = 1
-    extra: dict[str, str] = field(default_factory=dict)
 
     @property
     def required_configs(self) -> dict[str, str]:
@@ -38,7 +35,6 @@ class Topic:
         configs = {
             "message.timestamp.type": "LogAppendTime",
             "max.message.bytes": str(self.max_message_bytes),
-            **self.extra,
         }
         if self.retention_days is None:
             configs["cleanup.policy"] = "compact"

@@ -145,6 +145,19 @@ def test_the_verdict_follows_the_policy(act: Any, code: int, message: str | None
     runner.close()
 
 
+def test_f16_a_push_that_could_not_be_published_is_to_be_tried_again() -> None:
+    class Lossy(Scripted):
+        def process(self, context: RequestContext, data: ClientConfigData) -> Future[None]:  # type: ignore[override]
+            lost: Future[None] = Future()
+            lost.set_exception(RuntimeError("the publishing queue is full"))
+            return lost
+
+    runner = PolicyRunner(Lossy(), {"act": None}, lambda what, why: None)
+    verdict = asyncio.run(runner.judge(CONTEXT, ClientConfigData((), 0)))
+    assert (verdict.error_code, verdict.throttle_time_ms) == (THROTTLING_QUOTA_EXCEEDED, 1000)
+    runner.close()
+
+
 def test_f17_a_policy_that_hangs_delays_an_answer_by_its_limit_and_a_full_queue_is_throttled() -> None:
     hang = threading.Event()
     counted: list[tuple[str, str]] = []
