@@ -24,7 +24,10 @@ def test_a_hail_of_signals_stops_it_once_and_leaves_no_lock_behind() -> None:
             for _ in range(50):
                 child.send_signal(signal.SIGTERM)
                 child.send_signal(signal.SIGINT)
-            assert child.wait(10) in (0, -signal.SIGTERM, -signal.SIGINT)  # the last of them may come after the handlers are gone
+            try:
+                assert child.wait(10) in (0, -signal.SIGTERM, -signal.SIGINT)  # the last of them may come after the handlers are gone
+            finally:
+                child.kill()
 
 
 def test_it_stays_set_and_gives_the_handlers_back() -> None:
