@@ -14,7 +14,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
@@ -97,7 +97,18 @@ class GatewaySettings(Settings):
     upstream: Address = Field("127.0.0.1:19091", description="the broker's CLIENT listener itself")
     gateway_id: str = Field("", max_length=200, description="name of this gateway in records; empty takes --listen")
     listener_name: str = Field("CLIENT", description="name of the broker's listener behind this gateway")
+    security_protocol: Literal["", "PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
+        "", description="what that listener speaks, by Kafka's name; empty asks the broker"
+    )
     broker_id: int = Field(-1, ge=-1, description="the broker behind this gateway; -1 asks a cluster that has only one")
+    max_connections: int = Field(10_000, ge=1, description="most open client connections; one more is closed at once")
+    max_connections_per_ip: int = Field(0, ge=0, description="most open client connections of one address; 0 is no limit of its own")
+    unauthenticated_timeout_ms: int = Field(
+        30_000, ge=100, description="a client that the broker has not answered, or not authenticated, by then is closed"
+    )
+    connections_max_idle_ms: int = Field(
+        660_000, ge=100, description="a connection without a byte for so long is closed; more than the broker's own 10 minutes"
+    )
     metrics_listen: Address = Field("127.0.0.1:9464", description="where /metrics answers; port 0 is off")
     heartbeat_interval_ms: int = Field(5000, ge=100, le=600_000, description="how often all counts are published again")
     client_config_policy_class_name: str = Field(

@@ -23,6 +23,7 @@ _COUNTERS = {
     "published": ("topic", "Records that Kafka has acknowledged."),
     "lost": ("reason", "Records that were given up."),
     "upstream_failures": ("reason", "Connections to the broker that failed."),
+    "connections_refused": ("reason", "Client connections closed at once for a limit."),
     "connections_closed": ("reason", "Client connections that ended."),
 }
 

@@ -6,9 +6,11 @@ ClientConnectionRecord with the absolute counts of the series it touched (design
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from clientscope.gateway.place import Place
 from clientscope.policy.interface import RequestContext
 from clientscope.records.codec import ClientConnectionRecord, Kind
 from clientscope.session.state import UNKNOWN, Identity
@@ -18,18 +20,6 @@ _HEARTBEATS_AT_ZERO = 3
 _PRESENT_AFTER_MS = 6 * 60 * 60 * 1000
 _COUNTS_PER_PART = 1_000  # with names at their longest, half of what a topic takes in one record
 _RECORDED_LENGTH = 256
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where this gateway stands."""
-
-    cluster_id: str
-    broker_id: int
-    gateway_id: str
-    gateway_epoch: int
-    listener_name: str
-    security_protocol: str = "PLAINTEXT"
 
 
 @dataclass(frozen=True)
@@ -62,6 +52,7 @@ class ConnectionRegistry:
         self.place = place
         self.connections: dict[int, Connection] = {}
         self._counts: dict[tuple[str, str], _Count] = {}
+        self._addresses: Counter[str] = Counter()
         self._most_series = most_series
         self._sequence = 0
         self._next_id = 0
@@ -73,6 +64,7 @@ class ConnectionRegistry:
         self._next_id += 1
         connection = Connection(connection_id, client_address, now_ms)
         self.connections[connection_id] = connection
+        self._addresses[client_address] += 1
         self._enter(connection.series)
         return connection_id, self._record(Kind.OPENED, now_ms, connection, [connection.series])
 
@@ -97,6 +89,9 @@ class ConnectionRegistry:
         connection = self.connections.pop(connection_id, None)
         if connection is None:
             return None
+        self._addresses[connection.client_address] -= 1
+        if not self._addresses[connection.client_address]:
+            del self._addresses[connection.client_address]
         self._leave(connection.series)
         record = self._record(Kind.CLOSED, now_ms, connection, [connection.series], reason=reason)
         del self._recorded_ms[connection_id]
@@ -134,11 +129,15 @@ class ConnectionRegistry:
             records.append(record)
         return records
 
+    def open_from(self, client_address: str) -> int:
+        """Open connections of one address."""
+        return self._addresses.get(client_address, 0)
+
     def counts(self) -> dict[tuple[str, str], int]:
         """Open connections per (name, version), those at zero left out."""
         return {series: count.open for series, count in self._counts.items() if count.open}
 
-    def context(self, connection_id: int, security_protocol: str | None = None) -> RequestContext | None:
+    def context(self, connection_id: int) -> RequestContext | None:
         """What a policy is told of a connection; None if it is gone."""
         connection = self.connections.get(connection_id)
         if connection is None:
@@ -151,10 +150,10 @@ class ConnectionRegistry:
             gateway_epoch=place.gateway_epoch,
             connection_id=connection_id,
             listener_name=place.listener_name,
-            security_protocol=security_protocol or place.security_protocol,
+            security_protocol=place.security_protocol,
             client_address=connection.client_address,
-            principal=None,
-            principal_source=0,
+            principal=identity.principal,
+            principal_source=identity.principal_source,
             client_id=identity.client_id,
             software_name=identity.software_name,
             software_version=identity.software_version,
@@ -213,8 +212,8 @@ class ConnectionRegistry:
             listener_name=place.listener_name,
             security_protocol=place.security_protocol,
             client_address=connection.client_address if connection else "",
-            principal=None,
-            principal_source=0,
+            principal=identity.principal,
+            principal_source=identity.principal_source,
             client_id=identity.client_id,
             client_software_name=identity.software_name,
             client_software_version=identity.software_version,
@@ -237,6 +236,10 @@ class ConnectionRegistry:
 
 def _bounded(identity: Identity) -> Identity:
     """What we record is bounded; what passes isn't (the broker has no limit on a name's length)."""
-    cut = [text[:_RECORDED_LENGTH] for text in (identity.software_name, identity.software_version)]
-    client_id = identity.client_id[:_RECORDED_LENGTH] if identity.client_id else identity.client_id
-    return Identity(client_id, cut[0], cut[1], identity.instance_id)
+    return replace(
+        identity,
+        software_name=identity.software_name[:_RECORDED_LENGTH],
+        software_version=identity.software_version[:_RECORDED_LENGTH],
+        client_id=identity.client_id and identity.client_id[:_RECORDED_LENGTH],
+        principal=identity.principal and identity.principal[:_RECORDED_LENGTH],
+    )

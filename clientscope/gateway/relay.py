@@ -15,11 +15,14 @@ from collections.abc import Coroutine, Iterator
 from typing import Any, Protocol, cast
 
 from clientscope.errors import WireError
+from clientscope.session.opaque import OpaqueSession
 from clientscope.session.session import Out, Session
 from clientscope.session.state import Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
 from clientscope.wire.frames import Passed
 
 HIGH_WATER = 1024 * 1024
+_LINGER_S = 10.0
+"""How long what is written already may take to leave a connection that has ended."""
 
 
 class Host(Protocol):
@@ -27,11 +30,12 @@ class Host(Protocol):
 
     upstream: tuple[str, int]
     connect_timeout_s: float
-    config_max_bytes: int
 
-    @property
-    def push_config(self) -> bool:
-        """Whether PushConfig is advertised and answered."""
+    def session(self) -> Session | OpaqueSession:
+        """A new connection's."""
+
+    def refusal(self, address: str) -> str | None:
+        """Why one more connection from this address is not taken; None where it is."""
 
     def count(self, what: str, reason: str) -> None:
         """Adds one to a counter."""
@@ -95,6 +99,14 @@ class _Side(asyncio.Protocol):
         if self.transport is not None and not self.transport.is_closing() and self.transport.can_write_eof():
             self.transport.write_eof()
 
+    def close(self) -> None:
+        """Closes once all is written, or when that takes too long: a peer that reads no more must not hold our memory."""
+        assert self.transport is not None
+        unsent = self.transport.get_write_buffer_size()
+        self.transport.close()
+        if unsent:
+            asyncio.get_running_loop().call_later(_LINGER_S, self.transport.abort)
+
     def connection_lost(self, exc: Exception | None) -> None:
         self.relay.end(f"{self.name}_reset" if exc else f"{self.name}_closed")
 
@@ -135,7 +147,7 @@ class Relay:
 
     def __init__(self, gateway: Host) -> None:
         self._gateway = gateway
-        self._session = Session(gateway.push_config, gateway.config_max_bytes)
+        self._session = gateway.session()
         self._client = ClientSide(self, "client")
         self._broker = BrokerSide(self, "broker")
         self._client.peer, self._broker.peer = self._broker, self._client
@@ -145,6 +157,9 @@ class Relay:
         self._broker_eof_waits = False
         self._awaited: int | None = None
         self._ended = False
+        self._answered = False
+        self._opened_s = self._active_s = 0.0
+        self._active = True
         self.connection_id = -1
 
     @property
@@ -156,7 +171,14 @@ class Relay:
         """The client is there: count it, and connect upstream."""
         assert self._client.transport is not None
         peer = self._client.transport.get_extra_info("peername")
-        self.connection_id = self._gateway.opened(self, str(peer[0]) if peer else "")
+        address = str(peer[0]) if peer else ""
+        if (reason := self._gateway.refusal(address)) is not None:
+            self._gateway.count("connections_refused", reason)
+            self._ended = True
+            self._client.transport.abort()
+            return
+        self._opened_s = self._active_s = asyncio.get_running_loop().time()
+        self.connection_id = self._gateway.opened(self, address)
         self._gateway.run(self._connect())
 
     async def _connect(self) -> None:
@@ -182,6 +204,7 @@ class Relay:
 
     def from_client(self, data: bytes) -> None:
         """Bytes from the client."""
+        self._active = True
         if self._broker.transport is None:
             self._early.append(data)
         else:
@@ -189,6 +212,7 @@ class Relay:
 
     def from_broker(self, data: bytes) -> None:
         """Bytes from the broker."""
+        self._active = self._answered = True
         pieces = self._session.from_broker(data)
         if self._awaited is not None:
             self._backlog.append(pieces)
@@ -258,6 +282,18 @@ class Relay:
             self._gateway.count("frames_refused", error.reason)
             self.end(error.reason)
 
+    def check_time(self, now_s: float, unauthenticated_s: float, idle_s: float) -> None:
+        """Ends a connection that was not accepted by the broker in time, or moved no byte for too long.
+
+        Called often, so moving a byte costs no more than a flag.
+        """
+        if self._active:
+            self._active, self._active_s = False, now_s
+        if not (self._answered and self._session.authenticated) and now_s - self._opened_s > unauthenticated_s:
+            self.end("unauthenticated_timeout")
+        elif now_s - self._active_s > idle_s:
+            self.end("idle")
+
     def end(self, reason: str) -> None:
         """Ends both sides, once."""
         if self._ended:
@@ -269,7 +305,7 @@ class Relay:
         for side in (self._client, self._broker):
             # What is written already still goes out; a reset need not wait for a peer that reads no more.
             if side.transport is not None and not side.transport.is_closing():
-                side.transport.abort() if reason.endswith("_reset") else side.transport.close()
+                side.transport.abort() if reason.endswith("_reset") else side.close()
 
     @staticmethod
     def _abort(side: _Side) -> None:

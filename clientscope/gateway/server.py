@@ -11,23 +11,24 @@ import logging
 import signal
 import time
 from collections.abc import Coroutine
-from contextlib import closing
 from typing import Any
 
 import uvloop
-from kafka.admin import KafkaAdminClient
 
 from clientscope import topics
 from clientscope.config import GatewaySettings, split_address
-from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.metrics import GatewayMetrics
+from clientscope.gateway.place import Place, find_place
 from clientscope.gateway.policy_runner import PolicyRunner, load_policy
 from clientscope.gateway.publisher import Publisher
-from clientscope.gateway.registry import ConnectionRegistry, Place
+from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.relay import Relay
 from clientscope.policy.interface import ClientConfigData
 from clientscope.records.codec import ClientConnectionRecord, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.session.opaque import OpaqueSession
+from clientscope.session.session import Session
 from clientscope.session.state import Identity, Pushed
 
 log = logging.getLogger(__name__)
@@ -44,28 +45,6 @@ def run(settings: GatewaySettings) -> None:
     uvloop.run(_serve(settings, place))
 
 
-def find_place(settings: GatewaySettings) -> Place:
-    """Asks the cluster who it is, and which broker is behind this gateway if that isn't said.
-
-    Raises:
-        SettingsError: several brokers, or not that one.
-    """
-    with closing(KafkaAdminClient(bootstrap_servers=settings.bootstrap_servers, client_id="clientscope-gateway-start")) as admin:
-        cluster = admin.describe_cluster()
-    brokers = sorted(broker["broker_id"] for broker in cluster["brokers"])
-    broker_id = settings.broker_id if settings.broker_id >= 0 or len(brokers) != 1 else brokers[0]
-    if broker_id not in brokers:
-        wrong = f"broker {broker_id} isn't in the cluster" if broker_id >= 0 else "the cluster has several brokers"
-        raise SettingsError(wrong, f"say which one --upstream is: --broker-id with one of {', '.join(map(str, brokers))}")
-    return Place(
-        cluster_id=cluster["cluster_id"],
-        broker_id=broker_id,
-        gateway_id=settings.gateway_id or settings.listen,
-        gateway_epoch=_now_ms(),
-        listener_name=settings.listener_name,
-    )
-
-
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
@@ -77,7 +56,8 @@ class Gateway:
 
     def __init__(self, settings: GatewaySettings, place: Place, metrics: GatewayMetrics, publisher: Publisher) -> None:
         self.upstream = split_address(settings.upstream)
-        self.config_max_bytes = settings.client_config_max_bytes
+        self._settings = settings
+        self._place = place
         self.registry = ConnectionRegistry(place)
         self._metrics = metrics
         self._publisher = publisher
@@ -92,10 +72,28 @@ class Gateway:
             }
             self._policy = PolicyRunner(load_policy(settings.client_config_policy_class_name), configs, metrics.count)
 
-    @property
-    def push_config(self) -> bool:
-        """Whether PushConfig is advertised and answered: whether there is a policy (KIP-1324)."""
-        return self._policy is not None
+    def session(self) -> Session | OpaqueSession:
+        """A new connection's; without a policy PushConfig is neither advertised nor answered (KIP-1324)."""
+        if self._place.tls:
+            return OpaqueSession()
+        return Session(self._policy is not None, self._settings.client_config_max_bytes, self._place.sasl)
+
+    def refusal(self, address: str) -> str | None:
+        """Why one more connection from this address is not taken (Kafka's max.connections, max.connections.per.ip)."""
+        if len(self.registry.connections) >= self._settings.max_connections:
+            return "max_connections"
+        most = self._settings.max_connections_per_ip
+        return "max_connections_per_ip" if most and self.registry.open_from(address) >= most else None
+
+    async def watch_time(self) -> None:
+        """Ends, for as long as the gateway runs, what overstays."""
+        unauthenticated_s = self._settings.unauthenticated_timeout_ms / 1000
+        idle_s = self._settings.connections_max_idle_ms / 1000
+        while True:
+            await asyncio.sleep(min(1.0, unauthenticated_s / 4, idle_s / 4))
+            now_s = asyncio.get_running_loop().time()
+            for relay in list(self._relays.values()):
+                relay.check_time(now_s, unauthenticated_s, idle_s)
 
     def count(self, what: str, reason: str) -> None:
         """Adds one to a counter."""
@@ -144,6 +142,11 @@ class Gateway:
         for record in (*self.registry.present(now_ms), *self.registry.heartbeat(now_ms, interval_ms)):
             self._publish(record)
 
+    def stop_tasks(self) -> None:
+        """Cancels what runs in the background."""
+        for task in self._tasks:
+            task.cancel()
+
     def close_connections(self) -> None:
         """Ends every connection."""
         for relay in list(self._relays.values()):
@@ -177,6 +180,9 @@ async def _serve(settings: GatewaySettings, place: Place) -> None:
         raise EnvironmentProblem(
             f"listen: cannot listen on {settings.listen}: {error.strerror}", "stop what listens there, or choose another with --listen"
         ) from None
+    gateway.run(gateway.watch_time())
+    if place.tls:
+        log.warning("listener %s speaks TLS, which passes untouched: its clients are counted by address alone", place.listener_name)
     print(f"clientscope gateway: ready at {settings.listen}, in front of {settings.upstream}", flush=True)
     interval_s = settings.heartbeat_interval_ms / 1000
     while not stopping.is_set():
@@ -186,6 +192,7 @@ async def _serve(settings: GatewaySettings, place: Place) -> None:
         except TimeoutError:
             continue
     server.close()
+    gateway.stop_tasks()
     gateway.close_connections()
     await asyncio.sleep(0)  # the transports' own last callbacks
     gateway.close()

@@ -1,4 +1,4 @@
-"""A real Kafka broker from its jars: one node, KRaft mode, for trying and testing; not for production.
+"""A real Kafka broker from its jars: KRaft mode, one node or one of several, for trying and testing; not for production.
 
 Three listeners: CLIENT advertises the gateway's address, so that every client comes through it; INTERNAL is for clientscope's
 own processes; CONTROLLER is KRaft's, on a port of its own choosing.
@@ -11,8 +11,8 @@ import subprocess
 import time
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
@@ -25,6 +25,11 @@ _LOG4J = Path(__file__).with_name("log4j2-broker.yaml")
 _JMX_RULES = Path(__file__).with_name("jmx-exporter.yaml")
 
 
+def new_cluster_id() -> str:
+    """A cluster id as Kafka makes them: 16 random bytes in base64, for URLs and without padding."""
+    return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
 @dataclass(frozen=True)
 class BrokerPlan:
     """Where a broker listens and what it advertises.
@@ -35,6 +40,11 @@ class BrokerPlan:
         advertised: ``HOST:PORT`` that CLIENT tells clients to come to: the gateway's.
         data_dir: logs and metadata; formatted when it is new.
         jmx_port: where the JMX exporter answers HTTP on 127.0.0.1, or 0 for none.
+        node_id: Kafka's ``node.id``.
+        voters: node id → port of listener CONTROLLER on 127.0.0.1, for each node of the quorum, this one among them; empty for a
+            quorum of this node alone, on a port of its own choosing. All nodes need the same voters and the same ``cluster_id``.
+        cluster_id: what the directory is formatted with; empty for a new random one.
+        extra: further properties of the broker; they override those that stand here.
     """
 
     port: int
@@ -42,6 +52,14 @@ class BrokerPlan:
     advertised: str
     data_dir: Path
     jmx_port: int = 0
+    node_id: int = 1
+    voters: Mapping[int, int] = field(default_factory=dict)
+    cluster_id: str = ""
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.voters and (self.node_id not in self.voters or not self.cluster_id):
+            raise ValueError("a quorum of several nodes needs this node among its voters, and a cluster_id that all nodes share")
 
     @property
     def internal(self) -> str:
@@ -49,11 +67,20 @@ class BrokerPlan:
         return f"127.0.0.1:{self.internal_port}"
 
     def properties(self, controller_port: int) -> dict[str, str]:
-        """Kafka's server.properties."""
+        """Kafka's server.properties.
+
+        Args:
+            controller_port: of listener CONTROLLER, where no voters are named.
+        """
+        if self.voters:
+            controller_port = self.voters[self.node_id]
+            quorum = {"controller.quorum.voters": ",".join(f"{node}@127.0.0.1:{port}" for node, port in self.voters.items())}
+        else:
+            quorum = {"controller.quorum.bootstrap.servers": f"127.0.0.1:{controller_port}"}
         return {
             "process.roles": "broker,controller",
-            "node.id": "1",
-            "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller_port}",
+            "node.id": str(self.node_id),
+            **quorum,
             "controller.listener.names": "CONTROLLER",
             "listeners": f"CLIENT://127.0.0.1:{self.port},INTERNAL://127.0.0.1:{self.internal_port},"
             f"CONTROLLER://127.0.0.1:{controller_port}",
@@ -75,6 +102,7 @@ class BrokerPlan:
             "num.network.threads": "2",
             "num.io.threads": "4",
             "auto.create.topics.enable": "false",
+            **self.extra,
         }
 
 
@@ -114,9 +142,11 @@ class Broker:
             agent_option = []
         base_cp = ["-cp", class_path]
         if not (plan.data_dir / "logs" / "meta.properties").is_file():
-            cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+            # A static quorum (controller.quorum.voters) must not be formatted as standalone; KIP-853.
+            kind = [] if plan.voters else ["--standalone"]
+            cluster_id = f"--cluster-id={plan.cluster_id or new_cluster_id()}"
             formatted = subprocess.run(
-                [*base, *base_cp, "kafka.tools.StorageTool", "format", "--standalone", f"--cluster-id={cluster_id}", "-c", str(properties)],
+                [*base, *base_cp, "kafka.tools.StorageTool", "format", *kind, cluster_id, "-c", str(properties)],
                 capture_output=True,
                 text=True,
                 check=False,

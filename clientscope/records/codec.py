@@ -54,6 +54,16 @@ class ValueState(IntEnum):
     VALUE_SHAPE = 6
 
 
+class PrincipalSource(IntEnum):
+    """``PrincipalSource`` of both records: what showed the principal."""
+
+    NONE = 0
+    PLAIN = 1
+    SCRAM = 2
+    TOKEN = 3
+    CERTIFICATE = 4
+
+
 class Origin(IntEnum):
     """``ClientConfigRecord.Origin``."""
 

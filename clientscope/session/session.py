@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from clientscope.errors import WireError
-from clientscope.session.handlers import k18_api_versions, k1324_push_config
-from clientscope.session.state import Command, Identified, Identity, PendingPush, SessionState, Verdict
+from clientscope.session.handlers import k17_sasl_handshake, k18_api_versions, k36_sasl_authenticate, k1324_push_config
+from clientscope.session.state import (
+    Command,
+    Identified,
+    Identity,
+    PendingApiVersions,
+    PendingAuthenticate,
+    PendingHandshake,
+    PendingPush,
+    SessionState,
+    Verdict,
+)
 from clientscope.wire.api_versions import Cursor
 from clientscope.wire.frames import (
+    LENGTH,
     REQUEST_HEAD,
     RESPONSE_HEAD,
     SHORTEST_REQUEST,
@@ -18,11 +29,10 @@ from clientscope.wire.frames import (
     Passed,
     Treatment,
 )
-from clientscope.wire.numbers import API_VERSIONS, PUSH_CONFIG
+from clientscope.wire.numbers import API_VERSIONS, PUSH_CONFIG, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
-SASL_HANDSHAKE = 17
 READ_LIMIT = 64 * 1024
-"""An ApiVersions frame longer than this passes unread: no client has one, and a session's memory stays bounded."""
+"""A frame longer than this passes unread, PushConfig's apart: no client sends such, and a session's memory stays bounded."""
 _CLIENT_ID_ROOM = REQUEST_HEAD.size + 2 + 1024
 _HEADER_ROOM = 36_000
 """The most that a header adds to a push: client.id is an int16 string, and a tag section is not longer than the rest."""
@@ -37,13 +47,14 @@ class Session:
     Args:
         push_config: whether there is a policy; without one, key 1324 goes upstream like any unknown key.
         config_max_bytes: KIP-1324's client.config.max.bytes.
+        sasl: whether the broker's listener asks for SASL authentication: no push is taken before it has succeeded.
 
     Raises:
         WireError: from either direction's feeding: the stream is no Kafka protocol; close both sides.
     """
 
-    def __init__(self, push_config: bool, config_max_bytes: int) -> None:
-        self._state = SessionState(push_config, config_max_bytes)
+    def __init__(self, push_config: bool, config_max_bytes: int, sasl: bool = False) -> None:
+        self._state = SessionState(push_config, config_max_bytes, authenticated=not sasl)
         self._requests = FrameScanner(REQUEST_HEAD.size, self._treat_request, SHORTEST_REQUEST)
         self._first = True
         # Fetch responses may be far larger than any request; the broker is trusted with its lengths.
@@ -53,6 +64,11 @@ class Session:
     def identity(self) -> Identity:
         """Who the client is, as far as it has said and the broker has accepted."""
         return self._state.identity
+
+    @property
+    def authenticated(self) -> bool:
+        """Whether the broker has accepted the client, or asks for no SASL authentication."""
+        return self._state.authenticated
 
     def from_client(self, data: bytes) -> Iterator[Out]:
         """What to do with bytes from the client; `Passed` goes to the broker."""
@@ -97,33 +113,71 @@ class Session:
         return [Identified(self._state.identity)]
 
     def _request(self, piece: Frame) -> list[Command]:
+        if self._bare_tokens:
+            return k17_sasl_handshake.token(self._state, piece.data)
         _, key, _, _ = REQUEST_HEAD.unpack_from(piece.data)
         return _REQUEST_HANDLERS[key](self._state, piece.data)
 
     def _response(self, frame: bytes) -> list[Command]:
+        if self._bare_tokens:
+            commands = k17_sasl_handshake.token_answer(self._state, frame)
+            self._follow_sasl()
+            return commands
         _, correlation_id = RESPONSE_HEAD.unpack_from(frame)
         pending = self._state.pending.pop(correlation_id)
         if isinstance(pending, PendingPush):
             return k1324_push_config.response(self._state, pending)
-        return k18_api_versions.response(self._state, pending, frame)
+        if isinstance(pending, PendingApiVersions):
+            return k18_api_versions.response(self._state, pending, frame)
+        if isinstance(pending, PendingAuthenticate):
+            return k36_sasl_authenticate.response(self._state, pending, frame)
+        assert isinstance(pending, PendingHandshake)
+        commands = k17_sasl_handshake.response(self._state, pending, frame)
+        self._follow_sasl()
+        return commands
+
+    @property
+    def _bare_tokens(self) -> bool:
+        exchange = self._state.exchange
+        return exchange is not None and not exchange.framed
+
+    def _follow_sasl(self) -> None:
+        """Bare tokens have no head but their length, in either direction."""
+        self._requests.head_size, self._responses.head_size = (
+            (LENGTH.size, LENGTH.size) if self._bare_tokens else (REQUEST_HEAD.size, RESPONSE_HEAD.size)
+        )
 
     def _treat_request(self, head: bytes) -> Treatment:
+        if self._bare_tokens:
+            return _read_if_short(head)
         length, key, version, _ = REQUEST_HEAD.unpack_from(head)
         if key == API_VERSIONS:
-            return Treatment.READ if length <= READ_LIMIT else Treatment.PASS
+            return _read_if_short(head)
         if key == PUSH_CONFIG and self._state.push_config:
             return Treatment.READ if length <= self._state.config_max_bytes + _HEADER_ROOM else Treatment.DISCARD
-        if key == SASL_HANDSHAKE and version == 0:
-            # What follows are bare tokens of the mechanism, which may be shorter than any request.
-            self._requests.shortest = 0
+        if key == SASL_HANDSHAKE and 0 <= version <= k17_sasl_handshake.NEWEST:
+            if version == 0:
+                # What follows are bare tokens of the mechanism, which may be shorter than any request.
+                self._requests.shortest = 0
+            return _read_if_short(head)
+        if key == SASL_AUTHENTICATE and 0 <= version <= k36_sasl_authenticate.NEWEST:
+            return _read_if_short(head)
         return Treatment.PASS
 
     def _treat_response(self, head: bytes) -> Treatment:
+        if self._bare_tokens:
+            return _read_if_short(head)
         length, correlation_id = RESPONSE_HEAD.unpack_from(head)
         return Treatment.READ if correlation_id in self._state.pending and length <= 16 * READ_LIMIT else Treatment.PASS
 
 
+def _read_if_short(head: bytes) -> Treatment:
+    return Treatment.READ if LENGTH.unpack_from(head)[0] <= READ_LIMIT else Treatment.PASS
+
+
 _REQUEST_HANDLERS: dict[int, Callable[[SessionState, bytes], list[Command]]] = {
+    SASL_HANDSHAKE: k17_sasl_handshake.request,
     API_VERSIONS: k18_api_versions.request,
+    SASL_AUTHENTICATE: k36_sasl_authenticate.request,
     PUSH_CONFIG: k1324_push_config.request,
 }

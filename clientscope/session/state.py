@@ -16,6 +16,8 @@ import uuid
 from dataclasses import dataclass, field
 
 from clientscope.policy.interface import ClientConfig
+from clientscope.records.codec import PrincipalSource
+from clientscope.session.sasl import Principal
 
 MOST_PENDING = 64
 """How many of a client's requests may await a response that we read; beyond it nothing more is held for the connection."""
@@ -26,12 +28,18 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Identity:
-    """Who a connection's client is, as far as it said."""
+    """Who a connection's client is, as far as it said, and the broker accepted its principal.
+
+    Attributes:
+        principal: Kafka's spelling, ``User:name``; None where the wire does not show it.
+    """
 
     client_id: str | None = None
     software_name: str = UNKNOWN
     software_version: str = UNKNOWN
     instance_id: uuid.UUID | None = None
+    principal: str | None = None
+    principal_source: PrincipalSource = PrincipalSource.NONE
 
 
 @dataclass(frozen=True)
@@ -109,20 +117,55 @@ class PendingApiVersions:
     identity: Identity
 
 
+@dataclass(frozen=True)
+class PendingHandshake:
+    """A SaslHandshake request."""
+
+    mechanism: str
+    api_version: int
+
+
+@dataclass(frozen=True)
+class PendingAuthenticate:
+    """A SaslAuthenticate request."""
+
+    api_version: int
+
+
+Pending = PendingPush | PendingApiVersions | PendingHandshake | PendingAuthenticate
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A SASL exchange under way.
+
+    Attributes:
+        framed: whether its tokens come as SaslAuthenticate requests; else as bare frames.
+        claimed: whom the first token named; None before it.
+    """
+
+    mechanism: str
+    framed: bool
+    claimed: Principal | None = None
+
+
 @dataclass
 class SessionState:
     """What the handlers share.
 
     Attributes:
         pending: what to do with the response under a correlation id.
+        authenticated: whether a push may be taken; on a listener without SASL from the start.
         last_api_versions: the client's last ApiVersions request as it went upstream, or None.
         awaited: the push that the policy has now, or None.
     """
 
     push_config: bool
     config_max_bytes: int
+    authenticated: bool = True
+    exchange: Exchange | None = None
     identity: Identity = field(default_factory=Identity)
-    pending: dict[int, PendingPush | PendingApiVersions] = field(default_factory=dict)
+    pending: dict[int, Pending] = field(default_factory=dict)
     last_api_versions: bytes | None = None
     awaited: PendingPush | None = None
     tokens: int = 0

@@ -70,6 +70,11 @@ class Cursor:
             raise WireError("null")
         return self.text(length - 1)
 
+    def compact_nullable_string(self) -> str | None:
+        """A compact string, or null."""
+        length = self.uvarint()
+        return None if length == 0 else self.text(length - 1)
+
     def nullable_string(self) -> str | None:
         """An int16 length, -1 for null, and UTF-8."""
         (length,) = _INT16.unpack(self.take(2))
@@ -137,8 +142,7 @@ def _is_kafkas_v5(frame: bytes, position: int) -> bool:
     """Whether a nullable ClusterId, a NodeId and tags end the frame (KIP-1242)."""
     cursor = Cursor(frame, position)
     try:
-        if length := cursor.uvarint():
-            cursor.text(length - 1)
+        cursor.compact_nullable_string()
         cursor.take(_INT32.size)
         cursor.tags()
     except WireError:
@@ -164,7 +168,7 @@ def _instance_id(value: bytes) -> uuid.UUID | None:
 
 
 def error_code(frame: bytes) -> int:
-    """The error code of an ApiVersions response: the same place in every version."""
+    """The error code of an ApiVersions or SaslHandshake response: the same place in every version."""
     return int(_INT16.unpack_from(frame, RESPONSE_HEAD.size)[0])
 
 

@@ -61,13 +61,14 @@ class FrameScanner:
 
     Args:
         head_size: how many first bytes ``treat`` needs, the length included; a shorter frame passes.
-        treat: decides by a frame's head, and depends on nothing else: it is asked again when a frame came in parts.
-        shortest: the least length that is taken; an attribute, since unframed SASL tokens may be shorter than any request.
+            An attribute, like ``shortest``: the bare SASL tokens of SaslHandshake v0 have no head but their length.
+        treat: decides by a frame's head; it is asked again when a frame came in parts.
+        shortest: the least length that is taken.
         longest: the greatest.
     """
 
     def __init__(self, head_size: int, treat: Callable[[bytes], Treatment], shortest: int, longest: int = MAX_FRAME_BYTES) -> None:
-        self._head_size = head_size
+        self.head_size = head_size
         self._treat = treat
         self.shortest = shortest
         self._longest = longest
@@ -108,10 +109,10 @@ class FrameScanner:
             if whole is None:
                 self._needed = LENGTH.size
                 break
-            if (needed := min(whole, self._head_size)) > end - position:
+            if (needed := min(whole, self.head_size)) > end - position:
                 self._needed = needed
                 break
-            treatment = self._treat(data[position : position + self._head_size]) if whole >= self._head_size else Treatment.PASS
+            treatment = self._treat(data[position : position + self.head_size]) if whole >= self.head_size else Treatment.PASS
             if treatment is Treatment.PASS:
                 self._passing = whole
                 continue
@@ -120,7 +121,7 @@ class FrameScanner:
                 run = position
             if treatment is Treatment.DISCARD:
                 self._discarding = whole
-                yield Discarded(data[position : position + self._head_size])
+                yield Discarded(data[position : position + self.head_size])
                 continue
             if whole > end - position:
                 self._needed = whole

@@ -8,6 +8,10 @@ from __future__ import annotations
 API_VERSIONS = 18
 """Api key of ApiVersions (KIP-35, KIP-511)."""
 
+SASL_HANDSHAKE = 17
+SASL_AUTHENTICATE = 36
+"""Api keys of SASL (KIP-43, KIP-152)."""
+
 PUSH_CONFIG = 1324
 """Api key of PushConfig."""
 

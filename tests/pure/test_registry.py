@@ -7,7 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientscope.gateway.registry import ConnectionRegistry, Place
+from clientscope.gateway.place import Place
+from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode, encode
 from clientscope.session.state import UNKNOWN, Identity
 

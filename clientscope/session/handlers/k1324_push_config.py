@@ -6,6 +6,7 @@ Behavior:
 - The raw size is checked before anything is decoded: CONFIG_TOO_LARGE.
 - A body that isn't exactly one request, no settings at all, an empty key, or a type outside 0 to 8: INVALID_REQUEST.
 - A version other than 0: UNSUPPORTED_VERSION.
+- Before SASL authentication has succeeded, on a listener that asks for it: the connection is closed, as by Kafka's SaslServerAuthenticator.
 - All others go to the policy when their turn has come; its verdict is the answer.
 - Each has its turn by a carrier (see state.py), so who pushed is settled by then: an earlier ApiVersions has been answered.
 """
@@ -42,11 +43,12 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
         cursor.nullable_string()
         cursor.tags()
         body = frame[cursor.position :]
-        if len(body) > state.config_max_bytes:
-            return _take(state, correlation_id, (), "too_large", _too_large(state))
-        return _take(state, correlation_id, _decode(body))
+        configs = _decode(body) if len(body) <= state.config_max_bytes else None
     except WireError as error:
         return _take(state, correlation_id, (), error.reason, Verdict(INVALID_REQUEST, f"the request can't be read: {error.reason}"))
+    if configs is None:
+        return _take(state, correlation_id, (), "too_large", _too_large(state))
+    return _take(state, correlation_id, configs)
 
 
 def response(state: SessionState, push: PendingPush) -> list[Command]:
@@ -85,6 +87,8 @@ def _too_large(state: SessionState) -> Verdict:
 def _take(
     state: SessionState, correlation_id: int, configs: tuple[ClientConfig, ...], reason: str = "", refused: Verdict | None = None
 ) -> list[Command]:
+    if not state.authenticated:
+        raise WireError("unauthenticated_push")
     if refused is None and len(state.pending) >= MOST_PENDING:
         configs, reason = (), "pipelined"
         refused = Verdict(THROTTLING_QUOTA_EXCEEDED, f"more than {MOST_PENDING} requests are unanswered", _THROTTLE_MS)

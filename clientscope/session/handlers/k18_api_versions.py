@@ -12,6 +12,8 @@ Behavior:
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from clientscope.errors import WireError
 from clientscope.session.state import (
     MOST_PENDING,
@@ -60,7 +62,8 @@ def response(state: SessionState, pending: PendingApiVersions, frame: bytes) -> 
 def _after(before: Identity, said: Identity, code: int) -> Identity:
     if code == NONE:
         # An instance keeps its id: a later ApiVersions without it, as a SASL authenticator sends, doesn't take it away.
-        return Identity(said.client_id, said.software_name, said.software_version, said.instance_id or before.instance_id)
+        name, version, instance_id = said.software_name, said.software_version, said.instance_id or before.instance_id
+        return replace(before, client_id=said.client_id, software_name=name, software_version=version, instance_id=instance_id)
     if code == INVALID_REQUEST:
-        return Identity(said.client_id, before.software_name, before.software_version, before.instance_id)
-    return Identity(said.client_id, UNKNOWN, UNKNOWN, before.instance_id)
+        return replace(before, client_id=said.client_id)
+    return replace(before, client_id=said.client_id, software_name=UNKNOWN, software_version=UNKNOWN)

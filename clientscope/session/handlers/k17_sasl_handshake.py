@@ -1,0 +1,78 @@
+"""SaslHandshake (key 17): by which mechanism the client will authenticate; and with v0, the bare tokens that follow it.
+
+KIP-43; KIP-152 put the tokens into SaslAuthenticate, see k36_sasl_authenticate.py.
+
+Behavior:
+- Everything goes on as it came; the broker alone decides, and what it accepts begins an exchange, the second one of a connection
+  (KIP-368) like the first.
+- v1: the tokens come as SaslAuthenticate requests.
+- v0: they come as bare frames, in both directions, until the exchange is complete. Of a mechanism whose end we can't tell (GSSAPI)
+  they pass unread, and the broker is the only judge: it closes on anything but a token.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clientscope.errors import WireError
+from clientscope.session import sasl
+from clientscope.session.state import MOST_PENDING, Command, Exchange, Identified, PendingHandshake, SessionState, ToBroker, ToClient
+from clientscope.wire.api_versions import Cursor, error_code
+from clientscope.wire.frames import LENGTH, REQUEST_HEAD
+from clientscope.wire.numbers import NONE
+
+NEWEST = 1
+
+
+def request(state: SessionState, frame: bytes) -> list[Command]:
+    """The client names a mechanism."""
+    _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
+    cursor = Cursor(frame, REQUEST_HEAD.size)
+    try:
+        cursor.nullable_string()
+        mechanism = cursor.nullable_string()
+    except WireError:
+        mechanism = None
+    if mechanism is not None and len(state.pending) < MOST_PENDING:
+        state.pending[correlation_id] = PendingHandshake(mechanism, version)
+    return [ToBroker(frame)]
+
+
+def response(state: SessionState, pending: PendingHandshake, frame: bytes) -> list[Command]:
+    """The broker takes it, or doesn't."""
+    if error_code(frame) == NONE:
+        framed = pending.api_version > 0
+        # Nobody but the broker sees the end of bare tokens of an unknown mechanism.
+        state.authenticated = not framed and not sasl.understood(pending.mechanism)
+        state.exchange = None if state.authenticated else Exchange(pending.mechanism, framed)
+    return [ToClient(frame)]
+
+
+def token(state: SessionState, frame: bytes) -> list[Command]:
+    """A bare token from the client."""
+    claim(state, frame[LENGTH.size :])
+    return [ToBroker(frame)]
+
+
+def token_answer(state: SessionState, frame: bytes) -> list[Command]:
+    """A bare token from the broker."""
+    return [*accepted(state, frame[LENGTH.size :]), ToClient(frame)]
+
+
+def claim(state: SessionState, token: bytes) -> None:
+    """Remembers whom an exchange's first token names, and nothing else of it."""
+    exchange = state.exchange
+    if exchange is not None and exchange.claimed is None:
+        state.exchange = replace(exchange, claimed=sasl.claimed(exchange.mechanism, token))
+
+
+def accepted(state: SessionState, token: bytes) -> list[Command]:
+    """The broker has sent ``token`` without an error; if that ends the exchange, the client is who it claimed to be."""
+    exchange = state.exchange
+    if exchange is None or (sasl.understood(exchange.mechanism) and not sasl.complete(exchange.mechanism, token)):
+        return []
+    state.exchange, state.authenticated = None, True
+    principal = exchange.claimed or sasl.Principal()
+    before = state.identity
+    state.identity = replace(before, principal=principal.name, principal_source=principal.source)
+    return [Identified(state.identity)] if state.identity != before else []

@@ -1,0 +1,57 @@
+"""SaslAuthenticate (key 36): one step of the exchange that SaslHandshake v1 began (KIP-152; KIP-368 for doing it again).
+
+Behavior:
+- Everything goes on as it came.
+- The exchange's first token names whom the client claims to be; the principal is known once the broker has accepted it.
+- A step that can't be read leaves the exchange unfinished: the principal stays unknown, and pushes are refused.
+"""
+
+from __future__ import annotations
+
+from clientscope.errors import WireError
+from clientscope.session.handlers import k17_sasl_handshake
+from clientscope.session.state import MOST_PENDING, Command, PendingAuthenticate, SessionState, ToBroker, ToClient
+from clientscope.wire.api_versions import Cursor
+from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD
+from clientscope.wire.numbers import NONE
+
+NEWEST = 2
+_FIRST_FLEXIBLE = 2
+
+
+def request(state: SessionState, frame: bytes) -> list[Command]:
+    """A token from the client."""
+    _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
+    if state.exchange is not None and len(state.pending) < MOST_PENDING:
+        cursor = Cursor(frame, REQUEST_HEAD.size)
+        try:
+            cursor.nullable_string()
+            if version >= _FIRST_FLEXIBLE:
+                cursor.tags()
+            token = _bytes(cursor, version)
+        except WireError:
+            return [ToBroker(frame)]
+        k17_sasl_handshake.claim(state, token)
+        state.pending[correlation_id] = PendingAuthenticate(version)
+    return [ToBroker(frame)]
+
+
+def response(state: SessionState, pending: PendingAuthenticate, frame: bytes) -> list[Command]:
+    """The broker's answer to it."""
+    flexible = pending.api_version >= _FIRST_FLEXIBLE
+    cursor = Cursor(frame, RESPONSE_HEAD.size)
+    try:
+        if flexible:
+            cursor.tags()
+        code = int.from_bytes(cursor.take(2), signed=True)
+        _ = cursor.compact_nullable_string() if flexible else cursor.nullable_string()
+        token = _bytes(cursor, pending.api_version)
+    except WireError:
+        return [ToClient(frame)]
+    return [*(k17_sasl_handshake.accepted(state, token) if code == NONE else []), ToClient(frame)]
+
+
+def _bytes(cursor: Cursor, version: int) -> bytes:
+    """Bytes that are not null: compact from v2 on."""
+    size = cursor.uvarint() - 1 if version >= _FIRST_FLEXIBLE else int.from_bytes(cursor.take(4), signed=True)
+    return cursor.take(size)

@@ -1,0 +1,208 @@
+"""A broker whose clients authenticate: every mechanism passes, the principal is known once the broker has accepted it, nothing leaks."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import kafka
+import pytest
+from conftest import RunningGateway
+from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
+from kafka.protocol.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+from observe import eventually, gateway_connections, read_all
+
+from clientscope import topics
+from clientscope.client import KafkaProducer
+from clientscope.client.raw import RawClient
+from clientscope.demo.fleet import Fleet
+from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.process import free_port
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, PrincipalSource, decode
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+
+TOPIC = "test.sasl"
+PASSWORD = "canary-password-7f3a"
+REAUTHENTICATE_MS = 2000
+_MODULES = "org.apache.kafka.common.security"
+_LISTENER = "listener.name.client"
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sasl")
+
+
+@pytest.fixture(scope="module")
+def plan(data_dir: Path) -> Iterator[BrokerPlan]:
+    """A broker whose listener CLIENT speaks SASL_PLAINTEXT, and asks for it again every two seconds."""
+    extra = {
+        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,OAUTHBEARER",
+        f"{_LISTENER}.plain.sasl.jaas.config": f'{_MODULES}.plain.PlainLoginModule required user_alice="{PASSWORD}";',
+        f"{_LISTENER}.scram-sha-256.sasl.jaas.config": f"{_MODULES}.scram.ScramLoginModule required;",
+        f"{_LISTENER}.oauthbearer.sasl.jaas.config": f"{_MODULES}.oauthbearer.OAuthBearerLoginModule required;",
+        "connections.max.reauth.ms": str(REAUTHENTICATE_MS),
+    }
+    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir / "broker", extra=extra)
+    with Broker(plan):
+        topics.create(plan.internal)
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
+            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+            admin.alter_user_scram_credentials(
+                [UserScramCredentialUpsertion("bob", ScramMechanism.SCRAM_SHA_256, PASSWORD.encode(), iterations=4096)]
+            )
+        yield plan
+
+
+@pytest.fixture(scope="module")
+def gateway(plan: BrokerPlan, data_dir: Path) -> Iterator[RunningGateway]:
+    """A gateway that finds out by itself that its listener asks for SASL."""
+    processes = Fleet(data_dir / "logs", lambda line: None)
+    metrics = free_port()
+    processes.start(
+        "gateway", "gateway", "--bootstrap-servers", plan.internal, "--listen", plan.advertised, "--upstream", f"127.0.0.1:{plan.port}",
+        "--metrics-listen", f"127.0.0.1:{metrics}", "--heartbeat-interval-ms", "1000",
+    )  # fmt: skip
+    processes.await_ready("gateway", "ready")
+    yield RunningGateway(plan.advertised, f"http://127.0.0.1:{metrics}/metrics", processes.pid("gateway"))
+    processes.stop()
+
+
+def unsecured_token(subject: str) -> str:
+    """An unsigned JWT (RFC 7515, appendix A.5), which Kafka's default validator takes."""
+    claims = {"sub": subject, "iat": time.time(), "exp": time.time() + 3600}
+    parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "none"}, claims))
+    return ".".join(parts) + "."
+
+
+def librdkafka(gateway: RunningGateway, client_id: str, mechanism: str, **more: Any) -> dict[str, Any]:
+    common = {"bootstrap.servers": gateway.address, "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": mechanism}
+    return {**common, "client.id": client_id, **more}
+
+
+def oauth(_: str) -> tuple[str, float]:
+    return unsecured_token("billing-svc"), time.time() + 3600
+
+
+def credentials(mechanism: str) -> dict[str, Any]:
+    names = {"PLAIN": "alice", "SCRAM-SHA-256": "bob"}
+    if mechanism in names:
+        return {"sasl.username": names[mechanism], "sasl.password": PASSWORD}
+    return {"oauth_cb": oauth}
+
+
+def connection_records(plan: BrokerPlan, client_id: str) -> list[ClientConnectionRecord]:
+    records = [decode(ClientConnectionRecord, message.value) for message in read_all(plan.internal, CONNECTIONS)]
+    return [record for record in records if record.client_id == client_id]
+
+
+ACCEPTED = {
+    "PLAIN": ("User:alice", PrincipalSource.PLAIN),
+    "SCRAM-SHA-256": ("User:bob", PrincipalSource.SCRAM),
+    "OAUTHBEARER": ("User:billing-svc", PrincipalSource.TOKEN),
+}
+
+
+def test_f12_ten_authentications_on_one_connection(plan: BrokerPlan, gateway: RunningGateway) -> None:
+    failed: list[Any] = []
+    producers = [confluent_kafka.Producer(librdkafka(gateway, mechanism, mechanism, **credentials(mechanism))) for mechanism in ACCEPTED]
+    ends = time.monotonic() + 10.5 * REAUTHENTICATE_MS / 1000
+    sent = 0
+    while time.monotonic() < ends:
+        sent += 1
+        for producer, mechanism in zip(producers, ACCEPTED, strict=True):
+            # The broker closes a connection that sends another request after its two seconds.
+            producer.produce(TOPIC, mechanism.encode(), on_delivery=lambda error, _: failed.append(error) if error else None)
+            producer.poll(0.05)
+    assert [producer.flush(20) for producer in producers] == [0, 0, 0]
+    assert failed == []
+    values = [message.value for message in read_all(plan.internal, TOPIC)]
+    for mechanism, accepted in ACCEPTED.items():
+        records = connection_records(plan, mechanism)
+        assert (records[-1].principal, records[-1].principal_source) == accepted
+        assert max(_lifetimes_ms(records)) > 9 * REAUTHENTICATE_MS, "no connection outlived its sessions"
+        assert values.count(mechanism.encode()) == sent
+
+
+def _lifetimes_ms(records: list[ClientConnectionRecord]) -> list[int]:
+    """How long each connection was seen open; those that are open still, until now."""
+    now_ms = time.time() * 1000
+    first = {record.connection_id: record.timestamp_ms for record in reversed(records)}
+    last = {record.connection_id: record.timestamp_ms for record in records if record.kind == Kind.CLOSED}
+    return [int(last.get(number, now_ms) - opened) for number, opened in first.items()]
+
+
+def test_a_push_carries_its_principal(plan: BrokerPlan, gateway: RunningGateway) -> None:
+    producer = KafkaProducer(
+        bootstrap_servers=gateway.address, client_id="pusher", security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN",
+        sasl_plain_username="alice", sasl_plain_password=PASSWORD,
+    )  # fmt: skip
+    with closing(producer):
+        producer.send(TOPIC, b"pushed").get(timeout=10)
+
+    def found() -> list[ClientConfigRecord]:
+        records = [decode(ClientConfigRecord, message.value) for message in read_all(plan.internal, CONFIGS)]
+        return [record for record in records if record.client_id == "pusher"]
+
+    assert eventually(lambda: bool(found()))
+    assert {(r.principal, r.principal_source, r.security_protocol) for r in found()} == {
+        ("User:alice", PrincipalSource.PLAIN, "SASL_PLAINTEXT")
+    }
+
+
+def authenticated(client: RawClient, password: str = PASSWORD) -> int:
+    """Authenticates by PLAIN; the broker's error code."""
+    assert client.request(SaslHandshakeRequest(version=1, mechanism="PLAIN"), SaslHandshakeResponse).error_code == 0
+    token = f"\0alice\0{password}".encode()
+    return int(client.request(SaslAuthenticateRequest(version=1, auth_bytes=token), SaslAuthenticateResponse).error_code)
+
+
+SETTING = [("acks", "all", 1, False)]
+
+
+@pytest.mark.parametrize("steps", ["none", "names", "wrong_password"])
+def test_f12_a_push_before_authentication_has_succeeded_closes(plan: BrokerPlan, gateway: RunningGateway, steps: str) -> None:
+    client_id = f"early-{steps}"
+    with RawClient.connect(gateway.address, client_id) as client:
+        if steps == "names":
+            assert client.api_versions("early", "1.0").error_code == 0
+        if steps == "wrong_password":
+            assert authenticated(client, "wrong") == 58
+        with pytest.raises(ConnectionError):
+            client.push_config(SETTING)
+    assert eventually(lambda: ("early", "1.0") not in gateway_connections(gateway.metrics_url))
+    assert all(record.principal is None for record in connection_records(plan, client_id))
+    with RawClient.connect(gateway.address, client_id) as client:
+        client.api_versions("late", "1.0")
+        assert authenticated(client) == 0
+        assert client.push_config(SETTING).error_code == 0
+
+
+def test_bare_tokens_of_handshake_v0(plan: BrokerPlan, gateway: RunningGateway) -> None:
+    with RawClient.connect(gateway.address, "oldest") as client:
+        assert client.request(SaslHandshakeRequest(version=0, mechanism="PLAIN"), SaslHandshakeResponse).error_code == 0
+        client.send_frame(f"\0alice\0{PASSWORD}".encode())
+        assert client.receive_frame() == b""
+        assert client.api_versions("oldest", "0.10").error_code == 0
+        assert client.push_config(SETTING).error_code == 0
+    assert eventually(lambda: any(r.principal == "User:alice" for r in connection_records(plan, "oldest")))
+
+
+def test_no_credential_is_on_a_topic_or_in_a_log(plan: BrokerPlan, gateway: RunningGateway, data_dir: Path) -> None:
+    seen = b"".join(message.value for topic in (CONFIGS, CONNECTIONS) for message in read_all(plan.internal, topic))
+    seen += (data_dir / "logs" / "gateway.log").read_bytes()
+    assert b"User:alice" in seen
+    assert PASSWORD.encode() not in seen
+    assert unsecured_token("billing-svc").split(".")[0].encode() not in seen
