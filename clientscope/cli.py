@@ -58,6 +58,13 @@ def _gateway(settings: config.GatewaySettings) -> int:
     return 0
 
 
+def _connections(settings: config.ConnectionsSettings) -> int:
+    from clientscope.report import connections
+
+    connections.run(settings)
+    return 0
+
+
 def _stream(settings: config.StreamSettings) -> int:
     from streaming import job
 
@@ -82,6 +89,7 @@ _COMMANDS: tuple[tuple[type[config.Settings], Callable[[Any], int]], ...] = (
     (config.DemoSettings, _demo),
     (config.TopicsSettings, _topics),
     (config.GatewaySettings, _gateway),
+    (config.ConnectionsSettings, _connections),
     (config.StreamSettings, _stream),
     (config.ServeSettings, _serve),
     (config.BrokerSettings, _broker),

@@ -101,6 +101,10 @@ class GatewaySettings(Settings):
         "", description="what that listener speaks, by Kafka's name; empty asks the broker"
     )
     broker_id: int = Field(-1, ge=-1, description="the broker behind this gateway; -1 asks a cluster that has only one")
+    broker_software_name: str = Field(
+        "", max_length=200, description="what DescribeCluster says the broker is (KIP-885), such as apache-kafka; empty says nothing"
+    )
+    broker_software_version: str = Field("", max_length=200, description="its version; empty is null")
     max_connections: int = Field(10_000, ge=1, description="most open client connections; one more is closed at once")
     max_connections_per_ip: int = Field(0, ge=0, description="most open client connections of one address; 0 is no limit of its own")
     unauthenticated_timeout_ms: int = Field(
@@ -109,7 +113,9 @@ class GatewaySettings(Settings):
     connections_max_idle_ms: int = Field(
         660_000, ge=100, description="a connection without a byte for so long is closed; more than the broker's own 10 minutes"
     )
-    metrics_listen: Address = Field("127.0.0.1:9464", description="where /metrics answers; port 0 is off")
+    drain_timeout_ms: int = Field(10_000, ge=0, description="at SIGTERM, how long answers under way may take; a second signal ends at once")
+    metrics_listen: Address = Field("127.0.0.1:9464", description="where /metrics, /healthz and /readyz answer; port 0 is off")
+    admin_listen: Address = Field("127.0.0.1:9465", description="where /v1/connections answers, on loopback alone; port 0 is off")
     heartbeat_interval_ms: int = Field(5000, ge=100, le=600_000, description="how often all counts are published again")
     client_config_policy_class_name: str = Field(
         "clientscope.policy.publishing.PublishingPolicy",
@@ -117,6 +123,23 @@ class GatewaySettings(Settings):
     )
     client_config_max_bytes: int = Field(10240, ge=0, description="largest PushConfig request taken, in bytes of its body (KIP-1324)")
     digest_key_file: Path | None = Field(None, description="key of the HMAC digests of redacted values; without it, none are made")
+
+
+class ConnectionsSettings(Settings):
+    """Lists who is connected to a gateway now."""
+
+    section = "connections"
+    admin: Address = Field("127.0.0.1:9465", description="the gateway's --admin-listen")
+    software: str = Field("", description="only clients of this software, such as apache-kafka-java, or a pattern: '*librdkafka*'")
+    software_version: str = Field(
+        "",
+        description="only these versions: '<3.0', '>=2.8,<3.9', '3.9.*'; one that can't be compared never matches",
+        json_schema_extra={"flag": "version"},
+    )
+    client_id: str = Field("", description="only this client.id, or a pattern: 'orders-*'")
+    principal: str = Field("", description="only this principal, or a pattern: 'User:*'")
+    json_lines: bool = Field(False, description="one JSON object a line, for machines", json_schema_extra={"flag": "json"})
+    watch: bool = Field(False, description="show again every two seconds, until Ctrl-C")
 
 
 class StreamSettings(Settings):
@@ -154,7 +177,15 @@ class DemoSettings(Settings):
     page_port: int = Field(8324, ge=1, le=65535, description="where the page is served")
 
 
-ALL: tuple[type[Settings], ...] = (BrokerSettings, TopicsSettings, GatewaySettings, StreamSettings, ServeSettings, DemoSettings)
+ALL: tuple[type[Settings], ...] = (
+    BrokerSettings,
+    TopicsSettings,
+    GatewaySettings,
+    ConnectionsSettings,
+    StreamSettings,
+    ServeSettings,
+    DemoSettings,
+)
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
 

@@ -123,7 +123,8 @@ class _Demo:
         )  # fmt: skip
         self._processes.start(
             "gateway", "gateway", *internal, *digests, "--listen", self._gateway, "--upstream", f"127.0.0.1:{self._plan.port}",
-            "--metrics-listen", f"127.0.0.1:{free_port()}", "--heartbeat-interval-ms", str(int(_HEARTBEAT_S * 1000)),
+            "--metrics-listen", f"127.0.0.1:{free_port()}", "--admin-listen", "127.0.0.1:0",
+            "--heartbeat-interval-ms", str(int(_HEARTBEAT_S * 1000)),
         )  # fmt: skip
         self._processes.start("serve", "serve", *internal, "--listen", self._page)
         self._processes.await_ready("gateway", "ready")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping
 
-from prometheus_client import CollectorRegistry, Counter, start_http_server
+from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
-
-from clientscope.config import split_address
-from clientscope.errors import EnvironmentProblem
 
 _MOST_SERIES = 1_000
 
@@ -23,6 +19,7 @@ _COUNTERS = {
     "published": ("topic", "Records that Kafka has acknowledged."),
     "lost": ("reason", "Records that were given up."),
     "upstream_failures": ("reason", "Connections to the broker that failed."),
+    "connections_opened": ("listener", "Client connections that were taken."),
     "connections_refused": ("reason", "Client connections closed at once for a limit."),
     "connections_closed": ("reason", "Client connections that ended."),
 }
@@ -63,25 +60,3 @@ class GatewayMetrics:
     def show_connections(self, counts: Callable[[], Mapping[tuple[str, str], int]], labels: dict[str, str]) -> None:
         """Shows the registry's counts under these labels."""
         self.registry.register(_Connections(counts, labels))
-
-    def serve(self, address: str) -> Callable[[], None]:
-        """Answers HTTP at ``HOST:PORT``, unless the port is 0; returns what stops it.
-
-        Raises:
-            EnvironmentProblem: the port is taken.
-        """
-        host, port = split_address(address)
-        if port == 0:
-            return lambda: None
-        try:
-            server, thread = start_http_server(port, host, self.registry)
-        except OSError as error:
-            raise EnvironmentProblem(f"metrics-listen: cannot listen on {address}: {error.strerror}", "choose another, or port 0") from None
-
-        def stop() -> None:
-            server.shutdown()
-            server.server_close()
-            if thread is not threading.current_thread():
-                thread.join(5)
-
-        return stop

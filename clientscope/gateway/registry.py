@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from clientscope.gateway.known import KnownClients
 from clientscope.gateway.place import Place
 from clientscope.policy.interface import RequestContext
 from clientscope.records.codec import ClientConnectionRecord, Kind
@@ -52,6 +53,7 @@ class ConnectionRegistry:
         self.place = place
         self.connections: dict[int, Connection] = {}
         self._counts: dict[tuple[str, str], _Count] = {}
+        self._known = KnownClients()
         self._addresses: Counter[str] = Counter()
         self._most_series = most_series
         self._sequence = 0
@@ -74,6 +76,7 @@ class ConnectionRegistry:
         if before is None:
             return None
         identity = _bounded(identity)
+        self._known.said(before.client_address, identity)
         series = self._series(identity)
         after = replace(before, identity=identity, series=series)
         self.connections[connection_id] = after
@@ -132,6 +135,26 @@ class ConnectionRegistry:
     def open_from(self, client_address: str) -> int:
         """Open connections of one address."""
         return self._addresses.get(client_address, 0)
+
+    def listing(self) -> list[dict[str, object]]:
+        """Every open connection as JSON has it: KIP-511's draft 7, ``Connections``, and what else is known. From any thread."""
+        place = self.place
+        return [
+            {
+                "ClientId": connection.identity.client_id,
+                "ClientName": connection.identity.software_name,
+                "ClientVersion": connection.identity.software_version,
+                "Inferred": self._known.infer(connection.client_address, connection.identity),
+                "ClientAddress": connection.client_address,
+                "Principal": connection.identity.principal,
+                "Listener": place.listener_name,
+                "SecurityProtocol": place.security_protocol,
+                "ClientInstanceId": str(connection.identity.instance_id) if connection.identity.instance_id else None,
+                "ConnectionId": connection.connection_id,
+                "OpenedMs": connection.opened_ms,
+            }
+            for connection in list(self.connections.values())
+        ]
 
     def counts(self) -> dict[tuple[str, str], int]:
         """Open connections per (name, version), those at zero left out."""

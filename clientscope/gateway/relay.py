@@ -12,17 +12,17 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Coroutine, Iterator
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from clientscope.errors import WireError
+from clientscope.gateway.sides import BrokerSide, ClientSide, Side
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.session import Out, Session
 from clientscope.session.state import Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
 from clientscope.wire.frames import Passed
 
-HIGH_WATER = 1024 * 1024
-_LINGER_S = 10.0
-"""How long what is written already may take to leave a connection that has ended."""
+_QUIET_S = 1.0
+"""A draining connection's broker has answered all when it says nothing for so long: a Fetch waits half a second by default."""
 
 
 class Host(Protocol):
@@ -40,6 +40,9 @@ class Host(Protocol):
     def count(self, what: str, reason: str) -> None:
         """Adds one to a counter."""
 
+    def reached(self, failure: str = "") -> None:
+        """The broker took a connection, or failed to."""
+
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs a coroutine in the background."""
 
@@ -54,92 +57,6 @@ class Host(Protocol):
 
     def closed(self, relay: Relay, reason: str) -> None:
         """A connection has ended."""
-
-
-class _Side(asyncio.Protocol):
-    """What the two sides share: back-pressure, EOF, the end."""
-
-    def __init__(self, relay: Relay, name: str) -> None:
-        self.relay = relay
-        self.name = name
-        self.transport: asyncio.Transport | None = None
-        self.peer: _Side
-        self.ended = False
-        self._pauses: set[str] = set()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)
-        self.transport.set_write_buffer_limits(high=HIGH_WATER)
-
-    def pause(self, why: str) -> None:
-        """Stops reading from this side until each reason is gone."""
-        if not self._pauses and self.transport is not None and not self.transport.is_closing():
-            self.transport.pause_reading()
-        self._pauses.add(why)
-
-    def resume(self, why: str) -> None:
-        """Takes one reason back."""
-        self._pauses.discard(why)
-        if not self._pauses and self.transport is not None and not self.transport.is_closing():
-            self.transport.resume_reading()
-
-    def pause_writing(self) -> None:
-        self.peer.pause("full")
-
-    def resume_writing(self) -> None:
-        self.peer.resume("full")
-
-    def write(self, data: bytes | memoryview) -> None:
-        """Sends to this side."""
-        if self.transport is not None and not self.transport.is_closing():
-            self.transport.write(data)
-
-    def write_eof(self) -> None:
-        """Says to this side that no more will come."""
-        if self.transport is not None and not self.transport.is_closing() and self.transport.can_write_eof():
-            self.transport.write_eof()
-
-    def close(self) -> None:
-        """Closes once all is written, or when that takes too long: a peer that reads no more must not hold our memory."""
-        assert self.transport is not None
-        unsent = self.transport.get_write_buffer_size()
-        self.transport.close()
-        if unsent:
-            asyncio.get_running_loop().call_later(_LINGER_S, self.transport.abort)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.relay.end(f"{self.name}_reset" if exc else f"{self.name}_closed")
-
-
-class ClientSide(_Side):
-    """Downstream."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self.pause("connecting")
-        self.relay.client_connected()
-
-    def data_received(self, data: bytes) -> None:
-        self.relay.from_client(data)
-
-    def eof_received(self) -> bool:
-        self.relay.client_eof()
-        return True
-
-
-class BrokerSide(_Side):
-    """Upstream."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self.relay.broker_connected()
-
-    def data_received(self, data: bytes) -> None:
-        self.relay.from_broker(data)
-
-    def eof_received(self) -> bool:
-        self.relay.broker_eof()
-        return True
 
 
 class Relay:
@@ -158,6 +75,7 @@ class Relay:
         self._awaited: int | None = None
         self._ended = False
         self._answered = False
+        self._draining = False
         self._opened_s = self._active_s = 0.0
         self._active = True
         self.connection_id = -1
@@ -187,8 +105,10 @@ class Relay:
             loop = asyncio.get_running_loop()
             await asyncio.wait_for(loop.create_connection(lambda: self._broker, host, port), self._gateway.connect_timeout_s)
         except (OSError, TimeoutError) as error:
-            self._gateway.count("upstream_failures", type(error).__name__)
+            self._gateway.reached(type(error).__name__)
             self.end("upstream_unreachable")
+        else:
+            self._gateway.reached()
 
     def broker_connected(self) -> None:
         """The broker is there: flush what came early, in order, before any more is read."""
@@ -209,6 +129,8 @@ class Relay:
             self._early.append(data)
         else:
             self._do(self._session.from_client(data))
+        if self._draining and self._session.between_requests:
+            self._client.pause("draining")
 
     def from_broker(self, data: bytes) -> None:
         """Bytes from the broker."""
@@ -235,7 +157,7 @@ class Relay:
         self._client.write_eof()
         self._half_ended(self._broker)
 
-    def _half_ended(self, side: _Side) -> None:
+    def _half_ended(self, side: Side) -> None:
         side.ended = True
         if side.peer.ended:
             self.end(f"{side.peer.name}_closed")
@@ -294,6 +216,20 @@ class Relay:
         elif now_s - self._active_s > idle_s:
             self.end("idle")
 
+    def drain(self, now_s: float) -> None:
+        """Takes no further request, and ends once the broker has answered what it has; call it again until then.
+
+        Answers can't be counted, since a produce request with acks=0 has none: silence has to do.
+        """
+        if not self._draining:
+            self._draining, self._active_s = True, now_s
+            if self._session.between_requests:
+                self._client.pause("draining")
+        if self._active:
+            self._active, self._active_s = False, now_s
+        elif now_s - self._active_s > _QUIET_S and not self._session.unanswered_pushes:
+            self.end("drained")
+
     def end(self, reason: str) -> None:
         """Ends both sides, once."""
         if self._ended:
@@ -308,6 +244,6 @@ class Relay:
                 side.transport.abort() if reason.endswith("_reset") else side.close()
 
     @staticmethod
-    def _abort(side: _Side) -> None:
+    def _abort(side: Side) -> None:
         if side.transport is not None:
             side.transport.abort()

@@ -1,7 +1,7 @@
 """The gateway: a listener, an upstream, and what they tell Kafka.
 
 ``run`` is the only entry point. Order of life: everything that can fail is tried before the port is opened; at SIGTERM or SIGINT the
-port closes first, then the connections, then the publisher once it has been acknowledged.
+port closes first, then the connections, each once its answers are out, then the publisher once it has been acknowledged.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from collections.abc import Coroutine
 from typing import Any
 
 import uvloop
+from prometheus_client import make_wsgi_app
 
 from clientscope import topics
 from clientscope.config import GatewaySettings, split_address
 from clientscope.errors import EnvironmentProblem
+from clientscope.gateway import http
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import Place, find_place
 from clientscope.gateway.policy_runner import PolicyRunner, load_policy
@@ -30,8 +32,11 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.session import Session
 from clientscope.session.state import Identity, Pushed
+from clientscope.wire.describe_cluster import BrokerSoftware
 
 log = logging.getLogger(__name__)
+
+_STUCK_S = 10.0
 
 
 def run(settings: GatewaySettings) -> None:
@@ -40,6 +45,7 @@ def run(settings: GatewaySettings) -> None:
     Raises:
         ClientscopeError: it can't start; says why and what to do.
     """
+    http.require_loopback("admin-listen", settings.admin_listen)
     topics.verify(settings.bootstrap_servers, [CONFIGS, CONNECTIONS])
     place = find_place(settings)
     uvloop.run(_serve(settings, place))
@@ -57,6 +63,11 @@ class Gateway:
     def __init__(self, settings: GatewaySettings, place: Place, metrics: GatewayMetrics, publisher: Publisher) -> None:
         self.upstream = split_address(settings.upstream)
         self._settings = settings
+        name, version = settings.broker_software_name, settings.broker_software_version
+        self._software = BrokerSoftware(name or None, version or None) if name or version else None
+        self._alive_s = time.monotonic()
+        self._upstream_failure = ""
+        self.draining = False
         self._place = place
         self.registry = ConnectionRegistry(place)
         self._metrics = metrics
@@ -76,7 +87,7 @@ class Gateway:
         """A new connection's; without a policy PushConfig is neither advertised nor answered (KIP-1324)."""
         if self._place.tls:
             return OpaqueSession()
-        return Session(self._policy is not None, self._settings.client_config_max_bytes, self._place.sasl)
+        return Session(self._policy is not None, self._settings.client_config_max_bytes, self._place.sasl, self._software)
 
     def refusal(self, address: str) -> str | None:
         """Why one more connection from this address is not taken (Kafka's max.connections, max.connections.per.ip)."""
@@ -91,9 +102,43 @@ class Gateway:
         idle_s = self._settings.connections_max_idle_ms / 1000
         while True:
             await asyncio.sleep(min(1.0, unauthenticated_s / 4, idle_s / 4))
+            self._alive_s = time.monotonic()
             now_s = asyncio.get_running_loop().time()
             for relay in list(self._relays.values()):
                 relay.check_time(now_s, unauthenticated_s, idle_s)
+
+    def health(self) -> str:
+        """What is wrong with this process, or nothing: its event loop turns. From any thread."""
+        stuck_s = time.monotonic() - self._alive_s
+        return f"the event loop has stood still for {stuck_s:.0f} s" if stuck_s > _STUCK_S else ""
+
+    def readiness(self) -> str:
+        """Why no further client should be sent here, or nothing. From any thread."""
+        if self.draining:
+            return "draining"
+        return self.health() or (f"the broker took no connection: {self._upstream_failure}" if self._upstream_failure else "")
+
+    def reached(self, failure: str = "") -> None:
+        """The broker took a connection, or failed to."""
+        self._upstream_failure = failure
+        if failure:
+            self.count("upstream_failures", failure)
+
+    async def drain(self, stopping_again: asyncio.Event) -> None:
+        """Lets each client have the answers that are under way, and then go; `drain_timeout_ms` at most."""
+        self.draining = True
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + self._settings.drain_timeout_ms / 1000
+        while self._relays and (now_s := loop.time()) < deadline_s and not stopping_again.is_set():
+            for relay in list(self._relays.values()):
+                relay.drain(now_s)
+            await asyncio.sleep(0.05)
+
+    async def beat(self) -> None:
+        """Publishes all counts, for as long as the gateway runs, once an interval."""
+        while True:
+            self.heartbeat(self._settings.heartbeat_interval_ms)
+            await asyncio.sleep(self._settings.heartbeat_interval_ms / 1000)
 
     def count(self, what: str, reason: str) -> None:
         """Adds one to a counter."""
@@ -114,6 +159,7 @@ class Gateway:
         """A client has connected; returns its connection id."""
         connection_id, record = self.registry.opened(address, _now_ms())
         self._relays[connection_id] = relay
+        self.count("connections_opened", self._place.listener_name)
         self._publish(record)
         return connection_id
 
@@ -165,14 +211,20 @@ class Gateway:
 async def _serve(settings: GatewaySettings, place: Place) -> None:
     loop = asyncio.get_running_loop()
     metrics = GatewayMetrics()
-    stop_metrics = metrics.serve(settings.metrics_listen)
     publisher = Publisher(settings.bootstrap_servers, metrics.count)
     gateway = Gateway(settings, place, metrics, publisher)
     labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
     metrics.show_connections(gateway.registry.counts, labels)
-    stopping = asyncio.Event()
+    pages = {"/metrics": make_wsgi_app(metrics.registry), "/healthz": http.probe(gateway.health), "/readyz": http.probe(gateway.readiness)}
+    stop_metrics = http.serve("metrics-listen", settings.metrics_listen, pages)
+    stop_admin = http.serve("admin-listen", settings.admin_listen, {"/v1/connections": http.listing(gateway.registry.listing)})
+    stopping, stopping_again = asyncio.Event(), asyncio.Event()
+
+    def stop() -> None:
+        (stopping_again if stopping.is_set() else stopping).set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+        loop.add_signal_handler(number, stop)
     host, port = split_address(settings.listen)
     try:
         server = await loop.create_server(lambda: Relay(gateway).protocol, host, port, backlog=1024)
@@ -180,18 +232,14 @@ async def _serve(settings: GatewaySettings, place: Place) -> None:
         raise EnvironmentProblem(
             f"listen: cannot listen on {settings.listen}: {error.strerror}", "stop what listens there, or choose another with --listen"
         ) from None
-    gateway.run(gateway.watch_time())
     if place.tls:
         log.warning("listener %s speaks TLS, which passes untouched: its clients are counted by address alone", place.listener_name)
+    gateway.run(gateway.watch_time())
+    gateway.run(gateway.beat())
     print(f"clientscope gateway: ready at {settings.listen}, in front of {settings.upstream}", flush=True)
-    interval_s = settings.heartbeat_interval_ms / 1000
-    while not stopping.is_set():
-        gateway.heartbeat(settings.heartbeat_interval_ms)
-        try:
-            await asyncio.wait_for(stopping.wait(), interval_s)
-        except TimeoutError:
-            continue
+    await stopping.wait()
     server.close()
+    await gateway.drain(stopping_again)
     gateway.stop_tasks()
     gateway.close_connections()
     await asyncio.sleep(0)  # the transports' own last callbacks
@@ -200,4 +248,5 @@ async def _serve(settings: GatewaySettings, place: Place) -> None:
     lost = await asyncio.to_thread(publisher.close)
     if lost:
         log.warning("%d records were not acknowledged before the end", lost)
+    stop_admin()
     stop_metrics()

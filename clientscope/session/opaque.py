@@ -14,6 +14,7 @@ class OpaqueSession:
     identity = Identity()
     authenticated = True
     unanswered_pushes = 0
+    between_requests = True
 
     def from_client(self, data: bytes) -> Iterator[Passed]:
         """Everything goes to the broker."""

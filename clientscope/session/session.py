@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from clientscope.errors import WireError
-from clientscope.session.handlers import k17_sasl_handshake, k18_api_versions, k36_sasl_authenticate, k1324_push_config
+from clientscope.session.handlers import (
+    k17_sasl_handshake,
+    k18_api_versions,
+    k36_sasl_authenticate,
+    k60_describe_cluster,
+    k1324_push_config,
+)
 from clientscope.session.state import (
     Command,
     Identified,
     Identity,
     PendingApiVersions,
     PendingAuthenticate,
+    PendingDescribeCluster,
     PendingHandshake,
     PendingPush,
     SessionState,
     Verdict,
 )
 from clientscope.wire.api_versions import Cursor
+from clientscope.wire.describe_cluster import BrokerSoftware
 from clientscope.wire.frames import (
     LENGTH,
     REQUEST_HEAD,
@@ -29,7 +37,7 @@ from clientscope.wire.frames import (
     Passed,
     Treatment,
 )
-from clientscope.wire.numbers import API_VERSIONS, PUSH_CONFIG, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from clientscope.wire.numbers import API_VERSIONS, DESCRIBE_CLUSTER, PUSH_CONFIG, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 READ_LIMIT = 64 * 1024
 """A frame longer than this passes unread, PushConfig's apart: no client sends such, and a session's memory stays bounded."""
@@ -48,13 +56,14 @@ class Session:
         push_config: whether there is a policy; without one, key 1324 goes upstream like any unknown key.
         config_max_bytes: KIP-1324's client.config.max.bytes.
         sasl: whether the broker's listener asks for SASL authentication: no push is taken before it has succeeded.
+        software: what the broker runs, for DescribeCluster (KIP-885); None leaves that untouched.
 
     Raises:
         WireError: from either direction's feeding: the stream is no Kafka protocol; close both sides.
     """
 
-    def __init__(self, push_config: bool, config_max_bytes: int, sasl: bool = False) -> None:
-        self._state = SessionState(push_config, config_max_bytes, authenticated=not sasl)
+    def __init__(self, push_config: bool, config_max_bytes: int, sasl: bool = False, software: BrokerSoftware | None = None) -> None:
+        self._state = SessionState(push_config, config_max_bytes, software, authenticated=not sasl)
         self._requests = FrameScanner(REQUEST_HEAD.size, self._treat_request, SHORTEST_REQUEST)
         self._first = True
         # Fetch responses may be far larger than any request; the broker is trusted with its lengths.
@@ -90,6 +99,11 @@ class Session:
                 yield from self._response(piece.data)
             elif isinstance(piece, Passed):
                 yield piece
+
+    @property
+    def between_requests(self) -> bool:
+        """Whether the client could be cut off here without cutting a request in two."""
+        return self._requests.between_frames
 
     @property
     def unanswered_pushes(self) -> int:
@@ -129,6 +143,8 @@ class Session:
             return k1324_push_config.response(self._state, pending)
         if isinstance(pending, PendingApiVersions):
             return k18_api_versions.response(self._state, pending, frame)
+        if isinstance(pending, PendingDescribeCluster):
+            return k60_describe_cluster.response(self._state, pending, frame)
         if isinstance(pending, PendingAuthenticate):
             return k36_sasl_authenticate.response(self._state, pending, frame)
         assert isinstance(pending, PendingHandshake)
@@ -151,7 +167,7 @@ class Session:
         if self._bare_tokens:
             return _read_if_short(head)
         length, key, version, _ = REQUEST_HEAD.unpack_from(head)
-        if key == API_VERSIONS:
+        if key == API_VERSIONS or (key == DESCRIBE_CLUSTER and self._state.software is not None):
             return _read_if_short(head)
         if key == PUSH_CONFIG and self._state.push_config:
             return Treatment.READ if length <= self._state.config_max_bytes + _HEADER_ROOM else Treatment.DISCARD
@@ -179,5 +195,6 @@ _REQUEST_HANDLERS: dict[int, Callable[[SessionState, bytes], list[Command]]] = {
     SASL_HANDSHAKE: k17_sasl_handshake.request,
     API_VERSIONS: k18_api_versions.request,
     SASL_AUTHENTICATE: k36_sasl_authenticate.request,
+    DESCRIBE_CLUSTER: k60_describe_cluster.request,
     PUSH_CONFIG: k1324_push_config.request,
 }

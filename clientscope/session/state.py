@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import PrincipalSource
 from clientscope.session.sasl import Principal
+from clientscope.wire.describe_cluster import BrokerSoftware
 
 MOST_PENDING = 64
 """How many of a client's requests may await a response that we read; beyond it nothing more is held for the connection."""
@@ -132,7 +133,14 @@ class PendingAuthenticate:
     api_version: int
 
 
-Pending = PendingPush | PendingApiVersions | PendingHandshake | PendingAuthenticate
+@dataclass(frozen=True)
+class PendingDescribeCluster:
+    """A DescribeCluster request."""
+
+    api_version: int
+
+
+Pending = PendingDescribeCluster | PendingPush | PendingApiVersions | PendingHandshake | PendingAuthenticate
 
 
 @dataclass(frozen=True)
@@ -155,6 +163,7 @@ class SessionState:
 
     Attributes:
         pending: what to do with the response under a correlation id.
+        software: what the broker runs, where that is declared.
         authenticated: whether a push may be taken; on a listener without SASL from the start.
         last_api_versions: the client's last ApiVersions request as it went upstream, or None.
         awaited: the push that the policy has now, or None.
@@ -162,6 +171,7 @@ class SessionState:
 
     push_config: bool
     config_max_bytes: int
+    software: BrokerSoftware | None = None
     authenticated: bool = True
     exchange: Exchange | None = None
     identity: Identity = field(default_factory=Identity)

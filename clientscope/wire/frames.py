@@ -77,6 +77,11 @@ class FrameScanner:
         self._held = bytearray()
         self._needed = 0
 
+    @property
+    def between_frames(self) -> bool:
+        """Whether what was fed so far ends where a frame ends."""
+        return not (self._passing or self._discarding or self._held)
+
     def feed(self, received: bytes) -> Iterator[Piece]:
         """The pieces that ``received`` completes, in order.
 

@@ -15,6 +15,12 @@ SASL_AUTHENTICATE = 36
 PUSH_CONFIG = 1324
 """Api key of PushConfig."""
 
+DESCRIBE_CLUSTER = 60
+"""Api key of DescribeCluster (KIP-700)."""
+
+BROKER_SOFTWARE_NAME_TAG, BROKER_SOFTWARE_VERSION_TAG = 885, 886
+"""Tags of KIP-885's fields in DescribeCluster responses."""
+
 CLIENT_INSTANCE_ID_TAG = 1324
 """Tag of ClientInstanceId in ApiVersions requests v3 and v4; a broker that doesn't know the tag ignores it."""
 

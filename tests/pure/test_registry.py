@@ -41,6 +41,7 @@ def test_the_newest_count_of_each_series_is_the_truth(history: list[tuple[str, i
             continue
         again = decode(ClientConnectionRecord, encode(record))
         assert again == record
+        assert registry.open_from("10.0.0.1") == len(truth)
         assert record.sequence == sequence
         sequence += 1
         for count in record.counts:

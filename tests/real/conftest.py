@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ class RunningGateway:
     address: str
     metrics_url: str
     pid: int = 0
+    admin: str = "127.0.0.1:0"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Installation:
         port = self.gateway.metrics_url.split(":")[2].split("/")[0]
         return [
             "gateway", "--bootstrap-servers", self.broker.internal, "--listen", self.gateway.address, "--upstream", self.broker.client,
-            "--metrics-listen", f"127.0.0.1:{port}", "--heartbeat-interval-ms", "1000",
+            "--metrics-listen", f"127.0.0.1:{port}", "--admin-listen", "127.0.0.1:0", "--heartbeat-interval-ms", "1000",
             "--digest-key-file", str(self.data_dir / "digest.key"),
         ]  # fmt: skip
 
@@ -69,6 +71,22 @@ def _start_broker(data_dir: Path) -> tuple[Broker, RunningBroker]:
     return broker, RunningBroker(plan.internal, f"127.0.0.1:{plan.port}", plan.advertised, plan.jmx_port)
 
 
+@contextmanager
+def running_gateway(internal: str, upstream: str, log_dir: Path, *flags: str, listen: str = "") -> Iterator[RunningGateway]:
+    """A gateway of its own with these flags."""
+    processes = Fleet(log_dir, lambda line: None)
+    gateway = RunningGateway(listen or f"127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}/metrics", 0, f"127.0.0.1:{free_port()}")
+    processes.start(
+        "gateway", "gateway", "--bootstrap-servers", internal, "--listen", gateway.address, "--upstream", upstream,
+        "--metrics-listen", gateway.metrics_url.split("/")[2], "--admin-listen", gateway.admin, "--heartbeat-interval-ms", "1000", *flags,
+    )  # fmt: skip
+    processes.await_ready("gateway", "ready")
+    try:
+        yield replace(gateway, pid=processes.pid("gateway"))
+    finally:
+        processes.stop()
+
+
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """A broker without the job, for what needs none."""
@@ -80,15 +98,9 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
 @pytest.fixture(scope="session")
 def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
     """A gateway in front of `broker`."""
-    processes = Fleet(tmp_path_factory.mktemp("gateway"), lambda line: None)
-    metrics = free_port()
-    processes.start(
-        "gateway", "gateway", "--bootstrap-servers", broker.internal, "--listen", broker.advertised, "--upstream", broker.client,
-        "--metrics-listen", f"127.0.0.1:{metrics}", "--heartbeat-interval-ms", "1000",
-    )  # fmt: skip
-    processes.await_ready("gateway", "ready")
-    yield RunningGateway(broker.advertised, f"http://127.0.0.1:{metrics}/metrics", processes.pid("gateway"))
-    processes.stop()
+    log_dir = tmp_path_factory.mktemp("gateway")
+    with running_gateway(broker.internal, broker.client, log_dir, listen=broker.advertised) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ import aiokafka
 import confluent_kafka
 import kafka
 import pytest
+from conftest import running_gateway
+from kafka.protocol.admin import DescribeClusterRequest
 from observe import eventually, gateway_connections, metrics, read_all
 
 from clientscope.client.raw import RawClient
@@ -136,3 +138,18 @@ def test_every_connection_is_opened_and_closed_once_on_the_topic(gateway: Any, b
     closed = [record.connection_id for record in ours if record.kind == Kind.CLOSED]
     assert sorted(opened) == sorted(closed) == sorted(set(opened))
     assert {record.reason for record in ours if record.kind == Kind.CLOSED} >= {"client_closed", "bad_length", "broker_closed"}
+
+
+def test_describe_cluster_says_what_the_broker_is_declared_to_be(broker: Any, tmp_path: Any) -> None:
+    flags = ("--broker-software-name", "apache-kafka", "--broker-software-version", "4.4.0")
+    request = DescribeClusterRequest(version=2, endpoint_type=1, include_fenced_brokers=False)
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as declared:
+        answers = []
+        for address in (broker.client, declared.address):
+            with RawClient.connect(address, "admin") as client:
+                client.send(request)
+                answers.append(client.receive_frame())
+        direct, through = answers
+        assert through == direct[:-1] + b"\x02\xf5\x06\x0d\x0dapache-kafka\xf6\x06\x06\x064.4.0"
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=declared.address)) as admin:
+            assert [node["broker_id"] for node in admin.describe_cluster()["brokers"]] == [1]

@@ -8,40 +8,23 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from conftest import RunningGateway
+from conftest import RunningGateway, running_gateway
 from observe import eventually, gateway_connections, metrics, read_all
 
 from clientscope import topics
 from clientscope.client.raw import RawClient
-from clientscope.demo.fleet import Fleet
 from clientscope.local.broker import Broker, BrokerPlan
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONNECTIONS
 
 SLOW = 2000
-
-
-@contextmanager
-def limited(internal: str, upstream: str, log_dir: Path, *flags: str, listen: str = "") -> Iterator[RunningGateway]:
-    """A gateway of its own with these flags."""
-    processes = Fleet(log_dir, lambda line: None)
-    gateway = RunningGateway(listen or f"127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}/metrics")
-    processes.start(
-        "gateway", "gateway", "--bootstrap-servers", internal, "--listen", gateway.address, "--upstream", upstream,
-        "--metrics-listen", gateway.metrics_url.split("/")[2], "--heartbeat-interval-ms", "1000", *flags,
-    )  # fmt: skip
-    processes.await_ready("gateway", "ready")
-    try:
-        yield gateway
-    finally:
-        processes.stop()
 
 
 def count(gateway: RunningGateway, what: str, label: str) -> float:
@@ -60,7 +43,7 @@ def is_closed(connected: socket.socket) -> bool:
 
 def test_f08_slow_senders_are_closed_and_fresh_clients_still_connect(broker: Any, tmp_path: Path) -> None:
     flags = ("--unauthenticated-timeout-ms", "3000")
-    with limited(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
         host, port = gateway.address.split(":")
         good = stack.enter_context(RawClient.connect(gateway.address, "good"))
         assert good.api_versions("good", "1").error_code == 0
@@ -90,7 +73,10 @@ def test_f08_slow_senders_are_closed_and_fresh_clients_still_connect(broker: Any
 
 def test_f08_one_address_has_its_share(broker: Any, tmp_path: Path) -> None:
     flags = ("--max-connections", "5", "--max-connections-per-ip", "3")
-    with limited(broker.internal, broker.client, tmp_path, *flags, listen=f"0.0.0.0:{free_port()}") as gateway, ExitStack() as stack:
+    with (
+        running_gateway(broker.internal, broker.client, tmp_path, *flags, listen=f"0.0.0.0:{free_port()}") as gateway,
+        ExitStack() as stack,
+    ):
         port = int(gateway.address.split(":")[1])
 
         def connect(source: str) -> RawClient:
@@ -115,7 +101,7 @@ def test_f08_one_address_has_its_share(broker: Any, tmp_path: Path) -> None:
 
 
 def test_an_idle_connection_is_closed_and_a_busy_one_is_not(broker: Any, tmp_path: Path) -> None:
-    with limited(broker.internal, broker.client, tmp_path, "--connections-max-idle-ms", "1500") as gateway, ExitStack() as stack:
+    with running_gateway(broker.internal, broker.client, tmp_path, "--connections-max-idle-ms", "1500") as gateway, ExitStack() as stack:
         idle, busy = (stack.enter_context(RawClient.connect(gateway.address, name)) for name in ("idle", "busy"))
         idle.api_versions("idle", "1")
         ends = time.monotonic() + 4
@@ -150,7 +136,7 @@ def tls_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broke
 
 def test_tls_passes_untouched_and_is_counted_by_address_alone(tls_broker: tuple[BrokerPlan, Path], tmp_path: Path) -> None:
     plan, certificate = tls_broker
-    with limited(plan.internal, f"127.0.0.1:{plan.port}", tmp_path, listen=plan.advertised) as gateway:
+    with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", tmp_path, listen=plan.advertised) as gateway:
         admin = AdminClient({"bootstrap.servers": gateway.address, "security.protocol": "SSL", "ssl.ca.location": str(certificate)})
         assert [broker.port for broker in admin.list_topics(timeout=10).brokers.values()] == [int(gateway.address.split(":")[1])]
         counts = gateway_connections(gateway.metrics_url)

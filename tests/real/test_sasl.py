@@ -13,7 +13,7 @@ from typing import Any
 import confluent_kafka
 import kafka
 import pytest
-from conftest import RunningGateway
+from conftest import RunningGateway, running_gateway
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 from kafka.protocol.sasl import (
     SaslAuthenticateRequest,
@@ -26,7 +26,6 @@ from observe import eventually, gateway_connections, read_all
 from clientscope import topics
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
-from clientscope.demo.fleet import Fleet
 from clientscope.local.broker import Broker, BrokerPlan
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, PrincipalSource, decode
@@ -69,15 +68,8 @@ def plan(data_dir: Path) -> Iterator[BrokerPlan]:
 @pytest.fixture(scope="module")
 def gateway(plan: BrokerPlan, data_dir: Path) -> Iterator[RunningGateway]:
     """A gateway that finds out by itself that its listener asks for SASL."""
-    processes = Fleet(data_dir / "logs", lambda line: None)
-    metrics = free_port()
-    processes.start(
-        "gateway", "gateway", "--bootstrap-servers", plan.internal, "--listen", plan.advertised, "--upstream", f"127.0.0.1:{plan.port}",
-        "--metrics-listen", f"127.0.0.1:{metrics}", "--heartbeat-interval-ms", "1000",
-    )  # fmt: skip
-    processes.await_ready("gateway", "ready")
-    yield RunningGateway(plan.advertised, f"http://127.0.0.1:{metrics}/metrics", processes.pid("gateway"))
-    processes.stop()
+    with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", data_dir / "logs", listen=plan.advertised) as running:
+        yield running
 
 
 def unsecured_token(subject: str) -> str:

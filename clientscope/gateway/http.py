@@ -1,0 +1,101 @@
+"""The gateway's pages for machines, by the standard library's WSGI server in threads of its own.
+
+On ``metrics-listen``, for probes and Prometheus: ``/metrics``, ``/healthz``, ``/readyz``; counts and nothing of any one client.
+On ``admin-listen``, on loopback alone: ``/v1/connections``, who is connected.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from ipaddress import ip_address
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from clientscope.config import split_address
+from clientscope.errors import EnvironmentProblem, SettingsError
+
+App = Callable[[dict[str, Any], Any], Iterable[bytes]]
+
+
+def serve(setting: str, address: str, pages: Mapping[str, App]) -> Callable[[], None]:
+    """Answers HTTP at ``HOST:PORT``, unless the port is 0; returns what stops it.
+
+    Args:
+        setting: the address' own name, for an error.
+
+    Raises:
+        EnvironmentProblem: the port is taken.
+    """
+    host, port = split_address(address)
+    if port == 0:
+        return lambda: None
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        page = pages.get(environ["PATH_INFO"])
+        if page is not None:
+            return page(environ, start_response)
+        start_response("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
+        return [f"there is {', '.join(pages)}\n".encode()]
+
+    try:
+        server = make_server(host, port, answer, _Server, _SilentHandler)
+    except OSError as error:
+        raise EnvironmentProblem(f"{setting}: cannot listen on {address}: {error.strerror}", "choose another, or port 0") from None
+    thread = threading.Thread(target=server.serve_forever, name=setting, daemon=True)
+    thread.start()
+
+    def stop() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+    return stop
+
+
+def probe(problem: Callable[[], str]) -> App:
+    """200 where ``problem`` has nothing to say, else 503 and what it says."""
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        text = problem()
+        start_response("503 Service Unavailable" if text else "200 OK", [("Content-Type", "text/plain; charset=utf-8")])
+        return [f"{text or 'ok'}\n".encode()]
+
+    return answer
+
+
+def listing(content: Callable[[], Any]) -> App:
+    """JSON; only for requests that name this machine itself, or a page in a browser could have its own name point here."""
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        if not _is_loopback(environ.get("HTTP_HOST", "").rpartition(":")[0]):
+            start_response("403 Forbidden", [("Content-Type", "text/plain; charset=utf-8")])
+            return [b"ask under 127.0.0.1, [::1] or localhost\n"]
+        start_response("200 OK", [("Content-Type", "application/json"), ("Cache-Control", "no-store")])
+        return [json.dumps(content()).encode()]
+
+    return answer
+
+
+def require_loopback(setting: str, address: str) -> None:
+    """Raises SettingsError for an address that others than this machine could reach."""
+    if not _is_loopback(split_address(address)[0]):
+        raise SettingsError(f"{setting}: {address} isn't loopback, and these pages ask nobody who he is", "127.0.0.1:PORT, or [::1]:PORT")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _SilentHandler(WSGIRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """A scrape is no news."""

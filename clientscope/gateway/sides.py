@@ -1,0 +1,99 @@
+"""The two sockets of a connection: back-pressure, EOF, and their end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from clientscope.gateway.relay import Relay
+
+HIGH_WATER = 1024 * 1024
+_LINGER_S = 10.0
+"""How long what is written already may take to leave a connection that has ended."""
+
+
+class Side(asyncio.Protocol):
+    """What the two sides share: back-pressure, EOF, the end."""
+
+    def __init__(self, relay: Relay, name: str) -> None:
+        self.relay = relay
+        self.name = name
+        self.transport: asyncio.Transport | None = None
+        self.peer: Side
+        self.ended = False
+        self._pauses: set[str] = set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(high=HIGH_WATER)
+
+    def pause(self, why: str) -> None:
+        """Stops reading from this side until each reason is gone."""
+        if not self._pauses and self.transport is not None and not self.transport.is_closing():
+            self.transport.pause_reading()
+        self._pauses.add(why)
+
+    def resume(self, why: str) -> None:
+        """Takes one reason back."""
+        self._pauses.discard(why)
+        if not self._pauses and self.transport is not None and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def pause_writing(self) -> None:
+        self.peer.pause("full")
+
+    def resume_writing(self) -> None:
+        self.peer.resume("full")
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Sends to this side."""
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(data)
+
+    def write_eof(self) -> None:
+        """Says to this side that no more will come."""
+        if self.transport is not None and not self.transport.is_closing() and self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def close(self) -> None:
+        """Closes once all is written, or when that takes too long: a peer that reads no more must not hold our memory."""
+        assert self.transport is not None
+        unsent = self.transport.get_write_buffer_size()
+        self.transport.close()
+        if unsent:
+            asyncio.get_running_loop().call_later(_LINGER_S, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.relay.end(f"{self.name}_reset" if exc else f"{self.name}_closed")
+
+
+class ClientSide(Side):
+    """Downstream."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.pause("connecting")
+        self.relay.client_connected()
+
+    def data_received(self, data: bytes) -> None:
+        self.relay.from_client(data)
+
+    def eof_received(self) -> bool:
+        self.relay.client_eof()
+        return True
+
+
+class BrokerSide(Side):
+    """Upstream."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.relay.broker_connected()
+
+    def data_received(self, data: bytes) -> None:
+        self.relay.from_broker(data)
+
+    def eof_received(self) -> bool:
+        self.relay.broker_eof()
+        return True

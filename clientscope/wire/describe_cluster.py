@@ -1,0 +1,63 @@
+"""DescribeCluster (key 60) on the bytes themselves: saying what software the broker is that answers.
+
+KIP-885's content as tagged fields 885 (BrokerSoftwareName) and 886 (BrokerSoftwareVersion) of the response, compact nullable strings:
+its own v1 was never adopted, and real v1 and v2 are others' (KIP-919, KIP-1073). Everything else goes on as it came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clientscope.errors import WireError
+from clientscope.wire.api_versions import Cursor, write_tags, write_uvarint
+from clientscope.wire.frames import LENGTH, RESPONSE_HEAD
+from clientscope.wire.numbers import BROKER_SOFTWARE_NAME_TAG, BROKER_SOFTWARE_VERSION_TAG
+
+NEWEST = 2
+"""The newest version whose layout we know; newer ones pass untouched."""
+
+
+@dataclass(frozen=True)
+class BrokerSoftware:
+    """What a broker runs; None where it isn't known."""
+
+    name: str | None
+    version: str | None
+
+
+def with_software(frame: bytes, api_version: int, software: BrokerSoftware) -> bytes:
+    """A response of ``api_version`` with the responding broker's software.
+
+    Raises:
+        WireError: it is no such response; send it on as it is.
+    """
+    cursor = Cursor(frame, RESPONSE_HEAD.size)
+    cursor.tags()
+    cursor.take(4 + 2)  # ThrottleTimeMs, ErrorCode
+    cursor.compact_nullable_string()
+    if api_version >= 1:
+        cursor.take(1)  # EndpointType
+    cursor.compact_string()
+    cursor.take(4)  # ControllerId
+    for _ in range(cursor.uvarint() - 1):
+        cursor.take(4)
+        cursor.compact_string()
+        cursor.take(4)
+        cursor.compact_nullable_string()
+        if api_version >= 2:
+            cursor.take(1)  # IsFenced
+        cursor.tags()
+    cursor.take(4)  # ClusterAuthorizedOperations
+    end = cursor.position
+    tags = dict(cursor.tags())
+    if cursor.position != len(frame):
+        raise WireError("trailing_bytes")
+    tags[BROKER_SOFTWARE_NAME_TAG] = _nullable(software.name)
+    tags[BROKER_SOFTWARE_VERSION_TAG] = _nullable(software.version)
+    body = frame[LENGTH.size : end] + write_tags(sorted(tags.items()))
+    return LENGTH.pack(len(body)) + body
+
+
+def _nullable(text: str | None) -> bytes:
+    encoded = (text or "").encode()
+    return b"\0" if text is None else write_uvarint(len(encoded) + 1) + encoded

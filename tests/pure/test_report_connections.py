@@ -1,0 +1,105 @@
+"""report: what `clientscope connections` leaves, compares and shows."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from clientscope.config import ConnectionsSettings
+from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.report.connections import age, fetch, select, table
+from clientscope.report.versions import matcher
+
+
+def connection(name: str, version: str, client_id: str | None = "app", **more: Any) -> dict[str, Any]:
+    return {
+        "ClientId": client_id, "ClientName": name, "ClientVersion": version, "Inferred": None, "ClientAddress": "10.0.0.7",
+        "Principal": None, "Listener": "CLIENT", "SecurityProtocol": "PLAINTEXT", "ConnectionId": 1, "OpenedMs": 0, **more,
+    }  # fmt: skip
+
+
+ALL = [
+    connection("librdkafka", "2.3.0"),
+    connection("apache-kafka-java", "3.9.2", "orders-1", Principal="User:alice"),
+    connection("apache-kafka-java", "2.8.1", "orders-2"),
+    connection("unknown", "unknown", None),
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "version", "holds"),
+    [
+        ("", "anything", True),
+        ("<3.0", "2.8.1", True),
+        ("<3.0", "3.0", False),
+        ("<3.0", "10.1", False),
+        ("<3.0", "unknown", False),
+        ("!=3", "unknown", False),
+        (">=2.8,<3.9", "3.8.0-ccs", True),
+        (">=2.8, <3.9", "3.9.0-ccs", False),
+        ("==3", "3.0.0", True),
+        ("<=v2.3", "v2.3.0", True),
+        ("3.9.*", "3.9.1", True),
+        ("3.9.1", "3.9.10", False),
+        (">" + "9" * 5000, "1.0", False),
+    ],
+)
+def test_versions(wanted: str, version: str, holds: bool) -> None:
+    assert matcher(wanted)(version) is holds
+
+
+@pytest.mark.parametrize("wanted", ["<", "<x", ">=2.8,3", "<3.0;", "=3"])
+def test_a_comparison_that_is_none_is_said(wanted: str) -> None:
+    if wanted == "=3":
+        wanted = "<=,3"
+    with pytest.raises(SettingsError, match="is no comparison"):
+        matcher(wanted)
+
+
+@pytest.mark.parametrize(
+    ("filters", "left"),
+    [
+        ({}, ["orders-2", "orders-1", "app", None]),
+        ({"software": "apache-kafka-java", "software_version": "<3.0"}, ["orders-2"]),
+        ({"software": "*kafka*"}, ["orders-2", "orders-1", "app"]),
+        ({"client_id": "orders-*"}, ["orders-2", "orders-1"]),
+        ({"principal": "User:*"}, ["orders-1"]),
+        ({"software": "unknown"}, [None]),
+    ],
+)
+def test_filters(filters: dict[str, str], left: list[str | None]) -> None:
+    assert [c["ClientId"] for c in select(ConnectionsSettings(**filters), ALL)] == left  # type: ignore[arg-type]
+
+
+def shown(connections: list[dict[str, Any]], width: int = 140) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width).print(table(connections, 3600 * 5))
+    return out.getvalue()
+
+
+def test_the_table_marks_what_is_inferred() -> None:
+    text = shown([connection("unknown", "unknown", "fr", Inferred=["franz-go", "1.22"]), *ALL])
+    assert "5 connections" in text
+    assert "franz-go (inferred)  1.22" in text
+    assert "5 h" in text
+
+
+def test_hostile_names_are_text_alone() -> None:
+    text = shown([connection("[red]x[/red]\x1b[31m", "1\n2", "\u202eevil")])
+    assert "[red]x[/red]�[31m" in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert len(text.splitlines()) == 3
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(-3, "0 s"), (59.9, "60 s"), (60, "1 min"), (7200, "2 h"), (200_000, "2 d")])
+def test_ages(seconds: float, text: str) -> None:
+    assert age(seconds) == text
+
+
+def test_nobody_there_is_said() -> None:
+    with pytest.raises(EnvironmentProblem, match=r"no gateway answers at 127\.0\.0\.1:1"):
+        fetch("127.0.0.1:1")

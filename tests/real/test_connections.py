@@ -1,0 +1,52 @@
+"""`clientscope connections`: what it lists is what is connected, and nobody from outside may ask."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+import uuid
+from typing import Any
+
+import pytest
+
+from clientscope.client.raw import RawClient
+
+
+def listed(gateway: Any, *flags: str) -> str:
+    command = [sys.executable, "-m", "clientscope.cli", "connections", "--admin", gateway.admin, *flags]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30, env={"COLUMNS": "140"}).stdout
+
+
+def test_json_and_table(gateway: Any) -> None:
+    instance = uuid.uuid4()
+    with RawClient.connect(gateway.address, "listed-old") as old, RawClient.connect(gateway.address, "listed-new") as new:
+        old.api_versions("listed-java", "2.8.1", instance)
+        new.api_versions("listed-java", "4.4.0")
+        with RawClient.connect(gateway.address, "listed-new") as silent:
+            silent.api_versions("", "", version=0)
+            lines = [json.loads(line) for line in listed(gateway, "--json", "--client-id", "listed-*").splitlines()]
+            assert [(c["ClientId"], c["ClientName"], c["ClientVersion"], c["Inferred"]) for c in lines] == [
+                ("listed-old", "listed-java", "2.8.1", None),
+                ("listed-new", "listed-java", "4.4.0", None),
+                ("listed-new", "unknown", "unknown", ["listed-java", "4.4.0"]),
+            ]
+            assert lines[0]["ClientInstanceId"] == str(instance)
+            assert {(c["ClientAddress"], c["Listener"], c["SecurityProtocol"]) for c in lines} == {("127.0.0.1", "CLIENT", "PLAINTEXT")}
+            text = listed(gateway, "--software", "listed-java", "--version", "<3.0")
+            assert text.startswith("1 connection ")
+            assert "listed-old" in text
+            assert "listed-java (inferred)" in listed(gateway, "--client-id", "listed-new")
+    assert "0 connections" in listed(gateway, "--client-id", "listed-*")
+
+
+def test_only_this_machine_under_its_own_name(gateway: Any) -> None:
+    request = urllib.request.Request(f"http://{gateway.admin}/v1/connections", headers={"Host": "attacker.example:80"})
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(request, timeout=5)
+    command = [sys.executable, "-m", "clientscope.cli", "gateway", "--admin-listen", "0.0.0.0:9465"]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    assert ended.returncode == 1
+    assert "isn't loopback" in ended.stderr

@@ -1,0 +1,96 @@
+"""A gateway that is asked to stop: answers under way still arrive, nobody new comes, and probes say so."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import struct
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import running_gateway
+from kafka.protocol.consumer import FetchRequest, FetchResponse
+from observe import eventually
+
+from clientscope.client.raw import RawClient
+
+
+def probe(url: str, name: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url.replace("metrics", name), timeout=5) as response:
+            return response.status, response.read().decode().strip()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode().strip()
+
+
+def is_refused(address: str) -> bool:
+    host, port = address.split(":")
+    try:
+        socket.create_connection((host, int(port)), 1).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def test_an_answer_under_way_arrives_and_then_the_connection_ends(broker: Any, tmp_path: Path) -> None:
+    with running_gateway(broker.internal, broker.client, tmp_path) as gateway, RawClient.connect(gateway.address, "waiting") as waiting:
+        assert probe(gateway.metrics_url, "healthz") == (200, "ok")
+        assert probe(gateway.metrics_url, "readyz") == (200, "ok")
+        waiting.api_versions("waiting", "1")
+        request = FetchRequest(
+            version=4, replica_id=-1, max_wait_ms=900, min_bytes=1, max_bytes=1000, isolation_level=0,
+            topics=[FetchRequest.FetchTopic(version=4, topic="no.such.topic", partitions=[])],
+        )  # fmt: skip
+        correlation_id = waiting.send(request)
+        os.kill(gateway.pid, signal.SIGTERM)
+        assert eventually(lambda: is_refused(gateway.address))
+        assert probe(gateway.metrics_url, "readyz") == (503, "draining")
+        assert probe(gateway.metrics_url, "healthz") == (200, "ok")
+        payload = waiting.receive_frame()
+        assert struct.unpack_from(">i", payload) == (correlation_id,)
+        FetchResponse.decode(payload, version=4, header=True)
+        with pytest.raises(ConnectionError):
+            waiting.receive_frame()
+
+
+def test_a_second_signal_ends_at_once(broker: Any, tmp_path: Path) -> None:
+    with running_gateway(broker.internal, broker.client, tmp_path, "--drain-timeout-ms", "60000") as gateway:
+        host, port = gateway.address.split(":")
+        with socket.create_connection((host, int(port)), 10) as endless:
+            endless.sendall(struct.pack(">ihhi", 1_000_000, 0, 3, 1))
+            ended = threading.Event()
+
+            def drip() -> None:
+                while not ended.wait(0.2):
+                    try:
+                        endless.send(b"\0")
+                    except OSError:
+                        return
+
+            dripping = threading.Thread(target=drip)
+            dripping.start()
+            os.kill(gateway.pid, signal.SIGTERM)
+            assert eventually(lambda: is_refused(gateway.address))
+            time.sleep(2)
+            assert probe(gateway.metrics_url, "readyz") == (503, "draining"), "a request that is still coming is waited for"
+            os.kill(gateway.pid, signal.SIGTERM)
+            assert eventually(lambda: not Path(f"/proc/{gateway.pid}/fd").exists() or not os.listdir(f"/proc/{gateway.pid}/fd"))  # noqa: PTH208
+            ended.set()
+            dripping.join()
+
+
+def test_a_broker_that_is_away_makes_it_unready(broker: Any, tmp_path: Path) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # taken, and not listened on
+        with running_gateway(broker.internal, f"127.0.0.1:{nobody.getsockname()[1]}", tmp_path) as gateway:
+            with RawClient.connect(gateway.address, "lost") as lost, pytest.raises(OSError):
+                lost.api_versions("lost", "1")
+            assert eventually(lambda: probe(gateway.metrics_url, "readyz")[0] == 503)
+            assert "took no connection" in probe(gateway.metrics_url, "readyz")[1]
+            assert probe(gateway.metrics_url, "healthz") == (200, "ok")
