@@ -81,15 +81,17 @@ def select(settings: ConnectionsSettings, connections: Iterable[Connection]) -> 
 
 def table(connections: list[Connection], now_s: float) -> Table:
     """A table of them; what clients chose themselves is shown as it is, never as markup or control characters."""
-    view = Table(title=f"{len(connections)} connection{'s' * (len(connections) != 1)}", title_justify="left", header_style="bold", box=None)
-    for heading in ("SOFTWARE", "VERSION", "CLIENT.ID", "ADDRESS", "PRINCIPAL", "LISTENER"):
-        view.add_column(heading, overflow="ellipsis", no_wrap=True)
-    view.add_column("OPEN FOR", justify="right", no_wrap=True)
+    listeners = ", ".join(sorted({f"{c['Listener']} ({c['SecurityProtocol']})" for c in connections}))
+    title = f"{len(connections)} connection{'s' * (len(connections) != 1)}{' on listener ' * bool(listeners)}{listeners}"
+    view = Table(title=_plain(title), title_justify="left", header_style="bold", box=None)
+    for heading in ("SOFTWARE", "VERSION", "CLIENT.ID", "ADDRESS", "PRINCIPAL", "OPEN"):
+        # On a narrow terminal a long client.id takes a second line, rather than an address its end.
+        folds = heading in ("SOFTWARE", "CLIENT.ID", "PRINCIPAL")
+        view.add_column(heading, overflow="fold", no_wrap=not folds, justify="right" if heading == "OPEN" else "left")
     for c in connections:
         name, version = c["Inferred"] or (c["ClientName"], c["ClientVersion"])
         inferred = " (inferred)" if c["Inferred"] else ""
-        listener = f"{c['Listener']} {c['SecurityProtocol']}"
-        cells = (name + inferred, version, c["ClientId"] or "–", c["ClientAddress"], c["Principal"] or "–", listener)
+        cells = (name + inferred, version, c["ClientId"] or "–", c["ClientAddress"], c["Principal"] or "–")
         view.add_row(*map(_plain, cells), age(now_s - c["OpenedMs"] / 1000), style="dim" if name == "unknown" else None)
     return view
 

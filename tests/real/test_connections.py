@@ -36,7 +36,7 @@ def test_json_and_table(gateway: Any) -> None:
             assert lines[0]["ClientInstanceId"] == str(instance)
             assert {(c["ClientAddress"], c["Listener"], c["SecurityProtocol"]) for c in lines} == {("127.0.0.1", "CLIENT", "PLAINTEXT")}
             text = listed(gateway, "--software", "listed-java", "--version", "<3.0")
-            assert text.startswith("1 connection ")
+            assert text.startswith("1 connection on listener CLIENT (PLAINTEXT)")
             assert "listed-old" in text
             assert "listed-java (inferred)" in listed(gateway, "--client-id", "listed-new")
     assert "0 connections" in listed(gateway, "--client-id", "listed-*")
