@@ -1,0 +1,80 @@
+"""Messages between the gateway's own processes, over a socket pair.
+
+The framing is that of `multiprocessing.connection.Connection` (an int32 length, then a pickle), so that a process without an
+event loop uses that class on its end. Both ends are this program, on a socket that nobody else can open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import struct
+from collections.abc import Callable
+from typing import Any, cast
+
+_LENGTH = struct.Struct("!i")
+_MOST_UNSENT = 16 * 1024 * 1024
+
+
+class Channel(asyncio.Protocol):
+    """One end of a socket pair, in an event loop.
+
+    Args:
+        received: told each message, in order.
+        lost: told once that the other end is gone.
+        drained: told when there is room again after a message was refused.
+    """
+
+    def __init__(
+        self, received: Callable[[Any], None], lost: Callable[[], None] = lambda: None, drained: Callable[[], None] = lambda: None
+    ) -> None:
+        self._received = received
+        self._lost = lost
+        self._drained = drained
+        self._transport: asyncio.Transport | None = None
+        self._held = bytearray()
+        self._full = False
+        self._refused = False
+
+    def send(self, message: Any) -> bool:
+        """Sends without waiting; False where the other end is gone, or has 16 MiB unread: the message is then dropped."""
+        if self._transport is None or self._transport.is_closing() or self._full:
+            self._refused = True
+            return False
+        data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        self._transport.write(_LENGTH.pack(len(data)) + data)
+        return True
+
+    def close(self) -> None:
+        """Closes this end once all is written."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=_MOST_UNSENT)
+
+    def pause_writing(self) -> None:
+        self._full = True
+
+    def resume_writing(self) -> None:
+        self._full = False
+        if self._refused:
+            self._refused = False
+            self._drained()
+
+    def data_received(self, data: bytes) -> None:
+        self._held += data
+        position = 0
+        while len(self._held) - position >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(self._held, position)
+            start = position + _LENGTH.size
+            if len(self._held) - start < length:
+                break
+            position = start + length
+            self._received(pickle.loads(memoryview(self._held)[start:position].tobytes()))  # noqa: S301  see above: our own end
+        del self._held[:position]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._lost()
