@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures test test-pure test-spark test-real check lock clean venv java chromium
+.PHONY: help demo fixtures bench-policy test test-pure test-spark test-real check lock clean venv java chromium
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
 
@@ -22,6 +22,9 @@ test-real: venv chromium  ## a real broker, gateway, clients, job and browser
 	$(BIN)/pytest tests/real
 check: venv      ## ruff, mypy, import contracts
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
+
+bench-policy: venv  ## what a policy that misbehaves costs other clients (10 minutes, nothing else running)
+	$(BIN)/python -m bench.policy_isolation $(ARGS)
 
 lock: venv       ## resolve requirements.lock anew (no index address in it)
 	$(BIN)/python -m pip install --quiet uv

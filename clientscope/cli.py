@@ -7,7 +7,7 @@ import logging
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
 
 from clientscope import __version__, config
 from clientscope.errors import ClientscopeError
@@ -51,10 +51,10 @@ def _topics(settings: config.TopicsSettings) -> int:
     return 0
 
 
-def _gateway(settings: config.GatewaySettings) -> int:
+def _gateway(settings: config.GatewaySettings, again: Callable[[], config.GatewaySettings]) -> int:
     from clientscope.gateway import server
 
-    server.run(settings)
+    server.run(settings, again)
     return 0
 
 
@@ -85,7 +85,7 @@ def _demo(settings: config.DemoSettings) -> int:
     return run.run(settings)
 
 
-_COMMANDS: tuple[tuple[type[config.Settings], Callable[[Any], int]], ...] = (
+_COMMANDS: tuple[tuple[type[config.Settings], Callable[..., int]], ...] = (
     (config.DemoSettings, _demo),
     (config.TopicsSettings, _topics),
     (config.GatewaySettings, _gateway),
@@ -136,7 +136,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if flags["_cls"] is None:
             return _jars(flags["lock"])
-        return int(flags["_function"](config.load(flags["_cls"], flags)))
+        load = partial(config.load, flags["_cls"], flags)
+        arguments = [load(), load] if flags["_function"] is _gateway else [load()]
+        return int(flags["_function"](*arguments))
     except ClientscopeError as error:
         print(f"error: {error}", file=sys.stderr)
         if error.hint:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from clientscope.errors import SettingsError
@@ -49,6 +49,18 @@ def _check_addresses(addresses: str) -> str:
     return addresses
 
 
+def _split_pairs(given: Any) -> Any:
+    """``key=value,key=value`` of a flag or variable as a table; a TOML table as it is."""
+    if not isinstance(given, str):
+        return given
+    pairs = [pair.partition("=") for pair in given.split(",") if pair.strip()]
+    for key, equals, _ in pairs:
+        if not equals or not key.strip():
+            raise ValueError("KEY=VALUE,KEY=VALUE is expected; a value with a comma goes into a TOML file")
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+Table = Annotated[dict[str, str | int | float | bool], BeforeValidator(_split_pairs)]
 Address = Annotated[str, AfterValidator(_check_address)]
 BootstrapServers = Annotated[
     str,
@@ -119,10 +131,31 @@ class GatewaySettings(Settings):
     heartbeat_interval_ms: int = Field(5000, ge=100, le=600_000, description="how often all counts are published again")
     client_config_policy_class_name: str = Field(
         "clientscope.policy.publishing.PublishingPolicy",
-        description="the ClientConfigPolicy that gets each push (KIP-1324); empty turns PushConfig off",
+        description="the ClientConfigPolicy that gets each push (KIP-1324): a dotted name, or an entry point of\n"
+        "clientscope.policies; empty turns PushConfig off",
     )
     client_config_max_bytes: int = Field(10240, ge=0, description="largest PushConfig request taken, in bytes of its body (KIP-1324)")
-    digest_key_file: Path | None = Field(None, description="key of the HMAC digests of redacted values; without it, none are made")
+    client_config_policy_configs: Table = Field(
+        {},
+        repr=False,  # a policy may need a password
+        description="further settings for the policy's configure(), KEY=VALUE,KEY=VALUE;\nin TOML the table [gateway.policy]",
+        json_schema_extra={"key": "policy"},
+    )
+    policy_deadline_ms: int = Field(
+        500, ge=50, le=60_000, description="how long the policy may take for one push before its process is killed"
+    )
+    policy_memory_bytes: int = Field(
+        512 * 1024 * 1024, ge=128 * 1024 * 1024, description="address space of the policy's process (RLIMIT_AS)"
+    )
+    push_rate_per_client: float = Field(
+        1.0, gt=0, description="PushConfig requests taken from one client, per second in the long run;\na client pushes once in its life"
+    )
+    push_burst_per_client: int = Field(10, ge=1, description="PushConfig requests taken from one client at once")
+    push_rate: float = Field(1000.0, gt=0, description="PushConfig requests taken from all clients, per second in the long run")
+    push_burst: int = Field(2000, ge=1, description="PushConfig requests taken from all clients at once")
+    digest_key_file: Path | None = Field(
+        None, description="keys of the HMAC digests of redacted values, the first one signs;\nwithout it, none are made"
+    )
 
 
 class ConnectionsSettings(Settings):
@@ -152,7 +185,7 @@ class StreamSettings(Settings):
     checkpoint_dir: Path = Field(Path("checkpoints"), description="where the queries' checkpoints are kept")
     history_dir: Path = Field(Path("data/history"), description="where the Delta tables are kept")
     history_interval_seconds: float = Field(10.0, ge=0, description="how often history is written")
-    digest_key_file: Path | None = Field(None, description="key of the HMAC digests in quarantine; without it, none are made")
+    digest_key_file: Path | None = Field(None, description="keys of the HMAC digests, as the gateways have them; without it, none are made")
     ui_port: int = Field(0, ge=0, le=65535, description="port of Spark's own page; 0 is off")
 
 
@@ -219,7 +252,7 @@ def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
         "--config", metavar="FILE", help=f"TOML file with settings\n[default {DEFAULT_FILE} where it exists, CLIENTSCOPE_CONFIG]"
     )
     for name, field in cls.model_fields.items():
-        default = "" if field.default in (None, "") else f"default {field.default}, "
+        default = "" if field.default in (None, "", {}) else f"default {field.default}, "
         text = f"{field.description}\n[{default}{variable(cls, name, field)}]".replace("%", "%%")
         if field.annotation is bool:
             parser.add_argument(flag(name, field), dest=name, action="store_const", const=True, help=text)

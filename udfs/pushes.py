@@ -58,16 +58,20 @@ def _digest(
     key_ids: pa.StringArray,
     key: DigestKey | None,
 ) -> tuple[pa.BinaryArray, pa.StringArray]:
-    """Digests of raw values, in records that have none under another key; only here is there a loop, over the leaks."""
+    """Digests of raw values, under the record's own key where we have it, and none where we don't.
+
+    So the digests of one record are all under its one key id. Only here is there a loop, over the leaks.
+    """
     if key is None:
         return digests, key_ids
-    ours = pc.fill_null(pc.equal(key_ids, key.key_id), True).to_numpy(zero_copy_only=False)
-    made = [
-        key.digest(value.as_py()) if ours[parents[position]] and value.is_valid else None
-        for position, value in zip(raw, values.take(pa.array(raw)), strict=True)
-    ]
+    by_id = {known.key_id: known for known in (key, *key.earlier)} | {None: key}
+    made = []
+    for position, value in zip(raw, values.take(pa.array(raw)), strict=True):
+        used = by_id.get(key_ids[parents[position]].as_py())
+        made.append(used.digest(value.as_py()) if used and value.is_valid else None)
+    without_id = key_ids.is_null().to_numpy(zero_copy_only=False)
     has_ours = np.zeros(len(key_ids), np.bool_)
-    has_ours[parents[raw]] = ours[parents[raw]]
+    has_ours[parents[raw]] = without_id[parents[raw]]
     return _put(digests, raw, pa.array(made, pa.binary())), pc.if_else(pa.array(has_ours), key.key_id, key_ids)
 
 

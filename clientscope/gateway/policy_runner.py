@@ -1,19 +1,26 @@
-"""The policy's own thread: whatever a plug-in does, clients' bytes go on."""
+"""The policy, in a process of its own: whatever a plug-in does, clients' bytes go on, and other clients' pushes are processed.
+
+Up to `policy_worker.WINDOW` pushes are with the process at a time. It takes them in order, so the oldest that it has not
+reported is the one that it has now: the one to blame when the process ends or lasts too long. The others go to the next process.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
-import queue
-import threading
+import math
+import time
+from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from functools import partial
-from typing import Any
+from contextlib import suppress
 
-from clientscope.errors import InvalidConfigException, SettingsError
-from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
+from clientscope.errors import SettingsError
+from clientscope.gateway.policy_child import PolicyChild
+from clientscope.gateway.policy_guard import PolicyGuard, client_of
+from clientscope.gateway.policy_messages import Done, Push
+from clientscope.gateway.policy_metrics import PolicyMetrics
+from clientscope.gateway.policy_worker import PolicyPlan, PolicyWorker, PublishToKafka, WaitingPush
+from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.session.state import Verdict
 from clientscope.wire.numbers import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
 
@@ -27,79 +34,242 @@ _UNKNOWN_SERVER_ERROR = -1
 Count = Callable[[str, str], None]
 
 
-def load_policy(dotted_name: str) -> ClientConfigPolicy:
-    """An instance of ``module.Class``.
-
-    Raises:
-        SettingsError: there is no such class, or it is no ClientConfigPolicy.
-    """
-    module_name, _, class_name = dotted_name.rpartition(".")
-    try:
-        policy_class = getattr(importlib.import_module(module_name), class_name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise SettingsError(
-            f"client_config_policy_class_name: {dotted_name}: {error}", "a dotted name such as my_package.my_module.MyPolicy"
-        ) from None
-    if not (isinstance(policy_class, type) and issubclass(policy_class, ClientConfigPolicy)):
-        raise SettingsError(f"client_config_policy_class_name: {dotted_name} is no ClientConfigPolicy")
-    return policy_class()
-
-
-def _settle(future: Future[Verdict], acknowledged: Future[None]) -> None:
-    """Success once Kafka has it; where that was given up, an answer after which the client tries again."""
-    lost = acknowledged.exception() is not None
-    future.set_result(Verdict(THROTTLING_QUOTA_EXCEEDED, "the push could not be published", _THROTTLE_MS) if lost else Verdict(NONE))
-
-
 class PolicyRunner:
-    """Runs one policy in one thread, with a bounded queue before it."""
+    """Runs one policy; all of it belongs to one event loop.
 
-    def __init__(self, policy: ClientConfigPolicy, configs: Mapping[str, Any], count: Count) -> None:
-        self._policy = policy
+    Args:
+        publish: takes a record of the policy's, returns at once; the future is done once Kafka has it.
+        count: adds one to a counter of the gateway's: ``pushes``, ``pushes_refused``, ``pushes_answered_early``, ``lost``.
+    """
+
+    def __init__(
+        self, plan: PolicyPlan, publish: PublishToKafka, count: Count, metrics: PolicyMetrics, guard: PolicyGuard | None = None
+    ) -> None:
+        self._plan = plan
+        self._configs = plan.configs
+        self._publish = publish
         self._count = count
-        self._queue: queue.Queue[tuple[RequestContext, ClientConfigData, Future[Verdict]] | None] = queue.Queue(WAITING_PUSHES)
-        policy.configure(configs)
-        self._thread = threading.Thread(target=self._run, name="policy", daemon=True)
-        self._thread.start()
+        self._metrics = metrics
+        self._guard = guard or PolicyGuard()
+        self._child = PolicyChild(plan.class_name)
+        self._worker: PolicyWorker | None = None
+        self._queue: deque[WaitingPush] = deque()
+        self._numbers = 0
+        self._restarting: asyncio.Task[None] | None = None
+        self._idle = asyncio.Event()
+        self._closing = self._stopped = False
+        metrics.show(self._waiting, lambda: self._bypass_left_s() > 0)
+
+    async def start(self) -> None:
+        """Makes the policy and configures it.
+
+        Raises:
+            SettingsError: there is no such policy, or it refuses its settings.
+        """
+        try:
+            await self._start_worker()
+        except SettingsError:
+            await self._child.close()
+            raise
 
     async def judge(self, context: RequestContext, data: ClientConfigData) -> Verdict:
         """The policy's verdict, or after 100 ms, success: the push is then still processed, and published, in its turn."""
-        future: Future[Verdict] = Future()
-        try:
-            self._queue.put_nowait((context, data, future))
-        except queue.Full:
+        self._metrics.pushed()
+        if (wait_s := self._guard.wait_s(client_of(context), self._now())) > 0:
+            self._count("pushes_refused", "bypassed" if self._bypass_left_s() else "penalty")
+            return _again("the policy can't take this push now", wait_s)
+        if self._closing or self._waiting() >= WAITING_PUSHES:
             self._count("pushes_refused", "throttled")
-            return Verdict(THROTTLING_QUOTA_EXCEEDED, "too many pushes are waiting", _THROTTLE_MS)
-        try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), ANSWER_WITHIN_S)
-        except TimeoutError:
-            self._count("pushes_answered_early", "timeout")
-            return Verdict(NONE)
+            return _again("too many pushes are waiting")
+        self._numbers += 1
+        waiting = WaitingPush(Push(self._numbers, context, data), asyncio.get_running_loop().create_future())
+        self._queue.append(waiting)
+        self._feed()
+        await asyncio.wait([waiting.verdict], timeout=ANSWER_WITHIN_S)
+        self._answer_early(waiting, "timeout")
+        return waiting.verdict.result()
 
-    def close(self, patience_s: float = 5.0) -> None:
-        """Lets what waits be processed, for so long, and closes the policy."""
-        try:
-            self._queue.put(None, timeout=patience_s)
-        except queue.Full:
-            return
-        self._thread.join(patience_s)
+    async def reconfigure(self, configs: Mapping[str, object]) -> bool:
+        """Hands new settings to the running policy; whether it took them. If not, it keeps those that it has, and the log says why."""
+        worker = self._worker
+        if worker is None:
+            log.error("the policy keeps its settings: its process is being started; try again")
+            return False
+        answer = await worker.reconfigure(configs)
+        if answer.problem is not None:
+            hint = f" ({answer.problem.hint})" if answer.problem.hint else ""
+            log.error("the policy keeps its settings: %s%s", answer.problem.message, hint)
+            return False
+        self._configs = configs
+        return True
 
-    def _run(self) -> None:
-        while (item := self._queue.get()) is not None:
-            context, data, future = item
+    async def close(self, patience_s: float = 5.0) -> None:
+        """Lets what waits be processed, for so long, closes the policy, and ends its process."""
+        self._closing = True
+        self._note_idle()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), patience_s)
+        self._stopped = True
+        if self._restarting is not None:
+            self._restarting.cancel()
+        worker = self._worker
+        if worker is not None:
+            await worker.close()
+            self._queue.extend([*worker.at_work, *worker.pending.values()])
+        for waiting in self._queue:
+            self._give_up(waiting, "stopped")
+        self._queue.clear()
+        await self._child.close()
+
+    async def _start_worker(self) -> None:
+        worker = PolicyWorker(self._child, self._plan, self._publish, self)
+        await worker.start(self._configs)
+        self._worker = worker
+        self._feed()
+
+    async def _restart(self) -> None:
+        while True:
+            await asyncio.sleep(self._bypass_left_s())
             try:
-                acknowledged = self._policy.process(context, data)
-            except InvalidConfigException as refusal:
-                self._count("pushes", "invalid_config")
-                future.set_result(Verdict(INVALID_CONFIG, str(refusal)))
-            except Exception as error:  # a plug-in may raise anything, and its text may quote a value
-                self._count("pushes", "policy_error")
-                log.error("the policy raised %s on a push", type(error).__name__)
-                future.set_result(Verdict(_UNKNOWN_SERVER_ERROR, "the policy failed"))
+                await self._start_worker()
+            except (SettingsError, OSError) as error:
+                log.error("the policy can't be started again: %s; next try in %.0f s", error, self._guard.bypass_s)
+                self._guard.bypass(self._now())
+                self._send_away()
             else:
-                self._count("pushes", "accepted")
-                if acknowledged is None:
-                    future.set_result(Verdict(NONE))
-                else:
-                    acknowledged.add_done_callback(partial(_settle, future))
-        self._policy.close()
+                return
+
+    # What the worker reports.
+
+    def done(self, worker: PolicyWorker, waiting: WaitingPush, report: Done) -> None:
+        """``process`` has returned, or raised."""
+        self._guard.succeeded()
+        self._metrics.processed(report.process_time_s)
+        self._count("pushes", report.outcome)
+        if report.outcome != "accepted":
+            self._metrics.failed(report.outcome)
+        if report.outcome == "invalid_config":
+            _answer(waiting, Verdict(INVALID_CONFIG, report.message))
+        elif report.outcome == "policy_error":
+            _answer(waiting, Verdict(_UNKNOWN_SERVER_ERROR, "the policy failed"))
+        elif not report.pending:
+            _answer(waiting, Verdict(NONE))
+        self._feed()
+        self._note_idle()
+
+    def settled(self, waiting: WaitingPush, lost: bool) -> None:
+        """Success once Kafka has it; where that was given up, an answer after which the client tries again."""
+        _answer(waiting, _again("the push could not be published") if lost else Verdict(NONE))
+        self._feed()
+        self._note_idle()
+
+    def worn(self, worker: PolicyWorker) -> None:
+        """Its memory is nearly used up."""
+        self._metrics.restarted("memory")
+        log.warning("the policy's memory nears its limit; its process is replaced")
+        worker.retire()
+
+    def ended(self, worker: PolicyWorker) -> None:
+        """Blames, saves the others, and starts the next process."""
+        if worker is not self._worker or self._stopped:
+            return
+        self._worker = None
+        failed = worker.at_work.popleft() if worker.at_work and not worker.spared else None
+        self._queue.extendleft(reversed(worker.at_work))
+        if worker.spared:
+            self._metrics.restarted("reconfigure")
+        elif failed is not None or not worker.closing:
+            self._failed(failed, worker.reason)
+        for waiting in worker.pending.values():
+            if waiting.published:
+                self._answer_early(waiting, "policy_restart")  # its record is the publisher's now
+            else:
+                self._give_up(waiting, worker.reason)
+        self._note_idle()
+        self._restarting = asyncio.get_running_loop().create_task(self._restart())
+
+    def _failed(self, waiting: WaitingPush | None, reason: str) -> None:
+        self._metrics.restarted(reason)
+        if reason == "policy_timeout":
+            self._metrics.processed(self._plan.deadline_s)
+        if waiting is not None:
+            context = waiting.push.context
+            log.error("the policy's process ended (%s) on a push of connection %d", reason, context.connection_id)
+            self._metrics.failed(reason)
+            self._count("pushes", reason)
+            opened = self._guard.failed(client_of(context), self._now())
+            self._punish(waiting, reason)
+        else:
+            log.error("the policy's process ended by itself")
+            opened = self._guard.failed(None, self._now())
+        if opened:
+            log.error("the policy failed on one client after another; no push is handed to it for %.0f s", self._guard.bypass_s)
+            self._send_away()
+
+    def _punish(self, failed: WaitingPush, reason: str) -> None:
+        """Gives the push up, and what else that client has waiting: each might cost the others a deadline."""
+        self._give_up(failed, reason, self._guard.penalty_s)
+        client = client_of(failed.push.context)
+        waiting, self._queue = self._queue, deque()
+        for other in waiting:
+            if client_of(other.push.context) == client:
+                self._give_up(other, "penalty", self._guard.penalty_s)
+            else:
+                self._queue.append(other)
+
+    def _send_away(self) -> None:
+        """Tells whoever can still be told to come again; those who were answered wait until the policy is tried again."""
+        waiting, self._queue = self._queue, deque()
+        for push in waiting:
+            if push.early:
+                self._queue.append(push)
+            else:
+                self._count("pushes_refused", "bypassed")
+                _answer(push, _again("the policy fails", self._guard.bypass_s))
+
+    # The queue.
+
+    def _feed(self) -> None:
+        worker = self._worker
+        while worker is not None and self._queue and worker.has_room and worker.take(self._queue[0]):
+            self._queue.popleft()
+
+    def _answer_early(self, waiting: WaitingPush, reason: str) -> None:
+        if not waiting.verdict.done():
+            waiting.early = True
+            self._count("pushes_answered_early", reason)
+            waiting.verdict.set_result(Verdict(NONE))
+
+    def _give_up(self, waiting: WaitingPush, reason: str, throttle_s: float = _THROTTLE_MS / 1000) -> None:
+        """Lost, unless its client can still be told to try again, or its record is with the publisher."""
+        if not waiting.verdict.done():
+            _answer(waiting, _again("the policy did not finish this push", throttle_s))
+        elif not waiting.published:
+            self._count("lost", reason)
+
+    def _waiting(self) -> int:
+        worker = self._worker
+        return len(self._queue) + (len(worker.at_work) if worker else 0)
+
+    def _note_idle(self) -> None:
+        worker = self._worker
+        if self._queue or (worker and (worker.at_work or worker.pending)):
+            self._idle.clear()
+        else:
+            self._idle.set()
+
+    def _bypass_left_s(self) -> float:
+        return self._guard.bypass_left_s(self._now())
+
+    @staticmethod
+    def _now() -> float:
+        return time.monotonic()  # not the loop's own: metrics are read in another thread
+
+
+def _answer(waiting: WaitingPush, verdict: Verdict) -> None:
+    if not waiting.verdict.done():
+        waiting.verdict.set_result(verdict)
+
+
+def _again(message: str, wait_s: float = _THROTTLE_MS / 1000) -> Verdict:
+    return Verdict(THROTTLING_QUOTA_EXCEEDED, message, math.ceil(wait_s * 1000))

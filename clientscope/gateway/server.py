@@ -10,7 +10,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import uvloop
@@ -18,12 +18,16 @@ from prometheus_client import make_wsgi_app
 
 from clientscope import topics
 from clientscope.config import GatewaySettings, split_address
-from clientscope.errors import EnvironmentProblem
+from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.gateway import http
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import Place, find_place
-from clientscope.gateway.policy_runner import PolicyRunner, load_policy
+from clientscope.gateway.policy_guard import client_of
+from clientscope.gateway.policy_metrics import PolicyMetrics
+from clientscope.gateway.policy_runner import PolicyRunner
+from clientscope.gateway.policy_worker import PolicyPlan
 from clientscope.gateway.publisher import Publisher
+from clientscope.gateway.quota import PushQuota, Rate
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.relay import Relay
 from clientscope.policy.interface import ClientConfigData
@@ -31,16 +35,20 @@ from clientscope.records.codec import ClientConnectionRecord, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.session import Session
-from clientscope.session.state import Identity, Pushed
+from clientscope.session.state import Identity, Pushed, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware
+from clientscope.wire.numbers import THROTTLING_QUOTA_EXCEEDED
 
 log = logging.getLogger(__name__)
 
 _STUCK_S = 10.0
 
 
-def run(settings: GatewaySettings) -> None:
+def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None:
     """Runs a gateway until SIGTERM or SIGINT.
+
+    Args:
+        again: reads the settings again, at SIGHUP; what the policy lets change then changes.
 
     Raises:
         ClientscopeError: it can't start; says why and what to do.
@@ -48,7 +56,7 @@ def run(settings: GatewaySettings) -> None:
     http.require_loopback("admin-listen", settings.admin_listen)
     topics.verify(settings.bootstrap_servers, [CONFIGS, CONNECTIONS])
     place = find_place(settings)
-    uvloop.run(_serve(settings, place))
+    uvloop.run(_serve(settings, place, again))
 
 
 def _now_ms() -> int:
@@ -76,12 +84,11 @@ class Gateway:
         self._tasks: set[asyncio.Task[None]] = set()
         self._policy: PolicyRunner | None = None
         if settings.client_config_policy_class_name:
-            configs = {
-                "client.config.max.bytes": settings.client_config_max_bytes,
-                "clientscope.publish": publisher.publish,
-                "clientscope.digest.key.file": settings.digest_key_file,
-            }
-            self._policy = PolicyRunner(load_policy(settings.client_config_policy_class_name), configs, metrics.count)
+            shown = PolicyMetrics(metrics.registry, self._instances)
+            self._policy = PolicyRunner(PolicyPlan.of(settings), publisher.publish, metrics.count, shown)
+        self._quota = PushQuota(
+            Rate(settings.push_rate_per_client, settings.push_burst_per_client), Rate(settings.push_rate, settings.push_burst)
+        )
 
     def session(self) -> Session | OpaqueSession:
         """A new connection's; without a policy PushConfig is neither advertised nor answered (KIP-1324)."""
@@ -140,6 +147,10 @@ class Gateway:
             self.heartbeat(self._settings.heartbeat_interval_ms)
             await asyncio.sleep(self._settings.heartbeat_interval_ms / 1000)
 
+    def _instances(self) -> int:
+        """Different client instance ids that are connected; asked in the metrics' thread, so from a copy."""
+        return len({c.identity.instance_id for c in list(self.registry.connections.values()) if c.identity.instance_id})
+
     def count(self, what: str, reason: str) -> None:
         """Adds one to a counter."""
         self._metrics.count(what, reason)
@@ -179,8 +190,28 @@ class Gateway:
 
     async def _judge(self, relay: Relay, push: Pushed, data: ClientConfigData) -> None:
         context = self.registry.context(relay.connection_id)
-        if context is not None and self._policy is not None:
+        if context is None or self._policy is None:
+            return
+        if throttle_ms := self._quota.take(client_of(context), time.monotonic()):
+            self.count("pushes_refused", "quota")
+            relay.answer(push.token, Verdict(THROTTLING_QUOTA_EXCEEDED, "over the quota of pushes", throttle_ms))
+        else:
             relay.answer(push.token, await self._policy.judge(context, data))
+
+    async def start(self) -> None:
+        """Starts the policy."""
+        if self._policy is not None:
+            await self._policy.start()
+
+    async def reconfigure(self, again: Callable[[], GatewaySettings]) -> None:
+        """Hands the policy its settings as they are now; whatever is wrong with them, the old ones stay."""
+        try:
+            configs = PolicyPlan.of(again()).configs
+        except SettingsError as error:
+            log.error("the settings stay as they were: %s", error)
+            return
+        if self._policy is not None and await self._policy.reconfigure(configs):
+            log.warning("the policy has taken its settings again")
 
     def heartbeat(self, interval_ms: int) -> None:
         """Publishes all counts; 0 says that there will be no further heartbeat."""
@@ -198,21 +229,22 @@ class Gateway:
         for relay in list(self._relays.values()):
             relay.end("gateway_stopping")
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Lets the policy finish what waits."""
         if self._policy is not None:
-            self._policy.close()
+            await self._policy.close()
 
     def _publish(self, record: ClientConnectionRecord | None) -> None:
         if record is not None:
             self._publisher.publish(CONNECTIONS, record.gateway_id, encode(record))
 
 
-async def _serve(settings: GatewaySettings, place: Place) -> None:
+async def _serve(settings: GatewaySettings, place: Place, again: Callable[[], GatewaySettings]) -> None:
     loop = asyncio.get_running_loop()
     metrics = GatewayMetrics()
     publisher = Publisher(settings.bootstrap_servers, metrics.count)
     gateway = Gateway(settings, place, metrics, publisher)
+    await gateway.start()
     labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
     metrics.show_connections(gateway.registry.counts, labels)
     pages = {"/metrics": make_wsgi_app(metrics.registry), "/healthz": http.probe(gateway.health), "/readyz": http.probe(gateway.readiness)}
@@ -225,6 +257,7 @@ async def _serve(settings: GatewaySettings, place: Place) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
+    loop.add_signal_handler(signal.SIGHUP, lambda: gateway.run(gateway.reconfigure(again)))
     host, port = split_address(settings.listen)
     try:
         server = await loop.create_server(lambda: Relay(gateway).protocol, host, port, backlog=1024)
@@ -243,7 +276,7 @@ async def _serve(settings: GatewaySettings, place: Place) -> None:
     gateway.stop_tasks()
     gateway.close_connections()
     await asyncio.sleep(0)  # the transports' own last callbacks
-    gateway.close()
+    await gateway.close()
     gateway.heartbeat(0)
     lost = await asyncio.to_thread(publisher.close)
     if lost:

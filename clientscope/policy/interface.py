@@ -9,6 +9,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from clientscope.errors import SettingsError
+
+CLIENT_CONFIG_POLICY_CLASS_NAME_DEFAULT: str | None = None
+"""KIP-1324's default of ``client.config.policy.class.name``: without a policy PushConfig isn't advertised, and goes upstream like
+any key that the gateway doesn't know.  The command ``clientscope gateway`` has a default of its own, the policy that publishes."""
+
 
 @dataclass(frozen=True)
 class ClientConfig:
@@ -71,38 +77,69 @@ class RequestContext:
 
 
 class ClientConfigPolicy(ABC):
-    """Gets each PushConfig request that the gateway takes.
+    """Gets each PushConfig request that the gateway takes (KIP-1324, with Kafka's ``Reconfigurable``).
 
-    Lifecycle: made without arguments; `configure` once; `process` any number of times; `close` once, also after a failed
-    `configure`.
-    Threads: all of these are called from one thread, never the one that moves clients' bytes; one policy is never in two calls
-    at once.
-    Blocking: `process` should not block: the next push waits behind it, its client is answered after 100 ms whatever it does,
-    and pushes that find 1,000 others waiting are sent away with THROTTLING_QUOTA_EXCEEDED. Clients' own traffic never waits.
+    Lifecycle: its module is imported once, in a process that it shares with nothing else of the gateway; the import must start
+    no threads, since that process then forks one for the policy.  There it is made without arguments; `configure` once;
+    `process` any number of times, `validate_reconfiguration` and `reconfigure` between them; `close` once, unless its process
+    was killed or died.  A new process then does all of it again, from `configure` on: what must outlive that is kept elsewhere.
+    Threads: all of these are called from the main thread of the policy's process; it is never in two calls at once.  It may
+    start threads of its own from `configure` on.  Done callbacks of ``clientscope.publish`` run in another thread.
+    Blocking: `process` should not block.  Its client is answered after 100 ms whatever it does.  If it lasts longer than
+    ``policy_deadline_ms`` (500 ms by default) its process is killed: that push is counted as lost, its client is throttled for
+    30 s, and the pushes that waited behind it go to a new process.  Pushes that find 1,000 others waiting are sent away with
+    THROTTLING_QUOTA_EXCEEDED.  Clients' own traffic never waits.
+    Death: a process that ends by itself, or by more memory than ``policy_memory_bytes``, is the same as one that was killed.
+    After five such ends in a row, by pushes of different clients, no push is handed to the policy for 30 s; each is answered
+    THROTTLING_QUOTA_EXCEEDED, so that its client tries again.
     """
 
     @abstractmethod
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Takes the gateway's settings, in Kafka's spelling, and ``clientscope.publish``, see `publishing`.
+        """Takes the gateway's settings in Kafka's spelling, those of ``[gateway.policy]``, and ``clientscope.publish``, see `publishing`.
 
         Raises:
-            SettingsError: the gateway doesn't start.
+            SettingsError: the gateway doesn't start, and says this text.
+            Exception: the gateway doesn't start; only the exception's type and place are told, since its text may quote a secret.
         """
 
     @abstractmethod
     def process(self, context: RequestContext, data: ClientConfigData) -> Future[None] | None:
         """Takes one push.
 
-        Not called for a request that is larger than ``client.config.max.bytes``, or malformed.
+        Not called for a request that is larger than ``client.config.max.bytes``, or malformed, or over a quota.
 
         Returns:
-            None, or a future: the client's answer waits for it, 100 ms at most.
+            None, or a future: the client's answer waits for it, 100 ms at most.  Where it fails, the client is to try again.
 
         Raises:
             InvalidConfigException: the client is answered INVALID_CONFIG, with the exception's text as ErrorMessage.
-            Exception: any other is logged and counted, and the client is answered UNKNOWN_SERVER_ERROR.
+            Exception: any other is logged by its type and counted, and the client is answered UNKNOWN_SERVER_ERROR.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Lets go of what it holds."""
+        """Lets go of what it holds; the process ends after it, without running ``atexit``."""
+
+    def reconfigurable_configs(self) -> frozenset[str]:
+        """The keys that may change while it runs; none by default."""
+        return frozenset()
+
+    def validate_reconfiguration(self, configs: Mapping[str, Any]) -> None:  # noqa: B027  agreeing is a fit default
+        """Judges new settings before `reconfigure` gets them; changes nothing.
+
+        Args:
+            configs: all settings, as `configure` gets them, of which only `reconfigurable_configs` differ from the present ones.
+
+        Raises:
+            SettingsError: the present ones stay, and the gateway logs this text.
+            Exception: the present ones stay; only the exception's type and place are logged.
+        """
+
+    def reconfigure(self, configs: Mapping[str, Any]) -> None:
+        """Takes new settings that `validate_reconfiguration` found right.
+
+        Raises:
+            Exception: the policy's process is started anew with the settings it had.
+        """
+        raise SettingsError(f"{type(self).__name__} can't be reconfigured while it runs", "start the gateway again")

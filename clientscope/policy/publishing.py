@@ -22,7 +22,8 @@ _MESSAGE_LIMIT = 1000
 class PublishingPolicy(ClientConfigPolicy):
     """Redacts what is sensitive and publishes all; then refuses the push if anything was, so that its owner hears of it.
 
-    Settings: ``clientscope.publish`` (a `Publish`) and ``clientscope.digest.key.file`` (a path, or None).
+    Settings: ``clientscope.publish`` (a `Publish`) and ``clientscope.digest.key.file`` (a path, or None), which may change while
+    it runs.
     """
 
     def configure(self, configs: Mapping[str, Any]) -> None:
@@ -63,6 +64,16 @@ class PublishingPolicy(ClientConfigPolicy):
 
     def close(self) -> None:
         """Holds nothing."""
+
+    def reconfigurable_configs(self) -> frozenset[str]:
+        return frozenset({"clientscope.digest.key.file"})
+
+    def validate_reconfiguration(self, configs: Mapping[str, Any]) -> None:
+        if path := configs.get("clientscope.digest.key.file"):
+            DigestKey.read(path)
+
+    def reconfigure(self, configs: Mapping[str, Any]) -> None:
+        self.configure(configs)
 
 
 def _violation(hidden: list[tuple[str, ValueState]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,11 @@ class DigestKey:
 
     Attributes:
         key_id: goes with each digest, so that digests of different keys are not compared.
+        earlier: keys that this one has replaced, whose digests are still about; see docs/keys.md.
     """
 
     secret: bytes = field(repr=False)
+    earlier: tuple[DigestKey, ...] = ()
 
     @property
     def key_id(self) -> str:
@@ -34,20 +37,37 @@ class DigestKey:
         """HMAC-SHA-256 of a value's UTF-8."""
         return hmac.digest(self.secret, value.encode(), "sha256")
 
+    def with_id(self, key_id: str | None) -> DigestKey | None:
+        """This key, or that of the earlier ones, which has this id; None where none has."""
+        return next((key for key in (self, *self.earlier) if key.key_id == key_id), None)
+
     @classmethod
     def read(cls, path: Path) -> DigestKey:
-        """The key in a file, without white space around it.
+        """The keys in a file, one a line in printable ASCII: the first signs, the others are the earlier ones.
 
         Raises:
-            SettingsError: the file can't be read, or holds fewer than 32 bytes.
+            SettingsError: the file can't be read, or everybody can; a key has fewer than 32 characters, or stands there twice.
         """
+        make = f"(umask 077; openssl rand -hex 32 > {path})"
         try:
-            secret = path.read_bytes().strip()
+            text, mode = path.read_bytes(), path.stat().st_mode
         except OSError as error:
-            raise SettingsError(f"digest_key_file {path}: {error.strerror}", f"make one: openssl rand -hex 32 > {path}") from None
-        if len(secret) < _SHORTEST_KEY:
-            raise SettingsError(f"digest_key_file {path}: {len(secret)} bytes, needs {_SHORTEST_KEY}", f"openssl rand -hex 32 > {path}")
-        return cls(secret)
+            raise SettingsError(f"digest_key_file {path}: {error.strerror}", f"make one: {make}") from None
+        if mode & stat.S_IRWXO:
+            raise SettingsError(
+                f"digest_key_file {path}: every user of this machine may use it ({stat.filemode(mode)})", f"chmod 600 {path}"
+            )
+        secrets = [line.strip() for line in text.splitlines() if line.strip()]
+        if not secrets:
+            raise SettingsError(f"digest_key_file {path}: it is empty", f"make one: {make}")
+        for number, secret in enumerate(secrets, 1):
+            if not secret.isascii() or not secret.decode("ascii").isprintable():
+                raise SettingsError(f"digest_key_file {path}: key {number} isn't printable ASCII", f"make one: {make}")
+            if len(secret) < _SHORTEST_KEY:
+                raise SettingsError(f"digest_key_file {path}: key {number} has {len(secret)} bytes, needs {_SHORTEST_KEY}", make)
+            if secret in secrets[: number - 1]:
+                raise SettingsError(f"digest_key_file {path}: key {number} stands there twice", "the first one signs; take the other out")
+        return cls(secrets[0], tuple(cls(secret) for secret in secrets[1:]))
 
 
 def redact(config: ClientConfig, key: DigestKey | None) -> Any:

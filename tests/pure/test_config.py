@@ -8,6 +8,7 @@ import pytest
 
 from clientscope import cli, config
 from clientscope.errors import SettingsError
+from clientscope.gateway.policy_worker import PolicyPlan
 
 
 def test_precedence(tmp_path: Path) -> None:
@@ -48,6 +49,26 @@ def test_a_missing_file_and_an_unknown_variable_are_errors() -> None:
         config.load(config.ServeSettings, {"config": "/nonexistent.toml"}, {})
     with pytest.raises(SettingsError, match="unknown environment variable CLIENTSCOPE_GATEWAY_LISTN"):
         config.load(config.ServeSettings, {}, {"CLIENTSCOPE_GATEWAY_LISTN": "x"})
+
+
+def test_a_policys_own_settings_from_a_table_a_variable_and_a_flag(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text('[gateway]\nbroker_id = 3\n[gateway.policy]\n"my.list" = "a,b"\n"my.number" = 5\n')
+    given = {"config": str(file)}
+    loaded = config.load(config.GatewaySettings, given, {})
+    assert (loaded.broker_id, loaded.client_config_policy_configs) == (3, {"my.list": "a,b", "my.number": 5})
+    environ = {"CLIENTSCOPE_GATEWAY_POLICY": "password=hunter2, x = y=z"}
+    loaded = config.load(config.GatewaySettings, given, environ)
+    assert loaded.client_config_policy_configs == {"password": "hunter2", "x": "y=z"}
+    assert "hunter2" not in repr(loaded)
+    with pytest.raises(SettingsError, match="--client-config-policy-configs: KEY=VALUE,KEY=VALUE is expected"):
+        config.load(config.GatewaySettings, {"client_config_policy_configs": "nothing"}, {})
+
+
+def test_a_policys_setting_may_not_be_one_of_the_gateways() -> None:
+    settings = config.load(config.GatewaySettings, {"client_config_policy_configs": "clientscope.publish=x"}, {})
+    with pytest.raises(SettingsError, match="the gateway sets this one itself"):
+        PolicyPlan.of(settings)
 
 
 @pytest.mark.parametrize("cls", config.ALL)

@@ -49,6 +49,18 @@ def test_digests_under_another_key_are_left_and_none_of_ours_is_mixed_in() -> No
     assert record["digest_key_id"] == other.key_id
 
 
+def test_a_record_under_a_key_that_was_replaced_stays_under_that_key() -> None:
+    old, new = DigestKey(b"o" * 32), DigestKey(b"n" * 32, (DigestKey(b"o" * 32),))
+    theirs = setting("sasl.jaas.config", None, value_state=1, value_digest=old.digest(SECRET))
+    before, fresh = redacted(
+        config_record(theirs, setting("token", SECRET), digest_key_id=old.key_id), config_record(setting("token", SECRET)), key=new
+    )
+    assert [item["value_digest"] for item in before["configs"]] == [old.digest(SECRET)] * 2
+    assert before["digest_key_id"] == old.key_id
+    assert fresh["configs"][0]["value_digest"] == new.digest(SECRET) != old.digest(SECRET)
+    assert fresh["digest_key_id"] == new.key_id
+
+
 @pytest.mark.parametrize("state", [1, 6, 99, -1])
 def test_a_value_that_came_with_a_reason_is_taken_out(state: int) -> None:
     (record,) = redacted(config_record(setting("acks", SECRET, value_state=state)))

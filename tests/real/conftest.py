@@ -109,6 +109,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     data_dir = tmp_path_factory.mktemp("installation")
     started, running = _start_broker(data_dir / "broker")
     (data_dir / "digest.key").write_text("0123456789abcdef" * 4)
+    (data_dir / "digest.key").chmod(0o600)
     page = f"127.0.0.1:{free_port()}"
     gateway = RunningGateway(running.advertised, f"http://127.0.0.1:{free_port()}/metrics")
     processes = Fleet(data_dir / "logs", lambda line: None)

@@ -1,0 +1,200 @@
+"""What a policy that misbehaves for some clients costs the others: their produce latency, and when their pushes are processed.
+
+``python -m bench.policy_isolation [--rounds 12] [--seconds 4]``: a real broker and gateway; 100 producers at 5 records/s each and
+10 good pushes a second all the time. Short phases without and with a bad client (one push a second, each of a new client
+instance) alternate. The ratio is that of the p99 over all phases of either sort; its range is that of three thirds of the rounds.
+``none`` has no bad client in either phase: what it shows is noise. Nothing else should run meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import confluent_kafka
+import kafka
+from rich.console import Console
+from rich.table import Table
+
+from clientscope import topics
+from clientscope.client.raw import RawClient
+from clientscope.demo.fleet import Fleet
+from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.process import free_port
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.topics import CONFIGS
+
+ROOT = Path(__file__).parents[1]
+TOPIC = "bench.isolation"
+PRODUCERS = 100
+RECORDS_PER_S = 5
+KINDS = ("none", "raise", "sleep", "loop")
+PUSH = [("acks", "all", 1, True), ("linger.ms", "5", 4, False)]
+
+
+@dataclass
+class Phase:
+    """What was seen in one phase, in ms."""
+
+    produce: list[float] = field(default_factory=list)
+    round_trip: list[float] = field(default_factory=list)
+    pushed: set[str] = field(default_factory=set)
+
+
+@contextmanager
+def installation() -> Iterator[tuple[str, str]]:
+    """Addresses of listener INTERNAL and of the gateway."""
+    with tempfile.TemporaryDirectory() as folder:
+        address = f"127.0.0.1:{free_port()}"
+        plan = BrokerPlan(free_port(), free_port(), address, Path(folder) / "broker")
+        broker, processes = Broker(plan), Fleet(Path(folder) / "logs", lambda line: None)
+        broker.start()
+        try:
+            topics.create(plan.internal)
+            with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
+                admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+            processes.start(
+                "gateway", "gateway", "--bootstrap-servers", plan.internal, "--listen", address, "--upstream", f"127.0.0.1:{plan.port}",
+                "--metrics-listen", "127.0.0.1:0", "--client-config-policy-class-name", "bad_policies.ActingPublisher",
+            )  # fmt: skip
+            processes.await_ready("gateway", "ready")
+            yield plan.internal, address
+        finally:
+            processes.stop()
+            broker.stop()
+
+
+def produce(producers: list[confluent_kafka.Producer], until: float, into: list[float]) -> None:
+    """A fixed rate in all, whatever the answers take; latency is librdkafka's own, which no thread of ours delays."""
+
+    def delivered(error: object, message: confluent_kafka.Message) -> None:
+        if error is None:
+            into.append(message.latency() * 1000)
+
+    due, number = time.perf_counter(), 0
+    while due < until:
+        time.sleep(max(0.0, due - time.perf_counter()))
+        producer = producers[number % PRODUCERS]
+        producer.produce(TOPIC, b"x" * 1024, on_delivery=delivered)
+        producer.poll(0)
+        number += 1
+        due += 1 / PRODUCERS / RECORDS_PER_S
+    for producer in producers:
+        producer.flush(10)
+
+
+def push(address: str, name: str) -> str:
+    """One client instance connects, says who it is, and pushes."""
+    instance = uuid.uuid4()
+    with suppress(OSError), closing(RawClient.connect(address, name, 5.0)) as client:
+        client.api_versions(name, "1.0", instance)
+        client.push_config(PUSH)
+    return str(instance)
+
+
+def every(period_s: float, until: float, act: Callable[[], None]) -> None:
+    """Acts at a fixed rate."""
+    due = time.perf_counter()
+    while due < until:
+        time.sleep(max(0.0, due - time.perf_counter()))
+        act()
+        due += period_s
+
+
+def run_phase(address: str, producers: list[confluent_kafka.Producer], seconds: float, bad: str | None) -> Phase:
+    """All load for so long."""
+    phase, until = Phase(), time.perf_counter() + seconds
+    with closing(RawClient.connect(address, "probe")) as probe, ThreadPoolExecutor(4) as pool:
+
+        def round_trip() -> None:
+            started = time.perf_counter()
+            probe.api_versions("probe", "1.0")
+            phase.round_trip.append((time.perf_counter() - started) * 1000)
+
+        work = [pool.submit(produce, producers, until, phase.produce)]
+        work.append(pool.submit(every, 0.1, until, lambda: phase.pushed.add(push(address, "good"))))
+        work.append(pool.submit(every, 0.01, until, round_trip))
+        if bad:
+            work.append(pool.submit(every, 1.0, until, lambda: threading.Thread(target=push, args=(address, f"act-{bad}")).start()))
+        for one in work:
+            one.result()
+    return phase
+
+
+def p(values: list[float], part: float) -> float:
+    """A quantile."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
+
+
+def processed(internal: str, wanted: set[str]) -> tuple[int, list[float]]:
+    """How many of these pushes have no record, and how long the others took until Kafka had theirs, in ms."""
+    consumer = kafka.KafkaConsumer(
+        CONFIGS, bootstrap_servers=internal, auto_offset_reset="earliest", enable_auto_commit=False, consumer_timeout_ms=2000
+    )
+    with closing(consumer):
+        delays = {m.key.decode(): m.timestamp - decode(ClientConfigRecord, m.value).received_timestamp_ms for m in consumer if m.value}
+    return len(wanted - set(delays)), [float(delays[key]) for key in wanted & set(delays)]
+
+
+def main() -> None:
+    """Measures, and prints one table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    arguments = parser.parse_args()
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "pure")])
+    table = Table(
+        "bad client", "produce p99 without, ms", "with, ms", "ratio", "round trip p99 with, ms", "pushes", "processed p99, max", "lost"
+    )
+    with installation() as (internal, address):
+        producers = [
+            confluent_kafka.Producer({"bootstrap.servers": address, "acks": 1, "linger.ms": 0, "log_level": 0}) for _ in range(PRODUCERS)
+        ]
+        run_phase(address, producers, 5, None)  # warm-up
+        for kind in KINDS:
+            without, with_bad = [], []
+            for number in range(arguments.rounds):
+                order = [(without, None), (with_bad, kind if kind != "none" else None)]
+                for phases, bad in order if number % 2 == 0 else reversed(order):
+                    phases.append(run_phase(address, producers, arguments.seconds, bad))
+            third = max(1, arguments.rounds // 3)
+            ratios = [
+                produce_p99(with_bad[start : start + third]) / produce_p99(without[start : start + third])
+                for start in range(0, arguments.rounds, third)
+            ]
+            base, worse = produce_p99(without), produce_p99(with_bad)
+            pushed = set().union(*(phase.pushed for phase in with_bad))
+            lost, delays = processed(internal, pushed)
+            trip = p([took for phase in with_bad for took in phase.round_trip], 0.99)
+            ratio = f"{worse / base:.2f} [{min(ratios):.2f}-{max(ratios):.2f}]"
+            table.add_row(
+                kind,
+                f"{base:.2f}",
+                f"{worse:.2f}",
+                ratio,
+                f"{trip:.1f}",
+                str(len(pushed)),
+                f"{p(delays, 0.99):.0f}, {max(delays):.0f} ms",
+                str(lost),
+            )
+            print(f"{kind} done", file=sys.stderr)
+    Console(width=160).print(table)
+
+
+def produce_p99(phases: list[Phase]) -> float:
+    """Of all records of these phases."""
+    return p([latency for phase in phases for latency in phase.produce], 0.99)
+
+
+if __name__ == "__main__":
+    main()

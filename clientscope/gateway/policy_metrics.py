@@ -1,0 +1,63 @@
+"""KIP-1324's metrics group ``client-config``, in Prometheus' terms; the table is in docs/metrics.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+class PolicyMetrics:
+    """What the policy does; KIP-1324's four, and what its process does.
+
+    Args:
+        registry: where they are shown.
+        instances: how many different client instance ids are connected now; asked at each scrape.
+    """
+
+    def __init__(self, registry: CollectorRegistry, instances: Callable[[], int]) -> None:
+        Gauge(
+            "clientscope_client_config_instances", "Different client instance ids that are connected now.", registry=registry
+        ).set_function(instances)
+        self._pushes = Counter(
+            "clientscope_client_config_pushes", "PushConfig requests that could be read, whatever their answer.", registry=registry
+        )
+        self._errors = Counter(
+            "clientscope_client_config_errors",
+            "Pushes on which the policy raised, lasted too long, or died.",
+            ["reason"],
+            registry=registry,
+        )
+        self._process_time = Histogram(
+            "clientscope_client_config_process_time_seconds", "How long the policy's process() lasted.", buckets=_SECONDS, registry=registry
+        )
+        self._restarts = Counter(
+            "clientscope_client_config_policy_restarts", "Processes of the policy that were replaced.", ["reason"], registry=registry
+        )
+        self._waiting = Gauge(
+            "clientscope_client_config_pushes_waiting", "Pushes that the policy has not yet processed.", registry=registry
+        )
+        self._bypassed = Gauge("clientscope_client_config_policy_bypassed", "1 while no push is handed to the policy.", registry=registry)
+
+    def pushed(self) -> None:
+        """A push has come."""
+        self._pushes.inc()
+
+    def failed(self, reason: str) -> None:
+        """The policy raised on a push, or its process ended on it."""
+        self._errors.labels(reason).inc()
+
+    def processed(self, seconds: float) -> None:
+        """``process`` lasted so long."""
+        self._process_time.observe(seconds)
+
+    def restarted(self, reason: str) -> None:
+        """A process of the policy is replaced."""
+        self._restarts.labels(reason).inc()
+
+    def show(self, waiting: Callable[[], int], bypassed: Callable[[], bool]) -> None:
+        """Shows these, asked at each scrape."""
+        self._waiting.set_function(waiting)
+        self._bypassed.set_function(lambda: float(bypassed()))

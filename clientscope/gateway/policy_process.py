@@ -1,0 +1,269 @@
+"""The policy's process: ``python -m clientscope.gateway.policy_process FD CLASS_NAME``; started by `policy_child`.
+
+Two processes in one: the *template* imports the policy's module once and then only forks *workers*, so that a new one is there
+within milliseconds; a worker runs the policy. Over the socket FD the template is told, a byte each, `FORK` (with the worker's
+own socket) and `KILL`; where that socket ends, the template kills its worker and ends too, so neither outlives the gateway.
+
+Lean on purpose: no event loop, no pydantic; what a policy needs, it imports itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import queue
+import resource
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from clientscope.errors import InvalidConfigException, SettingsError
+from clientscope.gateway.policy_messages import (
+    Acknowledged,
+    Close,
+    Configure,
+    Configured,
+    Done,
+    Problem,
+    Publish,
+    Push,
+    Reconfigure,
+    Reconfigured,
+    Settled,
+    Worn,
+)
+from clientscope.policy.interface import ClientConfigPolicy
+from clientscope.policy.loading import load_policy
+
+log = logging.getLogger(__name__)
+
+FORK, KILL = b"f", b"k"
+NICE = 10
+MOST_PUBLICATIONS = 10_000
+_LARGEST_VALUE = 1024 * 1024
+_LONGEST_MESSAGE = 1_000
+_WORN_PART = 0.8
+
+
+class Worker:
+    """Runs one policy: its own thread reads, the main thread calls the policy."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._sending = threading.Lock()
+        self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()  # bounded by the gateway's window
+        self._publications: dict[int, Future[None]] = {}
+        self._numbers = 0
+        self._push: int | None = None
+        self._policy: ClientConfigPolicy | None = None
+        self._configs: Mapping[str, Any] = {}
+        self._memory_bytes = 0
+        self._worn = False
+
+    def run(self) -> None:
+        """Until `Close`."""
+        threading.Thread(target=self._read, name="gateway", daemon=True).start()
+        while True:
+            task = self._tasks.get()
+            match task:
+                case Push():
+                    self._process(task)
+                case Configure():
+                    self._configure(task)
+                case Reconfigure():
+                    self._send(self._reconfigure(task.configs))
+                case Close():
+                    if self._policy is not None:
+                        self._policy.close()
+                    return
+
+    def _read(self) -> None:
+        while True:
+            try:
+                message = self._connection.recv()
+            except (EOFError, OSError):
+                os._exit(0)  # the gateway is gone; the main thread may be anywhere
+            if isinstance(message, Acknowledged):
+                self._acknowledged(message)
+            else:
+                self._tasks.put(message)
+
+    def _send(self, message: Any) -> None:
+        with self._sending:
+            self._connection.send(message)
+
+    def _configure(self, task: Configure) -> None:
+        self._configs, self._memory_bytes = task.configs, task.memory_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (task.memory_bytes, task.memory_bytes))
+        problem = None
+        try:
+            self._policy = load_policy(task.class_name)()
+            self._policy.configure({**task.configs, "clientscope.publish": self.publish})
+        except Exception as error:
+            problem = _problem(error, "configure")
+            if self._policy is not None:
+                with suppress(Exception):
+                    self._policy.close()
+        self._send(Configured(problem))
+
+    def _process(self, push: Push) -> None:
+        assert self._policy is not None
+        outcome, message = "accepted", None
+        pending: Any = None  # what a plug-in returns, whatever it promised
+        self._push = push.number
+        started = time.perf_counter()
+        try:
+            pending = self._policy.process(push.context, push.data)
+        except InvalidConfigException as refusal:
+            outcome, message = "invalid_config", str(refusal)[:_LONGEST_MESSAGE]
+        except MemoryError:
+            os._exit(1)  # it would have none for the next push either
+        except Exception as error:  # a plug-in may raise anything, and its text may quote a value
+            outcome = "policy_error"
+            log.error("the policy raised %s on a push", described(error))
+        took = time.perf_counter() - started
+        self._push = None
+        if not isinstance(pending, Future | None):
+            outcome, pending = "policy_error", None
+            log.error("the policy returned neither None nor a concurrent.futures.Future")
+        self._send(Done(push.number, outcome, message, pending is not None, took))
+        if pending is not None:
+            pending.add_done_callback(lambda done: self._send(Settled(push.number, done.cancelled() or done.exception() is not None)))
+        if not self._worn and _address_space() > _WORN_PART * self._memory_bytes:
+            self._worn = True
+            self._send(Worn())
+
+    def _reconfigure(self, configs: Mapping[str, Any]) -> Reconfigured:
+        assert self._policy is not None
+        changed = {key for key in {*configs, *self._configs} if configs.get(key) != self._configs.get(key)}
+        new = {**configs, "clientscope.publish": self.publish}
+        try:
+            allowed = self._policy.reconfigurable_configs()
+            if fixed := sorted(changed - allowed):
+                may = ", ".join(sorted(allowed)) or "none"
+                return Reconfigured(Problem(f"{', '.join(fixed)} can't change while it runs", f"may change: {may}"))
+            self._policy.validate_reconfiguration(new)
+        except Exception as error:
+            return Reconfigured(_problem(error, "validate_reconfiguration"))
+        if changed:
+            try:
+                self._policy.reconfigure(new)
+            except Exception as error:
+                return Reconfigured(_problem(error, "reconfigure"), broken=True)
+        self._configs = configs
+        return Reconfigured()
+
+    def publish(self, topic: str, key: str, value: bytes) -> Future[None]:
+        """``clientscope.publish``: never blocks for Kafka; from any thread. The future fails where the record was given up."""
+        future: Future[None] = Future()
+        if len(value) > _LARGEST_VALUE:
+            future.set_exception(ValueError(f"the record has {len(value)} bytes, at most {_LARGEST_VALUE} are taken"))
+            return future
+        with self._sending:
+            if len(self._publications) < MOST_PUBLICATIONS:
+                self._numbers += 1
+                self._publications[self._numbers] = future
+                push = self._push if threading.current_thread() is threading.main_thread() else None
+                self._connection.send(Publish(self._numbers, push, topic, key, bytes(value)))
+                return future
+        future.set_exception(RuntimeError(f"{MOST_PUBLICATIONS} records wait for Kafka"))
+        return future
+
+    def _acknowledged(self, message: Acknowledged) -> None:
+        with self._sending:
+            future = self._publications.pop(message.number)
+        if not future.set_running_or_notify_cancel():
+            return
+        if message.lost:
+            future.set_exception(RuntimeError("the record was given up"))
+        else:
+            future.set_result(None)
+
+
+def described(error: BaseException) -> str:
+    """An error's type and where it was raised; never its text, which may quote a value."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{type(error).__name__} at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else type(error).__name__
+
+
+def _problem(error: Exception, method: str) -> Problem:
+    if isinstance(error, SettingsError):
+        return Problem(str(error), error.hint)
+    return Problem(f"client_config_policy_class_name: {method} raised {described(error)}")
+
+
+def _address_space() -> int:
+    """What RLIMIT_AS limits, in bytes; 0 where the system doesn't tell."""
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+def _work(fd: int) -> None:
+    # A core file would hold what clients pushed.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    threading.excepthook = lambda failed: log.error(
+        "a thread of the policy ended by %s", described(failed.exc_value) if failed.exc_value else failed.exc_type.__name__
+    )
+    status = 1
+    try:
+        Worker(Connection(fd)).run()
+        status = 0
+    except BaseException as error:  # SystemExit too
+        log.error("the policy's process ends by %s", described(error))
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _end(pid: int) -> None:
+    """Kills a worker and what it started; a group of its own, which its parent has not yet waited for, so no other can have its number."""
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def main(fd: int, class_name: str) -> None:
+    """The template's life."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    os.nice(NICE)
+    control = socket.socket(fileno=fd)
+    with suppress(SettingsError):  # the worker meets it again, and can tell
+        load_policy(class_name)
+    if threading.active_count() > 1:
+        log.warning("importing %s started threads; a policy may start its own in configure()", class_name)
+    gc.collect()
+    gc.freeze()  # what is shared with the workers stays shared
+    worker = 0
+    while True:
+        command, fds, _, _ = socket.recv_fds(control, 1, 1)
+        if worker:
+            _end(worker)
+            worker = 0
+        if not command:
+            return
+        if command == FORK:
+            worker = os.fork()
+            if worker == 0:
+                control.close()
+                os.setpgid(0, 0)
+                _work(fds[0])
+            with suppress(PermissionError, ProcessLookupError):
+                os.setpgid(worker, worker)  # whoever of the two comes first
+            os.close(fds[0])
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

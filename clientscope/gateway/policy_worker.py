@@ -1,0 +1,272 @@
+"""One process of the policy, from fork to end: what is with it, and its deadline."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from clientscope.config import GatewaySettings
+from clientscope.errors import SettingsError
+from clientscope.gateway.channel import Channel
+from clientscope.gateway.policy_child import PolicyChild
+from clientscope.gateway.policy_messages import (
+    Acknowledged,
+    Close,
+    Configure,
+    Configured,
+    Done,
+    Problem,
+    Publish,
+    Push,
+    Reconfigure,
+    Reconfigured,
+    Settled,
+    Worn,
+)
+from clientscope.session.state import Verdict
+
+WINDOW = 32
+_MOST_PENDING = 10_000
+_START_WITHIN_S = 30.0
+_RECONFIGURE_WITHIN_S = 10.0
+_CLOSE_WITHIN_S = 2.0
+_GRACE_S = 0.02  # a report may lie unread when the deadline comes
+_DIED = Problem("the policy's process ended meanwhile", "its own lines stand in the gateway's standard error")
+_SLOW_START = Problem(f"configuring the policy lasts longer than {_START_WITHIN_S:.0f} s")
+_SLOW_CHANGE = Problem(f"reconfiguring the policy lasts longer than {_RECONFIGURE_WITHIN_S:.0f} s")
+
+PublishToKafka = Callable[[str, str, bytes], "Future[None]"]
+
+
+@dataclass(frozen=True)
+class PolicyPlan:
+    """Which policy, with what, within which limits.
+
+    Attributes:
+        class_name: a dotted name or an entry point, see `clientscope.policy.loading`.
+        configs: what its ``configure`` gets, without ``clientscope.publish``; must pickle.
+        deadline_s: how long one ``process`` may last.
+        memory_bytes: RLIMIT_AS of its process.
+    """
+
+    class_name: str
+    configs: Mapping[str, Any] = field(repr=False)
+    deadline_s: float = 0.5
+    memory_bytes: int = 512 * 1024 * 1024
+
+    @classmethod
+    def of(cls, settings: GatewaySettings) -> PolicyPlan:
+        """The plan for a gateway's settings.
+
+        Raises:
+            SettingsError: one of the policy's own settings has a name of the gateway's.
+        """
+        configs: dict[str, Any] = {
+            "client.config.max.bytes": settings.client_config_max_bytes,
+            "clientscope.digest.key.file": settings.digest_key_file,
+        }
+        for key, value in settings.client_config_policy_configs.items():
+            if key in configs or key.startswith("clientscope."):
+                raise SettingsError(f"[gateway.policy] {key}: the gateway sets this one itself", "give the policy's setting another name")
+            configs[key] = value
+        return cls(settings.client_config_policy_class_name, configs, settings.policy_deadline_ms / 1000, settings.policy_memory_bytes)
+
+
+@dataclass(eq=False)
+class WaitingPush:
+    """A push that is on its way.
+
+    Attributes:
+        early: its client was answered before it was processed.
+        published: the policy has published something for it.
+    """
+
+    push: Push
+    verdict: asyncio.Future[Verdict]
+    early: bool = False
+    published: bool = False
+
+
+class Owner(Protocol):
+    """Whom a worker reports to."""
+
+    def done(self, worker: PolicyWorker, waiting: WaitingPush, report: Done) -> None:
+        """``process`` has returned, or raised."""
+
+    def settled(self, waiting: WaitingPush, lost: bool) -> None:
+        """The future that it returned is done."""
+
+    def worn(self, worker: PolicyWorker) -> None:
+        """Its memory is nearly used up."""
+
+    def ended(self, worker: PolicyWorker) -> None:
+        """A worker that was configured is gone; what was with it still is in its ``at_work`` and ``pending``."""
+
+
+class PolicyWorker:
+    """The gateway's end of one worker process.
+
+    Attributes:
+        at_work: pushes that it has, in the order in which it takes them; the first is the one that it processes.
+        pending: pushes that it has processed, whose futures aren't done.
+        reason: why it ends, as counted.
+        closing: it gets no further push.
+        spared: it is killed for no push's sake.
+    """
+
+    def __init__(self, child: PolicyChild, plan: PolicyPlan, publish: PublishToKafka, owner: Owner) -> None:
+        self.at_work: deque[WaitingPush] = deque()
+        self.pending: dict[int, WaitingPush] = {}
+        self.reason = "policy_crash"
+        self.closing = self.spared = self.ready = False
+        self._child = child
+        self._plan = plan
+        self._publish = publish
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._channel: Channel | None = None
+        self._configured: asyncio.Future[Configured] = self._loop.create_future()
+        self._reconfigured: asyncio.Future[Reconfigured] | None = None
+        self._ended = asyncio.Event()
+        self._deadline: asyncio.TimerHandle | None = None
+
+    async def start(self, configs: Mapping[str, Any]) -> None:
+        """Forks it and configures the policy.
+
+        Raises:
+            SettingsError: the policy isn't there, or refuses its settings, or dies of them.
+        """
+        self._channel = await self._child.fork(self._received, self._lost)
+        self._channel.send(Configure(self._plan.class_name, configs, self._plan.memory_bytes))
+        problem: Problem | None = _SLOW_START
+        with suppress(TimeoutError):
+            problem = (await asyncio.wait_for(asyncio.shield(self._configured), _START_WITHIN_S)).problem
+        if problem is None and self._ended.is_set():
+            problem = _DIED
+        if problem is not None:
+            self.kill(spare=True)
+            raise SettingsError(problem.message, problem.hint)
+        self.ready = True
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it takes a push now."""
+        return self.ready and not self.closing and len(self.at_work) < WINDOW and len(self.pending) < _MOST_PENDING
+
+    def take(self, waiting: WaitingPush) -> bool:
+        """Hands it a push; whether it could."""
+        if self._channel is None or not self._channel.send(waiting.push):
+            return False
+        self.at_work.append(waiting)
+        if len(self.at_work) == 1:
+            self._arm()
+        return True
+
+    async def reconfigure(self, configs: Mapping[str, Any]) -> Reconfigured:
+        """Hands it new settings; where that leaves the policy broken, it is killed."""
+        if self._channel is None or not self.ready or self.closing or self._reconfigured is not None:
+            return Reconfigured(Problem("its process is being started, closed or reconfigured", "try again"))
+        self._reconfigured = self._loop.create_future()
+        self._channel.send(Reconfigure(configs))
+        answer = Reconfigured(_SLOW_CHANGE, broken=True)
+        with suppress(TimeoutError):
+            answer = await asyncio.wait_for(asyncio.shield(self._reconfigured), _RECONFIGURE_WITHIN_S)
+        self._reconfigured = None
+        if answer.broken:
+            self.kill(spare=True)
+        return answer
+
+    async def close(self) -> None:
+        """Lets it finish what it has and close the policy, for two seconds."""
+        self.retire()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), _CLOSE_WITHIN_S)
+        self._disarm()
+
+    def retire(self) -> None:
+        """Gives it no more, and asks it to end."""
+        self.closing = True
+        if self._channel is not None:
+            self._channel.send(Close())
+        self._loop.call_later(_CLOSE_WITHIN_S, self.kill)
+
+    def kill(self, spare: bool = False) -> None:
+        """Kills it; with ``spare`` for no push's sake."""
+        if self._ended.is_set():
+            return
+        if spare:
+            self.closing = self.spared = True
+        self._child.kill()
+        if self._channel is not None:  # something that it started may hold its socket open
+            self._loop.call_later(1.0, self._channel.close)
+
+    def _received(self, message: Any) -> None:
+        match message:
+            case Done():
+                waiting = self.at_work.popleft()
+                self._arm()
+                if message.pending:
+                    self.pending[message.push] = waiting
+                self._owner.done(self, waiting, message)
+            case Settled():
+                if (settled := self.pending.pop(message.push, None)) is not None:
+                    self._owner.settled(settled, message.lost)
+            case Publish():
+                self._publish_for(message)
+            case Worn():
+                self._owner.worn(self)
+            case Configured():
+                _set(self._configured, message)
+            case Reconfigured():
+                _set(self._reconfigured, message)
+
+    def _publish_for(self, message: Publish) -> None:
+        if self.at_work and self.at_work[0].push.number == message.push:
+            self.at_work[0].published = True
+
+        def acknowledged(future: Future[None]) -> None:
+            lost = future.exception() is not None
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self._acknowledged, Acknowledged(message.number, lost))
+
+        self._publish(message.topic, message.key, message.value).add_done_callback(acknowledged)
+
+    def _acknowledged(self, message: Acknowledged) -> None:
+        if self._channel is not None and not self._ended.is_set():
+            self._channel.send(message)
+
+    def _lost(self) -> None:
+        self._ended.set()
+        self._disarm()
+        _set(self._configured, Configured(_DIED))
+        _set(self._reconfigured, Reconfigured(_DIED))
+        if self.ready:
+            self._owner.ended(self)
+
+    def _arm(self) -> None:
+        self._disarm()
+        if self.at_work:
+            self._deadline = self._loop.call_later(self._plan.deadline_s, self._overdue, self.at_work[0])
+
+    def _overdue(self, waiting: WaitingPush) -> None:
+        self._deadline = self._loop.call_later(_GRACE_S, self._too_late, waiting)
+
+    def _too_late(self, waiting: WaitingPush) -> None:
+        if self.at_work and self.at_work[0] is waiting:
+            self.reason = "policy_timeout"
+            self.kill()
+
+    def _disarm(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def _set(future: asyncio.Future[Any] | None, value: Any) -> None:
+    if future is not None and not future.done():
+        future.set_result(value)

@@ -1,0 +1,63 @@
+"""SIGHUP: what may change while the gateway runs does, and what is wrong changes nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from conftest import running_gateway
+from observe import eventually, read_all
+
+from clientscope.client.raw import RawClient
+from clientscope.policy.redaction import DigestKey
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.topics import CONFIGS
+from clientscope.wire.numbers import INVALID_CONFIG
+
+LEAK = [("sasl.jaas.config", "canary-value", 1, False)]
+
+
+def test_another_digest_key_while_it_runs(broker: Any, tmp_path: Path) -> None:
+    settings, log = tmp_path / "clientscope.toml", tmp_path / "gateway.log"
+    keys = {}
+    for name in ("first", "second"):
+        path = tmp_path / name
+        path.touch(mode=0o600)
+        path.write_text(name * 8)
+        keys[name] = DigestKey.read(path).key_id
+
+    def configure(text: str) -> None:
+        settings.write_text(f"[gateway]\n{text}\n")
+
+    def digest_key_id(client_id: str) -> str | None:
+        with RawClient.connect(gateway.address, client_id) as client:
+            client.api_versions("leaky", "1")
+            assert client.push_config(LEAK).error_code == INVALID_CONFIG
+        found: list[Any] = []
+
+        def published() -> bool:
+            records = (decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS))
+            found.extend(record.digest_key_id for record in records if record.client_id == client_id)
+            return bool(found)
+
+        assert eventually(published)
+        return str(found[0])
+
+    def signalled(said: str) -> bool:
+        before = log.read_text().count(said)
+        os.kill(gateway.pid, signal.SIGHUP)
+        return eventually(lambda: log.read_text().count(said) > before)
+
+    configure(f'digest_key_file = "{tmp_path / "first"}"')
+    with running_gateway(broker.internal, broker.client, tmp_path, "--config", str(settings)) as gateway:
+        assert digest_key_id("before") == keys["first"]
+        configure(f'digest_key_file = "{tmp_path / "missing"}"')
+        assert signalled("the policy keeps its settings")
+        configure("no_such_key = 1")
+        assert signalled("the settings stay as they were")
+        assert digest_key_id("meanwhile") == keys["first"]
+        configure(f'digest_key_file = "{tmp_path / "second"}"')
+        assert signalled("the policy has taken its settings again")
+        assert digest_key_id("after") == keys["second"]
