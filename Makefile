@@ -4,9 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures bench-policy test test-pure test-spark test-real check lock clean venv java chromium
+.PHONY: help demo fixtures test test-pure test-spark test-real check bench-gateway bench-policy lock clean venv java chromium
 help:            ## what there is
-	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
 demo: venv       ## everything on this machine, with real clients; Ctrl-C ends it
 	@$(BIN)/clientscope demo $(ARGS)
@@ -25,6 +25,8 @@ check: venv      ## ruff, mypy, import contracts
 
 bench-policy: venv  ## what a policy that misbehaves costs other clients (10 minutes, nothing else running)
 	$(BIN)/python -m bench.policy_isolation $(ARGS)
+bench-gateway: venv ## the gateway beside a direct connection and a peer; ARGS="--rounds 3 --quick" for less (the peer needs a JDK)
+	@$(BIN)/python -m bench.gateway $(ARGS)
 
 lock: venv       ## resolve requirements.lock anew (no index address in it)
 	$(BIN)/python -m pip install --quiet uv

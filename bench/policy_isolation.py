@@ -65,7 +65,8 @@ def installation() -> Iterator[tuple[str, str]]:
                 admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
             processes.start(
                 "gateway", "gateway", "--bootstrap-servers", plan.internal, "--listen", address, "--upstream", f"127.0.0.1:{plan.port}",
-                "--metrics-listen", "127.0.0.1:0", "--client-config-policy-class-name", "bad_policies.ActingPublisher",
+                "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+                "--client-config-policy-class-name", "bad_policies.ActingPublisher",
             )  # fmt: skip
             processes.await_ready("gateway", "ready")
             yield plan.internal, address

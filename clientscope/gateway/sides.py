@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast
-
-if TYPE_CHECKING:
-    from clientscope.gateway.relay import Relay
+from typing import Protocol, cast
 
 HIGH_WATER = 1024 * 1024
 _LINGER_S = 10.0
 """How long what is written already may take to leave a connection that has ended."""
 
 
+class Owner(Protocol):
+    """Whom the sides report to."""
+
+    def client_connected(self) -> None:
+        """The client is there."""
+
+    def broker_connected(self) -> None:
+        """The broker is there."""
+
+    def from_client(self, data: bytes) -> None:
+        """Bytes from the client."""
+
+    def from_broker(self, data: bytes) -> None:
+        """Bytes from the broker."""
+
+    def client_eof(self) -> None:
+        """The client sends no more."""
+
+    def broker_eof(self) -> None:
+        """The broker sends no more."""
+
+    def end(self, reason: str) -> None:
+        """A side is gone."""
+
+
 class Side(asyncio.Protocol):
     """What the two sides share: back-pressure, EOF, the end."""
 
-    def __init__(self, relay: Relay, name: str) -> None:
+    def __init__(self, relay: Owner, name: str) -> None:
         self.relay = relay
         self.name = name
         self.transport: asyncio.Transport | None = None

@@ -120,10 +120,19 @@ class Broker:
         return self.plan.data_dir / "broker.log"
 
     def start(self, timeout_s: float = 60.0) -> None:
-        """Formats the directory if it is new, starts Kafka, and returns once both listeners answer.
+        """Launches Kafka, and returns once both listeners answer; may be called again after `stop`.
 
         Raises:
             EnvironmentProblem: no Java, a port that is taken, or a broker that does not come up; says what to do.
+        """
+        self.launch()
+        self.await_up(timeout_s)
+
+    def launch(self) -> None:
+        """Formats the directory if it is new and starts Kafka, without waiting: one node of several needs others to come up.
+
+        Raises:
+            EnvironmentProblem: no Java, or a port that is taken.
         """
         plan = self.plan
         class_path = ":".join(str(jar) for jar in jars("broker", self._progress))
@@ -158,9 +167,13 @@ class Broker:
                 )
         with self.log.open("ab") as log:
             self._child = spawn([*base, *agent_option, *base_cp, "kafka.Kafka", str(properties)], log)
-        self._wait_until_up(timeout_s)
 
-    def _wait_until_up(self, timeout_s: float) -> None:
+    def await_up(self, timeout_s: float = 60.0) -> None:
+        """Returns once both listeners answer.
+
+        Raises:
+            EnvironmentProblem: it ended, or does not answer in time.
+        """
         assert self._child is not None
         deadline = time.monotonic() + timeout_s
         for port in (self.plan.internal_port, self.plan.port):

@@ -1,6 +1,7 @@
 """The jars: downloaded once by the Ivy that PySpark ships, checked against `jars.sha256`, then found in the cache.
 
-One ``ivy.xml`` names them, in two configurations (``spark`` and ``broker``); no Maven is needed.
+One ``ivy.xml`` names them; no Maven is needed. Two configurations, ``spark`` and ``broker``, are what a user needs. The others are for
+tests and the benchmark, and each is fetched when it is first asked for.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import importlib.util
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from clientscope.errors import EnvironmentProblem
@@ -20,6 +21,8 @@ _HERE = Path(__file__).parent
 IVY_XML = _HERE / "ivy.xml"
 LOCK = _HERE / "jars.sha256"
 CONFIGURATIONS = ("spark", "broker")
+JAVA_CLIENTS = ("client-2.1", "client-2.8", "client-3.9", "client-4.4")
+EXTRA = (*JAVA_CLIENTS, "peer")
 
 Progress = Callable[[str], None]
 
@@ -30,10 +33,10 @@ def home() -> Path:
 
 
 def jars(configuration: str, progress: Progress = lambda line: None) -> list[Path]:
-    """The jars of one configuration of ``ivy.xml``; downloads all of them if one is missing.
+    """The jars of one configuration of ``ivy.xml``; downloads what is missing: both of `CONFIGURATIONS`, or one of `EXTRA`.
 
     Args:
-        configuration: ``spark`` or ``broker``.
+        configuration: one of `CONFIGURATIONS` or `EXTRA`.
         progress: told in a line what is being done, when something must be downloaded.
 
     Raises:
@@ -41,19 +44,20 @@ def jars(configuration: str, progress: Progress = lambda line: None) -> list[Pat
     """
     paths = [home() / name for name in _locked() if name.startswith(f"{configuration}/")]
     if not all(path.is_file() for path in paths):
-        download(progress)
+        download(progress, CONFIGURATIONS if configuration in CONFIGURATIONS else (configuration,))
     return paths
 
 
-def download(progress: Progress = lambda line: None) -> None:
-    """Fetches every jar and checks each against the lock.
+def download(progress: Progress = lambda line: None, configurations: Sequence[str] = CONFIGURATIONS) -> None:
+    """Fetches every jar of these configurations and checks each against the lock.
 
     Raises:
         EnvironmentProblem: see `jars`.
     """
     with tempfile.TemporaryDirectory(prefix="clientscope-jars-") as scratch:
-        retrieve(Path(scratch), progress)
-        for name, digest in _locked().items():
+        retrieve(Path(scratch), progress, configurations)
+        wanted = {name: digest for name, digest in _locked().items() if name.split("/")[0] in configurations}
+        for name, digest in wanted.items():
             fetched = Path(scratch) / name
             if not fetched.is_file():
                 raise EnvironmentProblem(f"Ivy did not bring {name}", "the lock is older than ivy.xml? run: clientscope jars --lock")
@@ -73,24 +77,25 @@ def download(progress: Progress = lambda line: None) -> None:
 def lock(progress: Progress = lambda line: None) -> int:
     """Writes `jars.sha256` anew from what Ivy resolves; returns how many jars it names."""
     with tempfile.TemporaryDirectory(prefix="clientscope-jars-") as scratch:
-        retrieve(Path(scratch), progress)
+        retrieve(Path(scratch), progress, (*CONFIGURATIONS, *EXTRA))
         found = sorted(Path(scratch).glob("*/*.jar"))
         LOCK.write_text("".join(f"{_sha256(path)}  {path.relative_to(scratch)}\n" for path in found))
         return len(found)
 
 
-def retrieve(target: Path, progress: Progress) -> None:
-    """Has Ivy resolve ``ivy.xml`` and copy the jars to ``target/<configuration>/``.
+def retrieve(target: Path, progress: Progress, configurations: Sequence[str]) -> None:
+    """Has Ivy resolve these configurations of ``ivy.xml`` and copy the jars to ``target/<configuration>/``.
 
     Raises:
         EnvironmentProblem: something could not be resolved; mostly, that there is no network.
     """
-    command = [java(), "-Xmx512m", "-jar", str(_ivy()), "-ivy", str(IVY_XML), "-confs", *CONFIGURATIONS]
+    command = [java(), "-Xmx512m", "-jar", str(_ivy()), "-ivy", str(IVY_XML), "-confs", *configurations]
     command += ["-cache", str(home().with_name("ivy"))]
     command += ["-retrieve", str(target / "[conf]" / "[artifact]-[revision].[ext]"), "-types", "jar", "bundle"]
     if (settings := Path.home() / ".ivy2" / "ivysettings.xml").is_file():
         command += ["-settings", str(settings)]
-    progress("downloading jars (Kafka, Spark's Kafka connector, Delta Lake): about 70 MB, once; half a minute to find out which")
+    what = "Kafka, Spark's Kafka connector, Delta Lake): about 70 MB" if "broker" in configurations else f"{', '.join(configurations)})"
+    progress(f"downloading jars ({what}, once; half a minute to find out which")
     output = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ivy:
         assert ivy.stdout is not None

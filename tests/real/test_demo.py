@@ -148,7 +148,7 @@ def test_a_jar_that_is_not_the_locked_one_is_refused(tmp_path: Path, monkeypatch
     from clientscope.errors import EnvironmentProblem
     from clientscope.local import jars
 
-    def retrieve(target: Path, progress: Any) -> None:
+    def retrieve(target: Path, progress: Any, configurations: Any) -> None:
         for name in jars.LOCK.read_text().split()[1::2]:
             (target / name).parent.mkdir(exist_ok=True)
             shutil.copy(__file__, target / name)

@@ -56,7 +56,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
                 admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
             processes.start(
                 "gateway", "gateway", "--bootstrap-servers", plan.internal, "--listen", address, "--upstream", f"127.0.0.1:{plan.port}",
-                "--metrics-listen", f"127.0.0.1:{metrics_port}", "--client-config-policy-class-name", "bad_policies.ActingPublisher",
+                "--metrics-listen", f"127.0.0.1:{metrics_port}", "--admin-listen", "127.0.0.1:0",
+                "--client-config-policy-class-name", "bad_policies.ActingPublisher",
             )  # fmt: skip
             processes.await_ready("gateway", "ready")
             yield Bench(plan.internal, address, f"http://127.0.0.1:{metrics_port}/metrics", processes)

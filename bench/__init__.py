@@ -1,0 +1,1 @@
+"""Benchmarks; nothing here is installed, and no test asserts what they measure."""

@@ -1,0 +1,1 @@
+"""The gateway beside a direct connection and beside another proxy, in one run: ``make bench-gateway``."""

@@ -1,0 +1,48 @@
+"""What a tree of processes costs, from /proc (proc(5))."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def tree(root: int) -> list[int]:
+    """A process and all of its descendants, by id."""
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        fields = _stat(int(path.parent.name))
+        if fields:
+            children.setdefault(int(fields[1]), []).append(int(path.parent.name))
+    found = [root]
+    for pid in found:
+        found += children.get(pid, [])
+    return found
+
+
+def cpu_seconds(root: int) -> float:
+    """utime + stime, over the tree as it is now."""
+    return sum((int(f[11]) + int(f[12])) / _TICKS for f in map(_stat, tree(root)) if f)
+
+
+def pss_bytes(root: int) -> int:
+    """Proportional set size over the tree: what is shared is counted once."""
+    total = 0
+    for pid in tree(root):
+        try:
+            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        except OSError:
+            continue
+        found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
+        total += int(found[1]) * 1024 if found else 0
+    return total
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of /proc/<pid>/stat from the state on; the command before them may hold blanks and brackets."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []

@@ -1,0 +1,41 @@
+"""What a broker is told: alone, and as one of several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clientscope.local.broker import BrokerPlan, new_cluster_id
+
+ALONE = BrokerPlan(1001, 1002, "gateway:9092", Path("data"))
+
+
+def test_one_node_is_its_own_quorum() -> None:
+    properties = ALONE.properties(1003)
+    assert properties["node.id"] == "1"
+    assert properties["controller.quorum.bootstrap.servers"] == "127.0.0.1:1003"
+    assert "controller.quorum.voters" not in properties
+    assert properties["advertised.listeners"] == "CLIENT://gateway:9092,INTERNAL://127.0.0.1:1002"
+
+
+def test_one_of_several_takes_its_controller_port_from_the_voters() -> None:
+    plan = BrokerPlan(1001, 1002, "gateway:9092", Path("data"), node_id=2, voters={1: 2001, 2: 2002}, cluster_id=new_cluster_id())
+    properties = plan.properties(1003)
+    assert properties["node.id"] == "2"
+    assert properties["controller.quorum.voters"] == "1@127.0.0.1:2001,2@127.0.0.1:2002"
+    assert properties["listeners"].endswith("CONTROLLER://127.0.0.1:2002")
+    assert "controller.quorum.bootstrap.servers" not in properties
+
+
+def test_extra_properties_override() -> None:
+    plan = BrokerPlan(1001, 1002, "gateway:9092", Path("data"), extra={"num.partitions": "7", "ssl.client.auth": "required"})
+    properties = plan.properties(1003)
+    assert (properties["num.partitions"], properties["ssl.client.auth"]) == ("7", "required")
+    assert properties.keys() - ALONE.properties(1003).keys() == {"ssl.client.auth"}
+
+
+@pytest.mark.parametrize(("node_id", "cluster_id"), [(3, "AAAAAAAAAAAAAAAAAAAAAA"), (1, "")])
+def test_a_quorum_without_this_node_or_without_a_shared_id_is_refused(node_id: int, cluster_id: str) -> None:
+    with pytest.raises(ValueError, match="quorum"):
+        BrokerPlan(1001, 1002, "gateway:9092", Path("data"), node_id=node_id, voters={1: 2001, 2: 2002}, cluster_id=cluster_id)

@@ -1,0 +1,168 @@
+"""Kafka's Java client of any age, driven through Py4J: the JVM runs Kafka's jar and Py4J's, and nothing that must be compiled."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from clients.script import PARTITIONS, Client, Message, Produced
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.protocol import Py4JJavaError
+
+from clientscope.local.jars import jars
+from clientscope.local.java import java
+
+_STRING = "org.apache.kafka.common.serialization.String"
+
+
+def _py4j_jar() -> str:
+    spec = importlib.util.find_spec("pyspark")
+    assert spec is not None and spec.origin is not None
+    return str(next(Path(spec.origin).parent.glob("jars/py4j-*.jar")))
+
+
+def _each(iterable: Any) -> Iterator[Any]:
+    """Py4J iterates over lists, sets and maps by itself, over other Iterables not."""
+    iterator = iterable.iterator()
+    while iterator.hasNext():
+        yield iterator.next()
+
+
+class JavaClient(Client):
+    """``kafka-clients`` of one configuration of ivy.xml."""
+
+    codecs = ("gzip", "snappy", "lz4", "zstd")
+
+    def __init__(self, address: str, configuration: str) -> None:
+        super().__init__(address)
+        self.name = f"java-{configuration.removeprefix('client-')}"
+        paths = [str(path) for path in jars(configuration)]
+        version = next(Path(path).stem.removeprefix("kafka-clients-") for path in paths if "kafka-clients-" in path)
+        # KIP-511 came with 2.4.
+        tells = tuple(map(int, version.split(".")[:2])) >= (2, 4)
+        self.identity = ("apache-kafka-java", version) if tells else ("unknown", "unknown")
+        port, self._process = launch_gateway(
+            jarpath=_py4j_jar(),
+            classpath=os.pathsep.join(paths),
+            javaopts=["-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"],
+            java_path=java(),
+            die_on_exit=True,
+            return_proc=True,
+        )
+        # Without memory management the JVM keeps every object that Python saw until it ends. With it, Python's garbage collection
+        # talks to a JVM that may be gone, and logs that with a traceback, at any moment.
+        self._gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True, enable_memory_management=False))
+        self._kafka = self._gateway.jvm.org.apache.kafka
+
+    def close(self) -> None:
+        self._gateway.close()
+        self._process.stdin.close()  # die_on_exit: the JVM ends when its standard input does
+        self._process.stdout.close()
+        try:
+            self._process.wait(5)
+        finally:
+            self._process.kill()
+            self._process.wait()
+
+    def _common(self, **settings: str) -> dict[str, str]:
+        own = {name.replace("_", "."): value for name, value in settings.items()}
+        return {
+            "bootstrap.servers": self.address,
+            "client.id": self.client_id,
+            "request.timeout.ms": "10000",
+            "default.api.timeout.ms": "20000",
+            **own,
+        }
+
+    @contextmanager
+    def _closing(self, client: Any) -> Any:
+        try:
+            yield client
+        finally:
+            client.close()
+
+    def _admin(self) -> Any:
+        return self._closing(self._kafka.clients.admin.AdminClient.create(self._common()))
+
+    def create_topic(self, topic: str) -> None:
+        with self._admin() as admin:
+            admin.createTopics([self._kafka.clients.admin.NewTopic(topic, PARTITIONS, 1)]).all().get()
+
+    def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
+        settings = self._common(
+            acks=how.acks, compression_type=how.codec, enable_idempotence=str(how.idempotent).lower(), linger_ms="5",
+            key_serializer=f"{_STRING}Serializer", value_serializer=f"{_STRING}Serializer",
+        )  # fmt: skip
+        if how.transactional_id:
+            settings["transactional.id"] = how.transactional_id
+        with self._closing(self._kafka.clients.producer.KafkaProducer(settings)) as producer:
+            if how.transactional_id:
+                producer.initTransactions()
+                producer.beginTransaction()
+            record = self._kafka.clients.producer.ProducerRecord
+            futures = [producer.send(record(topic, key, value)) for key, value in messages]
+            producer.flush()
+            partitions = [future.get().partition() for future in futures]
+            if how.transactional_id:
+                producer.abortTransaction() if how.abort else producer.commitTransaction()
+            return partitions
+
+    def consume(self, topic: str, group: str, count: int, at_rest: Callable[[], None]) -> list[Message]:
+        settings = self._common(
+            group_id=group, auto_offset_reset="earliest", enable_auto_commit="false", isolation_level="read_committed",
+            key_deserializer=f"{_STRING}Deserializer", value_deserializer=f"{_STRING}Deserializer",
+        )  # fmt: skip
+        taken: list[Message] = []
+        positions: dict[Any, Any] = {}
+        deadline = time.monotonic() + 20
+        with self._closing(self._kafka.clients.consumer.KafkaConsumer(settings)) as consumer:
+            consumer.subscribe([topic])
+            while len(taken) < count and time.monotonic() < deadline:
+                for record in _each(consumer.poll(self._gateway.jvm.java.time.Duration.ofMillis(200))):
+                    if len(taken) < count:
+                        taken.append((record.partition(), record.key(), record.value()))
+                        partition = self._kafka.common.TopicPartition(topic, record.partition())
+                        positions[partition] = self._kafka.clients.consumer.OffsetAndMetadata(record.offset() + 1)
+            consumer.commitSync(positions)
+            at_rest()
+        return taken
+
+    def describe(self, topic: str) -> dict[str, Any]:
+        with self._admin() as admin:
+            cluster = admin.describeCluster()
+            nodes = [(node.id(), f"{node.host()}:{node.port()}" == self.address) for node in _each(cluster.nodes().get())]
+            resource = self._kafka.common.config.ConfigResource
+            kind = getattr(resource, "Type").TOPIC  # noqa: B009  "Type" is a class in a class for Py4J
+            configs = admin.describeConfigs([resource(kind, topic)]).all().get()
+            (config,) = configs.values()
+            return {
+                "cluster": cluster.clusterId().get(),
+                "nodes": nodes,
+                "configs": {entry.name(): entry.value() for entry in _each(config.entries())},
+            }
+
+    def offsets(self, topic: str) -> dict[int, tuple[int, int]]:
+        settings = self._common(key_deserializer=f"{_STRING}Deserializer", value_deserializer=f"{_STRING}Deserializer")
+        with self._closing(self._kafka.clients.consumer.KafkaConsumer(settings)) as consumer:
+            partitions = [self._kafka.common.TopicPartition(topic, number) for number in range(PARTITIONS)]
+            first, end = consumer.beginningOffsets(partitions), consumer.endOffsets(partitions)
+            return {partition.partition(): (first[partition], end[partition]) for partition in partitions}
+
+    def unknown_topic(self, topic: str) -> None:
+        with self._admin() as admin:
+            admin.deleteTopics([topic]).all().get()
+
+    def error_name(self, error: Exception) -> str:
+        if not isinstance(error, Py4JJavaError):
+            return f"{type(error).__name__}: {error}"
+        names = []
+        cause = error.java_exception
+        while cause is not None:
+            names.append(cause.getClass().getName())
+            cause = cause.getCause()
+        return " < ".join(names)

@@ -1,0 +1,65 @@
+"""The same work by clients of several kinds and ages, direct and through the gateway: what they see of it is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from clients.java import JavaClient
+from clients.python import Aiokafka, Confluent, KafkaPython
+from clients.script import RECORDS, Client, variants, work
+from observe import eventually, gateway_connections, read_all
+
+from clientscope.demo.watch import jmx_connections
+from clientscope.local.jars import JAVA_CLIENTS
+from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from clientscope.records.topics import CONNECTIONS
+
+CLIENTS: dict[str, Callable[[str], Client]] = {
+    "kafka-python": KafkaPython,
+    "aiokafka": Aiokafka,
+    "confluent-kafka": Confluent,
+    **{f"java {name.removeprefix('client-')}": partial(JavaClient, configuration=name) for name in JAVA_CLIENTS},
+}
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_f05_a_client_sees_the_same_through_the_gateway_as_direct(broker: Any, gateway: Any, name: str) -> None:
+    seen: list[dict[tuple[str, str], int]] = []
+
+    def gauges_agree() -> None:
+        def agree() -> bool:
+            seen.append(gateway_connections(gateway.metrics_url))
+            return seen[-1] == jmx_connections(broker.jmx_port) != {}
+
+        assert eventually(agree), (seen[-1], jmx_connections(broker.jmx_port))
+
+    with CLIENTS[name](broker.internal) as client:
+        direct = work(client, "direct")
+        client.address = gateway.address
+        through = work(client, "through", gauges_agree)
+        identity, client_id = client.identity, client.client_id
+        ways = list(variants(client, ""))
+    assert through == direct
+    _was_real_work(direct, ways)
+
+    assert list(seen[-1]) == [identity]
+    assert eventually(lambda: gateway_connections(gateway.metrics_url) == {} == jmx_connections(broker.jmx_port))
+    records = [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
+    closed = [r for r in records if r.kind == Kind.CLOSED and r.gateway_id == gateway.address and r.client_id == client_id]
+    assert closed
+    assert {(r.client_software_name or "unknown", r.client_software_version or "unknown") for r in closed} == {identity}
+
+
+def _was_real_work(result: dict[str, Any], ways: list[Any]) -> None:
+    """Two runs that both fail are equal, too."""
+    assert [key for key in result if key.endswith("failed")] == ["unknown topic failed"]
+    assert "Unknown" in result["unknown topic failed"] or "UNKNOWN" in result["unknown topic failed"]
+    assert len(result["produced"]) == len(ways)
+    assert len(result["consumed"]) == RECORDS * (len(ways) - 1)  # all but the aborted transaction's
+    assert result["taken twice"] == 0
+    assert result["described"]["nodes"] == [(1, True)]
+    assert len(result["described"]["configs"]) > 20
+    assert sum(end for _, end in result["offsets"].values()) >= RECORDS * len(ways)
