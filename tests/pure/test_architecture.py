@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from clientscope.local import jars
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -35,7 +37,8 @@ def test_the_lock_has_hashes_and_no_index_address() -> None:
 def test_every_jar_is_locked_by_its_digest() -> None:
     lines = (ROOT / "clientscope" / "local" / "jars.sha256").read_text().splitlines()
     assert len(lines) > 40
-    assert all(re.fullmatch(r"[0-9a-f]{64}  (spark|broker)/[\w.+-]+\.jar", line) for line in lines)
+    named = [re.fullmatch(r"[0-9a-f]{64}  ([\w.-]+)/[\w.+-]+\.jar", line) for line in lines]
+    assert {match and match[1] for match in named} == {*jars.CONFIGURATIONS, *jars.EXTRA}
 
 
 def test_commands_start_without_spark() -> None:

@@ -238,7 +238,9 @@ def test_fatal_errors_are_logged_and_the_client_goes_on(broker: Brokers, code: i
     with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
         use(client)
     assert len(server.pushes) == 1
-    assert [record.name for record in caplog.records if record.levelno >= logging.WARNING] == ["clientscope.client"]
+    # kafka-python has warnings of its own, of a machine that is slow.
+    ours = [record for record in caplog.records if record.levelno >= logging.WARNING and record.name.startswith("clientscope")]
+    assert [record.name for record in ours] == ["clientscope.client"]
 
 
 def test_a_long_throttle_does_not_hold_the_client_up(broker: Brokers) -> None:
