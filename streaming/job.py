@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from pyspark.sql.streaming import StreamingQuery
 
@@ -45,11 +47,8 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
     java()
     topics.verify(settings.bootstrap_servers, (CONFIGS, CONNECTIONS, RESULTS, GAUGES, QUARANTINE))
-    # A process manager may signal the whole group (systemd does).  What is ignored while the JVM starts it ignores for good, and
-    # so outlives the queries' last batches; when this process ends, it ends too.
-    on_terminate = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    spark = session(settings, jars("spark"))
-    signal.signal(signal.SIGTERM, on_terminate)
+    with _children_ignore_sigterm():
+        spark = session(settings, jars("spark"))
     try:
         gauges = GaugesQuery(spark, settings)
         results = start_results(spark, settings, digest_key)
@@ -63,6 +62,18 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
         gauges.close()
     finally:
         spark.stop()
+
+
+@contextmanager
+def _children_ignore_sigterm() -> Iterator[None]:
+    """For starting the JVM: a process manager may signal the whole group (systemd does), and the JVM has to outlive the queries' last
+    batches; when this process ends, it ends too.  Only the child ignores it, so a signal that comes meanwhile is ours and isn't lost."""
+    starting = [True]
+    os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN) if starting else None)
+    try:
+        yield
+    finally:
+        starting.clear()  # a hook can't be taken back
 
 
 def _await_first_batches(queries: Sequence[StreamingQuery], stop: StopRequest) -> None:

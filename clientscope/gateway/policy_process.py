@@ -239,6 +239,8 @@ def main(fd: int, class_name: str) -> None:
     """The template's life."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     os.nice(NICE)
+    with suppress(OSError):  # Linux may schedule a session as one group, and nice counts within it alone; this is the group's own
+        Path("/proc/self/autogroup").write_text(str(NICE))
     control = socket.socket(fileno=fd)
     with suppress(SettingsError):  # the worker meets it again, and can tell
         load_policy(class_name)

@@ -128,11 +128,15 @@ class PolicyRunner:
         self._feed()
 
     async def _restart(self) -> None:
+        first = True
         while True:
             await asyncio.sleep(self._bypass_left_s())
             try:
                 await self._start_worker()
             except (SettingsError, OSError) as error:
+                if first:  # the template may have been dying when it was asked
+                    first = False
+                    continue
                 log.error("the policy can't be started again: %s; next try in %.0f s", error, self._guard.bypass_s)
                 self._guard.bypass(self._now())
                 self._send_away()
