@@ -17,10 +17,15 @@ def _admin(bootstrap_servers: str) -> KafkaAdminClient:
     try:
         return KafkaAdminClient(bootstrap_servers=bootstrap_servers, client_id="clientscope-topics", bootstrap_timeout_ms=10_000)
     except (KafkaError, OSError, ValueError) as error:
-        raise EnvironmentProblem(
-            f"no broker answers at {bootstrap_servers} ({type(error).__name__})",
-            "is the broker up, and is that its INTERNAL listener? set --bootstrap-servers",
-        ) from None
+        raise no_broker(bootstrap_servers, error) from None
+
+
+def no_broker(bootstrap_servers: str, error: Exception) -> EnvironmentProblem:
+    """What to say when none of the bootstrap servers can be used."""
+    return EnvironmentProblem(
+        f"no broker answers at {bootstrap_servers} ({type(error).__name__})",
+        "is the broker up, and is that its INTERNAL listener? set --bootstrap-servers",
+    )
 
 
 def create(bootstrap_servers: str, partitions: int = 1, replication_factor: int = -1, names: Iterable[str] = tuple(BY_NAME)) -> list[str]:

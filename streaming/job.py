@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
+from kafka.errors import KafkaError
 from pyspark.sql.streaming import StreamingQuery
 
 from clientscope import topics
@@ -16,7 +14,7 @@ from clientscope.config import StreamSettings
 from clientscope.errors import ClientscopeError
 from clientscope.local.jars import jars
 from clientscope.local.java import java
-from clientscope.local.process import StopRequest
+from clientscope.local.process import StopRequest, children_ignore_sigterm
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
 from streaming.queries.gauges import GaugesQuery
@@ -28,18 +26,20 @@ log = logging.getLogger(__name__)
 
 _WATCH_S = 1.0
 _START_TIMEOUT_S = 120.0
-_STOP_TIMEOUT_S = 30.0
+# Kubernetes kills 30 s after its SIGTERM: what waits for a broker that is gone ends before, and is done again at the next start.
+_LAST_BATCHES_S = 10.0
+_STOP_LIMIT_S = 20.0
 
 
 def run(settings: StreamSettings) -> None:
-    """Runs the job until SIGTERM or SIGINT, then stops each query after its current batch.  For the main thread.
+    """Runs the job until SIGTERM or SIGINT, then stops each query after its current batch; in 20 s at most.  For the main thread.
 
     Raises:
         EnvironmentProblem: no Java, no broker, or topics that are missing or otherwise than ``clientscope topics`` makes them.
         SettingsError: the digest key can't be read.
         ClientscopeError: a query failed; started again, the job goes on from where that one stood.
     """
-    with StopRequest().installed() as stop:
+    with StopRequest().installed(_STOP_LIMIT_S) as stop:
         _run(settings, stop)
 
 
@@ -47,10 +47,15 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
     java()
     topics.verify(settings.bootstrap_servers, (CONFIGS, CONNECTIONS, RESULTS, GAUGES, QUARANTINE))
-    with _children_ignore_sigterm():
+    with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
         spark = session(settings, jars("spark"))
     try:
-        gauges = GaugesQuery(spark, settings)
+        if stop.wait(0):  # while the JVM started
+            return
+        try:
+            gauges = GaugesQuery(spark, settings)
+        except (KafkaError, TimeoutError) as error:
+            raise topics.no_broker(settings.bootstrap_servers, error) from None
         results = start_results(spark, settings, digest_key)
         queries = (results, gauges.query, *start_history(spark, settings, digest_key))
         _await_first_batches(queries, stop)
@@ -62,18 +67,6 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
         gauges.close()
     finally:
         spark.stop()
-
-
-@contextmanager
-def _children_ignore_sigterm() -> Iterator[None]:
-    """For starting the JVM: a process manager may signal the whole group (systemd does), and the JVM has to outlive the queries' last
-    batches; when this process ends, it ends too.  Only the child ignores it, so a signal that comes meanwhile is ours and isn't lost."""
-    starting = [True]
-    os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN) if starting else None)
-    try:
-        yield
-    finally:
-        starting.clear()  # a hook can't be taken back
 
 
 def _await_first_batches(queries: Sequence[StreamingQuery], stop: StopRequest) -> None:
@@ -102,7 +95,7 @@ def _check(queries: Sequence[StreamingQuery]) -> None:
 
 def _stop(queries: Sequence[StreamingQuery]) -> None:
     """Each after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""
-    deadline = time.monotonic() + _STOP_TIMEOUT_S
+    deadline = time.monotonic() + _LAST_BATCHES_S
     for query in queries:
         while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
             time.sleep(0.02)

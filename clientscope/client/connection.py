@@ -18,8 +18,8 @@ from kafka.net.selector import NetworkSelector
 from kafka.protocol import metadata
 
 from clientscope.client.handshake import Handshake, log
+from clientscope.wire.codes import NONE, PUSH_CONFIG
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigResponse
-from clientscope.wire.numbers import NONE, PUSH_CONFIG
 
 
 def net_client(handshake: Handshake, **configs: Any) -> KafkaNetClient:

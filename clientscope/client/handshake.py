@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import kafka.errors
 
 from clientscope.client.settings import Entry
+from clientscope.wire.codes import CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, NONE
 from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
-from clientscope.wire.numbers import CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, NONE
 
 log = logging.getLogger("clientscope.client")
 

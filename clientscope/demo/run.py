@@ -121,9 +121,10 @@ class _Demo:
             "stream", "stream", *internal, *digests,
             "--checkpoint-dir", str(self._data_dir / "checkpoints"), "--history-dir", str(self._data_dir / "history"),
         )  # fmt: skip
+        admin = f"127.0.0.1:{free_port()}"
         self._processes.start(
             "gateway", "gateway", *internal, *digests, "--listen", self._gateway, "--upstream", f"127.0.0.1:{self._plan.port}",
-            "--metrics-listen", f"127.0.0.1:{free_port()}", "--admin-listen", "127.0.0.1:0",
+            "--metrics-listen", f"127.0.0.1:{free_port()}", "--admin-listen", admin,
             "--heartbeat-interval-ms", str(int(_HEARTBEAT_S * 1000)),
         )  # fmt: skip
         self._processes.start("serve", "serve", *internal, "--listen", self._page)
@@ -138,6 +139,7 @@ class _Demo:
         for name in self._clients:
             self._clients_of_others.await_ready(name, "connected")
         self._say(f"the page: http://{self._page}/ (clients now; gauges and findings once Spark is up, in some 20 s)")
+        self._say(f"who is connected, in another terminal: clientscope connections --admin {admin}")
         self._processes.await_ready("stream", "ready")
 
     def follow_forever(self) -> dict[str, Any]:

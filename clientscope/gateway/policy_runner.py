@@ -22,7 +22,7 @@ from clientscope.gateway.policy_metrics import PolicyMetrics
 from clientscope.gateway.policy_worker import PolicyPlan, PolicyWorker, PublishToKafka, WaitingPush
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.session.state import Verdict
-from clientscope.wire.numbers import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
+from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
 
 log = logging.getLogger(__name__)
 

@@ -123,7 +123,7 @@ class ConnectionRegistry:
                     continue
             listed.append(series)
         parts = [listed[start : start + _COUNTS_PER_PART] for start in range(0, len(listed), _COUNTS_PER_PART)] or [[]]
-        instances = len({c.identity.instance_id for c in self.connections.values() if c.identity.instance_id})
+        instances = self.instances()
         records = []
         for part, touched in enumerate(parts):
             record = self._record(Kind.HEARTBEAT, now_ms, None, touched)
@@ -157,8 +157,12 @@ class ConnectionRegistry:
         ]
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """Open connections per (name, version), those at zero left out."""
-        return {series: count.open for series, count in self._counts.items() if count.open}
+        """Open connections per (name, version), those at zero left out. From any thread."""
+        return {series: count.open for series, count in list(self._counts.items()) if count.open}
+
+    def instances(self) -> int:
+        """Different client instance ids that are connected (KIP-1324's ClientConfigInstances). From any thread."""
+        return len({connection.identity.instance_id for connection in list(self.connections.values())} - {None})
 
     def context(self, connection_id: int) -> RequestContext | None:
         """What a policy is told of a connection; None if it is gone."""

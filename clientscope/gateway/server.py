@@ -19,7 +19,7 @@ from prometheus_client import make_wsgi_app
 from clientscope import topics
 from clientscope.config import GatewaySettings, split_address
 from clientscope.errors import EnvironmentProblem, SettingsError
-from clientscope.gateway import http
+from clientscope.gateway import pages
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import Place, find_place
 from clientscope.gateway.policy_guard import client_of
@@ -36,8 +36,8 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.session import Session
 from clientscope.session.state import Identity, Pushed, Verdict
+from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 from clientscope.wire.describe_cluster import BrokerSoftware
-from clientscope.wire.numbers import THROTTLING_QUOTA_EXCEEDED
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
     Raises:
         ClientscopeError: it can't start; says why and what to do.
     """
-    http.require_loopback("admin-listen", settings.admin_listen)
+    pages.require_loopback("admin-listen", settings.admin_listen)
     topics.verify(settings.bootstrap_servers, [CONFIGS, CONNECTIONS])
     place = find_place(settings)
     uvloop.run(_serve(settings, place, again))
@@ -84,7 +84,7 @@ class Gateway:
         self._tasks: set[asyncio.Task[None]] = set()
         self._policy: PolicyRunner | None = None
         if settings.client_config_policy_class_name:
-            shown = PolicyMetrics(metrics.registry, self._instances)
+            shown = PolicyMetrics(metrics.registry, self.registry.instances)
             self._policy = PolicyRunner(PolicyPlan.of(settings), publisher.publish, metrics.count, shown)
         self._quota = PushQuota(
             Rate(settings.push_rate_per_client, settings.push_burst_per_client), Rate(settings.push_rate, settings.push_burst)
@@ -146,10 +146,6 @@ class Gateway:
         while True:
             self.heartbeat(self._settings.heartbeat_interval_ms)
             await asyncio.sleep(self._settings.heartbeat_interval_ms / 1000)
-
-    def _instances(self) -> int:
-        """Different client instance ids that are connected; asked in the metrics' thread, so from a copy."""
-        return len({c.identity.instance_id for c in list(self.registry.connections.values()) if c.identity.instance_id})
 
     def count(self, what: str, reason: str) -> None:
         """Adds one to a counter."""
@@ -247,9 +243,12 @@ async def _serve(settings: GatewaySettings, place: Place, again: Callable[[], Ga
     await gateway.start()
     labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
     metrics.show_connections(gateway.registry.counts, labels)
-    pages = {"/metrics": make_wsgi_app(metrics.registry), "/healthz": http.probe(gateway.health), "/readyz": http.probe(gateway.readiness)}
-    stop_metrics = http.serve("metrics-listen", settings.metrics_listen, pages)
-    stop_admin = http.serve("admin-listen", settings.admin_listen, {"/v1/connections": http.listing(gateway.registry.listing)})
+    stop_metrics = pages.serve(
+        "metrics-listen",
+        settings.metrics_listen,
+        {"/metrics": make_wsgi_app(metrics.registry), "/healthz": pages.probe(gateway.health), "/readyz": pages.probe(gateway.readiness)},
+    )
+    stop_admin = pages.serve("admin-listen", settings.admin_listen, {"/v1/connections": pages.listing(gateway.registry.listing)})
     stopping, stopping_again = asyncio.Event(), asyncio.Event()
 
     def stop() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import queue
 import secrets
 import signal
@@ -79,15 +80,42 @@ class StopRequest:
         return self._is_set
 
     @contextmanager
-    def installed(self) -> Iterator[StopRequest]:
-        """Takes the two signals for as long as the context lasts; for the main thread."""
+    def installed(self, limit_s: float | None = None) -> Iterator[StopRequest]:
+        """Takes the two signals for as long as the context lasts; for the main thread.
+
+        Args:
+            limit_s: how many seconds after the first signal the process may still be in the context; then the kernel ends it (SIGALRM),
+                whatever it waits for.  For work that may be cut off anywhere, and waits for others that may never answer.
+        """
+
+        def handle(*_: object) -> None:
+            if limit_s is not None and signal.getitimer(signal.ITIMER_REAL)[0] == 0.0:
+                signal.setitimer(signal.ITIMER_REAL, limit_s)
+            self.set()
+
         numbers = (signal.SIGTERM, signal.SIGINT)
-        previous = {number: signal.signal(number, lambda *_: self.set()) for number in numbers}
+        previous = {number: signal.signal(number, handle) for number in numbers}
         try:
             yield self
         finally:
+            if limit_s is not None:
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
             for number, handler in previous.items():
                 signal.signal(number, handler)
+
+
+@contextmanager
+def children_ignore_sigterm() -> Iterator[None]:
+    """For starting a child that outlives a SIGTERM to the whole group (systemd sends one), because it is still needed while we stop.
+
+    Only the child ignores it, from its fork on: were it ignored here meanwhile, a signal to us would be lost.
+    """
+    starting = [True]
+    os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN) if starting else None)
+    try:
+        yield
+    finally:
+        starting.clear()  # a hook can't be taken back
 
 
 def free_port() -> int:

@@ -25,6 +25,7 @@ from clientscope.session.state import (
     Verdict,
 )
 from clientscope.wire.api_versions import Cursor
+from clientscope.wire.codes import API_VERSIONS, DESCRIBE_CLUSTER, PUSH_CONFIG, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from clientscope.wire.describe_cluster import BrokerSoftware
 from clientscope.wire.frames import (
     LENGTH,
@@ -37,7 +38,6 @@ from clientscope.wire.frames import (
     Passed,
     Treatment,
 )
-from clientscope.wire.numbers import API_VERSIONS, DESCRIBE_CLUSTER, PUSH_CONFIG, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 READ_LIMIT = 64 * 1024
 """A frame longer than this passes unread, PushConfig's apart: no client sends such, and a session's memory stays bounded."""

@@ -15,8 +15,8 @@ import uuid
 from dataclasses import dataclass
 
 from clientscope.errors import WireError
+from clientscope.wire.codes import CLIENT_INSTANCE_ID_TAG, NONE
 from clientscope.wire.frames import LENGTH, REQUEST_HEAD, RESPONSE_HEAD
-from clientscope.wire.numbers import CLIENT_INSTANCE_ID_TAG, NONE
 
 FIRST_FLEXIBLE = 3
 """ApiVersions v3 is flexible, in its request's header and body; its response's header never is."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from clientscope.errors import WireError
 from clientscope.wire.api_versions import Cursor, write_tags, write_uvarint
+from clientscope.wire.codes import BROKER_SOFTWARE_NAME_TAG, BROKER_SOFTWARE_VERSION_TAG
 from clientscope.wire.frames import LENGTH, RESPONSE_HEAD
-from clientscope.wire.numbers import BROKER_SOFTWARE_NAME_TAG, BROKER_SOFTWARE_VERSION_TAG
 
 NEWEST = 2
 """The newest version whose layout we know; newer ones pass untouched."""

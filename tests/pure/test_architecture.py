@@ -21,8 +21,8 @@ def test_import_contracts() -> None:
 def test_no_module_shadows_the_standard_library_or_a_dependency() -> None:
     tops = {path.name.removesuffix(".py") for path in ROOT.iterdir()}
     assert not tops & (set(sys.stdlib_module_names) | {"pyspark", "kafka", "pandas", "pyarrow"})
-    for folder in ("streaming", "sinks", "udfs"):
-        names = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__"}
+    for folder in ("clientscope", "streaming", "sinks", "udfs"):
+        names = {path.stem for path in (ROOT / folder).rglob("*.py")} - {"__init__"}
         assert not names & set(sys.stdlib_module_names), folder
 
 

@@ -17,8 +17,8 @@ import pytest
 from kafka.protocol import metadata, sasl
 
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from clientscope.wire.codes import API_VERSIONS, PUSH_CONFIG
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest, PushConfigResponse
-from clientscope.wire.numbers import API_VERSIONS, PUSH_CONFIG
 
 METADATA = 3
 FETCH = 1  # kafka-python takes the broker's release from it

@@ -11,8 +11,8 @@ import pytest
 from clientscope.catalog.configs import Type
 from clientscope.client.handshake import Backoff, Handshake
 from clientscope.client.settings import Entry
+from clientscope.wire.codes import CONFIG_MAX_BYTES
 from clientscope.wire.messages import PushConfigResponse
-from clientscope.wire.numbers import CONFIG_MAX_BYTES
 
 ENTRY = Entry("acks", "all", Type.STRING, True)
 RETRIABLE = 7  # REQUEST_TIMED_OUT

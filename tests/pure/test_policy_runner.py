@@ -26,7 +26,7 @@ from clientscope.gateway.policy_runner import WAITING_PUSHES, PolicyRunner
 from clientscope.gateway.policy_worker import PolicyPlan
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.session.state import Verdict
-from clientscope.wire.numbers import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
+from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
 
 ACTING = "bad_policies.Acting"
 

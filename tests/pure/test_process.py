@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+
+import pytest
 
 from clientscope.local.process import StopRequest, free_port, spawn, stop
 
@@ -37,6 +40,47 @@ def test_it_stays_set_and_gives_the_handlers_back() -> None:
         signal.raise_signal(signal.SIGTERM)
         assert request.wait(0) and request.wait(0)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+STUCK = """
+import socket
+from clientscope.local.process import StopRequest
+here, _there = socket.socketpair()
+with StopRequest().installed(limit_s=0.2):
+    print("ready", flush=True)
+    here.recv(1)
+"""
+
+
+def test_who_is_stuck_after_a_signal_is_ended_at_the_limit_and_not_before_a_signal() -> None:
+    with subprocess.Popen([sys.executable, "-c", STUCK], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stdout.readline() == b"ready\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            child.wait(0.5)
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(10) == -signal.SIGALRM
+
+
+PARENT = """
+import subprocess, sys
+from clientscope.local.process import StopRequest, children_ignore_sigterm
+with StopRequest().installed() as stop:
+    with children_ignore_sigterm():
+        child = subprocess.Popen(["sleep", "60"], preexec_fn=lambda: None)
+        print("started", flush=True)
+        heard = stop.wait(30)
+    after = subprocess.Popen(["sleep", "60"], preexec_fn=lambda: None)
+    after.terminate()
+    print(heard, child.poll(), after.wait(), flush=True)
+    child.kill()
+"""
+
+
+def test_a_signal_to_the_group_while_a_child_starts_is_heard_by_the_parent_alone() -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, start_new_session=True) as parent:
+        assert parent.stdout is not None and parent.stdout.readline() == "started\n"
+        os.killpg(parent.pid, signal.SIGTERM)
+        assert parent.stdout.readline() == f"True None {-signal.SIGTERM}\n"
 
 
 def test_a_child_that_does_not_listen_is_killed() -> None:

@@ -16,9 +16,7 @@ from clientscope.policy.interface import ClientConfig
 from clientscope.session.session import Session
 from clientscope.session.state import MOST_PENDING, Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
 from clientscope.wire import api_versions
-from clientscope.wire.frames import Passed
-from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
-from clientscope.wire.numbers import (
+from clientscope.wire.codes import (
     CONFIG_TOO_LARGE,
     INVALID_CONFIG,
     INVALID_REQUEST,
@@ -26,6 +24,8 @@ from clientscope.wire.numbers import (
     THROTTLING_QUOTA_EXCEEDED,
     UNSUPPORTED_VERSION,
 )
+from clientscope.wire.frames import Passed
+from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
 
 FIXTURES = [json.loads(line) for line in (Path(__file__).parent.parent / "fixtures" / "wire.jsonl").read_text().splitlines()]
 CLIENTS = sorted({line["client"] for line in FIXTURES})

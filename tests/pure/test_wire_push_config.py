@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kafka.protocol import metadata
 from kafka.protocol.api_header import RequestHeader
 
+from clientscope.wire.codes import API_VERSIONS, CLIENT_INSTANCE_ID_TAG, CONFIG_TOO_LARGE, PUSH_CONFIG
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest, PushConfigResponse
-from clientscope.wire.numbers import API_VERSIONS, CLIENT_INSTANCE_ID_TAG, CONFIG_TOO_LARGE, PUSH_CONFIG
 from clientscope.wire.strict import decode_body
 
 INSTANCE_ID = uuid.UUID("01234567-89ab-4def-8123-456789abcdef")

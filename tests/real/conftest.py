@@ -63,7 +63,8 @@ class Installation:
         ]  # fmt: skip
 
 
-def _start_broker(data_dir: Path) -> tuple[Broker, RunningBroker]:
+def start_broker(data_dir: Path) -> tuple[Broker, RunningBroker]:
+    """A broker that advertises an address where nothing listens yet."""
     plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir, free_port())
     broker = Broker(plan)
     broker.start()
@@ -90,7 +91,7 @@ def running_gateway(internal: str, upstream: str, log_dir: Path, *flags: str, li
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """A broker without the job, for what needs none."""
-    started, running = _start_broker(tmp_path_factory.mktemp("broker"))
+    started, running = start_broker(tmp_path_factory.mktemp("broker"))
     yield running
     started.stop()
 
@@ -107,7 +108,7 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """Broker, gateway, job and page."""
     data_dir = tmp_path_factory.mktemp("installation")
-    started, running = _start_broker(data_dir / "broker")
+    started, running = start_broker(data_dir / "broker")
     (data_dir / "digest.key").write_text("0123456789abcdef" * 4)
     (data_dir / "digest.key").chmod(0o600)
     page = f"127.0.0.1:{free_port()}"

@@ -18,7 +18,7 @@ from clientscope.errors import WireError
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS
 from clientscope.wire import api_versions
-from clientscope.wire.numbers import INVALID_REQUEST, PUSH_CONFIG, UNSUPPORTED_VERSION
+from clientscope.wire.codes import INVALID_REQUEST, PUSH_CONFIG, UNSUPPORTED_VERSION
 
 CAPTURED = [json.loads(line) for line in (Path(__file__).parent.parent / "fixtures" / "wire.jsonl").read_text().splitlines()]
 INSTANCE = uuid.UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")

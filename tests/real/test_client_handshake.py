@@ -17,7 +17,7 @@ from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.records.codec import ClientConfigRecord, ValueState, decode
 from clientscope.records.topics import CONFIGS
-from clientscope.wire.numbers import CONFIG_TOO_LARGE, INVALID_CONFIG, INVALID_REQUEST, NONE, PUSH_CONFIG
+from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_CONFIG, INVALID_REQUEST, NONE, PUSH_CONFIG
 
 TOPIC = "test.client.handshake"
 

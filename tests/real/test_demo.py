@@ -82,7 +82,7 @@ def test_a_demo_that_is_killed_takes_its_processes_with_it(tmp_path: Path) -> No
         assert demo.stdout is not None
         assert any("gateway: ready" in line for line in demo.stdout)
         demo.kill()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60  # the job takes 20 s after its signal at most; a busy machine has the rest
     while processes_of(str(tmp_path)) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert processes_of(str(tmp_path)) == []

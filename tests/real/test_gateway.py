@@ -20,7 +20,7 @@ from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONNECTIONS
-from clientscope.wire.numbers import CONFIG_TOO_LARGE, INVALID_REQUEST
+from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST
 
 TOPIC = "test.gateway"
 

@@ -8,21 +8,17 @@ import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import confluent_kafka
 import kafka
 import pytest
+from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
 from observe import eventually, metrics, read_all
 
-from clientscope import topics
 from clientscope.client.raw import RawClient
-from clientscope.demo.fleet import Fleet
-from clientscope.local.broker import Broker, BrokerPlan
-from clientscope.local.process import free_port
 from clientscope.records.topics import CONFIGS
-from clientscope.wire.numbers import NONE, THROTTLING_QUOTA_EXCEEDED
+from clientscope.wire.codes import NONE, THROTTLING_QUOTA_EXCEEDED
 
 TOPIC = "test.isolation"
 PUSH = [("acks", "all", 1, True), ("linger.ms", "5", 4, False)]
@@ -30,40 +26,26 @@ CLIENTS = 100
 RECORDS = 2_000
 
 
-@dataclass(frozen=True)
-class Bench:
-    """A gateway with a policy that acts on the client's software name."""
-
-    internal: str
-    address: str
-    metrics_url: str
-    processes: Fleet
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """One that leads its clients to the gateway below."""
+    started, running = start_broker(tmp_path_factory.mktemp("isolation-broker"))
+    yield running
+    started.stop()
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    data_dir = tmp_path_factory.mktemp("isolation")
-    address, metrics_port = f"127.0.0.1:{free_port()}", free_port()
-    plan = BrokerPlan(free_port(), free_port(), address, data_dir / "broker")
-    processes = Fleet(data_dir / "logs", lambda line: None)
-    broker = Broker(plan)
+def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+    """A gateway with a policy that acts on the client's software name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[1] / "pure"), os.environ.get("PYTHONPATH", "")]))
-        broker.start()
-        try:
-            topics.create(plan.internal)
-            with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
-                admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
-            processes.start(
-                "gateway", "gateway", "--bootstrap-servers", plan.internal, "--listen", address, "--upstream", f"127.0.0.1:{plan.port}",
-                "--metrics-listen", f"127.0.0.1:{metrics_port}", "--admin-listen", "127.0.0.1:0",
-                "--client-config-policy-class-name", "bad_policies.ActingPublisher",
-            )  # fmt: skip
-            processes.await_ready("gateway", "ready")
-            yield Bench(plan.internal, address, f"http://127.0.0.1:{metrics_port}/metrics", processes)
-        finally:
-            processes.stop()
-            broker.stop()
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+        policy = ("--client-config-policy-class-name", "bad_policies.ActingPublisher")
+        with running_gateway(
+            broker.internal, broker.client, tmp_path_factory.mktemp("isolation"), *policy, listen=broker.advertised
+        ) as running:
+            yield running
 
 
 def pushed(address: str, name: str, instance: uuid.UUID) -> int:
@@ -88,38 +70,42 @@ def produced(address: str) -> int:
     ("act", "reason"),
     [("sleep", "policy_timeout"), ("loop", "policy_timeout"), ("exit", "policy_crash"), ("memory", "policy_"), ("raise", "policy_error")],
 )
-def test_f17_whatever_a_policy_does_to_one_client_the_others_are_served(bench: Bench, act: str, reason: str) -> None:
+def test_f17_whatever_a_policy_does_to_one_client_the_others_are_served(
+    broker: RunningBroker, gateway: RunningGateway, act: str, reason: str
+) -> None:
     bad, others = uuid.uuid4(), [uuid.uuid4() for _ in range(CLIENTS)]
     with ThreadPoolExecutor(12) as pool:
-        writing = pool.submit(produced, bench.address)
-        misbehaving = pool.submit(pushed, bench.address, f"act-{act}", bad)
-        answers = list(pool.map(lambda instance: pushed(bench.address, "good", instance), others))
+        writing = pool.submit(produced, gateway.address)
+        misbehaving = pool.submit(pushed, gateway.address, f"act-{act}", bad)
+        answers = list(pool.map(lambda instance: pushed(gateway.address, "good", instance), others))
         assert set(answers) == {NONE}
         assert writing.result() == RECORDS
         misbehaving.result()
     assert eventually(
-        lambda: {str(instance) for instance in others} <= {(m.key or b"").decode() for m in read_all(bench.internal, CONFIGS)}
+        lambda: {str(instance) for instance in others} <= {(m.key or b"").decode() for m in read_all(broker.internal, CONFIGS)}
     )
     assert eventually(
-        lambda: any(key[0] == "clientscope_client_config_errors_total" and key[1].startswith(reason) for key in metrics(bench.metrics_url))
+        lambda: any(
+            key[0] == "clientscope_client_config_errors_total" and key[1].startswith(reason) for key in metrics(gateway.metrics_url)
+        )
     )
     if act == "raise":
-        assert pushed(bench.address, f"act-{act}", bad) == -1
+        assert pushed(gateway.address, f"act-{act}", bad) == -1
     else:
-        assert pushed(bench.address, "good-now", bad) == THROTTLING_QUOTA_EXCEEDED
-    assert str(bad) not in {(m.key or b"").decode() for m in read_all(bench.internal, CONFIGS)}
+        assert pushed(gateway.address, "good-now", bad) == THROTTLING_QUOTA_EXCEEDED
+    assert str(bad) not in {(m.key or b"").decode() for m in read_all(broker.internal, CONFIGS)}
 
 
-def test_a_crash_loop_meets_its_quota_and_nobody_else_does(bench: Bench) -> None:
+def test_a_crash_loop_meets_its_quota_and_nobody_else_does(gateway: RunningGateway) -> None:
     crashing = uuid.uuid4()
-    with closing(RawClient.connect(bench.address, "crash-loop")) as client:
+    with closing(RawClient.connect(gateway.address, "crash-loop")) as client:
         client.api_versions("crash-loop", "1.0", crashing)
         answers = [client.push_config(PUSH) for _ in range(15)]
     refused = [answer for answer in answers if answer.error_code == THROTTLING_QUOTA_EXCEEDED]
     assert refused and all(0 < answer.throttle_time_ms <= 1000 for answer in refused)
     assert [answer.error_code for answer in answers[:10]] == [NONE] * 10
-    assert pushed(bench.address, "good", uuid.uuid4()) == NONE
-    assert metrics(bench.metrics_url)["clientscope_gateway_pushes_refused_total", "quota"] == len(refused)
+    assert pushed(gateway.address, "good", uuid.uuid4()) == NONE
+    assert metrics(gateway.metrics_url)["clientscope_gateway_pushes_refused_total", "quota"] == len(refused)
 
 
 def children(pid: int) -> list[int]:
@@ -128,9 +114,9 @@ def children(pid: int) -> list[int]:
     return [*found, *(below for child in found for below in children(child))]
 
 
-def test_a_gateway_that_is_killed_leaves_no_process_of_its_policy(bench: Bench) -> None:
+def test_a_gateway_that_is_killed_leaves_no_process_of_its_policy(gateway: RunningGateway) -> None:
     """The last one here: it takes the gateway away."""
-    running = children(bench.processes.pid("gateway"))
+    running = children(gateway.pid)
     assert len(running) >= 2
-    bench.processes.signal("gateway", signal.SIGKILL)
+    os.kill(gateway.pid, signal.SIGKILL)
     assert eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in running))

@@ -14,7 +14,7 @@ from clientscope.client.raw import RawClient
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS
-from clientscope.wire.numbers import INVALID_CONFIG
+from clientscope.wire.codes import INVALID_CONFIG
 
 LEAK = [("sasl.jaas.config", "canary-value", 1, False)]
 

@@ -17,9 +17,9 @@ from clientscope.errors import WireError
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.state import MOST_PENDING, Command, Counted, PendingPush, Pushed, SessionState, ToBroker, ToClient, Verdict
 from clientscope.wire import api_versions
+from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST, THROTTLING_QUOTA_EXCEEDED, UNSUPPORTED_VERSION
 from clientscope.wire.frames import REQUEST_HEAD
 from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
-from clientscope.wire.numbers import CONFIG_TOO_LARGE, INVALID_REQUEST, THROTTLING_QUOTA_EXCEEDED, UNSUPPORTED_VERSION
 from clientscope.wire.strict import decode_body
 
 _FIRST_CARRIER_ID = -(1324 << 20)

@@ -18,8 +18,8 @@ from clientscope.errors import WireError
 from clientscope.session import sasl
 from clientscope.session.state import MOST_PENDING, Command, Exchange, Identified, PendingHandshake, SessionState, ToBroker, ToClient
 from clientscope.wire.api_versions import Cursor, error_code
+from clientscope.wire.codes import NONE
 from clientscope.wire.frames import LENGTH, REQUEST_HEAD
-from clientscope.wire.numbers import NONE
 
 NEWEST = 1
 

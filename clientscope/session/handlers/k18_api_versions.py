@@ -28,7 +28,7 @@ from clientscope.session.state import (
     ToClient,
 )
 from clientscope.wire import api_versions
-from clientscope.wire.numbers import INVALID_REQUEST, NONE, PUSH_CONFIG
+from clientscope.wire.codes import INVALID_REQUEST, NONE, PUSH_CONFIG
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:

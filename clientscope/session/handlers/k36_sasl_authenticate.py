@@ -12,8 +12,8 @@ from clientscope.errors import WireError
 from clientscope.session.handlers import k17_sasl_handshake
 from clientscope.session.state import MOST_PENDING, Command, PendingAuthenticate, SessionState, ToBroker, ToClient
 from clientscope.wire.api_versions import Cursor
+from clientscope.wire.codes import NONE
 from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD
-from clientscope.wire.numbers import NONE
 
 NEWEST = 2
 _FIRST_FLEXIBLE = 2
