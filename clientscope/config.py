@@ -117,6 +117,7 @@ class GatewaySettings(Settings):
         "", max_length=200, description="what DescribeCluster says the broker is (KIP-885), such as apache-kafka; empty says nothing"
     )
     broker_software_version: str = Field("", max_length=200, description="its version; empty is null")
+    workers: int = Field(1, ge=1, le=64, description="processes that carry clients' traffic, on one port; each uses one core at most")
     max_connections: int = Field(10_000, ge=1, description="most open client connections; one more is closed at once")
     max_connections_per_ip: int = Field(0, ge=0, description="most open client connections of one address; 0 is no limit of its own")
     unauthenticated_timeout_ms: int = Field(

@@ -53,9 +53,9 @@ class GatewayMetrics:
             name: Counter(f"clientscope_gateway_{name}", text, [label], registry=self.registry) for name, (label, text) in _COUNTERS.items()
         }
 
-    def count(self, what: str, reason: str) -> None:
-        """Adds one to ``clientscope_gateway_<what>_total{…=reason}``; from any thread."""
-        self._counters[what].labels(reason).inc()
+    def count(self, what: str, reason: str, number: int = 1) -> None:
+        """Adds to ``clientscope_gateway_<what>_total{…=reason}``; from any thread."""
+        self._counters[what].labels(reason).inc(number)
 
     def show_connections(self, counts: Callable[[], Mapping[tuple[str, str], int]], labels: dict[str, str]) -> None:
         """Shows the registry's counts under these labels."""

@@ -1,6 +1,6 @@
 """The open connections, and the counts per software name and version that follow from them.
 
-All of it happens in the gateway's one event loop, so there are no locks; time is passed in. Each change makes one
+All of it happens in the main process's event loop, so there are no locks; time is passed in. Each change makes one
 ClientConnectionRecord with the absolute counts of the series it touched (design: "Gauges tell the truth").
 """
 
@@ -23,7 +23,7 @@ _COUNTS_PER_PART = 1_000  # with names at their longest, half of what a topic ta
 _RECORDED_LENGTH = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Connection:
     """One open connection."""
 
@@ -57,18 +57,15 @@ class ConnectionRegistry:
         self._addresses: Counter[str] = Counter()
         self._most_series = most_series
         self._sequence = 0
-        self._next_id = 0
         self._recorded_ms: dict[int, int] = {}  # when each open connection was last on the topic, the longest ago first
 
-    def opened(self, client_address: str, now_ms: int) -> tuple[int, ClientConnectionRecord]:
-        """A client has connected; returns its connection id and the record."""
-        connection_id = self._next_id
-        self._next_id += 1
+    def opened(self, connection_id: int, client_address: str, now_ms: int) -> ClientConnectionRecord:
+        """A client has connected, under an id that no other connection of this gateway's has had."""
         connection = Connection(connection_id, client_address, now_ms)
         self.connections[connection_id] = connection
         self._addresses[client_address] += 1
         self._enter(connection.series)
-        return connection_id, self._record(Kind.OPENED, now_ms, connection, [connection.series])
+        return self._record(Kind.OPENED, now_ms, connection, [connection.series])
 
     def identified(self, connection_id: int, identity: Identity, now_ms: int) -> ClientConnectionRecord | None:
         """A client has said who it is; None if that connection is gone."""

@@ -10,7 +10,6 @@ Non-obvious, each the scar of a hang:
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Coroutine, Iterator
 from typing import Any, Protocol
 
@@ -60,7 +59,12 @@ class Host(Protocol):
 
 
 class Relay:
-    """One client connection, from accept to the last byte."""
+    """One client connection, from accept to the last byte; thousands of them are idle at a time, so an attribute's size matters."""
+
+    __slots__ = (
+        "_active", "_active_s", "_answered", "_awaited", "_backlog", "_broker", "_broker_eof_waits", "_client", "_draining", "_early",
+        "_early_eof", "_ended", "_gateway", "_opened_s", "_session", "address", "connection_id",
+    )  # fmt: skip
 
     def __init__(self, gateway: Host) -> None:
         self._gateway = gateway
@@ -68,9 +72,9 @@ class Relay:
         self._client = ClientSide(self, "client")
         self._broker = BrokerSide(self, "broker")
         self._client.peer, self._broker.peer = self._broker, self._client
-        self._early: list[bytes] = []
+        self._early = b""
         self._early_eof = False
-        self._backlog: deque[Iterator[Out]] = deque()
+        self._backlog: list[Iterator[Out]] = []
         self._broker_eof_waits = False
         self._awaited: int | None = None
         self._ended = False
@@ -79,6 +83,12 @@ class Relay:
         self._opened_s = self._active_s = 0.0
         self._active = True
         self.connection_id = -1
+        self.address = ""
+
+    @property
+    def identity(self) -> Identity:
+        """Who the client is, as far as it is known."""
+        return self._session.identity
 
     @property
     def protocol(self) -> ClientSide:
@@ -89,14 +99,14 @@ class Relay:
         """The client is there: count it, and connect upstream."""
         assert self._client.transport is not None
         peer = self._client.transport.get_extra_info("peername")
-        address = str(peer[0]) if peer else ""
-        if (reason := self._gateway.refusal(address)) is not None:
+        self.address = str(peer[0]) if peer else ""
+        if (reason := self._gateway.refusal(self.address)) is not None:
             self._gateway.count("connections_refused", reason)
             self._ended = True
             self._client.transport.abort()
             return
         self._opened_s = self._active_s = asyncio.get_running_loop().time()
-        self.connection_id = self._gateway.opened(self, address)
+        self.connection_id = self._gateway.opened(self, self.address)
         self._gateway.run(self._connect())
 
     async def _connect(self) -> None:
@@ -115,9 +125,9 @@ class Relay:
         if self._ended:
             self._abort(self._broker)
             return
-        early, self._early = self._early, []
-        for data in early:
-            self._do(self._session.from_client(data))
+        early, self._early = self._early, b""
+        if early:
+            self._do(self._session.from_client(early))
         self._client.resume("connecting")
         if self._early_eof:
             self._broker.write_eof()
@@ -126,7 +136,7 @@ class Relay:
         """Bytes from the client."""
         self._active = True
         if self._broker.transport is None:
-            self._early.append(data)
+            self._early += data
         else:
             self._do(self._session.from_client(data))
         if self._draining and self._session.between_requests:
@@ -169,7 +179,7 @@ class Relay:
         self._do(iter(self._session.answer(token, verdict)))
         self._awaited = None
         while self._backlog and self._awaited is None:
-            self._do_broker(self._backlog.popleft())
+            self._do_broker(self._backlog.pop(0))
         if self._awaited is None:
             self._broker.resume("verdict")
             if self._broker_eof_waits:
@@ -180,7 +190,7 @@ class Relay:
         self._do(pieces, from_broker=True)
         if self._awaited is not None:
             # The iterator stands behind the awaited answer; it goes on from there.
-            self._backlog.appendleft(pieces)
+            self._backlog.insert(0, pieces)
             self._broker.pause("verdict")
 
     def _do(self, pieces: Iterator[Out], from_broker: bool = False) -> None:

@@ -18,7 +18,7 @@ from prometheus_client import make_wsgi_app
 
 from clientscope import topics
 from clientscope.config import GatewaySettings, split_address
-from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.errors import SettingsError
 from clientscope.gateway import pages
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import Place, find_place
@@ -29,13 +29,13 @@ from clientscope.gateway.policy_worker import PolicyPlan
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.quota import PushQuota, Rate
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.gateway.relay import Relay
+from clientscope.gateway.template import Template
+from clientscope.gateway.worker_messages import Asked, Closed, Named, Opened, Reached, Report, Standing, WorkerPlan
+from clientscope.gateway.workers import Workers, listen
 from clientscope.policy.interface import ClientConfigData
 from clientscope.records.codec import ClientConnectionRecord, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from clientscope.session.opaque import OpaqueSession
-from clientscope.session.session import Session
-from clientscope.session.state import Identity, Pushed, Verdict
+from clientscope.session.state import Identity, Verdict
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 from clientscope.wire.describe_cluster import BrokerSoftware
 
@@ -54,9 +54,13 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
         ClientscopeError: it can't start; says why and what to do.
     """
     pages.require_loopback("admin-listen", settings.admin_listen)
-    topics.verify(settings.bootstrap_servers, [CONFIGS, CONNECTIONS])
-    place = find_place(settings)
-    uvloop.run(_serve(settings, place, again))
+    template = Template()
+    try:
+        topics.verify(settings.bootstrap_servers, [CONFIGS, CONNECTIONS])
+        place = find_place(settings)
+        uvloop.run(_serve(settings, place, template, again))
+    finally:
+        template.close()
 
 
 def _now_ms() -> int:
@@ -64,23 +68,17 @@ def _now_ms() -> int:
 
 
 class Gateway:
-    """What the relays of one process share; all of it in one event loop."""
+    """What is known of all connections, and what is done with it; all of it in one event loop."""
 
-    connect_timeout_s = 10.0
-
-    def __init__(self, settings: GatewaySettings, place: Place, metrics: GatewayMetrics, publisher: Publisher) -> None:
-        self.upstream = split_address(settings.upstream)
+    def __init__(self, settings: GatewaySettings, place: Place, metrics: GatewayMetrics, publisher: Publisher, template: Template) -> None:
         self._settings = settings
-        name, version = settings.broker_software_name, settings.broker_software_version
-        self._software = BrokerSoftware(name or None, version or None) if name or version else None
         self._alive_s = time.monotonic()
         self._upstream_failure = ""
-        self.draining = False
+        self._draining = False
         self._place = place
         self.registry = ConnectionRegistry(place)
         self._metrics = metrics
         self._publisher = publisher
-        self._relays: dict[int, Relay] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._policy: PolicyRunner | None = None
         if settings.client_config_policy_class_name:
@@ -89,67 +87,63 @@ class Gateway:
         self._quota = PushQuota(
             Rate(settings.push_rate_per_client, settings.push_burst_per_client), Rate(settings.push_rate, settings.push_burst)
         )
+        self._template = template
+        self._workers: Workers | None = None
 
-    def session(self) -> Session | OpaqueSession:
-        """A new connection's; without a policy PushConfig is neither advertised nor answered (KIP-1324)."""
-        if self._place.tls:
-            return OpaqueSession()
-        return Session(self._policy is not None, self._settings.client_config_max_bytes, self._place.sasl, self._software)
-
-    def refusal(self, address: str) -> str | None:
-        """Why one more connection from this address is not taken (Kafka's max.connections, max.connections.per.ip)."""
-        if len(self.registry.connections) >= self._settings.max_connections:
-            return "max_connections"
-        most = self._settings.max_connections_per_ip
-        return "max_connections_per_ip" if most and self.registry.open_from(address) >= most else None
-
-    async def watch_time(self) -> None:
-        """Ends, for as long as the gateway runs, what overstays."""
-        unauthenticated_s = self._settings.unauthenticated_timeout_ms / 1000
-        idle_s = self._settings.connections_max_idle_ms / 1000
-        while True:
-            await asyncio.sleep(min(1.0, unauthenticated_s / 4, idle_s / 4))
-            self._alive_s = time.monotonic()
-            now_s = asyncio.get_running_loop().time()
-            for relay in list(self._relays.values()):
-                relay.check_time(now_s, unauthenticated_s, idle_s)
+    async def start(self) -> None:
+        """Starts the policy, and then takes connections."""
+        if self._policy is not None:
+            await self._policy.start()
+        settings = self._settings
+        name, version = settings.broker_software_name, settings.broker_software_version
+        plan = WorkerPlan(
+            first_id=0,
+            upstream=split_address(settings.upstream),
+            push_config=self._policy is not None,
+            config_max_bytes=settings.client_config_max_bytes,
+            sasl=self._place.sasl,
+            tls=self._place.tls,
+            software=BrokerSoftware(name or None, version or None) if name or version else None,
+            max_connections=settings.max_connections,
+            max_connections_per_ip=settings.max_connections_per_ip,
+            unauthenticated_s=settings.unauthenticated_timeout_ms / 1000,
+            idle_s=settings.connections_max_idle_ms / 1000,
+        )
+        self._workers = Workers(self._template, plan, listen(settings.listen, settings.workers), self)
+        await self._workers.start()
+        self.run(self._beat())
+        self.run(self._watch_time())
 
     def health(self) -> str:
-        """What is wrong with this process, or nothing: its event loop turns. From any thread."""
-        stuck_s = time.monotonic() - self._alive_s
-        return f"the event loop has stood still for {stuck_s:.0f} s" if stuck_s > _STUCK_S else ""
+        """What is wrong with this gateway, or nothing: its event loops turn. From any thread."""
+        stuck_s = max(time.monotonic() - self._alive_s, self._workers.silent_s() if self._workers else 0.0)
+        return f"an event loop has stood still for {stuck_s:.0f} s" if stuck_s > _STUCK_S else ""
 
     def readiness(self) -> str:
         """Why no further client should be sent here, or nothing. From any thread."""
-        if self.draining:
+        if self._draining:
             return "draining"
         return self.health() or (f"the broker took no connection: {self._upstream_failure}" if self._upstream_failure else "")
 
-    def reached(self, failure: str = "") -> None:
-        """The broker took a connection, or failed to."""
-        self._upstream_failure = failure
-        if failure:
-            self.count("upstream_failures", failure)
-
     async def drain(self, stopping_again: asyncio.Event) -> None:
         """Lets each client have the answers that are under way, and then go; `drain_timeout_ms` at most."""
-        self.draining = True
-        loop = asyncio.get_running_loop()
-        deadline_s = loop.time() + self._settings.drain_timeout_ms / 1000
-        while self._relays and (now_s := loop.time()) < deadline_s and not stopping_again.is_set():
-            for relay in list(self._relays.values()):
-                relay.drain(now_s)
-            await asyncio.sleep(0.05)
+        assert self._workers is not None
+        self._draining = True
+        enough = [asyncio.ensure_future(work) for work in (self._workers.drain(), stopping_again.wait())]
+        await asyncio.wait(enough, timeout=self._settings.drain_timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
+        for work in enough:
+            work.cancel()
 
-    async def beat(self) -> None:
+    async def _watch_time(self) -> None:
+        while True:
+            self._alive_s = time.monotonic()
+            await asyncio.sleep(1.0)
+
+    async def _beat(self) -> None:
         """Publishes all counts, for as long as the gateway runs, once an interval."""
         while True:
             self.heartbeat(self._settings.heartbeat_interval_ms)
             await asyncio.sleep(self._settings.heartbeat_interval_ms / 1000)
-
-    def count(self, what: str, reason: str) -> None:
-        """Adds one to a counter."""
-        self._metrics.count(what, reason)
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs a coroutine in the background, and holds on to it."""
@@ -162,42 +156,70 @@ class Gateway:
         if not task.cancelled() and (error := task.exception()):
             log.error("a task failed: %s", type(error).__name__, exc_info=error)
 
-    def opened(self, relay: Relay, address: str) -> int:
-        """A client has connected; returns its connection id."""
-        connection_id, record = self.registry.opened(address, _now_ms())
-        self._relays[connection_id] = relay
-        self.count("connections_opened", self._place.listener_name)
-        self._publish(record)
-        return connection_id
+    # What workers report.
 
-    def identified(self, connection_id: int, identity: Identity) -> None:
-        """A client has said who it is."""
-        self._publish(self.registry.identified(connection_id, identity, _now_ms()))
+    def reported(self, report: Report, mine: Callable[[int], bool]) -> None:
+        """Takes a worker's report in; the ids of its connections are ``mine``."""
+        for (what, reason), number in report.counts.items():
+            self._metrics.count(what, reason, number)
+        for event in report.events:
+            match event:
+                case Opened(connection_id, address):
+                    self._opened(connection_id, address, report.at_ms)
+                case Named(connection_id, identity):
+                    self._publish(self.registry.identified(connection_id, identity, report.at_ms))
+                case Closed(connection_id, reason):
+                    self._closed(connection_id, reason, report.at_ms)
+                case Asked():
+                    self.run(self._judge(event, ClientConfigData(event.configs, report.at_ms)))
+                case Reached(failure):
+                    self._upstream_failure = failure
+                case Standing(connections):
+                    self._stand(connections, mine, report.at_ms)
 
-    def closed(self, relay: Relay, reason: str) -> None:
-        """A connection has ended."""
-        self._relays.pop(relay.connection_id, None)
-        self.count("connections_closed", reason)
-        self._publish(self.registry.closed(relay.connection_id, reason, _now_ms()))
+    def lost(self, mine: Callable[[int], bool]) -> None:
+        """A worker has ended, and its connections with it."""
+        now_ms = _now_ms()
+        for connection_id in [number for number in self.registry.connections if mine(number)]:
+            self._closed(connection_id, "gateway_stopping" if self._draining else "worker_lost", now_ms)
 
-    def pushed(self, relay: Relay, push: Pushed) -> None:
-        """A client has pushed: to the policy with it, and its verdict back to the relay."""
-        self.run(self._judge(relay, push, ClientConfigData(push.configs, _now_ms())))
+    def _opened(self, connection_id: int, address: str, now_ms: int) -> None:
+        self._metrics.count("connections_opened", self._place.listener_name)
+        self._publish(self.registry.opened(connection_id, address, now_ms))
+        assert self._workers is not None
+        # Each worker holds the limits for itself; here they are held for all together.
+        most, settings = self._settings.max_connections_per_ip, self._settings
+        if len(self.registry.connections) > settings.max_connections:
+            self._workers.refuse(connection_id, "max_connections")
+        elif most and self.registry.open_from(address) > most:
+            self._workers.refuse(connection_id, "max_connections_per_ip")
 
-    async def _judge(self, relay: Relay, push: Pushed, data: ClientConfigData) -> None:
-        context = self.registry.context(relay.connection_id)
-        if context is None or self._policy is None:
+    def _closed(self, connection_id: int, reason: str, now_ms: int) -> None:
+        if (record := self.registry.closed(connection_id, reason, now_ms)) is not None:
+            self._metrics.count("connections_closed", reason)
+            self._publish(record)
+
+    def _stand(self, connections: list[tuple[int, str, Identity]], mine: Callable[[int], bool], now_ms: int) -> None:
+        """Makes good what a worker could not report."""
+        open_ids = {connection_id for connection_id, _, _ in connections}
+        for connection_id in [number for number in self.registry.connections if mine(number) and number not in open_ids]:
+            self._closed(connection_id, "unseen", now_ms)
+        for connection_id, address, identity in connections:
+            if connection_id not in self.registry.connections:
+                self._opened(connection_id, address, now_ms)
+            if self.registry.connections[connection_id].identity != identity:
+                self._publish(self.registry.identified(connection_id, identity, now_ms))
+
+    async def _judge(self, asked: Asked, data: ClientConfigData) -> None:
+        context = self.registry.context(asked.connection_id)
+        if context is None or self._policy is None or self._workers is None:
             return
         if throttle_ms := self._quota.take(client_of(context), time.monotonic()):
-            self.count("pushes_refused", "quota")
-            relay.answer(push.token, Verdict(THROTTLING_QUOTA_EXCEEDED, "over the quota of pushes", throttle_ms))
+            self._metrics.count("pushes_refused", "quota")
+            verdict = Verdict(THROTTLING_QUOTA_EXCEEDED, "over the quota of pushes", throttle_ms)
         else:
-            relay.answer(push.token, await self._policy.judge(context, data))
-
-    async def start(self) -> None:
-        """Starts the policy."""
-        if self._policy is not None:
-            await self._policy.start()
+            verdict = await self._policy.judge(context, data)
+        self._workers.answer(asked.connection_id, asked.token, verdict)
 
     async def reconfigure(self, again: Callable[[], GatewaySettings]) -> None:
         """Hands the policy its settings as they are now; whatever is wrong with them, the old ones stay."""
@@ -215,18 +237,12 @@ class Gateway:
         for record in (*self.registry.present(now_ms), *self.registry.heartbeat(now_ms, interval_ms)):
             self._publish(record)
 
-    def stop_tasks(self) -> None:
-        """Cancels what runs in the background."""
-        for task in self._tasks:
-            task.cancel()
-
-    def close_connections(self) -> None:
-        """Ends every connection."""
-        for relay in list(self._relays.values()):
-            relay.end("gateway_stopping")
-
     async def close(self) -> None:
-        """Lets the policy finish what waits."""
+        """Ends every connection, and lets the policy finish what waits."""
+        for task in [*self._tasks]:
+            task.cancel()
+        if self._workers is not None:
+            await self._workers.end()
         if self._policy is not None:
             await self._policy.close()
 
@@ -235,12 +251,11 @@ class Gateway:
             self._publisher.publish(CONNECTIONS, record.gateway_id, encode(record))
 
 
-async def _serve(settings: GatewaySettings, place: Place, again: Callable[[], GatewaySettings]) -> None:
+async def _serve(settings: GatewaySettings, place: Place, template: Template, again: Callable[[], GatewaySettings]) -> None:
     loop = asyncio.get_running_loop()
     metrics = GatewayMetrics()
     publisher = Publisher(settings.bootstrap_servers, metrics.count)
-    gateway = Gateway(settings, place, metrics, publisher)
-    await gateway.start()
+    gateway = Gateway(settings, place, metrics, publisher, template)
     labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
     metrics.show_connections(gateway.registry.counts, labels)
     stop_metrics = pages.serve(
@@ -257,24 +272,12 @@ async def _serve(settings: GatewaySettings, place: Place, again: Callable[[], Ga
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     loop.add_signal_handler(signal.SIGHUP, lambda: gateway.run(gateway.reconfigure(again)))
-    host, port = split_address(settings.listen)
-    try:
-        server = await loop.create_server(lambda: Relay(gateway).protocol, host, port, backlog=1024)
-    except OSError as error:
-        raise EnvironmentProblem(
-            f"listen: cannot listen on {settings.listen}: {error.strerror}", "stop what listens there, or choose another with --listen"
-        ) from None
+    await gateway.start()
     if place.tls:
         log.warning("listener %s speaks TLS, which passes untouched: its clients are counted by address alone", place.listener_name)
-    gateway.run(gateway.watch_time())
-    gateway.run(gateway.beat())
     print(f"clientscope gateway: ready at {settings.listen}, in front of {settings.upstream}", flush=True)
     await stopping.wait()
-    server.close()
     await gateway.drain(stopping_again)
-    gateway.stop_tasks()
-    gateway.close_connections()
-    await asyncio.sleep(0)  # the transports' own last callbacks
     await gateway.close()
     gateway.heartbeat(0)
     lost = await asyncio.to_thread(publisher.close)

@@ -11,6 +11,8 @@ from clientscope.wire.frames import Passed
 class OpaqueSession:
     """What `Session` is to a readable connection: every byte passes, and nobody is known."""
 
+    __slots__ = ()
+
     identity = Identity()
     authenticated = True
     unanswered_pushes = 0

@@ -62,6 +62,8 @@ class Session:
         WireError: from either direction's feeding: the stream is no Kafka protocol; close both sides.
     """
 
+    __slots__ = ("_first", "_requests", "_responses", "_state")
+
     def __init__(self, push_config: bool, config_max_bytes: int, sasl: bool = False, software: BrokerSoftware | None = None) -> None:
         self._state = SessionState(push_config, config_max_bytes, software, authenticated=not sasl)
         self._requests = FrameScanner(REQUEST_HEAD.size, self._treat_request, SHORTEST_REQUEST)
@@ -139,6 +141,8 @@ class Session:
             return commands
         _, correlation_id = RESPONSE_HEAD.unpack_from(frame)
         pending = self._state.pending.pop(correlation_id)
+        if not self._state.pending:
+            self._state.pending.clear()  # gives its memory back: most connections never need it again
         if isinstance(pending, PendingPush):
             return k1324_push_config.response(self._state, pending)
         if isinstance(pending, PendingApiVersions):

@@ -27,7 +27,7 @@ UNKNOWN = "unknown"
 """KIP-511's name and version of a client that has not said."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Identity:
     """Who a connection's client is, as far as it said, and the broker accepted its principal.
 
@@ -43,28 +43,28 @@ class Identity:
     principal_source: PrincipalSource = PrincipalSource.NONE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ToBroker:
     """Send these bytes upstream."""
 
     data: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ToClient:
     """Send these bytes downstream."""
 
     data: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Identified:
     """The connection's identity is now this one."""
 
     identity: Identity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Pushed:
     """A push's turn has come: hand its settings to the policy, and take nothing more from the broker before the verdict.
 
@@ -75,7 +75,7 @@ class Pushed:
     configs: tuple[ClientConfig, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Counted:
     """Something worth a counter: ``what`` is the counter, ``reason`` its label."""
 
@@ -86,7 +86,7 @@ class Counted:
 Command = ToBroker | ToClient | Identified | Pushed | Counted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What a PushConfig request is answered."""
 
@@ -95,7 +95,7 @@ class Verdict:
     throttle_time_ms: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PendingPush:
     """A push whose carrier is upstream.
 
@@ -110,7 +110,7 @@ class PendingPush:
     refused: Verdict | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PendingApiVersions:
     """An ApiVersions request of the client's whose response will decide what it changed."""
 
@@ -118,7 +118,7 @@ class PendingApiVersions:
     identity: Identity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PendingHandshake:
     """A SaslHandshake request."""
 
@@ -126,14 +126,14 @@ class PendingHandshake:
     api_version: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PendingAuthenticate:
     """A SaslAuthenticate request."""
 
     api_version: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PendingDescribeCluster:
     """A DescribeCluster request."""
 
@@ -143,7 +143,7 @@ class PendingDescribeCluster:
 Pending = PendingDescribeCluster | PendingPush | PendingApiVersions | PendingHandshake | PendingAuthenticate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """A SASL exchange under way.
 
@@ -157,7 +157,7 @@ class Exchange:
     claimed: Principal | None = None
 
 
-@dataclass
+@dataclass(slots=True)
 class SessionState:
     """What the handlers share.
 

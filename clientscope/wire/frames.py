@@ -67,6 +67,8 @@ class FrameScanner:
         longest: the greatest.
     """
 
+    __slots__ = ("_discarding", "_held", "_longest", "_needed", "_passing", "_treat", "head_size", "shortest")
+
     def __init__(self, head_size: int, treat: Callable[[bytes], Treatment], shortest: int, longest: int = MAX_FRAME_BYTES) -> None:
         self.head_size = head_size
         self._treat = treat

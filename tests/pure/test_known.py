@@ -34,9 +34,9 @@ def test_the_longest_ago_is_forgotten() -> None:
 
 def test_an_inferred_name_enters_no_gauge() -> None:
     registry = ConnectionRegistry(Place("cluster", 1, "gateway", 0, "CLIENT"))
-    first, _ = registry.opened("10.0.0.1", 0)
-    registry.identified(first, SAID, 0)
-    second, _ = registry.opened("10.0.0.1", 0)
-    registry.identified(second, SILENT, 0)
+    registry.opened(0, "10.0.0.1", 0)
+    registry.identified(0, SAID, 0)
+    registry.opened(1, "10.0.0.1", 0)
+    registry.identified(1, SILENT, 0)
     assert registry.counts() == {("franz-go", "1.22"): 1, ("unknown", "unknown"): 1}
     assert [c["Inferred"] for c in registry.listing()] == [None, ("franz-go", "1.22")]

@@ -23,12 +23,13 @@ def test_the_newest_count_of_each_series_is_the_truth(history: list[tuple[str, i
     registry = ConnectionRegistry(PLACE)
     truth: dict[int, str] = {}
     newest: dict[str, tuple[int, int]] = {}
-    sequence = 0
+    sequence = ids = 0
     for step, number, name in history:
         record = None
         if step == "open":
-            connection_id, record = registry.opened("10.0.0.1", 5)
-            truth[connection_id] = UNKNOWN
+            record = registry.opened(ids, "10.0.0.1", 5)
+            truth[ids] = UNKNOWN
+            ids += 1
         elif truth:
             connection_id = sorted(truth)[number % len(truth)]
             if step == "identify":
@@ -54,16 +55,16 @@ def test_the_newest_count_of_each_series_is_the_truth(history: list[tuple[str, i
 
 def test_a_connection_closes_once() -> None:
     registry = ConnectionRegistry(PLACE)
-    connection_id, _ = registry.opened("10.0.0.1", 1)
-    assert registry.closed(connection_id, "client_closed", 2) is not None
-    assert registry.closed(connection_id, "broker_closed", 3) is None
-    assert registry.identified(connection_id, Identity("app", "x", "1"), 4) is None
+    registry.opened(7, "10.0.0.1", 1)
+    assert registry.closed(7, "client_closed", 2) is not None
+    assert registry.closed(7, "broker_closed", 3) is None
+    assert registry.identified(7, Identity("app", "x", "1"), 4) is None
 
 
 def test_a_series_at_zero_is_told_in_three_heartbeats_and_then_no_more() -> None:
     registry = ConnectionRegistry(PLACE)
-    connection_id, _ = registry.opened("10.0.0.1", 1)
-    registry.closed(connection_id, "client_closed", 2)
+    registry.opened(7, "10.0.0.1", 1)
+    registry.closed(7, "client_closed", 2)
     told = [len(registry.heartbeat(3, 5000)[0].counts) for _ in range(5)]
     assert told == [1, 1, 1, 0, 0]
 
@@ -71,8 +72,9 @@ def test_a_series_at_zero_is_told_in_three_heartbeats_and_then_no_more() -> None
 def test_an_open_connection_is_recorded_again_every_six_hours() -> None:
     registry = ConnectionRegistry(PLACE)
     six_hours = 6 * 60 * 60 * 1000
-    first, _ = registry.opened("10.0.0.1", 0)
-    second, _ = registry.opened("10.0.0.2", 1000)
+    first, second = 0, 1
+    registry.opened(first, "10.0.0.1", 0)
+    registry.opened(second, "10.0.0.2", 1000)
     registry.identified(first, Identity("app", "kafka-python", "3.0.12"), 2000)
     assert [r.connection_id for r in registry.present(six_hours + 1000)] == [second]
     (again,) = registry.present(six_hours + 2000)
@@ -85,16 +87,16 @@ def test_an_open_connection_is_recorded_again_every_six_hours() -> None:
 def test_f37_pairs_beyond_the_limit_count_as_other() -> None:
     registry = ConnectionRegistry(PLACE, most_series=3)
     for number in range(10):
-        connection_id, _ = registry.opened("10.0.0.1", 1)
-        registry.identified(connection_id, Identity("app", f"random-{number}", "1"), 2)
+        registry.opened(number, "10.0.0.1", 1)
+        registry.identified(number, Identity("app", f"random-{number}", "1"), 2)
     assert registry.counts() == {("random-0", "1"): 1, ("random-1", "1"): 1, ("other", "other"): 8}
 
 
 def test_heartbeat_parts_fit_a_record_and_say_how_many_there_are() -> None:
     registry = ConnectionRegistry(PLACE)
     for number in range(2500):
-        connection_id, _ = registry.opened("10.0.0.1", 1)
-        registry.identified(connection_id, Identity("app", "n" * 300, str(number)), 2)
+        registry.opened(number, "10.0.0.1", 1)
+        registry.identified(number, Identity("app", "n" * 300, str(number)), 2)
     records = registry.heartbeat(3, 5000)
     assert [(r.heartbeat_part, r.heartbeat_parts) for r in records] == [(0, 3), (1, 3), (2, 3)]
     assert all(r.kind == Kind.HEARTBEAT and len(encode(r)) < 1_000_000 for r in records)

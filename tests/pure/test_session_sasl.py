@@ -6,6 +6,7 @@ import base64
 import json
 import struct
 import uuid
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -80,7 +81,7 @@ def test_plain(version: int) -> None:
     (identified,) = authenticate(session, PLAIN, b"", version)
     assert identified == Identified(session.identity)
     assert who(session) == ("User:alice", PrincipalSource.PLAIN, True)
-    assert "canary-password" not in repr(vars(session._state))
+    assert "canary-password" not in repr(asdict(session._state))
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])

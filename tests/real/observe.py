@@ -6,6 +6,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import kafka
@@ -50,3 +51,15 @@ def eventually(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+def children(pid: int) -> list[int]:
+    """Child processes and theirs."""
+    found = [int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()]
+    return [*found, *(below for child in found for below in children(child))]
+
+
+def rss_bytes(pid: int) -> int:
+    """Resident memory of a process and all below it; what they share counts in each."""
+    statuses = [Path(f"/proc/{number}/status").read_text() for number in (pid, *children(pid))]
+    return sum(int(line.split()[1]) * 1024 for status in statuses for line in status.splitlines() if line.startswith("VmRSS:"))

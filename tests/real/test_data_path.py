@@ -10,12 +10,11 @@ import struct
 import threading
 import time
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import kafka
 import pytest
-from observe import eventually, gateway_connections
+from observe import eventually, gateway_connections, rss_bytes
 
 from clientscope.client.raw import RawClient
 
@@ -28,11 +27,6 @@ def topic(broker: Any) -> str:
         configs = {"max.message.bytes": "20000000"}
         admin.create_topics({TOPIC: {"num_partitions": 1, "configs": configs}}, wait_for_metadata=True)
     return TOPIC
-
-
-def rss_bytes(pid: int) -> int:
-    fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    return int(fields["VmRSS"].split()[0]) * 1024
 
 
 def test_records_of_all_sizes_arrive_as_they_were_sent(gateway: Any, topic: str) -> None:

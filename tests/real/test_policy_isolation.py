@@ -14,7 +14,7 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
-from observe import eventually, metrics, read_all
+from observe import children, eventually, metrics, read_all
 
 from clientscope.client.raw import RawClient
 from clientscope.records.topics import CONFIGS
@@ -105,13 +105,7 @@ def test_a_crash_loop_meets_its_quota_and_nobody_else_does(gateway: RunningGatew
     assert refused and all(0 < answer.throttle_time_ms <= 1000 for answer in refused)
     assert [answer.error_code for answer in answers[:10]] == [NONE] * 10
     assert pushed(gateway.address, "good", uuid.uuid4()) == NONE
-    assert metrics(gateway.metrics_url)["clientscope_gateway_pushes_refused_total", "quota"] == len(refused)
-
-
-def children(pid: int) -> list[int]:
-    """Child processes and theirs."""
-    found = [int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()]
-    return [*found, *(below for child in found for below in children(child))]
+    assert eventually(lambda: metrics(gateway.metrics_url)["clientscope_gateway_pushes_refused_total", "quota"] == len(refused))
 
 
 def test_a_gateway_that_is_killed_leaves_no_process_of_its_policy(gateway: RunningGateway) -> None:

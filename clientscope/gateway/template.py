@@ -1,0 +1,104 @@
+"""The process that workers are forked from.
+
+It is itself forked before the main process has a thread or an event loop: forking is sound only then, and workers must be made
+for as long as the gateway lives. All that is imported is shared with them, unwritten pages never twice in memory. Whatever the
+main process' end, the template and its workers end too.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import NoReturn
+
+from clientscope.gateway import worker
+
+log = logging.getLogger(__name__)
+
+_PATIENCE_S = 2.0
+
+
+class Template:
+    """The main process's end.
+
+    Construct it before any thread is started.
+    """
+
+    def __init__(self) -> None:
+        gc.collect()
+        gc.freeze()  # what is shared stays shared: the collector won't write into it
+        self._control, theirs = socket.socketpair()
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._control.close()
+            _leave(partial(_live, theirs))
+        theirs.close()
+
+    def fork(self, listener: socket.socket) -> socket.socket:
+        """A new worker, which accepts on ``listener``; returns the main process's end of their channel.
+
+        Raises:
+            OSError: the template is gone.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._control, [b"f"], [theirs.fileno(), listener.fileno()])
+        return ours
+
+    def close(self) -> None:
+        """Ends template and workers; waits for them, for two seconds at most."""
+        self._control.close()
+        with suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+
+
+def _live(control: socket.socket) -> None:
+    os.setsid()  # a Ctrl-C reaches the main process alone, which ends us in its own order
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # a process manager may signal them all
+    while True:
+        command, fds, _, _ = socket.recv_fds(control, 1, 2)
+        _reap()
+        if not command:
+            break
+        if os.fork() == 0:
+            control.close()
+            _leave(partial(worker.run, socket.socket(fileno=fds[0]), socket.socket(fileno=fds[1])))
+        for fd in fds:
+            os.close(fd)
+    deadline = time.monotonic() + _PATIENCE_S
+    while _reap() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(0, signal.SIGKILL)
+
+
+def _reap() -> bool:
+    """Takes note of workers that have ended; whether others run."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _leave(life: Callable[[], None]) -> NoReturn:
+    """Lives, and never returns into what the parent was doing."""
+    status = 1
+    try:
+        life()
+        status = 0
+    except BaseException:
+        log.exception("a process of the gateway ends")
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)

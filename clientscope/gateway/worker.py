@@ -1,0 +1,247 @@
+"""A worker: a process that carries clients' traffic, and nothing else.
+
+Sessions, limits and timeouts are here; what is known of connections, and everything that talks to Kafka, is the main process's. So
+neither a policy nor the publisher can take time from the bytes, and what they cost is another core's. A worker never waits for
+the main process: reports that it doesn't take are dropped, and made good by a list of all that is open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import time
+from collections import Counter
+from collections.abc import Coroutine
+from typing import Any
+
+import uvloop
+
+from clientscope.gateway.channel import Channel
+from clientscope.gateway.relay import Relay
+from clientscope.gateway.worker_messages import (
+    Answer,
+    Asked,
+    Closed,
+    Drain,
+    End,
+    Event,
+    Named,
+    Opened,
+    Reached,
+    Refuse,
+    Report,
+    Standing,
+    WorkerPlan,
+)
+from clientscope.session.opaque import OpaqueSession
+from clientscope.session.session import Session
+from clientscope.session.state import Identity, Pushed, Verdict
+from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
+
+log = logging.getLogger(__name__)
+
+_GATHER_S = 0.005
+_BUSY = Verdict(THROTTLING_QUOTA_EXCEEDED, "the gateway can't take this push now", 1_000)
+
+
+class Worker:
+    """What the relays of one process share; all of it in one event loop."""
+
+    connect_timeout_s = 10.0
+
+    def __init__(self, plan: WorkerPlan, channel: Channel) -> None:
+        self.upstream = plan.upstream
+        self.draining = asyncio.Event()
+        self._plan = plan
+        self._channel = channel
+        self._loop = asyncio.get_running_loop()
+        self._next_id = plan.first_id
+        self._relays: dict[int, Relay] = {}
+        self._addresses: Counter[str] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._upstream_failure = ""
+        self._events: list[Event] = []
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._gathering: asyncio.TimerHandle | None = None
+        self._behind = False
+
+    # What a relay needs.
+
+    def session(self) -> Session | OpaqueSession:
+        """A new connection's; without a policy PushConfig is neither advertised nor answered (KIP-1324)."""
+        plan = self._plan
+        return OpaqueSession() if plan.tls else Session(plan.push_config, plan.config_max_bytes, plan.sasl, plan.software)
+
+    def refusal(self, address: str) -> str | None:
+        """Why one more connection from this address is not taken (Kafka's max.connections, max.connections.per.ip)."""
+        if len(self._relays) >= self._plan.max_connections:
+            return "max_connections"
+        most = self._plan.max_connections_per_ip
+        return "max_connections_per_ip" if most and self._addresses[address] >= most else None
+
+    def count(self, what: str, reason: str) -> None:
+        """Adds one to a counter."""
+        self._counts[what, reason] += 1
+        self._gather()
+
+    def reached(self, failure: str = "") -> None:
+        """The broker took a connection, or failed to."""
+        if failure:
+            self.count("upstream_failures", failure)
+        if failure != self._upstream_failure:
+            self._upstream_failure = failure
+            self._report(Reached(failure))
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs a coroutine in the background, and holds on to it."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    def opened(self, relay: Relay, address: str) -> int:
+        """A client has connected; returns its connection id."""
+        connection_id = self._next_id
+        self._next_id += 1
+        self._relays[connection_id] = relay
+        self._addresses[address] += 1
+        self._report(Opened(connection_id, address))
+        return connection_id
+
+    def identified(self, connection_id: int, identity: Identity) -> None:
+        """A client has said who it is."""
+        self._report(Named(connection_id, identity))
+
+    def pushed(self, relay: Relay, push: Pushed) -> None:
+        """A client has pushed; the verdict comes by `Relay.answer`."""
+        self._report(Asked(relay.connection_id, push.token, push.configs))
+        if not self._flush():
+            self.count("pushes_refused", "busy")
+            self._loop.call_soon(relay.answer, push.token, _BUSY)
+
+    def closed(self, relay: Relay, reason: str) -> None:
+        """A connection has ended."""
+        del self._relays[relay.connection_id]
+        self._addresses[relay.address] -= 1
+        if not self._addresses[relay.address]:
+            del self._addresses[relay.address]
+        self._report(Closed(relay.connection_id, reason))
+
+    # What the main process says.
+
+    def told(self, message: Any) -> None:
+        """Does what a message asks."""
+        match message:
+            case Answer(connection_id, token, verdict):
+                if (relay := self._relays.get(connection_id)) is not None:
+                    relay.answer(token, verdict)
+            case Refuse(connection_id, reason):
+                if (relay := self._relays.get(connection_id)) is not None:
+                    self.count("connections_refused", reason)
+                    relay.end(reason)
+            case Drain():
+                self.draining.set()
+
+    def room(self) -> None:
+        """The main process has read on: it gets what is now, for what it missed."""
+        if self._behind:
+            self._behind = False
+            self._events = [Standing([(number, relay.address, relay.identity) for number, relay in self._relays.items()])]
+            self._flush()
+
+    # Time.
+
+    async def watch_time(self) -> None:
+        """Ends what overstays, and lets what drains go; and shows that this process is alive."""
+        plan = self._plan
+        usual_s = min(1.0, plan.unauthenticated_s / 4, plan.idle_s / 4)
+        while True:
+            draining = self.draining.is_set()
+            await asyncio.sleep(0.05 if draining else usual_s)
+            now_s = self._loop.time()
+            for relay in list(self._relays.values()):
+                if draining:
+                    relay.drain(now_s)
+                else:
+                    relay.check_time(now_s, plan.unauthenticated_s, plan.idle_s)
+            self._flush()
+
+    async def end(self) -> None:
+        """Closes what is open; what is written already goes out."""
+        for task in self._tasks:
+            task.cancel()
+        for relay in list(self._relays.values()):
+            relay.end("gateway_stopping")
+        await asyncio.sleep(0)  # the transports' own last callbacks
+        self._flush()
+
+    def _report(self, event: Event) -> None:
+        if not self._behind:
+            self._events.append(event)
+            self._gather()
+
+    def _gather(self) -> None:
+        if self._gathering is None:
+            self._gathering = self._loop.call_later(_GATHER_S, self._flush)
+
+    def _flush(self) -> bool:
+        """Sends what has gathered; False where the main process takes nothing now."""
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
+        events, self._events = self._events, []
+        drained = self.draining.is_set() and not self._relays
+        if self._behind or not self._channel.send(Report(time.time_ns() // 1_000_000, events, dict(self._counts), drained)):
+            self._behind = True
+            return False
+        self._counts.clear()
+        return True
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("a task failed: %s", type(error).__name__, exc_info=error)
+
+
+def run(channel: socket.socket, listener: socket.socket) -> None:
+    """The life of a worker, from its first message to `End`, or to the main process's own end."""
+    uvloop.run(_run(channel, listener))
+
+
+async def _run(ours: socket.socket, listener: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    plan: asyncio.Future[WorkerPlan] = loop.create_future()
+    over = asyncio.Event()
+    worker: Worker | None = None
+
+    def received(message: Any) -> None:
+        if isinstance(message, WorkerPlan):
+            plan.set_result(message)
+        elif isinstance(message, End):
+            over.set()
+        elif worker is not None:
+            worker.told(message)
+
+    def gone() -> None:
+        over.set()
+        plan.cancel()
+
+    def room() -> None:
+        if worker is not None:
+            worker.room()
+
+    _, channel = await loop.create_unix_connection(lambda: Channel(received, gone, room), sock=ours)
+    worker = Worker(await plan, channel)
+    server = await loop.create_server(lambda: Relay(worker).protocol, sock=listener, backlog=1024)
+    worker.run(worker.watch_time())
+    worker.run(_stop_listening(worker, server))
+    await over.wait()
+    server.close()
+    await worker.end()
+    channel.close()
+    await asyncio.sleep(0.1)  # what was written last
+
+
+async def _stop_listening(worker: Worker, server: asyncio.Server) -> None:
+    await worker.draining.wait()
+    server.close()

@@ -1,0 +1,129 @@
+"""What the gateway's main process and its workers say to each other.
+
+A worker reports in batches, so that what a connection costs is paid once for many; only a push isn't waited for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clientscope.policy.interface import ClientConfig
+from clientscope.session.state import Identity, Verdict
+from clientscope.wire.describe_cluster import BrokerSoftware
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPlan:
+    """To a worker, first of all: how it is to treat connections.
+
+    Attributes:
+        first_id: of its connections; no other worker, and none before it, has such.
+        upstream: the broker's host and port.
+        sasl, tls: what the broker's listener speaks.
+    """
+
+    first_id: int
+    upstream: tuple[str, int]
+    push_config: bool
+    config_max_bytes: int
+    sasl: bool
+    tls: bool
+    software: BrokerSoftware | None
+    max_connections: int
+    max_connections_per_ip: int
+    unauthenticated_s: float
+    idle_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """To a worker: take no further connection, and let each go once its answers are out."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """To a worker: close what is still open, and end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """To a worker: all workers together have one connection too many, this one."""
+
+    connection_id: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """To a worker: the verdict on a push."""
+
+    connection_id: int
+    token: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A client has connected."""
+
+    connection_id: int
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A client has said who it is."""
+
+    connection_id: int
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A connection has ended."""
+
+    connection_id: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A push waits for its verdict."""
+
+    connection_id: int
+    token: int
+    configs: tuple[ClientConfig, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The broker took a connection again, or fails to: then how."""
+
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """All open connections, after reports were lost: id, address, identity."""
+
+    connections: list[tuple[int, str, Identity]]
+
+
+Event = Opened | Named | Closed | Asked | Reached | Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """From a worker, once a second at least.
+
+    Attributes:
+        at_ms: when it was sent.
+        events: in order.
+        counts: what to add to counters, by counter and reason.
+        drained: no further connection is taken, and none is left.
+    """
+
+    at_ms: int
+    events: list[Event]
+    counts: dict[tuple[str, str], int]
+    drained: bool

@@ -1,0 +1,177 @@
+"""The main process's end of its workers: one listening socket for each, and another worker where one ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
+
+from clientscope.config import split_address
+from clientscope.errors import EnvironmentProblem
+from clientscope.gateway.channel import Channel
+from clientscope.gateway.template import Template
+from clientscope.gateway.worker_messages import Answer, Drain, End, Refuse, Report, WorkerPlan
+from clientscope.session.state import Verdict
+
+log = logging.getLogger(__name__)
+
+_IDS = 1 << 32
+"""Connection ids of one worker; with the first worker they begin at 0."""
+_AGAIN_AFTER_S = 1.0
+_END_WITHIN_S = 1.0
+
+
+class Owner(Protocol):
+    """Whom workers report to."""
+
+    def reported(self, report: Report, mine: Callable[[int], bool]) -> None:
+        """Something has happened in the worker whose connections' ids are ``mine``."""
+
+    def lost(self, mine: Callable[[int], bool]) -> None:
+        """A worker has ended, and with it the connections whose ids are ``mine``."""
+
+
+def listen(address: str, count: int) -> list[socket.socket]:
+    """Listening sockets on one port, among which the kernel spreads connections (SO_REUSEPORT).
+
+    They are the main process's own, so that what waits in one outlives its worker.
+
+    Raises:
+        EnvironmentProblem: the port is taken, if only by another gateway.
+    """
+    host, port = split_address(address)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sockets = []
+    try:
+        with socket.socket(family) as alone:  # another gateway would share its port with us, silently
+            alone.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            alone.bind((host, port))
+        for _ in range(count):
+            sockets.append(listener := socket.socket(family))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            listener.bind((host, port))
+            listener.listen(1024)
+    except OSError as error:
+        for listener in sockets:
+            listener.close()
+        raise EnvironmentProblem(
+            f"listen: cannot listen on {address}: {error.strerror}", "stop what listens there, or choose another with --listen"
+        ) from None
+    return sockets
+
+
+class Workers:
+    """All workers of a gateway; belongs to one event loop.
+
+    Args:
+        plan: a worker's, but for its ``first_id``.
+    """
+
+    def __init__(self, template: Template, plan: WorkerPlan, listeners: list[socket.socket], owner: Owner) -> None:
+        self._template = template
+        self._plan = plan
+        self._listeners = listeners
+        self._owner = owner
+        self._channels: dict[int, Channel] = {}  # by the worker's number
+        self._heard_s: dict[int, float] = {}
+        self._numbers = 0
+        self._ending = False
+        self._undrained: set[int] = set()
+        self._drained = asyncio.Event()
+        self._none_left = asyncio.Event()
+        self._starts: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Starts one worker on each socket."""
+        for listener in self._listeners:
+            await self._start(listener)
+
+    def answer(self, connection_id: int, token: int, verdict: Verdict) -> None:
+        """Hands back the verdict on a push."""
+        self._tell(connection_id, Answer(connection_id, token, verdict))
+
+    def refuse(self, connection_id: int, reason: str) -> None:
+        """Has a connection closed that is one too many."""
+        self._tell(connection_id, Refuse(connection_id, reason))
+
+    def silent_s(self) -> float:
+        """For how long one of them has said nothing; they report each second. From any thread."""
+        heard = list(self._heard_s.values())
+        return time.monotonic() - min(heard) if heard else 0.0
+
+    async def drain(self) -> None:
+        """Has all of them take no further connection, and let each go that they have; returns when none is left."""
+        self._ending = True
+        self._undrained = set(self._channels)
+        self._drained.clear()
+        for listener in self._listeners:
+            listener.close()
+        for channel in self._channels.values():
+            channel.send(Drain())
+        if self._undrained:
+            await self._drained.wait()
+
+    async def end(self) -> None:
+        """Ends them; what they say last is heard."""
+        self._ending = True
+        for channel in self._channels.values():
+            channel.send(End())
+        try:
+            if self._channels:
+                await asyncio.wait_for(self._none_left.wait(), _END_WITHIN_S)
+        except TimeoutError:
+            log.warning("a worker does not end; it is killed")
+
+    async def _start(self, listener: socket.socket) -> None:
+        number = self._numbers
+        self._numbers += 1
+        ours = self._template.fork(listener)
+        loop = asyncio.get_running_loop()
+        _, channel = await loop.create_unix_connection(
+            lambda: Channel(lambda message: self._received(number, message), lambda: self._lost(number, listener)), sock=ours
+        )
+        self._channels[number] = channel
+        self._heard_s[number] = time.monotonic()
+        channel.send(replace(self._plan, first_id=number * _IDS))
+
+    def _tell(self, connection_id: int, message: Any) -> None:
+        if (channel := self._channels.get(connection_id // _IDS)) is not None:
+            channel.send(message)
+
+    def _received(self, number: int, report: Report) -> None:
+        self._heard_s[number] = time.monotonic()
+        self._owner.reported(report, _ids_of(number))
+        if report.drained:
+            self._left(number)
+
+    def _lost(self, number: int, listener: socket.socket) -> None:
+        self._channels.pop(number, None)
+        self._heard_s.pop(number, None)
+        if not self._channels:
+            self._none_left.set()
+        self._owner.lost(_ids_of(number))
+        self._left(number)
+        if not self._ending:
+            log.error("a worker has ended; another one takes its place")
+            task = asyncio.get_running_loop().create_task(self._start_again(listener))
+            self._starts.add(task)
+            task.add_done_callback(self._starts.discard)
+
+    def _left(self, number: int) -> None:
+        self._undrained.discard(number)
+        if not self._undrained:
+            self._drained.set()
+
+    async def _start_again(self, listener: socket.socket) -> None:
+        await asyncio.sleep(_AGAIN_AFTER_S)
+        if not self._ending:
+            await self._start(listener)
+
+
+def _ids_of(number: int) -> Callable[[int], bool]:
+    return lambda connection_id: connection_id // _IDS == number

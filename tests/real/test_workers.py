@@ -1,0 +1,74 @@
+"""Several workers on one port: one truth about all their connections, also when one of them is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from conftest import RunningGateway, running_gateway
+from observe import children, eventually, gateway_connections, metrics, read_all
+
+from clientscope.client.raw import RawClient
+from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from clientscope.records.topics import CONNECTIONS
+
+NAME = ("spread", "1")
+
+
+def connect(gateway: RunningGateway, stack: ExitStack) -> RawClient:
+    client = stack.enter_context(RawClient.connect(gateway.address, "spread"))
+    client.api_versions(*NAME)
+    return client
+
+
+def sockets_of(pid: int) -> int:
+    fds = Path(f"/proc/{pid}/fd")
+    return sum(str(fd.readlink()).startswith("socket:") for fd in fds.iterdir())
+
+
+def is_open(client: RawClient) -> bool:
+    try:
+        return bool(client.api_versions(*NAME).error_code == 0)
+    except OSError:
+        return False
+
+
+def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(broker: Any, tmp_path: Path) -> None:
+    with (
+        running_gateway(broker.internal, broker.client, tmp_path, "--workers", "3", "--gateway-id", "killed") as gateway,
+        ExitStack() as stack,
+    ):
+        clients = [connect(gateway, stack) for _ in range(60)]
+        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {NAME: 60})
+        workers = [pid for pid in children(gateway.pid) if sockets_of(pid) > 10]
+        assert len(workers) == 3, "the kernel spreads connections over all of them"
+        os.kill(workers[0], signal.SIGKILL)
+        left = [client for client in clients if is_open(client)]
+        assert 0 < len(left) < 60
+        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left)})
+        lost = 60 - len(left)
+        assert metrics(gateway.metrics_url)["clientscope_gateway_connections_closed_total", "worker_lost"] == lost
+        again = [connect(gateway, stack) for _ in range(40)]
+        assert all(map(is_open, [*left, *again]))
+        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left) + 40})
+    records = [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
+    records = [record for record in records if record.gateway_id == "killed"]
+    assert [record.sequence for record in records] == list(range(len(records)))
+    opened = [record.connection_id for record in records if record.kind == Kind.OPENED]
+    closed = {record.connection_id: record.reason for record in records if record.kind == Kind.CLOSED}
+    assert len(set(opened)) == len(opened) == len(closed) == 100
+    assert list(closed.values()).count("worker_lost") == lost
+
+
+def test_limits_hold_for_all_workers_together(broker: Any, tmp_path: Path) -> None:
+    flags = ("--workers", "3", "--max-connections", "30")
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
+        host, port = gateway.address.split(":")
+        for _ in range(60):
+            stack.enter_context(socket.create_connection((host, int(port)), 10))
+        assert eventually(lambda: sum(gateway_connections(gateway.metrics_url).values()) == 30)
+        assert eventually(lambda: metrics(gateway.metrics_url)["clientscope_gateway_connections_refused_total", "max_connections"] == 30)
