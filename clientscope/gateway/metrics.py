@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -56,6 +56,12 @@ class GatewayMetrics:
     def count(self, what: str, reason: str, number: int = 1) -> None:
         """Adds to ``clientscope_gateway_<what>_total{…=reason}``; from any thread."""
         self._counters[what].labels(reason).inc(number)
+
+    def show_bypassed(self, bypassed: Callable[[], bool]) -> None:
+        """Shows whether the gateway is a plain relay now."""
+        Gauge(
+            "clientscope_gateway_bypassed", "1 while every byte passes unread and new clients have no name.", registry=self.registry
+        ).set_function(lambda: float(bypassed()))
 
     def show_connections(self, counts: Callable[[], Mapping[tuple[str, str], int]], labels: dict[str, str]) -> None:
         """Shows the registry's counts under these labels."""

@@ -70,11 +70,30 @@ def listing(content: Callable[[], Any]) -> App:
     """JSON; only for requests that name this machine itself, or a page in a browser could have its own name point here."""
 
     def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        if not _is_loopback(environ.get("HTTP_HOST", "").rpartition(":")[0]):
-            start_response("403 Forbidden", [("Content-Type", "text/plain; charset=utf-8")])
-            return [b"ask under 127.0.0.1, [::1] or localhost\n"]
+        if not _names_loopback(environ):
+            return _refusal(start_response, "403 Forbidden", "ask under 127.0.0.1, [::1] or localhost")
         start_response("200 OK", [("Content-Type", "application/json"), ("Cache-Control", "no-store")])
         return [json.dumps(content()).encode()]
+
+    return answer
+
+
+def switch(state: Callable[[], bool], turn: Callable[[bool], object]) -> App:
+    """Something that is on or off: GET tells, PUT with ``true`` or ``false`` turns it.
+
+    PUT, not POST: a browser sends no other page's PUT without asking first, and is never answered (CORS).
+    """
+    shown = listing(state)
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] == "GET" or not _names_loopback(environ):
+            return shown(environ, start_response)
+        body = environ["wsgi.input"].read(min(int(environ.get("CONTENT_LENGTH") or 0), 16)).strip()
+        if environ["REQUEST_METHOD"] != "PUT" or body not in (b"true", b"false"):
+            return _refusal(start_response, "400 Bad Request", "PUT true, or PUT false")
+        turn(body == b"true")
+        start_response("202 Accepted", [("Content-Type", "application/json")])
+        return [body]
 
     return answer
 
@@ -83,6 +102,15 @@ def require_loopback(setting: str, address: str) -> None:
     """Raises SettingsError for an address that others than this machine could reach."""
     if not _is_loopback(split_address(address)[0]):
         raise SettingsError(f"{setting}: {address} isn't loopback, and these pages ask nobody who he is", "127.0.0.1:PORT, or [::1]:PORT")
+
+
+def _names_loopback(environ: Mapping[str, Any]) -> bool:
+    return _is_loopback(environ.get("HTTP_HOST", "").rpartition(":")[0])
+
+
+def _refusal(start_response: Any, status: str, text: str) -> Iterable[bytes]:
+    start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
+    return [f"{text}\n".encode()]
 
 
 def _is_loopback(host: str) -> bool:

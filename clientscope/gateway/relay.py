@@ -226,6 +226,11 @@ class Relay:
         elif now_s - self._active_s > idle_s:
             self.end("idle")
 
+    def bypass(self) -> None:
+        """Reads nothing any more, from the first moment at which nobody notices; call it again until then."""
+        if isinstance(self._session, Session) and self._awaited is None and not self._backlog and self._session.passable:
+            self._session = OpaqueSession(self._session.identity)
+
     def drain(self, now_s: float) -> None:
         """Takes no further request, and ends once the broker has answered what it has; call it again until then.
 

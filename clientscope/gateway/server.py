@@ -74,7 +74,7 @@ class Gateway:
         self._settings = settings
         self._alive_s = time.monotonic()
         self._upstream_failure = ""
-        self._draining = False
+        self._draining = self.bypassed = False
         self._place = place
         self.registry = ConnectionRegistry(place)
         self._metrics = metrics
@@ -113,6 +113,14 @@ class Gateway:
         await self._workers.start()
         self.run(self._beat())
         self.run(self._watch_time())
+
+    def bypass(self, on: bool) -> None:
+        """Makes it a plain relay, which reads nothing of what passes; or takes that back, for connections that are opened from now on."""
+        assert self._workers is not None
+        if on != self.bypassed:
+            log.warning("bypassed: every byte passes unread, and new clients have no name" if on else "new connections are read again")
+            self.bypassed = on
+            self._workers.bypass(on)
 
     def health(self) -> str:
         """What is wrong with this gateway, or nothing: its event loops turn. From any thread."""
@@ -258,12 +266,17 @@ async def _serve(settings: GatewaySettings, place: Place, template: Template, ag
     gateway = Gateway(settings, place, metrics, publisher, template)
     labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
     metrics.show_connections(gateway.registry.counts, labels)
+    metrics.show_bypassed(lambda: gateway.bypassed)
     stop_metrics = pages.serve(
         "metrics-listen",
         settings.metrics_listen,
         {"/metrics": make_wsgi_app(metrics.registry), "/healthz": pages.probe(gateway.health), "/readyz": pages.probe(gateway.readiness)},
     )
-    stop_admin = pages.serve("admin-listen", settings.admin_listen, {"/v1/connections": pages.listing(gateway.registry.listing)})
+    admin = {
+        "/v1/connections": pages.listing(gateway.registry.listing),
+        "/v1/bypass": pages.switch(lambda: gateway.bypassed, lambda on: loop.call_soon_threadsafe(gateway.bypass, on)),
+    }
+    stop_admin = pages.serve("admin-listen", settings.admin_listen, admin)
     stopping, stopping_again = asyncio.Event(), asyncio.Event()
 
     def stop() -> None:
@@ -272,6 +285,8 @@ async def _serve(settings: GatewaySettings, place: Place, template: Template, ag
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     loop.add_signal_handler(signal.SIGHUP, lambda: gateway.run(gateway.reconfigure(again)))
+    for number, on in ((signal.SIGUSR1, True), (signal.SIGUSR2, False)):
+        loop.add_signal_handler(number, gateway.bypass, on)
     await gateway.start()
     if place.tls:
         log.warning("listener %s speaks TLS, which passes untouched: its clients are counted by address alone", place.listener_name)

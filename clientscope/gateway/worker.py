@@ -22,6 +22,7 @@ from clientscope.gateway.relay import Relay
 from clientscope.gateway.worker_messages import (
     Answer,
     Asked,
+    Bypass,
     Closed,
     Drain,
     End,
@@ -65,13 +66,14 @@ class Worker:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._gathering: asyncio.TimerHandle | None = None
         self._behind = False
+        self._bypassed = False
 
     # What a relay needs.
 
     def session(self) -> Session | OpaqueSession:
         """A new connection's; without a policy PushConfig is neither advertised nor answered (KIP-1324)."""
         plan = self._plan
-        return OpaqueSession() if plan.tls else Session(plan.push_config, plan.config_max_bytes, plan.sasl, plan.software)
+        return OpaqueSession() if plan.tls or self._bypassed else Session(plan.push_config, plan.config_max_bytes, plan.sasl, plan.software)
 
     def refusal(self, address: str) -> str | None:
         """Why one more connection from this address is not taken (Kafka's max.connections, max.connections.per.ip)."""
@@ -141,6 +143,9 @@ class Worker:
                     relay.end(reason)
             case Drain():
                 self.draining.set()
+            case Bypass(on):
+                self._bypassed = on
+                self._bypass()
 
     def room(self) -> None:
         """The main process has read on: it gets what is now, for what it missed."""
@@ -159,6 +164,7 @@ class Worker:
             draining = self.draining.is_set()
             await asyncio.sleep(0.05 if draining else usual_s)
             now_s = self._loop.time()
+            self._bypass()
             for relay in list(self._relays.values()):
                 if draining:
                     relay.drain(now_s)
@@ -174,6 +180,11 @@ class Worker:
             relay.end("gateway_stopping")
         await asyncio.sleep(0)  # the transports' own last callbacks
         self._flush()
+
+    def _bypass(self) -> None:
+        if self._bypassed:
+            for relay in self._relays.values():
+                relay.bypass()
 
     def _report(self, event: Event) -> None:
         if not self._behind:

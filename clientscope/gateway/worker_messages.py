@@ -41,6 +41,13 @@ class Drain:
 
 
 @dataclass(frozen=True, slots=True)
+class Bypass:
+    """To a worker: read nothing of what passes, or read again what connects from now on."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """To a worker: close what is still open, and end."""
 

@@ -14,7 +14,7 @@ from clientscope.config import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.template import Template
-from clientscope.gateway.worker_messages import Answer, Drain, End, Refuse, Report, WorkerPlan
+from clientscope.gateway.worker_messages import Answer, Bypass, Drain, End, Refuse, Report, WorkerPlan
 from clientscope.session.state import Verdict
 
 log = logging.getLogger(__name__)
@@ -81,6 +81,7 @@ class Workers:
         self._heard_s: dict[int, float] = {}
         self._numbers = 0
         self._ending = False
+        self._bypassed = False
         self._undrained: set[int] = set()
         self._drained = asyncio.Event()
         self._none_left = asyncio.Event()
@@ -98,6 +99,12 @@ class Workers:
     def refuse(self, connection_id: int, reason: str) -> None:
         """Has a connection closed that is one too many."""
         self._tell(connection_id, Refuse(connection_id, reason))
+
+    def bypass(self, on: bool) -> None:
+        """Has all of them read nothing of what passes, or read again what connects from now on."""
+        self._bypassed = on
+        for channel in self._channels.values():
+            channel.send(Bypass(on))
 
     def silent_s(self) -> float:
         """For how long one of them has said nothing; they report each second. From any thread."""
@@ -138,6 +145,8 @@ class Workers:
         self._channels[number] = channel
         self._heard_s[number] = time.monotonic()
         channel.send(replace(self._plan, first_id=number * _IDS))
+        if self._bypassed:
+            channel.send(Bypass(True))
 
     def _tell(self, connection_id: int, message: Any) -> None:
         if (channel := self._channels.get(connection_id // _IDS)) is not None:

@@ -1,4 +1,4 @@
-"""A connection of which nothing can be read: TLS that the gateway passes on untouched."""
+"""A connection of which nothing is read: TLS that the gateway passes on untouched, and any while the gateway is bypassed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ from collections.abc import Iterator
 from clientscope.session.state import Command, Identity, Verdict
 from clientscope.wire.frames import Passed
 
+_NOBODY = Identity()
+
 
 class OpaqueSession:
-    """What `Session` is to a readable connection: every byte passes, and nobody is known."""
+    """What `Session` is to a connection that is read: every byte passes.
 
-    __slots__ = ()
+    Args:
+        identity: who the client was known to be before.
+    """
 
-    identity = Identity()
+    __slots__ = ("identity",)
+
     authenticated = True
     unanswered_pushes = 0
     between_requests = True
+
+    def __init__(self, identity: Identity = _NOBODY) -> None:
+        self.identity = identity
 
     def from_client(self, data: bytes) -> Iterator[Passed]:
         """Everything goes to the broker."""

@@ -10,6 +10,7 @@ from clientscope.session.handlers import (
     k18_api_versions,
     k36_sasl_authenticate,
     k60_describe_cluster,
+    k71_get_telemetry_subscriptions,
     k1324_push_config,
 )
 from clientscope.session.state import (
@@ -21,11 +22,19 @@ from clientscope.session.state import (
     PendingDescribeCluster,
     PendingHandshake,
     PendingPush,
+    PendingTelemetry,
     SessionState,
     Verdict,
 )
 from clientscope.wire.api_versions import Cursor
-from clientscope.wire.codes import API_VERSIONS, DESCRIBE_CLUSTER, PUSH_CONFIG, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from clientscope.wire.codes import (
+    API_VERSIONS,
+    DESCRIBE_CLUSTER,
+    GET_TELEMETRY_SUBSCRIPTIONS,
+    PUSH_CONFIG,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+)
 from clientscope.wire.describe_cluster import BrokerSoftware
 from clientscope.wire.frames import (
     LENGTH,
@@ -108,6 +117,11 @@ class Session:
         return self._requests.between_frames
 
     @property
+    def passable(self) -> bool:
+        """Whether nobody would notice if every byte passed from here on: none is held, and no answer of ours is owed."""
+        return not (self._requests.holds or self._responses.holds or self.unanswered_pushes)
+
+    @property
     def unanswered_pushes(self) -> int:
         """How many pushes are under way: lost, if the connection ends now."""
         state = self._state
@@ -149,6 +163,8 @@ class Session:
             return k18_api_versions.response(self._state, pending, frame)
         if isinstance(pending, PendingDescribeCluster):
             return k60_describe_cluster.response(self._state, pending, frame)
+        if isinstance(pending, PendingTelemetry):
+            return k71_get_telemetry_subscriptions.response(self._state, frame)
         if isinstance(pending, PendingAuthenticate):
             return k36_sasl_authenticate.response(self._state, pending, frame)
         assert isinstance(pending, PendingHandshake)
@@ -171,7 +187,7 @@ class Session:
         if self._bare_tokens:
             return _read_if_short(head)
         length, key, version, _ = REQUEST_HEAD.unpack_from(head)
-        if key == API_VERSIONS or (key == DESCRIBE_CLUSTER and self._state.software is not None):
+        if key in (API_VERSIONS, GET_TELEMETRY_SUBSCRIPTIONS) or (key == DESCRIBE_CLUSTER and self._state.software is not None):
             return _read_if_short(head)
         if key == PUSH_CONFIG and self._state.push_config:
             return Treatment.READ if length <= self._state.config_max_bytes + _HEADER_ROOM else Treatment.DISCARD
@@ -200,5 +216,6 @@ _REQUEST_HANDLERS: dict[int, Callable[[SessionState, bytes], list[Command]]] = {
     API_VERSIONS: k18_api_versions.request,
     SASL_AUTHENTICATE: k36_sasl_authenticate.request,
     DESCRIBE_CLUSTER: k60_describe_cluster.request,
+    GET_TELEMETRY_SUBSCRIPTIONS: k71_get_telemetry_subscriptions.request,
     PUSH_CONFIG: k1324_push_config.request,
 }

@@ -140,7 +140,12 @@ class PendingDescribeCluster:
     api_version: int
 
 
-Pending = PendingDescribeCluster | PendingPush | PendingApiVersions | PendingHandshake | PendingAuthenticate
+@dataclass(frozen=True, slots=True)
+class PendingTelemetry:
+    """A GetTelemetrySubscriptions request."""
+
+
+Pending = PendingTelemetry | PendingDescribeCluster | PendingPush | PendingApiVersions | PendingHandshake | PendingAuthenticate
 
 
 @dataclass(frozen=True, slots=True)

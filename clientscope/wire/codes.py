@@ -18,6 +18,9 @@ PUSH_CONFIG = 1324
 DESCRIBE_CLUSTER = 60
 """Api key of DescribeCluster (KIP-700)."""
 
+GET_TELEMETRY_SUBSCRIPTIONS = 71
+"""Api key of GetTelemetrySubscriptions (KIP-714)."""
+
 BROKER_SOFTWARE_NAME_TAG, BROKER_SOFTWARE_VERSION_TAG = 885, 886
 """Tags of KIP-885's fields in DescribeCluster responses."""
 

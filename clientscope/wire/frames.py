@@ -84,6 +84,11 @@ class FrameScanner:
         """Whether what was fed so far ends where a frame ends."""
         return not (self._passing or self._discarding or self._held)
 
+    @property
+    def holds(self) -> bool:
+        """Whether bytes of the last frame are held here, or its rest is thrown away."""
+        return bool(self._discarding or self._held)
+
     def feed(self, received: bytes) -> Iterator[Piece]:
         """The pieces that ``received`` completes, in order.
 

@@ -1,0 +1,51 @@
+"""GetTelemetrySubscriptions (key 71): the client instance id that a broker gave (KIP-714).
+
+A client of today that sends no id in ApiVersions has one all the same where its broker collects telemetry: the broker's answer
+brings it, and KIP-1324 wants both to be one.
+
+Behavior:
+- Request and answer pass as they came; an answer without an error makes the identity's instance id the one that it carries.
+- An id that the client sent in ApiVersions stays, and one that differs from it is counted.
+- A version that we don't know, and an answer that can't be read, go on unread.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+from clientscope.errors import WireError
+from clientscope.session.state import MOST_PENDING, Command, Counted, Identified, PendingTelemetry, SessionState, ToBroker, ToClient
+from clientscope.wire.api_versions import Cursor
+from clientscope.wire.codes import NONE
+from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD
+
+NEWEST = 0
+_THROTTLE_BYTES = 4
+
+
+def request(state: SessionState, frame: bytes) -> list[Command]:
+    """The client asks what to measure."""
+    _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
+    if 0 <= version <= NEWEST and len(state.pending) < MOST_PENDING:
+        state.pending[correlation_id] = PendingTelemetry()
+    return [ToBroker(frame)]
+
+
+def response(state: SessionState, frame: bytes) -> list[Command]:
+    """The broker answers."""
+    try:
+        cursor = Cursor(frame, RESPONSE_HEAD.size)
+        cursor.tags()
+        cursor.take(_THROTTLE_BYTES)
+        error = int.from_bytes(cursor.take(2), "big", signed=True)
+        given = uuid.UUID(bytes=cursor.take(16))
+    except WireError:
+        return [Counted("unreadable_frames", "telemetry_response"), ToClient(frame)]
+    known = state.identity.instance_id
+    if error != NONE or not given.int or given == known:
+        return [ToClient(frame)]
+    if known is not None:
+        return [Counted("unreadable_frames", "telemetry_other_instance"), ToClient(frame)]
+    state.identity = replace(state.identity, instance_id=given)
+    return [Identified(state.identity), ToClient(frame)]
