@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 _MOST_SERIES = 1_000
+
+Series = Mapping[Any, int]
+"""Numbers by label values."""
 
 _COUNTERS = {
     "frames_refused": ("reason", "Streams closed because their bytes are no Kafka protocol."),
@@ -26,22 +31,36 @@ _COUNTERS = {
 
 
 class _Connections(Collector):
+    """Open connections as draft 7 of KIP-511 counts them: by name and version, by either, and in total."""
+
     def __init__(self, counts: Callable[[], Mapping[tuple[str, str], int]], labels: dict[str, str]) -> None:
         self._counts = counts
         self._labels = labels
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        family = GaugeMetricFamily(
-            "clientscope_gateway_client_connections",
-            "Open client connections by software name and version.",
-            labels=[*self._labels, "client_software_name", "client_software_version"],
-        )
-        counts = sorted(self._counts().items(), key=lambda item: -item[1])
-        for (name, version), value in counts[:_MOST_SERIES]:
-            family.add_metric([*self._labels.values(), name, version], value)
-        if rest := counts[_MOST_SERIES:]:
-            family.add_metric([*self._labels.values(), "other", "other"], sum(value for _, value in rest))
-        yield family
+        counts = self._counts()
+        names: Counts[str] = Counts()
+        versions: Counts[str] = Counts()
+        for (name, version), number in counts.items():
+            names[name] += number
+            versions[version] += number
+        label = "client_software_name", "client_software_version"
+        yield self._family("client_connections", "Open client connections by software name and version.", label, counts)
+        yield self._family("connected_clients", "Open client connections.", (), {(): sum(counts.values())})
+        by_name = {(name,): number for name, number in names.items()}
+        yield self._family("connected_clients_by_name", "Open client connections by software name.", label[:1], by_name)
+        by_version = {(version,): number for version, number in versions.items()}
+        yield self._family("connected_clients_by_version", "Open client connections by software version.", label[1:], by_version)
+
+    def _family(self, name: str, text: str, own: tuple[str, ...], counts: Series) -> GaugeMetricFamily:
+        """The 1,000 largest series, and the rest as ``other``."""
+        family = GaugeMetricFamily(f"clientscope_gateway_{name}", text, labels=[*self._labels, *own])
+        ranked = sorted(counts.items(), key=lambda item: -item[1])
+        for series, number in ranked[:_MOST_SERIES]:
+            family.add_metric([*self._labels.values(), *series], number)
+        if rest := ranked[_MOST_SERIES:]:
+            family.add_metric([*self._labels.values(), *("other" for _ in own)], sum(number for _, number in rest))
+        return family
 
 
 class GatewayMetrics:
