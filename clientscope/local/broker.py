@@ -45,6 +45,7 @@ class BrokerPlan:
             quorum of this node alone, on a port of its own choosing. All nodes need the same voters and the same ``cluster_id``.
         cluster_id: what the directory is formatted with; empty for a new random one.
         extra: further properties of the broker; they override those that stand here.
+        release: the configuration of ``ivy.xml`` that is run: ``broker``, or another age of Kafka.
     """
 
     port: int
@@ -56,6 +57,7 @@ class BrokerPlan:
     voters: Mapping[int, int] = field(default_factory=dict)
     cluster_id: str = ""
     extra: Mapping[str, str] = field(default_factory=dict)
+    release: str = "broker"
 
     def __post_init__(self) -> None:
         if self.voters and (self.node_id not in self.voters or not self.cluster_id):
@@ -135,7 +137,7 @@ class Broker:
             EnvironmentProblem: no Java, or a port that is taken.
         """
         plan = self.plan
-        class_path = ":".join(str(jar) for jar in jars("broker", self._progress))
+        class_path = ":".join(str(jar) for jar in jars(plan.release, self._progress))
         require_free(f"127.0.0.1:{plan.port}", "port")
         require_free(plan.internal, "internal-port")
         if plan.jmx_port:

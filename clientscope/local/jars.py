@@ -22,7 +22,7 @@ IVY_XML = _HERE / "ivy.xml"
 LOCK = _HERE / "jars.sha256"
 CONFIGURATIONS = ("spark", "broker")
 JAVA_CLIENTS = ("client-2.1", "client-2.8", "client-3.9", "client-4.4")
-EXTRA = (*JAVA_CLIENTS, "peer")
+EXTRA = ("broker-3.9", *JAVA_CLIENTS, "peer")
 
 Progress = Callable[[str], None]
 

@@ -63,9 +63,9 @@ class Installation:
         ]  # fmt: skip
 
 
-def start_broker(data_dir: Path) -> tuple[Broker, RunningBroker]:
+def start_broker(data_dir: Path, release: str = "broker") -> tuple[Broker, RunningBroker]:
     """A broker that advertises an address where nothing listens yet."""
-    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir, free_port())
+    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir, free_port(), release=release)
     broker = Broker(plan)
     broker.start()
     topics.create(plan.internal)

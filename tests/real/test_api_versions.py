@@ -58,14 +58,17 @@ def replay(address: str, payload: bytes) -> bytes:
         return struct.pack(">i", len(answer)) + answer
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_answer_is_the_brokers_own_but_for_our_key(broker: Any, gateway: Any, case: str) -> None:
-    payload = CASES[case]
+def same_but_for_our_key(broker: Any, gateway: Any, payload: bytes) -> None:
     direct, through = replay(broker.client, payload), replay(gateway.address, payload)
     version = struct.unpack_from(">h", payload, 2)[0]
     assert direct
     assert through == api_versions.advertise(direct, version, PUSH_CONFIG, 0, 0)
     assert (through == direct) == (api_versions.error_code(direct) in (INVALID_REQUEST, UNSUPPORTED_VERSION))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_answer_is_the_brokers_own_but_for_our_key(broker: Any, gateway: Any, case: str) -> None:
+    same_but_for_our_key(broker, gateway, CASES[case])
 
 
 @pytest.mark.parametrize("payload", [request(3)[:-3], request(3) + b"junk", struct.pack(">hhih", 18, 3, 7, -1) + b"\xff" * 5, b"\0" * 8])

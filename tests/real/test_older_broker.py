@@ -1,0 +1,59 @@
+"""A gateway in front of a broker of Kafka 3.9: older than its clients, and than what clientscope's own broker is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from clients.script import work
+from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from observe import eventually, gateway_connections, read_all
+from test_api_versions import CASES, INSTANCE, replay, same_but_for_our_key
+from test_client_matrix import CLIENTS
+
+from clientscope.client.raw import RawClient
+from clientscope.demo.watch import jmx_connections
+from clientscope.records.topics import CONFIGS
+from clientscope.wire import api_versions
+from clientscope.wire.codes import UNSUPPORTED_VERSION
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    started, running = start_broker(tmp_path_factory.mktemp("older-broker"), "broker-3.9")
+    yield running
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+    with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("older"), listen=broker.advertised) as running:
+        yield running
+
+
+def test_each_answer_is_the_brokers_own_but_for_our_key(broker: RunningBroker, gateway: RunningGateway) -> None:
+    """It lacks v5, and answers in v0, with error 35."""
+    for payload in CASES.values():
+        same_but_for_our_key(broker, gateway, payload)
+    assert api_versions.error_code(replay(gateway.address, CASES["v5"])) == UNSUPPORTED_VERSION
+
+
+@pytest.mark.parametrize("name", ["confluent-kafka", "java 4.4"])
+def test_f05_a_client_newer_than_the_broker_sees_the_same_as_direct(broker: RunningBroker, gateway: RunningGateway, name: str) -> None:
+    seen: list[object] = []
+    with CLIENTS[name](broker.internal) as client:
+        direct = work(client, "direct")
+        client.address = gateway.address
+        through = work(client, "through", lambda: seen.append(gateway_connections(gateway.metrics_url)))
+        identity = client.identity
+    assert through == direct
+    assert identity in seen[-1]  # type: ignore[operator]
+    assert eventually(lambda: gateway_connections(gateway.metrics_url) == {} == jmx_connections(broker.jmx_port))
+
+
+def test_a_push_is_taken(broker: RunningBroker, gateway: RunningGateway) -> None:
+    with closing(RawClient.connect(gateway.address, "newer")) as client:
+        assert client.api_versions("newer", "9.9", INSTANCE).error_code == 0
+        assert client.push_config([("acks", "all", 1, True)]).error_code == 0
+    assert [message.key for message in read_all(broker.internal, CONFIGS)] == [str(INSTANCE).encode()]
