@@ -65,6 +65,20 @@ def _connections(settings: config.ConnectionsSettings) -> int:
     return 0
 
 
+def _api_versions(settings: config.ApiVersionsSettings) -> int:
+    from clientscope.report import api_versions
+
+    api_versions.run(settings)
+    return 0
+
+
+def _brokers(settings: config.BrokersSettings) -> int:
+    from clientscope.report import brokers
+
+    brokers.run(settings)
+    return 0
+
+
 def _stream(settings: config.StreamSettings) -> int:
     from streaming import job
 
@@ -90,6 +104,8 @@ _COMMANDS: tuple[tuple[type[config.Settings], Callable[..., int]], ...] = (
     (config.TopicsSettings, _topics),
     (config.GatewaySettings, _gateway),
     (config.ConnectionsSettings, _connections),
+    (config.ApiVersionsSettings, _api_versions),
+    (config.BrokersSettings, _brokers),
     (config.StreamSettings, _stream),
     (config.ServeSettings, _serve),
     (config.BrokerSettings, _broker),

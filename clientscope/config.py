@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
@@ -60,7 +61,46 @@ def _split_pairs(given: Any) -> Any:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
+def _split_declared(given: Any) -> Any:
+    """``id=NAME/VERSION,id=NAME`` as broker id → text, each checked."""
+    declared = _by_broker_id(given)
+    for text in declared.values():
+        name, slash, version = str(text).partition("/")
+        if not name or (slash and not version):
+            raise ValueError(f"{text!r} is not NAME/VERSION, as in apache-kafka/4.4.0, nor a NAME alone")
+    return declared
+
+
+def _split_urls(given: Any) -> Any:
+    """``id=URL,id=URL`` as broker id → URL, each checked."""
+    urls = _by_broker_id(given)
+    for url in urls.values():
+        _check_url(url)
+    return urls
+
+
+def _by_broker_id(given: Any) -> dict[Any, Any]:
+    pairs = _split_pairs(given)
+    if not isinstance(pairs, dict):
+        raise ValueError("a table of broker ids is expected")  # noqa: TRY004 - pydantic wants this one
+    for broker_id in pairs:
+        if not str(broker_id).isdigit():
+            raise ValueError(f"{broker_id!r} is no broker id: ID=…,ID=… is expected")
+    return pairs
+
+
+def _check_url(url: Any) -> Any:
+    if not isinstance(url, str):
+        return url
+    parts = urlsplit(url)
+    if url and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise ValueError(f"{url!r} is no HTTP address, as in http://broker-1:9404/metrics")
+    return url
+
+
 Table = Annotated[dict[str, str | int | float | bool], BeforeValidator(_split_pairs)]
+DeclaredSoftware = Annotated[dict[int, str], BeforeValidator(_split_declared)]
+Urls = Annotated[dict[int, str], BeforeValidator(_split_urls)]
 Address = Annotated[str, AfterValidator(_check_address)]
 BootstrapServers = Annotated[
     str,
@@ -118,6 +158,12 @@ class GatewaySettings(Settings):
     )
     broker_software_version: str = Field("", max_length=200, description="its version; empty is null")
     workers: int = Field(1, ge=1, le=64, description="processes that carry clients' traffic, on one port; each uses one core at most")
+    broker_jmx: Annotated[str, BeforeValidator(_check_url)] = Field(
+        "",
+        description="the broker's JMX exporter, such as http://127.0.0.1:9404/metrics: where no software is declared,\n"
+        "DescribeCluster says what app-info there says; empty asks nobody",
+        json_schema_extra={"metavar": "URL"},
+    )
     max_connections: int = Field(10_000, ge=1, description="most open client connections; one more is closed at once")
     max_connections_per_ip: int = Field(0, ge=0, description="most open client connections of one address; 0 is no limit of its own")
     unauthenticated_timeout_ms: int = Field(
@@ -176,6 +222,40 @@ class ConnectionsSettings(Settings):
     watch: bool = Field(False, description="show again every two seconds, until Ctrl-C")
 
 
+_JSON_LINES = Field(False, description="one JSON object a line, for machines", json_schema_extra={"flag": "json"})
+
+
+class ApiVersionsSettings(Settings):
+    """Lists which versions of which APIs each broker of a cluster takes, and where brokers differ (KIP-35)."""
+
+    section = "api-versions"
+    bootstrap_servers: BootstrapServers
+    api: str = Field(
+        "all",
+        description="all; none, which lists the brokers alone; or names or keys by commas: Produce,Fetch",
+        json_schema_extra={"metavar": "APIS"},
+    )
+    json_lines: bool = _JSON_LINES
+
+
+class BrokersSettings(Settings):
+    """Lists a cluster's brokers and what software each runs: declared, read from JMX, or inferred (KIP-885)."""
+
+    section = "brokers"
+    bootstrap_servers: BootstrapServers
+    software: DeclaredSoftware = Field(
+        {},
+        description="what brokers are, where you know it: 1=apache-kafka/4.4.0,2=redpanda;\nin TOML the table [brokers.software]",
+        json_schema_extra={"metavar": "ID=NAME/VERSION"},
+    )
+    jmx: Urls = Field(
+        {},
+        description="brokers' JMX exporters: 1=http://broker-1:9404/metrics; in TOML the table [brokers.jmx]",
+        json_schema_extra={"metavar": "ID=URL"},
+    )
+    json_lines: bool = _JSON_LINES
+
+
 class StreamSettings(Settings):
     """The Spark Structured Streaming job: decodes, judges, counts, keeps history."""
 
@@ -216,6 +296,8 @@ ALL: tuple[type[Settings], ...] = (
     TopicsSettings,
     GatewaySettings,
     ConnectionsSettings,
+    ApiVersionsSettings,
+    BrokersSettings,
     StreamSettings,
     ServeSettings,
     DemoSettings,
@@ -239,7 +321,7 @@ def flag(name: str, field: FieldInfo) -> str:
 def variable(cls: type[Settings], name: str, field: FieldInfo) -> str:
     """The environment variable of a field."""
     section, key = _place(cls, name, field)
-    return ENV_PREFIX + f"{section}_{key}".upper().replace(".", "_")
+    return ENV_PREFIX + re.sub(r"[.-]", "_", f"{section}_{key}".upper())
 
 
 def help_formatter(prog: str) -> argparse.HelpFormatter:
@@ -262,6 +344,8 @@ def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
 
 
 def _metavar(field: FieldInfo) -> str:
+    if isinstance(field.json_schema_extra, dict) and "metavar" in field.json_schema_extra:
+        return str(field.json_schema_extra["metavar"])
     if any(isinstance(part, AfterValidator) for part in field.metadata):
         return "HOST:PORT"  # the only strings that are checked
     kinds: dict[Any, str] = {int: "N", float: "SECONDS", Path: "PATH", Path | None: "PATH"}

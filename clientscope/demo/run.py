@@ -125,6 +125,7 @@ class _Demo:
         self._processes.start(
             "gateway", "gateway", *internal, *digests, "--listen", self._gateway, "--upstream", f"127.0.0.1:{self._plan.port}",
             "--metrics-listen", f"127.0.0.1:{free_port()}", "--admin-listen", admin,
+            "--broker-jmx", f"http://127.0.0.1:{self._plan.jmx_port}/metrics",
             "--heartbeat-interval-ms", str(int(_HEARTBEAT_S * 1000)),
         )  # fmt: skip
         self._processes.start("serve", "serve", *internal, "--listen", self._page)

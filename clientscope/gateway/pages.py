@@ -1,7 +1,7 @@
 """The gateway's pages for machines, by the standard library's WSGI server in threads of its own.
 
 On ``metrics-listen``, for probes and Prometheus: ``/metrics``, ``/healthz``, ``/readyz``; counts and nothing of any one client.
-On ``admin-listen``, on loopback alone: ``/v1/connections``, who is connected.
+On ``admin-listen``, on loopback alone: ``/v1/connections``, who is connected; ``/v1/brokers``, what the cluster's brokers run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from clientscope.config import split_address
-from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 
 App = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -67,13 +67,20 @@ def probe(problem: Callable[[], str]) -> App:
 
 
 def listing(content: Callable[[], Any]) -> App:
-    """JSON; only for requests that name this machine itself, or a page in a browser could have its own name point here."""
+    """JSON, or 503 where it can't be had.
+
+    Only for requests that name this machine itself, or a page in a browser could have its own name point here.
+    """
 
     def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         if not _names_loopback(environ):
             return _refusal(start_response, "403 Forbidden", "ask under 127.0.0.1, [::1] or localhost")
+        try:
+            body = json.dumps(content()).encode()
+        except ClientscopeError as error:
+            return _refusal(start_response, "503 Service Unavailable", str(error))
         start_response("200 OK", [("Content-Type", "application/json"), ("Cache-Control", "no-store")])
-        return [json.dumps(content()).encode()]
+        return [body]
 
     return answer
 

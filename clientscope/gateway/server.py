@@ -20,6 +20,7 @@ from clientscope import topics
 from clientscope.config import GatewaySettings, split_address
 from clientscope.errors import SettingsError
 from clientscope.gateway import pages
+from clientscope.gateway.brokers import KnownBrokers
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import Place, find_place
 from clientscope.gateway.policy_guard import client_of
@@ -37,7 +38,6 @@ from clientscope.records.codec import ClientConnectionRecord, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from clientscope.session.state import Identity, Verdict
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
-from clientscope.wire.describe_cluster import BrokerSoftware
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +72,7 @@ class Gateway:
 
     def __init__(self, settings: GatewaySettings, place: Place, metrics: GatewayMetrics, publisher: Publisher, template: Template) -> None:
         self._settings = settings
+        self.brokers = KnownBrokers(settings, place.broker_id)
         self._alive_s = time.monotonic()
         self._upstream_failure = ""
         self._draining = self.bypassed = False
@@ -92,27 +93,34 @@ class Gateway:
 
     async def start(self) -> None:
         """Starts the policy, and then takes connections."""
+        await asyncio.to_thread(self.brokers.look)
         if self._policy is not None:
             await self._policy.start()
+        self._workers = Workers(self._template, self._plan(), listen(self._settings.listen, self._settings.workers), self)
+        await self._workers.start()
+        self.run(self._beat())
+        self.run(self._watch_time())
+        self.run(self.brokers.watch(self._replan))
+
+    def _plan(self) -> WorkerPlan:
         settings = self._settings
-        name, version = settings.broker_software_name, settings.broker_software_version
-        plan = WorkerPlan(
+        return WorkerPlan(
             first_id=0,
             upstream=split_address(settings.upstream),
             push_config=self._policy is not None,
             config_max_bytes=settings.client_config_max_bytes,
             sasl=self._place.sasl,
             tls=self._place.tls,
-            software=BrokerSoftware(name or None, version or None) if name or version else None,
+            software=self.brokers.on_the_wire,
             max_connections=settings.max_connections,
             max_connections_per_ip=settings.max_connections_per_ip,
             unauthenticated_s=settings.unauthenticated_timeout_ms / 1000,
             idle_s=settings.connections_max_idle_ms / 1000,
         )
-        self._workers = Workers(self._template, plan, listen(settings.listen, settings.workers), self)
-        await self._workers.start()
-        self.run(self._beat())
-        self.run(self._watch_time())
+
+    def _replan(self) -> None:
+        if self._workers is not None:
+            self._workers.replan(self._plan())
 
     def bypass(self, on: bool) -> None:
         """Makes it a plain relay, which reads nothing of what passes; or takes that back, for connections that are opened from now on."""
@@ -274,6 +282,7 @@ async def _serve(settings: GatewaySettings, place: Place, template: Template, ag
     )
     admin = {
         "/v1/connections": pages.listing(gateway.registry.listing),
+        "/v1/brokers": pages.listing(gateway.brokers.listing),
         "/v1/bypass": pages.switch(lambda: gateway.bypassed, lambda on: loop.call_soon_threadsafe(gateway.bypass, on)),
     }
     stop_admin = pages.serve("admin-listen", settings.admin_listen, admin)

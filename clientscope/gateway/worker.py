@@ -134,6 +134,8 @@ class Worker:
     def told(self, message: Any) -> None:
         """Does what a message asks."""
         match message:
+            case WorkerPlan():
+                self._plan = message
             case Answer(connection_id, token, verdict):
                 if (relay := self._relays.get(connection_id)) is not None:
                     relay.answer(token, verdict)
@@ -221,28 +223,34 @@ def run(channel: socket.socket, listener: socket.socket) -> None:
 
 async def _run(ours: socket.socket, listener: socket.socket) -> None:
     loop = asyncio.get_running_loop()
-    plan: asyncio.Future[WorkerPlan] = loop.create_future()
-    over = asyncio.Event()
+    early: list[Any] = []
+    begun, over = asyncio.Event(), asyncio.Event()
     worker: Worker | None = None
 
     def received(message: Any) -> None:
-        if isinstance(message, WorkerPlan):
-            plan.set_result(message)
-        elif isinstance(message, End):
+        begun.set()
+        if isinstance(message, End):
             over.set()
-        elif worker is not None:
+        elif worker is None:
+            early.append(message)
+        else:
             worker.told(message)
 
     def gone() -> None:
+        begun.set()
         over.set()
-        plan.cancel()
 
     def room() -> None:
         if worker is not None:
             worker.room()
 
     _, channel = await loop.create_unix_connection(lambda: Channel(received, gone, room), sock=ours)
-    worker = Worker(await plan, channel)
+    await begun.wait()
+    if not early:
+        return
+    worker = Worker(early.pop(0), channel)
+    for message in early:
+        worker.told(message)
     server = await loop.create_server(lambda: Relay(worker).protocol, sock=listener, backlog=1024)
     worker.run(worker.watch_time())
     worker.run(_stop_listening(worker, server))

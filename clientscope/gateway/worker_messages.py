@@ -14,7 +14,7 @@ from clientscope.wire.describe_cluster import BrokerSoftware
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """To a worker, first of all: how it is to treat connections.
+    """To a worker, first of all: how it is to treat connections; later, what connects from then on.
 
     Attributes:
         first_id: of its connections; no other worker, and none before it, has such.

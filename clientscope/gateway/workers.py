@@ -106,6 +106,12 @@ class Workers:
         for channel in self._channels.values():
             channel.send(Bypass(on))
 
+    def replan(self, plan: WorkerPlan) -> None:
+        """Has all of them treat by another plan what connects from now on."""
+        self._plan = plan
+        for number, channel in self._channels.items():
+            channel.send(replace(plan, first_id=number * _IDS))
+
     def silent_s(self) -> float:
         """For how long one of them has said nothing; they report each second. From any thread."""
         heard = list(self._heard_s.values())

@@ -13,10 +13,10 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
-from rich.text import Text
 
 from clientscope.config import ConnectionsSettings
 from clientscope.errors import EnvironmentProblem
+from clientscope.report.text import plain
 from clientscope.report.versions import matcher
 
 _EVERY_S = 2.0
@@ -83,7 +83,7 @@ def table(connections: list[Connection], now_s: float) -> Table:
     """A table of them; what clients chose themselves is shown as it is, never as markup or control characters."""
     listeners = ", ".join(sorted({f"{c['Listener']} ({c['SecurityProtocol']})" for c in connections}))
     title = f"{len(connections)} connection{'s' * (len(connections) != 1)}{' on listener ' * bool(listeners)}{listeners}"
-    view = Table(title=_plain(title), title_justify="left", header_style="bold", box=None)
+    view = Table(title=plain(title), title_justify="left", header_style="bold", box=None)
     for heading in ("SOFTWARE", "VERSION", "CLIENT.ID", "ADDRESS", "PRINCIPAL", "OPEN"):
         # On a narrow terminal a long client.id takes a second line, rather than an address its end.
         folds = heading in ("SOFTWARE", "CLIENT.ID", "PRINCIPAL")
@@ -92,7 +92,7 @@ def table(connections: list[Connection], now_s: float) -> Table:
         name, version = c["Inferred"] or (c["ClientName"], c["ClientVersion"])
         inferred = " (inferred)" if c["Inferred"] else ""
         cells = (name + inferred, version, c["ClientId"] or "–", c["ClientAddress"], c["Principal"] or "–")
-        view.add_row(*map(_plain, cells), age(now_s - c["OpenedMs"] / 1000), style="dim" if name == "unknown" else None)
+        view.add_row(*map(plain, cells), age(now_s - c["OpenedMs"] / 1000), style="dim" if name == "unknown" else None)
     return view
 
 
@@ -102,7 +102,3 @@ def age(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds // size:.0f} {unit}"
     return f"{max(seconds, 0):.0f} s"
-
-
-def _plain(text: str) -> Text:
-    return Text("".join(character if character.isprintable() else "�" for character in text))

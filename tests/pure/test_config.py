@@ -85,3 +85,32 @@ def test_every_setting_is_in_its_help(cls: type[config.Settings], capsys: pytest
 def test_errors_are_a_line_and_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["gateway", "--listen", "x"]) == 1
     assert capsys.readouterr().err == "error: --listen: 'x' is not HOST:PORT, as in 127.0.0.1:9092\nhint: see: clientscope gateway --help\n"
+
+
+def test_brokers_by_id_from_a_table_and_a_flag(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text('[brokers.software]\n1 = "apache-kafka/4.4.0"\n2 = "redpanda"\n[brokers.jmx]\n3 = "http://broker-3:9404/metrics"\n')
+    loaded = config.load(config.BrokersSettings, {"config": str(file)}, {})
+    assert (loaded.software, loaded.jmx) == ({1: "apache-kafka/4.4.0", 2: "redpanda"}, {3: "http://broker-3:9404/metrics"})
+    loaded = config.load(config.BrokersSettings, {"software": "1=a/b, 2=c"}, {"CLIENTSCOPE_BROKERS_JMX": "1=http://x:1/"})
+    assert (loaded.software, loaded.jmx) == ({1: "a/b", 2: "c"}, {1: "http://x:1/"})
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"software": "1=/4.4.0"}, "--software: '/4.4.0' is not NAME/VERSION"),
+        ({"software": "1=apache-kafka/"}, "--software: 'apache-kafka/' is not NAME/VERSION"),
+        ({"software": "one=apache-kafka"}, "--software: 'one' is no broker id"),
+        ({"jmx": "1=broker-1:9404"}, "--jmx: 'broker-1:9404' is no HTTP address"),
+        ({"jmx": "1=file:///etc/passwd"}, "--jmx: 'file:///etc/passwd' is no HTTP address"),
+    ],
+)
+def test_a_wrong_broker_table_is_said(flags: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        config.load(config.BrokersSettings, flags, {})
+    assert message in str(caught.value)
+
+
+def test_a_command_with_a_hyphen_has_a_variable_without() -> None:
+    assert config.load(config.ApiVersionsSettings, {}, {"CLIENTSCOPE_API_VERSIONS_API": "none"}).api == "none"

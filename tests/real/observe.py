@@ -59,6 +59,19 @@ def children(pid: int) -> list[int]:
     return [*found, *(below for child in found for below in children(child))]
 
 
+def workers(pid: int) -> set[int]:
+    """Of a gateway's processes below the main one those that have an event loop."""
+    found = set()
+    for child in children(pid):
+        try:
+            links = [str(fd.readlink()) for fd in Path(f"/proc/{child}/fd").iterdir()]
+        except OSError:  # it has just ended
+            continue
+        if "anon_inode:[eventpoll]" in links:
+            found.add(child)
+    return found
+
+
 def rss_bytes(pid: int) -> int:
     """Resident memory of a process and all below it; what they share counts in each."""
     statuses = [Path(f"/proc/{number}/status").read_text() for number in (pid, *children(pid))]

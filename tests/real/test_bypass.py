@@ -16,7 +16,7 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import RunningGateway, running_gateway
-from observe import eventually, gateway_connections, metrics
+from observe import eventually, gateway_connections, metrics, workers
 
 from clientscope.client.raw import RawClient
 from clientscope.wire.codes import PUSH_CONFIG
@@ -101,5 +101,9 @@ def test_by_a_call_that_no_web_page_can_make(broker: Any, tmp_path: Path) -> Non
         assert eventually(lambda: PUSH_CONFIG not in keys_of_a_new_client(gateway))
         with RawClient.connect(gateway.address, "pushing") as pushing, pytest.raises(OSError):
             pushing.push_config(PUSH)  # goes to the broker, which closes, as without a gateway
+        (before,) = workers(gateway.pid)
+        os.kill(before, signal.SIGKILL)
+        assert eventually(lambda: len(workers(gateway.pid) - {before}) == 1)
+        assert PUSH_CONFIG not in keys_of_a_new_client(gateway), "a worker's successor is bypassed, too"
         assert put(gateway, b"false") == (202, False)
         assert eventually(lambda: put(gateway, b"", "GET") == (200, False))

@@ -12,7 +12,9 @@ from observe import eventually, gateway_connections, read_all
 from test_api_versions import CASES, INSTANCE, replay, same_but_for_our_key
 from test_client_matrix import CLIENTS
 
+from clientscope.catalog.releases import infer
 from clientscope.client.raw import RawClient
+from clientscope.cluster.api_versions import ask
 from clientscope.demo.watch import jmx_connections
 from clientscope.records.topics import CONFIGS
 from clientscope.wire import api_versions
@@ -50,6 +52,11 @@ def test_f05_a_client_newer_than_the_broker_sees_the_same_as_direct(broker: Runn
     assert through == direct
     assert identity in seen[-1]  # type: ignore[operator]
     assert eventually(lambda: gateway_connections(gateway.metrics_url) == {} == jmx_connections(broker.jmx_port))
+
+
+def test_its_release_is_inferred_from_its_api_ranges(broker: RunningBroker) -> None:
+    (answer,) = ask({"bootstrap_servers": broker.internal}).answers
+    assert str(infer(answer.ranges, answer.finalized, answer.supported)) == "3.9"
 
 
 def test_a_push_is_taken(broker: RunningBroker, gateway: RunningGateway) -> None:

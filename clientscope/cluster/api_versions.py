@@ -1,0 +1,236 @@
+"""What each broker of a cluster says to ApiVersions (KIP-35), each time on a fresh connection: it may have been upgraded since the last.
+
+kafka-python's own connections ask, so whatever TLS and SASL its keyword settings name is used. They begin with the newest version they
+know and take what the broker offers instead (UNSUPPORTED_VERSION); a broker that closes at that is asked for v0 once more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from kafka.admin import KafkaAdminClient
+from kafka.errors import IncompatibleBrokerVersion, KafkaConnectionError, KafkaError, RetriableError
+from kafka.net.connection import KafkaConnection
+from kafka.protocol.metadata import ApiVersionsRequest
+
+from clientscope.catalog.releases import Range
+from clientscope.topics import no_broker
+from clientscope.wire.codes import NONE
+
+CLIENT_ID = "clientscope-api-versions"
+_AT_ONCE = 16
+
+
+class State(StrEnum):
+    """What became of asking a broker."""
+
+    ANSWERED = "answered"
+    CLOSED = "unknown (closed)"
+    """It took the connection and closed it without an answer, at v0 too."""
+    UNREACHABLE = "unreachable"
+    """It took no connection, or no TLS, gave no answer in time, or an error."""
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A broker as the cluster names it.
+
+    Attributes:
+        fenced: whether KRaft has fenced it: it is registered, and sends no heartbeats (KIP-1073).
+        controller: whether it is the active controller; None where that couldn't be found out.
+    """
+
+    id: int
+    host: str
+    port: int
+    rack: str | None = None
+    fenced: bool = False
+    controller: bool | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one broker said, on one connection.
+
+    Attributes:
+        reason: why there is no answer; empty where there is one.
+        version: of the ApiVersions request that was answered; None where none was.
+        ranges: api key → lowest and highest version, unknown keys among them.
+        supported: feature → highest level that the broker's software has (KIP-584).
+        finalized: feature → level that the cluster has.
+        finalized_epoch: of those levels; None where the broker doesn't say.
+    """
+
+    broker: Broker
+    state: State
+    reason: str = ""
+    version: int | None = None
+    ranges: Mapping[int, Range] = field(default_factory=dict)
+    supported: Mapping[str, int] = field(default_factory=dict)
+    finalized: Mapping[str, int] = field(default_factory=dict)
+    finalized_epoch: int | None = None
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster's brokers by id, and what each said."""
+
+    cluster_id: str
+    answers: Sequence[Answer]
+
+
+def ask(clients: Mapping[str, Any]) -> Cluster:
+    """Finds a cluster's brokers, and asks each of them, many at a time.
+
+    Args:
+        clients: kafka-python's keyword settings, ``bootstrap_servers`` among them; ``request_timeout_ms`` is how long a broker has for its
+            connection and its answer, ten seconds where it isn't given.
+
+    Raises:
+        EnvironmentProblem: none of the bootstrap servers can be used.
+    """
+    try:
+        admin = KafkaAdminClient(**{"client_id": CLIENT_ID, "bootstrap_timeout_ms": 10_000, "request_timeout_ms": 10_000, **clients})
+    except (KafkaError, OSError, ValueError) as error:
+        raise no_broker(str(clients.get("bootstrap_servers")), error) from None
+    with closing(admin):
+        described = _described(admin)
+        controller_id = _controller_id(admin, described)
+        brokers = sorted((_broker(each, controller_id) for each in described["brokers"]), key=lambda broker: broker.id)
+        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:  # all wait for kafka-python's one thread
+            return Cluster(described["cluster_id"], list(pool.map(partial(_ask_one, admin), brokers)))
+
+
+Asked = TypeVar("Asked")
+
+
+def _from_any(admin: KafkaAdminClient, question: Callable[[], Asked]) -> Asked:
+    """An answer from whichever broker gives one: kafka-python picks any, and one that failed is not picked again at once.
+
+    Raises:
+        KafkaError: none gives one, or one refuses.
+    """
+    for _ in range(len(admin._manager.cluster.brokers()) - 1):
+        try:
+            return question()
+        except (KafkaConnectionError, RetriableError):
+            continue
+    return question()
+
+
+def _described(admin: KafkaAdminClient) -> Mapping[str, Any]:
+    """DescribeCluster, or where no broker answers that, what bootstrap's Metadata said."""
+    try:
+        return dict(_from_any(admin, admin.describe_cluster))
+    except KafkaError:
+        known = admin._manager.cluster
+        brokers = [{"broker_id": each.node_id, "host": each.host, "port": each.port, "rack": each.rack} for each in known.brokers()]
+        return {"cluster_id": known.cluster_id, "brokers": brokers}
+
+
+def _broker(described: Mapping[str, Any], controller_id: int | None) -> Broker:
+    return Broker(
+        id=described["broker_id"],
+        host=described["host"],
+        port=described["port"],
+        rack=described["rack"],
+        fenced=bool(described.get("is_fenced")),
+        controller=None if controller_id is None else described["broker_id"] == controller_id,
+    )
+
+
+def _controller_id(admin: KafkaAdminClient, described: Mapping[str, Any]) -> int | None:
+    """The active controller: the quorum's leader. With KRaft, DescribeCluster names any broker, which would forward (KIP-590)."""
+    if "controller_id" not in described:
+        return None
+    try:
+        leader_id = int(_from_any(admin, admin.describe_metadata_quorum)["topics"][0]["partitions"][0]["leader_id"])
+    except IncompatibleBrokerVersion:  # ZooKeeper
+        leader_id = int(described["controller_id"])
+    except (KafkaError, LookupError):  # no right to describe the cluster
+        return None
+    return leader_id if leader_id >= 0 else None
+
+
+def _ask_one(admin: KafkaAdminClient, broker: Broker) -> Answer:
+    answer = admin._manager.run(_connect_and_ask, admin._manager, broker, None)
+    if answer.state is State.CLOSED:
+        answer = admin._manager.run(_connect_and_ask, admin._manager, broker, 0)
+    assert isinstance(answer, Answer)
+    return answer
+
+
+async def _connect_and_ask(manager: Any, broker: Broker, version: int | None) -> Answer:
+    # Not manager.get_connection(): its connections are shared, and take the bootstrap node's ranges for their own.
+    connection = _Connection(manager._net, node_id=broker.id, **manager.config)
+    if version is not None:
+        connection._api_versions_idx = version
+    reason, lost = "no answer", False
+    try:
+        await manager._connect(
+            _Node(broker.id, broker.host, broker.port),
+            connection,
+            timeout_at=time.monotonic() + manager.config["request_timeout_ms"] / 1000,
+        )
+        await connection
+    except (KafkaError, OSError) as error:
+        reason = str(error).removeprefix(f"{type(error).__name__}: ") or type(error).__name__
+        lost = isinstance(error, KafkaConnectionError)
+    finally:
+        connection.close()
+    if connection.said is not None:  # refused credentials come later, and take nothing from it
+        return _answer(broker, connection.said)
+    if lost and connection.asked and not connection.timed_out:
+        return Answer(broker, State.CLOSED, "it takes connections, and closes them at ApiVersions")
+    return Answer(broker, State.UNREACHABLE, reason)
+
+
+class _Node(NamedTuple):
+    """What `KafkaConnectionManager._connect` wants to know."""
+
+    node_id: int
+    host: str
+    port: int
+
+
+class _Connection(KafkaConnection):
+    """Keeps the answer to its own ApiVersions request."""
+
+    said: Any = None
+    asked = False
+    timed_out = False
+
+    def _send_request(self, request: Any, future: Any = None, timeout_at: float | None = None) -> Any:
+        sent = super()._send_request(request, future=future, timeout_at=timeout_at)
+        if isinstance(request, ApiVersionsRequest):
+            self.asked = True
+            sent.add_callback(self._see)
+        return sent
+
+    def _see(self, response: Any) -> None:
+        if response.error_code == NONE:
+            self.said = response
+
+    def _request_timed_out(self, future: Any, sent_at: float, timeout_at: float) -> None:
+        self.timed_out = True
+        super()._request_timed_out(future, sent_at, timeout_at)
+
+
+def _answer(broker: Broker, said: Any) -> Answer:
+    epoch = getattr(said, "finalized_features_epoch", None)
+    return Answer(
+        broker,
+        State.ANSWERED,
+        version=said.API_VERSION,
+        ranges={each.api_key: (each.min_version, each.max_version) for each in said.api_keys},
+        supported={each.name: each.max_version for each in getattr(said, "supported_features", None) or ()},
+        finalized={each.name: each.max_version_level for each in getattr(said, "finalized_features", None) or ()},
+        finalized_epoch=None if epoch is None or epoch < 0 else epoch,
+    )

@@ -1,0 +1,151 @@
+"""What software each broker of a cluster is, and how that is known (KIP-885): declared, read from its JMX, or inferred; or not at all.
+
+What is declared holds before what JMX says, and that before what the API ranges let infer. Null is an answer, and a guess is always marked
+as inferred.
+"""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
+from http.client import HTTPException
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from clientscope.catalog.releases import infer
+from clientscope.cluster.api_versions import Answer
+from clientscope.errors import EnvironmentProblem
+
+KAFKA = "apache-kafka"
+APP_INFO = "kafka_server_app"
+"""How a JMX exporter's names of ``kafka.server:type=app-info`` begin, with the version in a label ``version``. What older exporters call
+``kafka_server_app_info`` is ``kafka_server_app`` since 1.0, which takes ``_info`` off a name's end."""
+
+_TIMEOUT_S = 3.0
+_MOST_BYTES = 64 * 1024 * 1024
+_APACHE = re.compile(r"\d+\.\d+\.\d+(-SNAPSHOT)?")
+
+
+class Source(StrEnum):
+    """How a broker's software is known."""
+
+    DECLARED = "declared"
+    JMX = "jmx"
+    INFERRED = "inferred"
+
+
+@dataclass(frozen=True)
+class Software:
+    """What a broker runs.
+
+    Attributes:
+        name: such as ``apache-kafka``; None where it isn't known.
+        version: as its maker writes it; a range of releases such as ``3.7–3.8`` where it is inferred; None where it isn't known.
+        source: None where nothing is known.
+    """
+
+    name: str | None = None
+    version: str | None = None
+    source: Source | None = None
+
+
+UNKNOWN = Software()
+
+
+@dataclass(frozen=True)
+class BrokerWithSoftware:
+    """A broker's answer, and what it runs; ``problem`` says why a source that was named could not be used."""
+
+    answer: Answer
+    software: Software
+    problem: str = ""
+
+
+def find_all(answers: Iterable[Answer], declared: Mapping[int, Software], jmx: Mapping[int, str]) -> list[BrokerWithSoftware]:
+    """What each broker runs, in the order of the answers.
+
+    Args:
+        declared: by broker id; these brokers are not asked.
+        jmx: broker id → URL of its JMX exporter's page; all are read at the same time.
+    """
+    brokers = list(answers)
+    asked = {answer.broker.id: jmx[answer.broker.id] for answer in brokers if answer.broker.id in jmx.keys() - declared.keys()}
+    with ThreadPoolExecutor(max_workers=16) as pool:
+        read = dict(zip(asked, pool.map(_from_jmx_or_why, asked.values()), strict=True))
+    return [_choose(answer, declared.get(answer.broker.id), read.get(answer.broker.id)) for answer in brokers]
+
+
+def _choose(answer: Answer, declared: Software | None, read: Software | str | None) -> BrokerWithSoftware:
+    if declared is not None:
+        return BrokerWithSoftware(answer, declared)
+    if isinstance(read, Software):
+        return BrokerWithSoftware(answer, read)
+    return BrokerWithSoftware(answer, from_ranges(answer), read or "")
+
+
+def from_ranges(answer: Answer) -> Software:
+    """What its API ranges and features let infer: the releases of Apache Kafka that fit, never a patch level."""
+    inferred = infer(answer.ranges, answer.finalized, answer.supported)
+    return Software(KAFKA, str(inferred), Source.INFERRED) if inferred else UNKNOWN
+
+
+def from_jmx(url: str) -> Software:
+    """What a broker's JMX exporter says.
+
+    app-info has a version and no name. Apache's own releases are three numbers; another version, such as ``7.6.0-ccs``, leaves the name
+    unknown.
+
+    Raises:
+        EnvironmentProblem: it doesn't answer, or doesn't tell.
+    """
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as response:  # noqa: S310 - the settings let only HTTP pass
+            version = app_info_version(response.read(_MOST_BYTES).decode())
+    except (OSError, ValueError, HTTPException) as error:
+        raise EnvironmentProblem(f"no JMX exporter answers at {url}: {getattr(error, 'reason', None) or type(error).__name__}") from None
+    if version is None:
+        raise EnvironmentProblem(
+            f"the JMX exporter at {url} tells no version of kafka.server:type=app-info",
+            "it needs a rule that makes kafka.server:type=app-info a metric kafka_server_app_info_version with the label version",
+        )
+    return Software(KAFKA if _APACHE.fullmatch(version) else None, version, Source.JMX)
+
+
+def _from_jmx_or_why(url: str) -> Software | str:
+    try:
+        return from_jmx(url)
+    except EnvironmentProblem as error:
+        return str(error)
+
+
+def app_info_version(page: str) -> str | None:
+    """The version on an exporter's page in Prometheus' text format; None where none is, or where two differ.
+
+    Raises:
+        ValueError: it is no such page.
+    """
+    lines = "\n".join(line for line in page.splitlines() if line.startswith(APP_INFO))
+    versions = {sample.labels.get("version") for family in text_string_to_metric_families(lines) for sample in family.samples} - {None}
+    return versions.pop() if len(versions) == 1 else None
+
+
+def as_json(found: BrokerWithSoftware) -> dict[str, object]:
+    """A broker as our API and ``--json`` say it; what isn't known is null."""
+    broker, software = found.answer.broker, found.software
+    return {
+        "broker": broker.id,
+        "host": broker.host,
+        "port": broker.port,
+        "rack": broker.rack,
+        "fenced": broker.fenced,
+        "controller": broker.controller,
+        "state": str(found.answer.state),
+        "software_name": software.name,
+        "software_version": software.version,
+        "source": software.source and str(software.source),
+        "problem": found.problem or None,
+    }

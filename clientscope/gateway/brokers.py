@@ -1,0 +1,79 @@
+"""What the gateway knows of the software of its broker, for DescribeCluster, and of the cluster's other brokers, for ``/v1/brokers``."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from clientscope.cluster.api_versions import ask
+from clientscope.cluster.clients import clients
+from clientscope.cluster.software import Software, Source, as_json, find_all, from_jmx
+from clientscope.config import GatewaySettings
+from clientscope.errors import EnvironmentProblem
+from clientscope.wire.describe_cluster import BrokerSoftware
+
+log = logging.getLogger(__name__)
+
+_EVERY_S = 30.0
+_KEPT_S = 10.0
+
+
+class KnownBrokers:
+    """The broker behind this gateway, as declared or as its JMX says; the others as they are when asked.
+
+    An inferred range of releases is no version, and never goes on the wire.
+    """
+
+    def __init__(self, settings: GatewaySettings, broker_id: int) -> None:
+        self._settings = settings
+        self._broker_id = broker_id
+        name, version = settings.broker_software_name or None, settings.broker_software_version or None
+        self._declared = Software(name, version, Source.DECLARED) if name or version else None
+        self._software = self._declared
+        self._problem = ""
+        self._asking = threading.Lock()
+        self._listed: list[dict[str, Any]] = []
+        self._listed_s = -_KEPT_S
+
+    @property
+    def on_the_wire(self) -> BrokerSoftware | None:
+        """What DescribeCluster says of this broker (KIP-885); None leaves that untouched."""
+        return BrokerSoftware(self._software.name, self._software.version) if self._software else None
+
+    def look(self) -> None:
+        """Reads the broker's JMX, where nothing is declared. Blocks for some seconds at most."""
+        if self._declared is not None or not self._settings.broker_jmx:
+            return
+        problem = ""
+        try:
+            self._software = from_jmx(self._settings.broker_jmx)
+        except EnvironmentProblem as error:
+            self._software, problem = None, str(error)
+        if problem and problem != self._problem:
+            log.warning("DescribeCluster says no software: %s", problem)
+        self._problem = problem
+
+    async def watch(self, changed: Callable[[], None]) -> None:
+        """Looks again and again, and tells of a change: a broker may be upgraded behind a gateway that runs on."""
+        while self._declared is None and self._settings.broker_jmx:
+            await asyncio.sleep(_EVERY_S)
+            before = self.on_the_wire
+            await asyncio.to_thread(self.look)
+            if self.on_the_wire != before:
+                changed()
+
+    def listing(self) -> list[dict[str, Any]]:
+        """Every broker and its software; asks the cluster anew after ten seconds. Blocks; from any thread but the event loop's.
+
+        A broker other than this gateway's is inferred, since its settings are another gateway's.
+        """
+        with self._asking:
+            if time.monotonic() - self._listed_s >= _KEPT_S:
+                known = {self._broker_id: self._software} if self._software else {}
+                self._listed = [as_json(each) for each in find_all(ask(clients(self._settings)).answers, known, {})]
+                self._listed_s = time.monotonic()
+            return self._listed

@@ -1,0 +1,35 @@
+"""Text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.text import Text
+
+
+def plain(text: str, style: str = "") -> Text:
+    """What others chose, as it is: never as markup or control characters."""
+    return Text("".join(character if character.isprintable() else "�" for character in text), style)
+
+
+def ids(numbers: Iterable[int]) -> str:
+    """Broker ids: ``1``, ``1 and 2``, ``1–3 and 7``; three or more in a row are a range."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [part for run in runs for part in ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run))]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def brokers(numbers: Iterable[int]) -> str:
+    """``broker 1``, ``brokers 1–3``."""
+    listed = list(numbers)
+    return f"broker{'s' * (len(listed) != 1)} {ids(listed)}"
+
+
+def capitalized(text: str) -> str:
+    """A sentence's first letter, and the rest as it is."""
+    return text[:1].upper() + text[1:]

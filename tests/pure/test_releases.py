@@ -1,0 +1,121 @@
+"""catalog/releases: which releases fit what a broker says, and when nothing may be said."""
+
+from __future__ import annotations
+
+import pytest
+from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
+
+from clientscope.catalog.releases import METADATA_VERSION, Range, Release, api_key, api_name, infer, near_names, releases
+
+
+def release(name: str, mode: str = "kraft") -> Release:
+    wanted = tuple(map(int, name.split(".")))
+    return [entry for entry in releases() if (entry.release, entry.mode) == (wanted, mode)][-1]
+
+
+def said(name: str, mode: str = "kraft") -> dict[int, Range]:
+    """What a broker of a release advertises without telemetry, its controller being of the same release."""
+    return {**release(name, mode).fixed, **release(name, mode).forwarded}
+
+
+def text(ranges: dict[int, Range], finalized: int | None = None, supported: int | None = None) -> str | None:
+    features = [{} if level is None else {METADATA_VERSION: level} for level in (finalized, supported)]
+    inferred = infer(ranges, *features)
+    return str(inferred) if inferred else None
+
+
+def test_the_data_names_each_release_and_mode() -> None:
+    minors = [(2, n) for n in range(9)] + [(3, n) for n in range(10)] + [(4, n) for n in range(5)]
+    assert sorted({entry.release for entry in releases()}) == minors
+    assert {entry.release for entry in releases() if entry.mode == "zookeeper"} == {m for m in minors if m < (4, 0)}
+    assert {entry.release for entry in releases() if entry.mode == "kraft"} == {m for m in minors if m >= (2, 8)}
+    levels = [entry.metadata_version for entry in releases() if entry.mode == "kraft" and entry.release >= (3, 3)]
+    assert None not in levels and levels == sorted(levels, key=lambda level: level or 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "fits"),
+    [
+        ("2.0", "zookeeper", "2.0"),
+        ("2.4", "zookeeper", "2.4"),
+        ("2.8", "zookeeper", "2.8"),
+        ("2.8", "kraft", "2.8"),
+        ("3.3", "kraft", "3.3–3.4"),
+        ("3.4", "kraft", "3.3–3.4"),
+        ("3.9", "zookeeper", "3.9"),
+        ("4.0", "kraft", "4.0"),
+        ("4.3", "kraft", "4.3"),
+        ("4.4", "kraft", "4.4"),
+    ],
+)
+def test_ranges_alone(name: str, mode: str, fits: str) -> None:
+    assert text(said(name, mode)) == fits
+
+
+@pytest.mark.parametrize("entry", releases(), ids=lambda entry: f"{entry.release[0]}.{entry.release[1]}-{entry.mode}")
+def test_every_release_fits_itself(entry: Release) -> None:
+    for optional in ({}, entry.optional):
+        inferred = infer({**entry.fixed, **entry.forwarded, **optional})
+        assert inferred is not None
+        first, last = (tuple(map(int, each.split("."))) for each in (inferred.first, inferred.last))
+        assert first <= entry.release <= last
+
+
+@pytest.mark.parametrize("version", [version for version in BROKER_API_VERSIONS if version >= (2, 0)])
+def test_kafka_pythons_own_table_says_the_same(version: tuple[int, ...]) -> None:
+    """Its table was taken from brokers: ZooKeeper's up to 3.9, then KRaft's, without telemetry."""
+    table = {key: tuple(found) for key, found in BROKER_API_VERSIONS[version].items()}
+    mode = "zookeeper" if version < (4, 0) else "kraft"
+    ours = [{**entry.fixed, **entry.forwarded} for entry in releases() if (entry.release, entry.mode) == (version[:2], mode)]
+    assert table in ours
+
+
+def test_both_patches_of_4_0_fit_it() -> None:
+    least = {said_by.fixed[11][0] for said_by in releases() if said_by.release == (4, 0)}
+    assert least == {0, 2}, "JoinGroup, KAFKA-19444"
+    assert text({**said("4.0"), 11: (2, 9)}) == "4.0"
+
+
+def test_features_tell_apart_what_ranges_do_not() -> None:
+    assert text(said("3.4"), supported=8) == "3.4"
+    assert text(said("3.3"), supported=7) == "3.3"
+    assert text(said("3.4"), finalized=8) == "3.4", "software isn't older than what the cluster has finalized"
+    assert text(said("3.4"), finalized=7) == "3.3–3.4"
+    assert text(said("4.4"), finalized=25, supported=33) == "4.4", "an upgrade that isn't finalized yet"
+    assert text(said("4.4"), finalized=99) is None
+    assert text(said("4.4"), supported=34) is None
+
+
+def test_keys_of_vendors_and_ours_are_looked_over_and_a_later_release_is_not() -> None:
+    assert text({**said("4.4"), 1324: (0, 0), 10_000: (0, 3)}) == "4.4"
+    assert text({**said("4.4"), 95: (0, 0)}) is None
+    assert text({**said("4.4"), 0: (0, 14)}) is None
+
+
+def test_what_a_controller_of_another_release_cuts() -> None:
+    forwarded = release("4.4").forwarded
+    old = release("4.3").forwarded
+    cut = {key: (max(least, old[key][0]), min(most, old[key][1])) for key, (least, most) in forwarded.items() if key in old}
+    assert text({**release("4.4").fixed, **cut}) == "4.4"
+    assert cut != dict(forwarded)
+    least, most = forwarded[19]
+    assert text({**said("4.4"), 19: (least, most + 1)}) is None, "a controller cuts, and never adds"
+
+
+@pytest.mark.parametrize("ranges", [{}, {18: (0, 4)}, {0: (0, 13), 1: (4, 18), 18: (0, 5)}])
+def test_too_little_is_no_release(ranges: dict[int, Range]) -> None:
+    assert text(ranges) is None
+
+
+def test_a_broker_that_hides_a_key_or_is_no_kafka() -> None:
+    hidden = said("3.9")
+    del hidden[69]
+    assert text(hidden) is None
+    assert text({key: (0, most) for key, (_, most) in said("2.4", "zookeeper").items() if key not in (4, 5, 6, 7)}) is None
+
+
+def test_names() -> None:
+    assert (api_name(0), api_name(1324), api_name(9999)) == ("Produce", "PushConfig", None)
+    assert (api_key("produce"), api_key("18"), api_key("PushConfig"), api_key("Produze"), api_key("²")) == (0, 18, 1324, None, None)
+    assert near_names("Produze")[0] == "Produce"
+    assert near_names("xyzzy") == []

@@ -1,0 +1,84 @@
+"""`clientscope brokers`, and what the gateway tells of its broker's software: declared, from JMX, inferred."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from typing import Any
+
+from conftest import running_gateway
+from kafka.protocol.admin import DescribeClusterRequest
+
+from clientscope.client.raw import RawClient
+from clientscope.local.process import free_port
+
+
+def run(*flags: str, status: int = 0) -> str:
+    command = [sys.executable, "-m", "clientscope.cli", "brokers", *flags]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env={"COLUMNS": "120"})
+    assert ended.returncode == status, ended.stderr
+    return ended.stdout if status == 0 else ended.stderr
+
+
+def listed(*flags: str) -> dict[str, Any]:
+    (line,) = run("--json", *flags).splitlines()
+    return dict(json.loads(line))
+
+
+def described(address: str) -> bytes:
+    with RawClient.connect(address, "admin") as client:
+        client.send(DescribeClusterRequest(version=2, endpoint_type=1, include_fenced_brokers=False))
+        return client.receive_frame()
+
+
+def test_each_source(broker: Any) -> None:
+    cluster = ("--bootstrap-servers", broker.internal)
+    jmx = ("--jmx", f"1=http://127.0.0.1:{broker.jmx_port}/metrics")
+    sources = [listed(*cluster), listed(*cluster, *jmx), listed(*cluster, *jmx, "--software", "1=mine/1.0")]
+    assert [(each["software_name"], each["software_version"], each["source"]) for each in sources] == [
+        ("apache-kafka", "4.4", "inferred"),
+        ("apache-kafka", "4.4.0", "jmx"),
+        ("mine", "1.0", "declared"),
+    ]
+    assert (sources[0]["broker"], sources[0]["controller"], sources[0]["fenced"]) == (1, True, False)
+    row = next(line for line in run(*cluster, *jmx).splitlines() if "4.4.0" in line)
+    assert row.split() == ["1", broker.internal, "–", "active", "apache-kafka", "4.4.0", "jmx"]
+
+
+def test_an_exporter_that_is_not_there_is_said(broker: Any) -> None:
+    text = run("--bootstrap-servers", broker.internal, "--jmx", f"1=http://127.0.0.1:{free_port()}/metrics")
+    assert "inferred" in text
+    assert "Broker 1: no JMX exporter answers" in text
+
+
+def test_a_broker_that_the_cluster_does_not_have_is_said(broker: Any) -> None:
+    assert "the cluster has no broker 7" in run("--bootstrap-servers", broker.internal, "--software", "7=x/1", status=1)
+
+
+def test_the_gateway_says_what_jmx_says(broker: Any, tmp_path: Any) -> None:
+    flags = ("--broker-jmx", f"http://127.0.0.1:{broker.jmx_port}/metrics")
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway:
+        assert described(gateway.address) == described(broker.client)[:-1] + b"\x02\xf5\x06\x0d\x0dapache-kafka\xf6\x06\x06\x064.4.0"
+        assert pages(gateway) == [("apache-kafka", "4.4.0", "jmx")]
+
+
+def test_what_is_inferred_never_goes_on_the_wire(broker: Any, tmp_path: Any) -> None:
+    flags = ("--broker-jmx", f"http://127.0.0.1:{free_port()}/metrics")
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway:
+        assert described(gateway.address) == described(broker.client)
+        assert pages(gateway) == [("apache-kafka", "4.4", "inferred")]
+    assert "DescribeCluster says no software: no JMX exporter answers" in (tmp_path / "gateway.log").read_text()
+
+
+def test_what_is_declared_holds_before_jmx(broker: Any, tmp_path: Any) -> None:
+    flags = ("--broker-jmx", f"http://127.0.0.1:{broker.jmx_port}/metrics", "--broker-software-name", "mine")
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway:
+        assert b"\xf5\x06\x05\x05mine\xf6\x06\x01\0" in described(gateway.address)
+        assert pages(gateway) == [("mine", None, "declared")]
+
+
+def pages(gateway: Any) -> list[tuple[str | None, str | None, str | None]]:
+    with urllib.request.urlopen(f"http://{gateway.admin}/v1/brokers", timeout=20) as response:
+        return [(each["software_name"], each["software_version"], each["source"]) for each in json.load(response)]
