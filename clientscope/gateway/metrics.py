@@ -6,11 +6,12 @@ from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 _MOST_SERIES = 1_000
+_LAG_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 
 Series = Mapping[Any, int]
 """Numbers by label values."""
@@ -68,6 +69,13 @@ class GatewayMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._lag = Histogram(
+            "clientscope_gateway_event_loop_lag_seconds",
+            "How much later than asked for an event loop woke up; once a second.",
+            ["process"],
+            buckets=_LAG_S,
+            registry=self.registry,
+        )
         self._counters = {
             name: Counter(f"clientscope_gateway_{name}", text, [label], registry=self.registry) for name, (label, text) in _COUNTERS.items()
         }
@@ -81,6 +89,10 @@ class GatewayMetrics:
         Gauge(
             "clientscope_gateway_bypassed", "1 while every byte passes unread and new clients have no name.", registry=self.registry
         ).set_function(lambda: float(bypassed()))
+
+    def lagged(self, process: str, lag_s: float) -> None:
+        """An event loop woke up so much later than it had asked for: what a client's bytes may have waited."""
+        self._lag.labels(process).observe(lag_s)
 
     def show_connections(self, counts: Callable[[], Mapping[tuple[str, str], int]], labels: dict[str, str]) -> None:
         """Shows the registry's counts under these labels."""

@@ -154,6 +154,7 @@ class Gateway:
         while True:
             self._alive_s = time.monotonic()
             await asyncio.sleep(1.0)
+            self._metrics.lagged("main", max(0.0, time.monotonic() - self._alive_s - 1.0))
 
     async def _beat(self) -> None:
         """Publishes all counts, for as long as the gateway runs, once an interval."""
@@ -178,6 +179,8 @@ class Gateway:
         """Takes a worker's report in; the ids of its connections are ``mine``."""
         for (what, reason), number in report.counts.items():
             self._metrics.count(what, reason, number)
+        if report.lag_s is not None:
+            self._metrics.lagged("worker", report.lag_s)
         for event in report.events:
             match event:
                 case Opened(connection_id, address):

@@ -67,6 +67,7 @@ class Worker:
         self._gathering: asyncio.TimerHandle | None = None
         self._behind = False
         self._bypassed = False
+        self._lag_s: float | None = None
 
     # What a relay needs.
 
@@ -164,8 +165,10 @@ class Worker:
         usual_s = min(1.0, plan.unauthenticated_s / 4, plan.idle_s / 4)
         while True:
             draining = self.draining.is_set()
-            await asyncio.sleep(0.05 if draining else usual_s)
+            wanted_s = self._loop.time() + (0.05 if draining else usual_s)
+            await asyncio.sleep(wanted_s - self._loop.time())
             now_s = self._loop.time()
+            self._lag_s = max(0.0, now_s - wanted_s)
             self._bypass()
             for relay in list(self._relays.values()):
                 if draining:
@@ -204,10 +207,12 @@ class Worker:
             self._gathering = None
         events, self._events = self._events, []
         drained = self.draining.is_set() and not self._relays
-        if self._behind or not self._channel.send(Report(time.time_ns() // 1_000_000, events, dict(self._counts), drained)):
+        report = Report(time.time_ns() // 1_000_000, events, dict(self._counts), drained, self._lag_s)
+        if self._behind or not self._channel.send(report):
             self._behind = True
             return False
         self._counts.clear()
+        self._lag_s = None
         return True
 
     def _finished(self, task: asyncio.Task[None]) -> None:

@@ -128,9 +128,11 @@ class Report:
         events: in order.
         counts: what to add to counters, by counter and reason.
         drained: no further connection is taken, and none is left.
+        lag_s: how much later than asked for the event loop woke up, since the last report that said so; None where it did not sleep.
     """
 
     at_ms: int
     events: list[Event]
     counts: dict[tuple[str, str], int]
     drained: bool
+    lag_s: float | None = None

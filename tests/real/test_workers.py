@@ -50,6 +50,7 @@ def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(
         again = [connect(gateway, stack) for _ in range(40)]
         assert all(map(is_open, [*left, *again]))
         assert eventually(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left) + 40})
+        assert metrics(gateway.metrics_url)["clientscope_gateway_event_loop_lag_seconds_count", "worker"] > 0
     records = [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
     records = [record for record in records if record.gateway_id == "killed"]
     assert [record.sequence for record in records] == list(range(len(records)))
