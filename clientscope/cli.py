@@ -43,8 +43,9 @@ def _broker(settings: config.BrokerSettings) -> int:
 
 def _topics(settings: config.TopicsSettings) -> int:
     from clientscope import topics
+    from clientscope.kafka_access import KafkaAccess
 
-    created = topics.create(settings.bootstrap_servers, settings.partitions, settings.replication_factor)
+    created = topics.create(KafkaAccess.of(settings), settings.partitions, settings.replication_factor)
     for name in created:
         print(f"created {name}")
     print("all topics are as they should be")

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from clientscope.errors import SettingsError
+from clientscope.secret_files import require_private
 
 ENV_PREFIX = "CLIENTSCOPE_"
 DEFAULT_FILE = "clientscope.toml"
@@ -120,6 +121,45 @@ class Settings(BaseModel):
     section: ClassVar[str]
 
 
+def _kafka(key: str, **extra: Any) -> dict[str, Any]:
+    return {"section": "kafka", "key": key, **extra}
+
+
+class KafkaSettings(Settings):
+    """What every process that connects to Kafka takes; see `clientscope.kafka_access`."""
+
+    bootstrap_servers: BootstrapServers
+    kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
+        "PLAINTEXT", description="what listener INTERNAL speaks", json_schema_extra=_kafka("security.protocol")
+    )
+    kafka_sasl_mechanism: Literal["", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+        "", description="how this process authenticates", json_schema_extra=_kafka("sasl.mechanism")
+    )
+    kafka_sasl_username: str = Field("", description="as whom", json_schema_extra=_kafka("sasl.username"))
+    kafka_sasl_password: SecretStr = Field(
+        SecretStr(""),
+        description="its password; from this variable, or a TOML file that others can't read",
+        json_schema_extra=_kafka("sasl.password", secret=True),
+    )
+    kafka_sasl_password_file: Path | None = Field(
+        None, description="a file that holds the password, one line", json_schema_extra=_kafka("sasl.password.file")
+    )
+    kafka_ssl_ca_location: Path | None = Field(
+        None, description="certificates in PEM that sign the brokers'; default is the system's", json_schema_extra=_kafka("ssl.ca.location")
+    )
+    kafka_ssl_certificate_location: Path | None = Field(
+        None, description="this process' own certificate, in PEM", json_schema_extra=_kafka("ssl.certificate.location")
+    )
+    kafka_ssl_key_location: Path | None = Field(
+        None, description="its private key in PEM (PKCS #8), without a passphrase", json_schema_extra=_kafka("ssl.key.location")
+    )
+    kafka_ssl_endpoint_identification_algorithm: Literal["https", "none", ""] = Field(
+        "https",
+        description="https: a broker's certificate must name its host; none: any name will do",
+        json_schema_extra=_kafka("ssl.endpoint.identification.algorithm"),
+    )
+
+
 class BrokerSettings(Settings):
     """A real single-node Kafka broker in KRaft mode, for trying and testing; not for production."""
 
@@ -131,20 +171,18 @@ class BrokerSettings(Settings):
     jmx_port: int = Field(0, ge=0, le=65535, description="port for the JMX exporter's metrics; 0 is off")
 
 
-class TopicsSettings(Settings):
+class TopicsSettings(KafkaSettings):
     """Creates clientscope's topics and verifies those that exist."""
 
     section = "topics"
-    bootstrap_servers: BootstrapServers
     partitions: int = Field(1, ge=1, description="of each new topic")
     replication_factor: int = Field(-1, ge=-1, description="of each new topic; -1 takes the broker's default")
 
 
-class GatewaySettings(Settings):
+class GatewaySettings(KafkaSettings):
     """Stands in front of one broker: passes clients' traffic on, and records who they are and what they push."""
 
     section = "gateway"
-    bootstrap_servers: BootstrapServers
     listen: Address = Field("127.0.0.1:9092", description="where clients connect: what the broker's CLIENT listener advertises")
     upstream: Address = Field("127.0.0.1:19091", description="the broker's CLIENT listener itself")
     gateway_id: str = Field("", max_length=200, description="name of this gateway in records; empty takes --listen")
@@ -164,6 +202,21 @@ class GatewaySettings(Settings):
         "DescribeCluster says what app-info there says; empty asks nobody",
         json_schema_extra={"metavar": "URL"},
     )
+    ssl_certificate_location: Path | None = Field(
+        None, description="certificate chain in PEM; with it, clients' TLS ends at the gateway. Read again at SIGHUP"
+    )
+    ssl_key_location: Path | None = Field(None, description="its private key in PEM, without a passphrase")
+    ssl_ca_location: Path | None = Field(
+        None, description="certificates in PEM that sign clients' certificates; with it, clients must show one"
+    )
+    upstream_ssl_ca_location: Path | None = Field(
+        None, description="certificates in PEM that sign the broker's; with it, the gateway speaks TLS to the broker"
+    )
+    upstream_ssl_endpoint_identification_algorithm: Literal["https", "none", ""] = Field(
+        "https", description="https: the broker's certificate must name the host in --upstream; none: any name will do"
+    )
+    upstream_ssl_certificate_location: Path | None = Field(None, description="the gateway's own certificate for the broker, in PEM")
+    upstream_ssl_key_location: Path | None = Field(None, description="its private key in PEM, without a passphrase")
     max_connections: int = Field(10_000, ge=1, description="most open client connections; one more is closed at once")
     max_connections_per_ip: int = Field(0, ge=0, description="most open client connections of one address; 0 is no limit of its own")
     unauthenticated_timeout_ms: int = Field(
@@ -225,11 +278,10 @@ class ConnectionsSettings(Settings):
 _JSON_LINES = Field(False, description="one JSON object a line, for machines", json_schema_extra={"flag": "json"})
 
 
-class ApiVersionsSettings(Settings):
+class ApiVersionsSettings(KafkaSettings):
     """Lists which versions of which APIs each broker of a cluster takes, and where brokers differ (KIP-35)."""
 
     section = "api-versions"
-    bootstrap_servers: BootstrapServers
     api: str = Field(
         "all",
         description="all; none, which lists the brokers alone; or names or keys by commas: Produce,Fetch",
@@ -238,11 +290,10 @@ class ApiVersionsSettings(Settings):
     json_lines: bool = _JSON_LINES
 
 
-class BrokersSettings(Settings):
+class BrokersSettings(KafkaSettings):
     """Lists a cluster's brokers and what software each runs: declared, read from JMX, or inferred (KIP-885)."""
 
     section = "brokers"
-    bootstrap_servers: BootstrapServers
     software: DeclaredSoftware = Field(
         {},
         description="what brokers are, where you know it: 1=apache-kafka/4.4.0,2=redpanda;\nin TOML the table [brokers.software]",
@@ -256,11 +307,10 @@ class BrokersSettings(Settings):
     json_lines: bool = _JSON_LINES
 
 
-class StreamSettings(Settings):
+class StreamSettings(KafkaSettings):
     """The Spark Structured Streaming job: decodes, judges, counts, keeps history."""
 
     section = "stream"
-    bootstrap_servers: BootstrapServers
     master: str = Field("local[2]", description="Spark master; leave it to spark-submit on a cluster")
     driver_memory: str = Field("2g", description="heap of the Spark driver")
     checkpoint_dir: Path = Field(Path("checkpoints"), description="where the queries' checkpoints are kept")
@@ -270,11 +320,10 @@ class StreamSettings(Settings):
     ui_port: int = Field(0, ge=0, le=65535, description="port of Spark's own page; 0 is off")
 
 
-class ServeSettings(Settings):
+class ServeSettings(KafkaSettings):
     """The live page, the JSON API under /api/v1/, and /metrics."""
 
     section = "serve"
-    bootstrap_servers: BootstrapServers
     listen: Address = Field("127.0.0.1:8324", description="where the page is served")
 
 
@@ -318,6 +367,11 @@ def flag(name: str, field: FieldInfo) -> str:
     return "--" + str(extra.get("flag", name)).replace("_", "-")
 
 
+def is_secret(field: FieldInfo) -> bool:
+    """Whether a setting is never given by a flag, which every user of the machine could read."""
+    return isinstance(field.json_schema_extra, dict) and bool(field.json_schema_extra.get("secret"))
+
+
 def variable(cls: type[Settings], name: str, field: FieldInfo) -> str:
     """The environment variable of a field."""
     section, key = _place(cls, name, field)
@@ -334,7 +388,13 @@ def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
     parser.add_argument(
         "--config", metavar="FILE", help=f"TOML file with settings\n[default {DEFAULT_FILE} where it exists, CLIENTSCOPE_CONFIG]"
     )
+    secrets = [name for name, field in cls.model_fields.items() if is_secret(field)]
+    if secrets:
+        named = ", ".join(variable(cls, name, cls.model_fields[name]) for name in secrets)
+        parser.epilog = f"Never by a flag, but by the environment or a TOML file that others can't read: {named}."
     for name, field in cls.model_fields.items():
+        if is_secret(field):
+            continue
         default = "" if field.default in (None, "", {}) else f"default {field.default}, "
         text = f"{field.description}\n[{default}{variable(cls, name, field)}]".replace("%", "%%")
         if field.annotation is bool:
@@ -371,6 +431,8 @@ def load(cls: type[AnySettings], flags: Mapping[str, Any], environ: Mapping[str,
     for name, field in cls.model_fields.items():
         section, key = _place(cls, name, field)
         if key in tables.get(section, {}):
+            if is_secret(field):
+                require_private(Path(str(path)), f"[{section}] {key} stands in")
             values[name], origin[name] = tables[section][key], f"{path}, [{section}] {key}"
         if (from_environment := environ.get(variable(cls, name, field))) is not None:
             values[name], origin[name] = from_environment, variable(cls, name, field)

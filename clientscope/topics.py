@@ -2,33 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import closing
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import Any
 
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
-from kafka.errors import KafkaError
+from kafka.errors import (
+    ClusterAuthorizationFailedError,
+    KafkaError,
+    KafkaTimeoutError,
+    SaslAuthenticationFailedError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
 
 from clientscope.errors import EnvironmentProblem
-from clientscope.records.topics import BY_NAME, TOPICS, Topic
+from clientscope.kafka_access import Kafka, access
+from clientscope.records.topics import BY_NAME, Topic
+
+_CODE_NAMES = {"Read": "READ", "Write": "WRITE", "DescribeConfigs": "DESCRIBE_CONFIGS"}
+"""kafka-python's names of the operations that Kafka's own tools call so."""
 
 
-def _admin(bootstrap_servers: str) -> KafkaAdminClient:
+class _LastFailure(logging.Handler):
+    """Why kafka-python could not connect: its own error says no more than that time was up, and only its log has the cause."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.cause: BaseException | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        arguments = record.args if isinstance(record.args, tuple) else ()
+        causes = [one for one in arguments if isinstance(one, BaseException) and not isinstance(one, KafkaTimeoutError)]
+        # A broker that doesn't accept the password says so before it disconnects, but that isn't always read.
+        if causes and not isinstance(self.cause, SaslAuthenticationFailedError):
+            self.cause = causes[0]
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Nothing of it goes to our own log meanwhile."""
+        logger = logging.getLogger("kafka.net.manager")
+        before = logger.level, logger.propagate
+        logger.setLevel(logging.WARNING)
+        logger.propagate = False
+        logger.addHandler(self)
+        try:
+            yield
+        finally:
+            logger.removeHandler(self)
+            logger.setLevel(before[0])
+            logger.propagate = before[1]
+
+
+def _admin(kafka: Kafka) -> KafkaAdminClient:
+    failure = _LastFailure()
     try:
-        return KafkaAdminClient(bootstrap_servers=bootstrap_servers, client_id="clientscope-topics", bootstrap_timeout_ms=10_000)
+        with failure.listening():
+            return KafkaAdminClient(**access(kafka).client_arguments(), client_id="clientscope-topics", bootstrap_timeout_ms=10_000)
     except (KafkaError, OSError, ValueError) as error:
-        raise no_broker(bootstrap_servers, error) from None
+        cause = failure.cause or error
+        if isinstance(cause, SaslAuthenticationFailedError):
+            raise EnvironmentProblem(
+                f"Kafka at {access(kafka).bootstrap_servers} doesn't accept {access(kafka).principal} with this password",
+                "check [kafka] sasl.mechanism, sasl.username and the password",
+            ) from None
+        raise no_broker(kafka, cause) from None
 
 
-def no_broker(bootstrap_servers: str, error: Exception) -> EnvironmentProblem:
+def no_broker(kafka: Kafka, error: BaseException) -> EnvironmentProblem:
     """What to say when none of the bootstrap servers can be used."""
+    used = access(kafka)
     return EnvironmentProblem(
-        f"no broker answers at {bootstrap_servers} ({type(error).__name__})",
-        "is the broker up, and is that its INTERNAL listener? set --bootstrap-servers",
+        f"no broker answers at {used.bootstrap_servers} by {used.security_protocol} ({str(error)[:200] or type(error).__name__})",
+        "is the broker up, and is that its INTERNAL listener? set --bootstrap-servers, and [kafka] security.protocol to what it speaks",
     )
 
 
-def create(bootstrap_servers: str, partitions: int = 1, replication_factor: int = -1, names: Iterable[str] = tuple(BY_NAME)) -> list[str]:
+def no_right(kafka: Kafka, operation: str, topic: str) -> EnvironmentProblem:
+    """What to say when an ACL is missing."""
+    principal = access(kafka).principal
+    return EnvironmentProblem(
+        f"{principal} has no right to {operation} on topic {topic}",
+        f"kafka-acls.sh --add --allow-principal {principal} --operation {operation} --topic {topic}; all that it needs: docs/security.md",
+    )
+
+
+def create(kafka: Kafka, partitions: int = 1, replication_factor: int = -1, names: Iterable[str] = tuple(BY_NAME)) -> list[str]:
     """Creates those of our topics that are missing, and verifies all; returns the names of the new ones.
 
     Args:
@@ -38,47 +98,77 @@ def create(bootstrap_servers: str, partitions: int = 1, replication_factor: int 
     Raises:
         EnvironmentProblem: no broker, no right to create, or a topic that exists with other settings.
     """
-    with closing(_admin(bootstrap_servers)) as admin:
-        existing = set(admin.list_topics())
+    wanted = {name: {"DescribeConfigs"} for name in names}
+    with closing(_admin(kafka)) as admin:
+        missing = _missing(admin, kafka, wanted)
         new = {
-            topic.name: {
+            name: {
                 "num_partitions": partitions,
                 "replication_factor": replication_factor,
-                "configs": {**topic.required_configs, "compression.type": "producer"},
+                "configs": {**BY_NAME[name].required_configs, "compression.type": "producer"},
             }
-            for topic in TOPICS
-            if topic.name in names and topic.name not in existing
+            for name in missing
         }
         if new:
             try:
                 admin.create_topics(new, wait_for_metadata=True)
+            except (TopicAuthorizationFailedError, ClusterAuthorizationFailedError):
+                raise no_right(kafka, "Create", missing[0]) from None
             except KafkaError as error:
-                raise EnvironmentProblem(
-                    f"the topics could not be created: {error}", "has this principal the right to create topics?"
-                ) from None
-        _verify(admin, names)
-    return sorted(new)
+                raise EnvironmentProblem(f"the topics could not be created: {error}") from None
+        if _missing(admin, kafka, wanted):
+            raise EnvironmentProblem("the topics that were created aren't there", "try again; is the broker well?")
+        _verify(admin, wanted)
+    return sorted(missing)
 
 
-def verify(bootstrap_servers: str, names: Iterable[str]) -> None:
-    """Checks that topics are as `create` makes them.
+def verify(kafka: Kafka, reads: Iterable[str] = (), writes: Iterable[str] = ()) -> None:
+    """Checks that topics are as `create` makes them, and that we may do with them what we will have to.
+
+    Rather here than later: a producer without a right would keep its records and try again for ever.
 
     Raises:
-        EnvironmentProblem: one is missing, or has another setting than its readers rely on; names the first such.
+        EnvironmentProblem: one is missing, or has another setting than its readers rely on, or a right is missing; names the first such.
     """
-    with closing(_admin(bootstrap_servers)) as admin:
-        _verify(admin, names)
+    wanted: dict[str, set[str]] = {}
+    for operation, names in (("Read", reads), ("Write", writes)):
+        for name in names:
+            wanted.setdefault(name, {"DescribeConfigs"}).add(operation)
+    with closing(_admin(kafka)) as admin:
+        if missing := _missing(admin, kafka, wanted):
+            raise EnvironmentProblem(f"topics are missing: {', '.join(missing)}", "run: clientscope topics")
+        _verify(admin, wanted)
+
+
+def _missing(admin: KafkaAdminClient, kafka: Kafka, wanted: Mapping[str, Collection[str]]) -> list[str]:
+    """Which topics aren't there.
+
+    Raises:
+        EnvironmentProblem: a right is missing on one that is there, or may be (KIP-430).
+    """
+    missing = []
+    for described in admin.describe_topics(list(wanted)):
+        name, code = described["name"], described["error_code"]
+        if code == UnknownTopicOrPartitionError.errno:
+            missing.append(name)
+            continue
+        if code == TopicAuthorizationFailedError.errno:
+            # Kafka lets whoever may read or write a topic describe it too.
+            raise no_right(kafka, next((operation for operation in ("Read", "Write") if operation in wanted[name]), "Describe"), name)
+        allowed = described.get("authorized_operations") or ()
+        if "DESCRIBE" not in allowed:
+            continue  # a broker that doesn't tell
+        for operation in sorted(wanted[name]):
+            if _CODE_NAMES[operation] not in allowed:
+                raise no_right(kafka, operation, name)
+    return missing
 
 
 def _verify(admin: KafkaAdminClient, names: Iterable[str]) -> None:
-    wanted = [BY_NAME[name] for name in names]
-    existing = set(admin.list_topics())
-    if missing := [topic.name for topic in wanted if topic.name not in existing]:
-        raise EnvironmentProblem(f"topics are missing: {', '.join(missing)}", "run: clientscope topics")
-    resources = [ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in wanted]
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
     described = admin.describe_configs(resources, config_filter="all")["topic"]
-    for topic in wanted:
-        _verify_one(topic, described[topic.name])
+    for name in names:
+        _verify_one(BY_NAME[name], described[name])
 
 
 def _verify_one(topic: Topic, described: dict[str, dict[str, Any]]) -> None:

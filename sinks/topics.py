@@ -7,6 +7,8 @@ from contextlib import closing
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
+from clientscope.kafka_access import Kafka, access
+
 _TIMEOUT_S = 30.0
 
 
@@ -17,9 +19,9 @@ class TopicWriter:
     write them would take longer than the writing.
     """
 
-    def __init__(self, bootstrap_servers: str, topic: str) -> None:
+    def __init__(self, kafka: Kafka, topic: str) -> None:
         self._topic = topic
-        self._producer = KafkaProducer(bootstrap_servers=bootstrap_servers, client_id="clientscope-stream", acks="all", linger_ms=0)
+        self._producer = KafkaProducer(**access(kafka).client_arguments(), client_id="clientscope-stream", acks="all", linger_ms=0)
 
     def write(self, records: Mapping[str, bytes | None]) -> None:
         """A None value is a tombstone.
@@ -36,14 +38,14 @@ class TopicWriter:
         self._producer.close(timeout=_TIMEOUT_S)
 
 
-def read_compacted(bootstrap_servers: str, topic: str) -> dict[str, bytes]:
+def read_compacted(kafka: Kafka, topic: str) -> dict[str, bytes]:
     """The newest value of each key, from the beginning of a topic to where it ends now; tombstones leave nothing.
 
     Raises:
         TimeoutError: the end was not reached; a broker must have gone away.
     """
     newest: dict[str, bytes] = {}
-    with closing(KafkaConsumer(bootstrap_servers=bootstrap_servers, client_id="clientscope-stream", enable_auto_commit=False)) as consumer:
+    with closing(KafkaConsumer(**access(kafka).client_arguments(), client_id="clientscope-stream", enable_auto_commit=False)) as consumer:
         partitions = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
         consumer.assign(partitions)
         consumer.seek_to_beginning(*partitions)

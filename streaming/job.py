@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from pyspark.sql.streaming import StreamingQuery
 from clientscope import topics
 from clientscope.config import StreamSettings
 from clientscope.errors import ClientscopeError
+from clientscope.kafka_access import KafkaAccess
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import StopRequest, children_ignore_sigterm
@@ -46,7 +48,9 @@ def run(settings: StreamSettings) -> None:
 def _run(settings: StreamSettings, stop: StopRequest) -> None:
     digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
     java()
-    topics.verify(settings.bootstrap_servers, (CONFIGS, CONNECTIONS, RESULTS, GAUGES, QUARANTINE))
+    kafka = KafkaAccess.of(settings)
+    topics.verify(kafka, reads=(CONFIGS, CONNECTIONS, GAUGES), writes=(RESULTS, GAUGES, QUARANTINE))
+    os.environ.update(kafka.java_environment())  # the JVM inherits it; an option would be shown in plans and logs
     with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
         spark = session(settings, jars("spark"))
     try:
@@ -55,7 +59,7 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
         try:
             gauges = GaugesQuery(spark, settings)
         except (KafkaError, TimeoutError) as error:
-            raise topics.no_broker(settings.bootstrap_servers, error) from None
+            raise topics.no_broker(kafka, error) from None
         results = start_results(spark, settings, digest_key)
         queries = (results, gauges.query, *start_history(spark, settings, digest_key))
         _await_first_batches(queries, stop)

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
 
+from clientscope.kafka_access import KafkaAccess
+
 _MAX_OFFSETS = 50_000
 
 
-def records(spark: SparkSession, bootstrap_servers: str, topic: str) -> DataFrame:
+def spark_options(kafka: KafkaAccess) -> dict[str, str]:
+    """For a Kafka source or sink.  They are part of the plan, which Spark shows and logs, so no secret is among them."""
+    return {f"kafka.{key}": value for key, value in kafka.java_options().items()}
+
+
+def records(spark: SparkSession, kafka: KafkaAccess, topic: str) -> DataFrame:
     """A topic's records from its beginning, or from where the checkpoint stands: value, topic, partition, offset, timestamp.
 
     The query fails when records are gone that it has not read, rather than going on without them.
     """
     return (
         spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", bootstrap_servers)
+        .options(**spark_options(kafka))
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")
         .option("failOnDataLoss", "true")

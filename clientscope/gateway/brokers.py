@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from clientscope.cluster.api_versions import ask
-from clientscope.cluster.clients import clients
 from clientscope.cluster.software import Software, Source, as_json, find_all, from_jmx
 from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem
+from clientscope.kafka_access import KafkaAccess
 from clientscope.wire.describe_cluster import BrokerSoftware
 
 log = logging.getLogger(__name__)
@@ -74,6 +74,8 @@ class KnownBrokers:
         with self._asking:
             if time.monotonic() - self._listed_s >= _KEPT_S:
                 known = {self._broker_id: self._software} if self._software else {}
-                self._listed = [as_json(each) for each in find_all(ask(clients(self._settings)).answers, known, {})]
+                self._listed = [
+                    as_json(each) for each in find_all(ask(KafkaAccess.of(self._settings).client_arguments()).answers, known, {})
+                ]
                 self._listed_s = time.monotonic()
             return self._listed

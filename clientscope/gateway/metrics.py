@@ -27,6 +27,7 @@ _COUNTERS = {
     "upstream_failures": ("reason", "Connections to the broker that failed."),
     "connections_opened": ("listener", "Client connections that were taken."),
     "connections_refused": ("reason", "Client connections closed at once for a limit."),
+    "tls_handshakes_failed": ("reason", "Client connections that never came to be, by OpenSSL's own reason."),
     "connections_closed": ("reason", "Client connections that ended."),
 }
 

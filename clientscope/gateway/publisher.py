@@ -14,6 +14,8 @@ from typing import Any
 from kafka import KafkaProducer
 from kafka.errors import KafkaError, MessageSizeTooLargeError
 
+from clientscope.kafka_access import Kafka, access
+
 log = logging.getLogger(__name__)
 
 QUEUE_RECORDS = 10_000
@@ -38,13 +40,13 @@ class Publisher:
         count: told ``published``, or ``lost`` with its reason, once a record.
     """
 
-    def __init__(self, bootstrap_servers: str, count: Callable[[str, str], None]) -> None:
+    def __init__(self, kafka: Kafka, count: Callable[[str, str], None]) -> None:
         self._count = count
         self._queue: queue.Queue[_Entry | None] = queue.Queue(QUEUE_RECORDS)
         self._outstanding = 0
         self._changed = threading.Condition()
         self._producer = KafkaProducer(
-            bootstrap_servers=bootstrap_servers,
+            **access(kafka).client_arguments(),
             client_id="clientscope-gateway",
             acks="all",
             linger_ms=0,

@@ -3,17 +3,20 @@
 Non-obvious, each the scar of a hang:
 - uvloop delivers data even when reading was paused in ``connection_made``: what comes before the broker's side is up is kept,
   and flushed in the broker's ``connection_made``, or later data would overtake it.
-- Half-close: the one side's EOF becomes the other's ``write_eof``; the connection ends when both have ended.
+- Half-close: the one side's EOF becomes the other's ``write_eof``; the connection ends when both have ended. TLS has no half-close:
+  where either side is TLS, the first end ends both, once what is written has left.
 - While a push's verdict is awaited, what the broker sent after it is kept in order, behind a paused read.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Coroutine, Iterator
 from typing import Any, Protocol
 
 from clientscope.errors import WireError
+from clientscope.gateway.certificates import distinguished_name
 from clientscope.gateway.sides import BrokerSide, ClientSide, Side
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.session import Out, Session
@@ -28,12 +31,13 @@ class Host(Protocol):
     """What a relay needs of the gateway that it belongs to."""
 
     upstream: tuple[str, int]
+    upstream_ssl: ssl.SSLContext | None
     connect_timeout_s: float
 
     def session(self) -> Session | OpaqueSession:
         """A new connection's."""
 
-    def refusal(self, address: str) -> str | None:
+    def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
         """Why one more connection from this address is not taken; None where it is."""
 
     def count(self, what: str, reason: str) -> None:
@@ -107,13 +111,17 @@ class Relay:
             return
         self._opened_s = self._active_s = asyncio.get_running_loop().time()
         self.connection_id = self._gateway.opened(self, self.address)
+        if certificate := self._client.transport.get_extra_info("peercert"):
+            self._do(iter(self._session.named_by_certificate(f"User:{distinguished_name(certificate)}")))
         self._gateway.run(self._connect())
 
     async def _connect(self) -> None:
         host, port = self._gateway.upstream
+        tls = self._gateway.upstream_ssl
         try:
             loop = asyncio.get_running_loop()
-            await asyncio.wait_for(loop.create_connection(lambda: self._broker, host, port), self._gateway.connect_timeout_s)
+            connecting = loop.create_connection(lambda: self._broker, host, port, ssl=tls, server_hostname=host if tls else None)
+            await asyncio.wait_for(connecting, self._gateway.connect_timeout_s)
         except (OSError, TimeoutError) as error:
             self._gateway.reached(type(error).__name__)
             self.end("upstream_unreachable")
@@ -171,6 +179,8 @@ class Relay:
         side.ended = True
         if side.peer.ended:
             self.end(f"{side.peer.name}_closed")
+        elif not (side.half_closes and side.peer.half_closes):
+            self.end(f"{side.name}_closed")
 
     def answer(self, token: int, verdict: Verdict) -> None:
         """The verdict on a push is there; goes on with what waited behind it."""

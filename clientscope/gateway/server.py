@@ -17,9 +17,9 @@ import uvloop
 from prometheus_client import make_wsgi_app
 
 from clientscope import topics
-from clientscope.config import GatewaySettings, split_address
+from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
-from clientscope.gateway import pages
+from clientscope.gateway import pages, tls
 from clientscope.gateway.brokers import KnownBrokers
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import Place, find_place
@@ -33,6 +33,7 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.template import Template
 from clientscope.gateway.worker_messages import Asked, Closed, Named, Opened, Reached, Report, Standing, WorkerPlan
 from clientscope.gateway.workers import Workers, listen
+from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.interface import ClientConfigData
 from clientscope.records.codec import ClientConnectionRecord, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
@@ -56,7 +57,8 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
     pages.require_loopback("admin-listen", settings.admin_listen)
     template = Template()
     try:
-        topics.verify(settings.bootstrap_servers, [CONFIGS, CONNECTIONS])
+        tls.load(settings)
+        topics.verify(KafkaAccess.of(settings), writes=[CONFIGS, CONNECTIONS])
         place = find_place(settings)
         uvloop.run(_serve(settings, place, template, again))
     finally:
@@ -103,20 +105,7 @@ class Gateway:
         self.run(self.brokers.watch(self._replan))
 
     def _plan(self) -> WorkerPlan:
-        settings = self._settings
-        return WorkerPlan(
-            first_id=0,
-            upstream=split_address(settings.upstream),
-            push_config=self._policy is not None,
-            config_max_bytes=settings.client_config_max_bytes,
-            sasl=self._place.sasl,
-            tls=self._place.tls,
-            software=self.brokers.on_the_wire,
-            max_connections=settings.max_connections,
-            max_connections_per_ip=settings.max_connections_per_ip,
-            unauthenticated_s=settings.unauthenticated_timeout_ms / 1000,
-            idle_s=settings.connections_max_idle_ms / 1000,
-        )
+        return WorkerPlan(0, self._settings, self._place, self.brokers.on_the_wire)
 
     def _replan(self) -> None:
         if self._workers is not None:
@@ -241,14 +230,30 @@ class Gateway:
         self._workers.answer(asked.connection_id, asked.token, verdict)
 
     async def reconfigure(self, again: Callable[[], GatewaySettings]) -> None:
-        """Hands the policy its settings as they are now; whatever is wrong with them, the old ones stay."""
+        """Hands the policy its settings as they are now, and reads certificates again; whatever is wrong with them, the old ones stay."""
         try:
-            configs = PolicyPlan.of(again()).configs
+            settings = again()
+            configs = PolicyPlan.of(settings).configs
         except SettingsError as error:
             log.error("the settings stay as they were: %s", error)
             return
+        self._reload_tls(settings)
         if self._policy is not None and await self._policy.reconfigure(configs):
             log.warning("the policy has taken its settings again")
+
+    def _reload_tls(self, settings: GatewaySettings) -> None:
+        """For new connections; established ones keep what they have."""
+        ends_here, upstream = tls.used(self._settings)
+        if not (ends_here or upstream):
+            return
+        try:
+            tls.reload(settings, ends_here, upstream)
+        except SettingsError as error:
+            log.error("the certificates stay as they were: %s", error)
+        else:
+            self._settings = self._settings.model_copy(update={name: getattr(settings, name) for name in tls.SETTINGS})
+            self._replan()
+            log.warning("certificates and keys have been read again; new connections use them")
 
     def heartbeat(self, interval_ms: int) -> None:
         """Publishes all counts; 0 says that there will be no further heartbeat."""
@@ -273,7 +278,7 @@ class Gateway:
 async def _serve(settings: GatewaySettings, place: Place, template: Template, again: Callable[[], GatewaySettings]) -> None:
     loop = asyncio.get_running_loop()
     metrics = GatewayMetrics()
-    publisher = Publisher(settings.bootstrap_servers, metrics.count)
+    publisher = Publisher(KafkaAccess.of(settings), metrics.count)
     gateway = Gateway(settings, place, metrics, publisher, template)
     labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
     metrics.show_connections(gateway.registry.counts, labels)
@@ -300,8 +305,8 @@ async def _serve(settings: GatewaySettings, place: Place, template: Template, ag
     for number, on in ((signal.SIGUSR1, True), (signal.SIGUSR2, False)):
         loop.add_signal_handler(number, gateway.bypass, on)
     await gateway.start()
-    if place.tls:
-        log.warning("listener %s speaks TLS, which passes untouched: its clients are counted by address alone", place.listener_name)
+    for warning in place.warnings:
+        log.warning("listener %s: %s", place.listener_name, warning)
     print(f"clientscope gateway: ready at {settings.listen}, in front of {settings.upstream}", flush=True)
     await stopping.wait()
     await gateway.drain(stopping_again)

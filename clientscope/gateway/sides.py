@@ -82,6 +82,11 @@ class Side(asyncio.Protocol):
         if self.transport is not None and not self.transport.is_closing() and self.transport.can_write_eof():
             self.transport.write_eof()
 
+    @property
+    def half_closes(self) -> bool:
+        """Whether one direction can end before the other: not so in TLS."""
+        return self.transport is None or self.transport.can_write_eof()
+
     def close(self) -> None:
         """Closes once all is written, or when that takes too long: a peer that reads no more must not hold our memory."""
         assert self.transport is not None
@@ -109,7 +114,7 @@ class ClientSide(Side):
 
     def eof_received(self) -> bool:
         self.relay.client_eof()
-        return True
+        return self.half_closes
 
 
 class BrokerSide(Side):
@@ -126,4 +131,4 @@ class BrokerSide(Side):
 
     def eof_received(self) -> bool:
         self.relay.broker_eof()
-        return True
+        return self.half_closes

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 import time
 from collections import Counter
 from collections.abc import Coroutine
@@ -17,8 +18,12 @@ from typing import Any
 
 import uvloop
 
+from clientscope.config import split_address
+from clientscope.errors import SettingsError
+from clientscope.gateway import tls
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.relay import Relay
+from clientscope.gateway.tls_listener import TlsListener
 from clientscope.gateway.worker_messages import (
     Answer,
     Asked,
@@ -52,9 +57,12 @@ class Worker:
     connect_timeout_s = 10.0
 
     def __init__(self, plan: WorkerPlan, channel: Channel) -> None:
-        self.upstream = plan.upstream
+        self.upstream = split_address(plan.settings.upstream)
+        self.upstream_ssl: ssl.SSLContext | None = None
+        self._listener: asyncio.Server | TlsListener | None = None
         self.draining = asyncio.Event()
         self._plan = plan
+        self._settings = plan.settings
         self._channel = channel
         self._loop = asyncio.get_running_loop()
         self._next_id = plan.first_id
@@ -73,15 +81,22 @@ class Worker:
 
     def session(self) -> Session | OpaqueSession:
         """A new connection's; without a policy PushConfig is neither advertised nor answered (KIP-1324)."""
-        plan = self._plan
-        return OpaqueSession() if plan.tls or self._bypassed else Session(plan.push_config, plan.config_max_bytes, plan.sasl, plan.software)
+        place, settings = self._plan.place, self._settings
+        if place.tls or self._bypassed:
+            return OpaqueSession()
+        takes_push = bool(settings.client_config_policy_class_name)
+        return Session(takes_push, settings.client_config_max_bytes, place.sasl, self._plan.software)
 
-    def refusal(self, address: str) -> str | None:
-        """Why one more connection from this address is not taken (Kafka's max.connections, max.connections.per.ip)."""
-        if len(self._relays) >= self._plan.max_connections:
+    def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
+        """Why one more connection from this address is not taken (Kafka's max.connections, max.connections.per.ip).
+
+        Args:
+            waiting: TLS handshakes under way, which aren't connections yet; ``waiting_from`` those of this address.
+        """
+        if len(self._relays) + waiting >= self._settings.max_connections:
             return "max_connections"
-        most = self._plan.max_connections_per_ip
-        return "max_connections_per_ip" if most and self._addresses[address] >= most else None
+        most = self._settings.max_connections_per_ip
+        return "max_connections_per_ip" if most and self._addresses[address] + waiting_from >= most else None
 
     def count(self, what: str, reason: str) -> None:
         """Adds one to a counter."""
@@ -136,7 +151,7 @@ class Worker:
         """Does what a message asks."""
         match message:
             case WorkerPlan():
-                self._plan = message
+                self._take(message)
             case Answer(connection_id, token, verdict):
                 if (relay := self._relays.get(connection_id)) is not None:
                     relay.answer(token, verdict)
@@ -159,10 +174,11 @@ class Worker:
 
     # Time.
 
-    async def watch_time(self) -> None:
+    async def _watch_time(self) -> None:
         """Ends what overstays, and lets what drains go; and shows that this process is alive."""
-        plan = self._plan
-        usual_s = min(1.0, plan.unauthenticated_s / 4, plan.idle_s / 4)
+        unauthenticated_s = self._settings.unauthenticated_timeout_ms / 1000
+        idle_s = self._settings.connections_max_idle_ms / 1000
+        usual_s = min(1.0, unauthenticated_s / 4, idle_s / 4)
         while True:
             draining = self.draining.is_set()
             wanted_s = self._loop.time() + (0.05 if draining else usual_s)
@@ -174,11 +190,42 @@ class Worker:
                 if draining:
                     relay.drain(now_s)
                 else:
-                    relay.check_time(now_s, plan.unauthenticated_s, plan.idle_s)
+                    relay.check_time(now_s, unauthenticated_s, idle_s)
             self._flush()
+
+    async def listen(self, listener: socket.socket) -> None:
+        """Takes connections, until it drains."""
+        contexts = tls.load(self._settings)
+        self.upstream_ssl = contexts.upstream
+        if contexts.server is None:
+            self._listener = await self._loop.create_server(lambda: Relay(self).protocol, sock=listener, backlog=1024)
+        else:
+            timeout_s = self._settings.unauthenticated_timeout_ms / 1000
+            self._listener = TlsListener(listener, contexts.server, lambda: Relay(self).protocol, self, timeout_s)
+        self.run(self._stop_listening())
+        self.run(self._watch_time())
+
+    def _take(self, plan: WorkerPlan) -> None:
+        """For what connects from now on; the main process has looked through the files, but they may have changed since."""
+        self._plan, self._settings = plan, plan.settings
+        try:
+            contexts = tls.load(plan.settings)
+        except SettingsError as error:
+            log.error("a worker keeps its certificates: %s", error)
+            return
+        self.upstream_ssl = contexts.upstream
+        if isinstance(self._listener, TlsListener) and contexts.server is not None:
+            self._listener.context = contexts.server
+
+    async def _stop_listening(self) -> None:
+        await self.draining.wait()
+        if self._listener is not None:
+            self._listener.close()
 
     async def end(self) -> None:
         """Closes what is open; what is written already goes out."""
+        if self._listener is not None:
+            self._listener.close()
         for task in self._tasks:
             task.cancel()
         for relay in list(self._relays.values()):
@@ -256,16 +303,8 @@ async def _run(ours: socket.socket, listener: socket.socket) -> None:
     worker = Worker(early.pop(0), channel)
     for message in early:
         worker.told(message)
-    server = await loop.create_server(lambda: Relay(worker).protocol, sock=listener, backlog=1024)
-    worker.run(worker.watch_time())
-    worker.run(_stop_listening(worker, server))
+    await worker.listen(listener)
     await over.wait()
-    server.close()
     await worker.end()
     channel.close()
     await asyncio.sleep(0.1)  # what was written last
-
-
-async def _stop_listening(worker: Worker, server: asyncio.Server) -> None:
-    await worker.draining.wait()
-    server.close()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clientscope.config import GatewaySettings
+from clientscope.gateway.place import Place
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.state import Identity, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware
@@ -18,21 +20,13 @@ class WorkerPlan:
 
     Attributes:
         first_id: of its connections; no other worker, and none before it, has such.
-        upstream: the broker's host and port.
-        sasl, tls: what the broker's listener speaks.
+        software: what the broker is, for DescribeCluster; None leaves that untouched.
     """
 
     first_id: int
-    upstream: tuple[str, int]
-    push_config: bool
-    config_max_bytes: int
-    sasl: bool
-    tls: bool
+    settings: GatewaySettings
+    place: Place
     software: BrokerSoftware | None
-    max_connections: int
-    max_connections_per_ip: int
-    unauthenticated_s: float
-    idle_s: float
 
 
 @dataclass(frozen=True, slots=True)

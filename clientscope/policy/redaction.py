@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from clientscope.catalog.sensitive import reason
 from clientscope.errors import SettingsError
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import ClientConfigRecord, ValueState
+from clientscope.secret_files import require_private
 
 _SHORTEST_KEY = 32
 
@@ -49,14 +49,8 @@ class DigestKey:
             SettingsError: the file can't be read, or everybody can; a key has fewer than 32 characters, or stands there twice.
         """
         make = f"(umask 077; openssl rand -hex 32 > {path})"
-        try:
-            text, mode = path.read_bytes(), path.stat().st_mode
-        except OSError as error:
-            raise SettingsError(f"digest_key_file {path}: {error.strerror}", f"make one: {make}") from None
-        if mode & stat.S_IRWXO:
-            raise SettingsError(
-                f"digest_key_file {path}: every user of this machine may use it ({stat.filemode(mode)})", f"chmod 600 {path}"
-            )
+        require_private(path, "digest_key_file", f"make one: {make}")
+        text = path.read_bytes()
         secrets = [line.strip() for line in text.splitlines() if line.strip()]
         if not secrets:
             raise SettingsError(f"digest_key_file {path}: it is empty", f"make one: {make}")

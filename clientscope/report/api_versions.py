@@ -12,10 +12,10 @@ from rich.text import Text
 
 from clientscope.catalog.releases import METADATA_VERSION, Range, api_key, api_name, infer, near_names
 from clientscope.cluster.api_versions import Answer, Cluster, State, ask
-from clientscope.cluster.clients import clients
 from clientscope.cluster.comparison import Comparison, compare
 from clientscope.config import ApiVersionsSettings
 from clientscope.errors import SettingsError
+from clientscope.kafka_access import KafkaAccess
 from clientscope.report.text import brokers, capitalized, plain
 
 NO_RELEASE = "no release of Apache Kafka that we know"
@@ -29,7 +29,7 @@ def run(settings: ApiVersionsSettings) -> None:
         SettingsError: an API that is none.
     """
     chosen = choose(settings.api)  # a wrong name is said before anything is asked
-    cluster = ask(clients(settings))
+    cluster = ask(KafkaAccess.of(settings).client_arguments())
     if settings.json_lines:
         for line in lines(cluster, chosen):
             print(json.dumps(line, ensure_ascii=False))

@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from clientscope.cluster.api_versions import ask
-from clientscope.cluster.clients import clients
 from clientscope.cluster.software import BrokerWithSoftware, Software, Source, as_json, find_all
 from clientscope.config import BrokersSettings
 from clientscope.errors import SettingsError
+from clientscope.kafka_access import KafkaAccess
 from clientscope.report.api_versions import silent
 from clientscope.report.text import brokers, capitalized, plain
 
@@ -24,7 +24,7 @@ def run(settings: BrokersSettings) -> None:
         EnvironmentProblem: no broker answers at the bootstrap servers.
         SettingsError: something is said about a broker that the cluster doesn't have.
     """
-    cluster = ask(clients(settings))
+    cluster = ask(KafkaAccess.of(settings).client_arguments())
     require_known(settings, {answer.broker.id for answer in cluster.answers})
     found = find_all(cluster.answers, declared(settings.software), settings.jmx)
     if settings.json_lines:

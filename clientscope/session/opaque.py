@@ -37,3 +37,7 @@ class OpaqueSession:
     def answer(self, token: int, verdict: Verdict) -> list[Command]:
         """There are no pushes."""
         return []
+
+    def named_by_certificate(self, principal: str) -> list[Command]:
+        """Whose certificate it is, only the broker sees."""
+        return []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from clientscope.errors import WireError
+from clientscope.records.codec import PrincipalSource
 from clientscope.session.handlers import (
     k17_sasl_handshake,
     k18_api_versions,
@@ -90,6 +92,13 @@ class Session:
         """Whether the broker has accepted the client, or asks for no SASL authentication."""
         return self._state.authenticated
 
+    def named_by_certificate(self, principal: str) -> list[Command]:
+        """The client has shown a certificate; where it authenticates by SASL too, that is what counts, as in Kafka."""
+        if not self._state.authenticated:
+            return []
+        self._state.identity = replace(self._state.identity, principal=principal, principal_source=PrincipalSource.CERTIFICATE)
+        return [Identified(self._state.identity)]
+
     def from_client(self, data: bytes) -> Iterator[Out]:
         """What to do with bytes from the client; `Passed` goes to the broker."""
         for piece in self._requests.feed(data):
@@ -139,7 +148,7 @@ class Session:
             return []
         if client_id is None:
             return []
-        self._state.identity = Identity(client_id)
+        self._state.identity = replace(self._state.identity, client_id=client_id)
         return [Identified(self._state.identity)]
 
     def _request(self, piece: Frame) -> list[Command]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
+from clientscope.kafka_access import Kafka, access
 from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
 from sinks.dashboard.pushes import DAY_MS
 from sinks.dashboard.state import Record, State
@@ -41,8 +42,8 @@ class Reader:
     Partitions that are added to a topic later are read after a restart.
     """
 
-    def __init__(self, bootstrap_servers: str, state: State, clock: Callable[[], int] = now_ms) -> None:
-        self._bootstrap_servers = bootstrap_servers
+    def __init__(self, kafka: Kafka, state: State, clock: Callable[[], int] = now_ms) -> None:
+        self._kafka = access(kafka)
         self._state = state
         self._clock = clock
         self._stopping = threading.Event()
@@ -69,19 +70,19 @@ class Reader:
             try:
                 self._read()
             except (KafkaError, OSError) as error:
-                _log.warning("Kafka at %s can't be read, trying again: %s", self._bootstrap_servers, type(error).__name__)
+                _log.warning("Kafka at %s can't be read, trying again: %s", self._kafka.bootstrap_servers, type(error).__name__)
                 self._fail(error)
             except Exception as error:  # a bug must not leave a page that looks alive
                 _log.exception("reading stopped, trying again")
                 self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        self._state.unreachable(f"Kafka at {self._bootstrap_servers} can't be read ({type(error).__name__}).")
+        self._state.unreachable(f"Kafka at {self._kafka.bootstrap_servers} can't be read ({type(error).__name__}).")
         self._stopping.wait(_RETRY_SECONDS)
 
     def _read(self) -> None:
         consumer = KafkaConsumer(
-            bootstrap_servers=self._bootstrap_servers,
+            **self._kafka.client_arguments(),
             client_id="clientscope-serve",
             group_id=None,
             enable_auto_commit=False,

@@ -14,6 +14,7 @@ import uvicorn
 from clientscope import topics
 from clientscope.config import ServeSettings, split_address
 from clientscope.errors import EnvironmentProblem
+from clientscope.kafka_access import KafkaAccess
 from sinks.dashboard import assets
 from sinks.dashboard.api import create_app
 from sinks.dashboard.reader import TOPICS, Reader, now_ms
@@ -40,13 +41,14 @@ def run(settings: ServeSettings) -> None:
         EnvironmentProblem: its port is taken, a topic is missing or set otherwise, or one of the page's files is missing.
     """
     files = assets.load()
-    topics.verify(settings.bootstrap_servers, TOPICS)
+    kafka = KafkaAccess.of(settings)
+    topics.verify(kafka, reads=TOPICS)
     host, listener = _bind(settings.listen)
     url = f"http://{'[' + host + ']' if ':' in host else host}:{listener.getsockname()[1]}/"
     if not is_loopback(host):
         _log.warning("%s can be reached from other machines, and asks nobody for a password", url)
     state = State()
-    reader = Reader(settings.bootstrap_servers, state)
+    reader = Reader(kafka, state)
     server: _Server
 
     def stop(signum: int, frame: object) -> None:

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.config import StreamSettings
+from clientscope.kafka_access import KafkaAccess
 from clientscope.records.topics import CONNECTIONS, GAUGES
 from sinks.gauges import Changes, Gauges
 from sinks.topics import TopicWriter, read_compacted
@@ -25,10 +26,10 @@ class GaugesQuery:
     """
 
     def __init__(self, spark: SparkSession, settings: StreamSettings) -> None:
-        self._writer = TopicWriter(settings.bootstrap_servers, GAUGES)
-        self._gauges = Gauges(read_compacted(settings.bootstrap_servers, GAUGES), time.monotonic())
+        self._writer = TopicWriter(KafkaAccess.of(settings), GAUGES)
+        self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), time.monotonic())
         self._lock = threading.Lock()
-        rows = gauges(records(spark, settings.bootstrap_servers, CONNECTIONS))
+        rows = gauges(records(spark, KafkaAccess.of(settings), CONNECTIONS))
         self.query: StreamingQuery = start(
             rows.writeStream.outputMode("update").foreachBatch(self._write), "gauges", settings.checkpoint_dir
         )

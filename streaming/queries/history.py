@@ -9,11 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.config import StreamSettings
+from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS, QUARANTINE
 from sinks.history import append
 from streaming.queries.start import start
-from streaming.sources import records
+from streaming.sources import records, spark_options
 from streaming.transforms import history
 
 
@@ -35,8 +36,8 @@ def _start(spark: SparkSession, settings: StreamSettings, table: str, topic: str
         finally:
             rows.unpersist()
 
-    sink = {"kafka.bootstrap.servers": settings.bootstrap_servers, "topic": QUARANTINE}
-    writer = step(records(spark, settings.bootstrap_servers, topic)).writeStream.foreachBatch(write)
+    sink = {**spark_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
+    writer = step(records(spark, KafkaAccess.of(settings), topic)).writeStream.foreachBatch(write)
     return start(writer, f"history_{table}", settings.checkpoint_dir, settings.history_interval_seconds)
 
 

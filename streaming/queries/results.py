@@ -6,15 +6,16 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.config import StreamSettings
+from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, RESULTS
 from streaming.queries.start import start
-from streaming.sources import records
+from streaming.sources import records, spark_options
 from streaming.transforms.results import results
 
 
 def start_results(spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> StreamingQuery:
     """Without state, and in one job per batch: Spark's own Kafka sink writes in the task that judged."""
-    rows = results(records(spark, settings.bootstrap_servers, CONFIGS), digest_key)
-    writer = rows.writeStream.format("kafka").option("kafka.bootstrap.servers", settings.bootstrap_servers).option("topic", RESULTS)
+    rows = results(records(spark, KafkaAccess.of(settings), CONFIGS), digest_key)
+    writer = rows.writeStream.format("kafka").options(**spark_options(KafkaAccess.of(settings))).option("topic", RESULTS)
     return start(writer, "results", settings.checkpoint_dir)

@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
+from clientscope.config import GatewaySettings
 from clientscope.gateway import channel as channels
 from clientscope.gateway.channel import Channel
+from clientscope.gateway.place import Place
 from clientscope.gateway.worker import Worker
 from clientscope.gateway.worker_messages import Asked, Closed, Opened, Report, Standing, WorkerPlan
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.state import Identity, Pushed
 
-PLAN = WorkerPlan(1 << 32, ("127.0.0.1", 1), True, 1000, False, False, None, 100, 0, 30.0, 600.0)
+PLAN = WorkerPlan(1 << 32, GatewaySettings(), Place("cluster", 1, "gateway", 0, "CLIENT"), None)
 
 
 def relay(address: str) -> Any:

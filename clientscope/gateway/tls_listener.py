@@ -1,0 +1,105 @@
+"""The listener where clients' TLS ends.
+
+Sockets are accepted here and handed to the loop one by one, rather than by ``create_server(ssl=…)``: that tells nobody of a handshake
+that fails, holds its certificate for ever, and would let any number of unfinished handshakes past the limits on connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+import ssl
+from collections import Counter
+from collections.abc import Callable
+from typing import Protocol
+
+log = logging.getLogger(__name__)
+
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+"""Trying again at once would only fill the log; asyncio's own servers pause too."""
+_EXHAUSTED_PAUSE_S = 1.0
+
+
+class Host(Protocol):
+    """What the listener needs of the gateway."""
+
+    def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
+        """Why one more connection from this address is not taken; None where it is."""
+
+    def count(self, what: str, reason: str) -> None:
+        """Adds one to a counter."""
+
+
+class TlsListener:
+    """Accepts, shakes hands, and hands over what has become a connection.
+
+    Args:
+        listening: a listening socket, which is closed with this.
+        make: the protocol of a new connection.
+        timeout_s: how long a handshake may take.
+
+    Attributes:
+        context: what the next handshake uses; may be replaced at any time, established connections keep theirs.
+    """
+
+    def __init__(
+        self, listening: socket.socket, context: ssl.SSLContext, make: Callable[[], asyncio.Protocol], gateway: Host, timeout_s: float
+    ) -> None:
+        self.context = context
+        self._listening = listening
+        listening.setblocking(False)
+        self._make = make
+        self._gateway = gateway
+        self._timeout_s = timeout_s
+        self._handshakes: set[asyncio.Task[None]] = set()
+        self._waiting: Counter[str] = Counter()
+        self._accepting = asyncio.get_running_loop().create_task(self._accept())
+
+    def close(self) -> None:
+        """Takes nobody new, and ends the handshakes that are under way."""
+        self._accepting.cancel()
+        self._listening.close()
+        for task in self._handshakes:
+            task.cancel()
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                client, peer = await loop.sock_accept(self._listening)
+            except OSError as error:
+                if error.errno in _EXHAUSTED:
+                    log.error("a connection can't be accepted: %s", error.strerror)
+                    await asyncio.sleep(_EXHAUSTED_PAUSE_S)
+                continue
+            address = str(peer[0])
+            if (reason := self._gateway.refusal(address, self._waiting.total(), self._waiting[address])) is not None:
+                self._gateway.count("connections_refused", reason)
+                client.close()
+                continue
+            self._waiting[address] += 1
+            task = loop.create_task(self._shake_hands(client, address))
+            self._handshakes.add(task)
+            task.add_done_callback(self._handshakes.discard)
+
+    async def _shake_hands(self, client: socket.socket, address: str) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.connect_accepted_socket(self._make, client, ssl=self.context, ssl_handshake_timeout=self._timeout_s)
+        except OSError as error:  # SSLError is one; the loop has closed the socket
+            self._gateway.count("tls_handshakes_failed", failure(error))
+        finally:
+            self._waiting[address] -= 1
+            if not self._waiting[address]:
+                del self._waiting[address]
+
+
+def failure(error: OSError) -> str:
+    """A handshake's failure in a word, for a counter's label: OpenSSL's own reason, of which there is a fixed number."""
+    if isinstance(error, ssl.SSLError):
+        return str(getattr(error, "reason", None) or "unknown").lower().replace(" ", "_")
+    if isinstance(error, ConnectionAbortedError):
+        return "timeout"
+    return "connection_lost"

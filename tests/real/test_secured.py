@@ -1,0 +1,374 @@
+"""A cluster where everything is TLS, SCRAM and ACLs: our own processes with the least rights that docs/security.md lists."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import kafka
+import pytest
+from certificates import Authority
+from kafka.admin import (
+    ACL,
+    ACLFilter,
+    ACLOperation,
+    ACLPermissionType,
+    ACLResourcePatternType,
+    KafkaAdminClient,
+    ResourcePattern,
+    ResourceType,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+from observe import eventually
+
+from clientscope.client import KafkaProducer
+from clientscope.demo.fleet import Fleet
+from clientscope.kafka_access import KafkaAccess
+from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.process import free_port
+from clientscope.records.topics import DEADLETTER, RESULTS
+
+TOPIC = "test.secured"
+PROCESSES = ("topics", "gateway", "stream", "serve")
+DOC = Path(__file__).parents[2] / "docs" / "security.md"
+_MODULES = "org.apache.kafka.common.security"
+_OPERATIONS = {"".join(word.capitalize() for word in operation.name.split("_")): operation for operation in ACLOperation}
+
+
+def password(user: str) -> str:
+    """Without the words by which Spark redacts: what is searched for must not be hidden by chance."""
+    return f'canary-"{user}"-7f3a'
+
+
+def documented() -> list[ACL]:
+    """What docs/security.md says, one ACL per principal, operation and resource."""
+    acls = []
+    for line in DOC.read_text().splitlines():
+        if line.startswith("kafka-acls.sh"):
+            words = shlex.split(line)[2:]
+            given: dict[str, list[str]] = {}
+            for flag, value in zip(words, [*words[1:], ""], strict=True):
+                if flag.startswith("--"):
+                    given.setdefault(flag, []).append(value)
+            kind = ACLResourcePatternType.PREFIXED if "--resource-pattern-type" in given else ACLResourcePatternType.LITERAL
+            patterns = [ResourcePattern(ResourceType.TOPIC, topic, kind) for topic in given.get("--topic", [])]
+            patterns += [ResourcePattern(ResourceType.CLUSTER, "kafka-cluster") for _ in given.get("--cluster", [])]
+            acls += [
+                ACL(given["--allow-principal"][0], "*", _OPERATIONS[operation], ACLPermissionType.ALLOW, pattern)
+                for operation in given["--operation"]
+                for pattern in patterns
+            ]
+    unique = {(acl.principal, acl.operation, acl.resource_pattern.resource_name): acl for acl in acls}
+    return list(unique.values())
+
+
+@dataclass(frozen=True)
+class Secured:
+    """The cluster, and what is needed to get in.
+
+    Attributes:
+        mutual: ``HOST:PORT`` of a listener that knows everybody by certificate.
+    """
+
+    plan: BrokerPlan
+    home: Path
+    authority: Authority
+    mutual: str
+
+    def access(self, user: str, mechanism: str = "SCRAM-SHA-256") -> dict[str, Any]:
+        """kafka-python's arguments; ``admin``, who may do all, comes by PLAIN."""
+        return KafkaAccess(self.plan.internal, "SASL_SSL", mechanism, user, password(user), self.authority.certificate).client_arguments()
+
+    def admin(self) -> Any:
+        return closing(KafkaAdminClient(**self.access("admin", "PLAIN")))
+
+    def config(self, user: str) -> str:
+        """A process' file of settings."""
+        secret, file = self.home / f"{user}.password", self.home / f"{user}.toml"
+        secret.touch(mode=0o600)
+        secret.write_text(password(user))
+        file.write_text(
+            f'[kafka]\n"bootstrap.servers" = "{self.plan.internal}"\n"security.protocol" = "SASL_SSL"\n'
+            f'"sasl.mechanism" = "SCRAM-SHA-256"\n"sasl.username" = "{user}"\n"sasl.password.file" = "{secret}"\n'
+            f'"ssl.ca.location" = "{self.authority.certificate}"\n'
+        )
+        return str(file)
+
+    def command(self, process: str) -> list[str]:
+        """What starts one of our processes."""
+        more: dict[str, list[str]] = {
+            "gateway": [
+                "--listen", self.plan.advertised, "--upstream", f"127.0.0.1:{self.plan.port}", "--heartbeat-interval-ms", "1000",
+                "--admin-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0",
+                "--upstream-ssl-ca-location", str(self.authority.certificate),
+                "--ssl-certificate-location", str(self.home / "gateway.crt"), "--ssl-key-location", str(self.home / "gateway.key"),
+            ],
+            "stream": [
+                "--checkpoint-dir", str(self.home / "checkpoints"), "--history-dir", str(self.home / "history"),
+                "--history-interval-seconds", "2", "--driver-memory", "1g",
+            ],
+            "serve": ["--listen", "127.0.0.1:0"],
+        }  # fmt: skip
+        return [process, "--config", self.config(process), *more.get(process, [])]
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    """A broker that knows everybody by SASL over TLS, and lets nobody do anything that isn't allowed."""
+    home = tmp_path_factory.mktemp("secured")
+    authority = Authority(home)
+    authority.sign("gateway")
+    scram, plain = f"{_MODULES}.scram.ScramLoginModule required;", f"{_MODULES}.plain.PlainLoginModule required"
+    secret = password("admin").replace('"', '\\"')
+    extra = {
+        "listener.security.protocol.map": "CLIENT:SASL_SSL,INTERNAL:SASL_SSL,MUTUAL:SSL,CONTROLLER:PLAINTEXT",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(authority.sign("broker").both),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(authority.certificate),
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        "listener.name.internal.sasl.enabled.mechanisms": "SCRAM-SHA-256,PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "listener.name.client.scram-sha-256.sasl.jaas.config": scram,
+        "listener.name.internal.scram-sha-256.sasl.jaas.config": scram,
+        "listener.name.internal.plain.sasl.jaas.config": f'{plain} username="admin" password="{secret}" user_admin="{secret}";'.replace(
+            "\\", "\\\\"
+        ),
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        # Without SASL nobody gets in but by CONTROLLER, which is the broker's own.
+        "super.users": "User:admin;User:ANONYMOUS;User:CN=process",
+    }
+    port, internal, mutual, controller, advertised = (free_port() for _ in range(5))
+    listeners = {"CLIENT": port, "INTERNAL": internal, "MUTUAL": mutual, "CONTROLLER": controller}
+    advertises = {"CLIENT": advertised, "INTERNAL": internal, "MUTUAL": mutual}
+    extra |= {
+        "listeners": ",".join(f"{name}://127.0.0.1:{number}" for name, number in listeners.items()),
+        "advertised.listeners": ",".join(f"{name}://127.0.0.1:{number}" for name, number in advertises.items()),
+        "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
+        "listener.name.mutual.ssl.client.auth": "required",
+    }
+    plan = BrokerPlan(port, internal, f"127.0.0.1:{advertised}", home / "broker", extra=extra)
+    made = Secured(plan, home, authority, f"127.0.0.1:{mutual}")
+    with Broker(plan):
+        with made.admin() as admin:
+            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+            admin.alter_user_scram_credentials(
+                [
+                    UserScramCredentialUpsertion(user, ScramMechanism.SCRAM_SHA_256, password(user).encode(), iterations=4096)
+                    for user in (*PROCESSES, "alice")
+                ]
+            )
+            topic = ResourcePattern(ResourceType.TOPIC, TOPIC)
+            alice = ACL("User:alice", "*", ACLOperation.WRITE, ACLPermissionType.ALLOW, topic)
+            assert not admin.create_acls([*documented(), alice])["failed"]
+        time.sleep(0.5)
+        yield made
+
+
+def run(secured: Secured, process: str) -> subprocess.CompletedProcess[str]:
+    """Runs a process that is expected to end by itself."""
+    return subprocess.run(
+        [sys.executable, "-m", "clientscope.cli", *secured.command(process)], capture_output=True, text=True, timeout=30, check=False
+    )
+
+
+def get(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=10) as response:
+        return str(response.read().decode())
+
+
+def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secured: Secured, monkeypatch: pytest.MonkeyPatch) -> None:
+    created = run(secured, "topics")
+    assert (created.returncode, created.stderr) == (0, "")
+    events = secured.home / "events"
+    events.mkdir()
+    (secured.home / "spark-defaults.conf").write_text(
+        f"spark.eventLog.enabled true\nspark.eventLog.compress false\nspark.eventLog.dir {events.as_uri()}\n"
+    )
+    monkeypatch.setenv("SPARK_CONF_DIR", str(secured.home))
+    page, spark_ui = (f"127.0.0.1:{free_port()}" for _ in range(2))
+    flags = {
+        "gateway": [],
+        "stream": ["--ui-port", spark_ui.split(":")[1]],
+        "serve": ["--listen", page],
+    }
+    processes = Fleet(secured.home / "logs", lambda line: None)
+    try:
+        for name in ("stream", "gateway", "serve"):
+            processes.start(name, *secured.command(name), *flags[name])
+        for name in ("gateway", "serve", "stream"):
+            processes.await_ready(name, "ready", 180)
+        sent(secured)
+        found = eventually(lambda: '"alice-app"' in get(f"http://{page}/api/v1/results"), 60)
+        assert found, get(f"http://{page}/api/v1/results")[:500]
+        seen = results(secured)[0]
+        assert (seen["principal"], seen["security_protocol"], seen["software_name"]) == ("User:alice", "SASL_SSL", "kafka-python")
+        shown = spark_pages(f"http://{spark_ui}")
+        processes.check()
+        command_lines = "".join(command_line(child) for name in PROCESSES[1:] for child in session(processes.pid(name)))
+    finally:
+        processes.stop()
+    assert "org.apache.spark" in command_lines
+    searched = {"pages": shown, "command lines": command_lines}
+    for path in secured.home.rglob("*"):
+        if path.is_file() and path.suffix != ".password" and "broker" not in path.relative_to(secured.home).parts[0]:
+            searched[str(path)] = path.read_bytes().decode(errors="replace")
+    assert any("events" in name and "kafka" in text for name, text in searched.items())
+    assert any("checkpoints" in name for name in searched)
+    assert [name for name, text in searched.items() if "canary" in text] == []
+
+
+def session(leader: int) -> list[int]:
+    """A process of ours with all that it has started, the JVM among them."""
+    found = []
+    for number in (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()):
+        with suppress(ProcessLookupError):
+            if os.getsid(number) == leader:
+                found.append(number)
+    return found
+
+
+def command_line(number: int) -> str:
+    try:
+        return Path(f"/proc/{number}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def sent(secured: Secured) -> None:
+    """One client that pushes and one that doesn't, both by TLS and SCRAM through the gateway."""
+    certificate = str(secured.authority.certificate)
+    settings = {
+        "bootstrap_servers": secured.plan.advertised, "client_id": "alice-app", "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "SCRAM-SHA-256", "sasl_plain_username": "alice", "sasl_plain_password": password("alice"),
+        "ssl_cafile": certificate, "acks": "all",
+    }  # fmt: skip
+    with closing(KafkaProducer(**settings)) as producer:
+        producer.send(TOPIC, b"by kafka-python").get(timeout=20)
+    other = confluent_kafka.Producer(
+        {
+            "bootstrap.servers": secured.plan.advertised, "client.id": "alice-other", "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "alice", "sasl.password": password("alice"),
+            "ssl.ca.location": certificate,
+        }
+    )  # fmt: skip
+    failed: list[Any] = []
+    other.produce(TOPIC, b"by librdkafka", on_delivery=lambda error, _: failed.append(error) if error else None)
+    assert other.flush(20) == 0
+    assert failed == []
+
+
+def results(secured: Secured) -> list[dict[str, Any]]:
+    with closing(
+        kafka.KafkaConsumer(RESULTS, **secured.access("admin", "PLAIN"), auto_offset_reset="earliest", consumer_timeout_ms=3000)
+    ) as consumer:
+        return [json.loads(message.value) for message in consumer]
+
+
+def spark_pages(ui: str) -> str:
+    """Whatever Spark's own page shows of settings and plans."""
+    application = json.loads(get(f"{ui}/api/v1/applications"))[0]["id"]
+    queries = json.loads(get(f"{ui}/api/v1/applications/{application}/sql?details=true&planDescription=true&length=50"))
+    plans = json.dumps(queries)
+    assert "kafka" in plans.lower()
+    return plans + get(f"{ui}/environment/") + get(f"{ui}/api/v1/applications/{application}/environment")
+
+
+@pytest.mark.parametrize("process", PROCESSES)
+def test_each_right_is_needed_and_named_when_it_is_missing(secured: Secured, process: str) -> None:
+    mine = [acl for acl in documented() if acl.principal == f"User:{process}"]
+    assert mine
+    wrong = []
+    with secured.admin() as admin:
+        run(secured, "topics")
+        for acl in mine:
+            pattern = acl.resource_pattern
+            if acl.operation == ACLOperation.CREATE:
+                admin.delete_topics([DEADLETTER])
+            assert admin.delete_acls([ACLFilter(acl.principal, "*", acl.operation, ACLPermissionType.ALLOW, pattern)])
+            time.sleep(0.3)
+            try:
+                ended = run(secured, process)
+                said = ended.stderr.splitlines()[0]
+            except subprocess.TimeoutExpired:
+                said = "nothing"
+            finally:
+                admin.create_acls([acl])
+                time.sleep(0.3)
+            operation = next(name for name, value in _OPERATIONS.items() if value == acl.operation)
+            place = "the cluster" if pattern.resource_type == ResourceType.CLUSTER else f"topic {pattern.resource_name}"
+            if not said.startswith(f"error: User:{process} has no right to {operation} on {place}"):
+                wrong.append((operation, place, said))
+    assert wrong == [], "\n".join(map(str, wrong))
+
+
+def test_a_gateway_that_is_told_what_its_listener_speaks_needs_no_right_on_the_cluster(secured: Secured) -> None:
+    (right,) = [acl for acl in documented() if acl.resource_pattern.resource_type == ResourceType.CLUSTER]
+    processes = Fleet(secured.home / "told", lambda line: None)
+    with secured.admin() as admin:
+        run(secured, "topics")
+        assert admin.delete_acls([ACLFilter(right.principal, "*", right.operation, ACLPermissionType.ALLOW, right.resource_pattern)])
+        try:
+            processes.start("gateway", *secured.command("gateway"), "--security-protocol", "SASL_SSL")
+            processes.await_ready("gateway", "ready")
+        finally:
+            processes.stop()
+            admin.create_acls([right])
+
+
+def test_our_processes_by_certificate(secured: Secured) -> None:
+    run(secured, "topics")
+    own = secured.authority.sign("process", subject="/CN=process")
+    settings = secured.home / "process.toml"
+    settings.write_text(
+        f'[kafka]\n"bootstrap.servers" = "{secured.mutual}"\n"security.protocol" = "SSL"\n'
+        f'"ssl.ca.location" = "{secured.authority.certificate}"\n'
+        f'"ssl.certificate.location" = "{own.certificate}"\n"ssl.key.location" = "{own.key}"\n'
+    )
+    processes = Fleet(secured.home / "by-certificate", lambda line: None)
+    directories = ["--checkpoint-dir", str(secured.home / "checkpoints-2"), "--history-dir", str(secured.home / "history-2")]
+    try:
+        processes.start("stream", "stream", "--config", str(settings), "--driver-memory", "1g", *directories)
+        processes.start("serve", "serve", "--config", str(settings), "--listen", "127.0.0.1:0")
+        for name in ("serve", "stream"):
+            processes.await_ready(name, "ready", 120)
+    finally:
+        processes.stop()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"sasl.password.file": "wrong"}, "doesn't accept User:serve with this password"),
+        ({"security.protocol": "PLAINTEXT"}, "have no use with this security.protocol"),
+        ({"ssl.ca.location": "other"}, "certificate verify failed"),
+    ],
+)
+def test_what_doesnt_fit_is_said_and_is_no_traceback(secured: Secured, tmp_path: Path, changed: dict[str, str], said: str) -> None:
+    (tmp_path / "wrong").touch(mode=0o600)
+    (tmp_path / "wrong").write_text("canary-wrong")
+    files = {"wrong": str(tmp_path / "wrong"), "other": str(Authority(tmp_path / "others").certificate)}
+    lines = Path(secured.config("serve")).read_text().splitlines()
+    for key, value in changed.items():
+        lines = [f'"{key}" = "{files.get(value, value)}"' if line.startswith(f'"{key}"') else line for line in lines]
+    (tmp_path / "c.toml").write_text("\n".join(lines))
+    ended = subprocess.run(
+        [sys.executable, "-m", "clientscope.cli", "serve", "--config", str(tmp_path / "c.toml"), "--listen", "127.0.0.1:0"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 1
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "canary" not in ended.stderr

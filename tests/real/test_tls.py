@@ -1,0 +1,320 @@
+"""F13: TLS that ends at the gateway, and TLS again to the broker; what is refused, what rotates, and what the gateway then knows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import ssl
+import struct
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import run
+from typing import Any
+
+import kafka
+import pytest
+from certificates import Authority, Pair
+from confluent_kafka.admin import AdminClient
+from conftest import RunningGateway, running_gateway
+from observe import eventually, gateway_connections, metrics, read_all
+
+from clientscope import topics
+from clientscope.client import KafkaProducer
+from clientscope.client.raw import RawClient
+from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.process import free_port
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, PrincipalSource, decode
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+
+TOPIC = "test.tls"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A broker with two listeners for clients.
+
+    Attributes:
+        plain, secure: where CLIENT (plain text) and SECURE (TLS) advertise a gateway.
+        secure_port: of SECURE itself.
+    """
+
+    plan: BrokerPlan
+    secure_port: int
+    plain: str
+    secure: str
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="module")
+def pair(authority: Authority) -> Pair:
+    return authority.sign("gateway")
+
+
+@pytest.fixture(scope="module")
+def cluster(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    port, internal, secure_port, plain, secure = (free_port() for _ in range(5))
+    extra = {
+        "listeners": f"CLIENT://127.0.0.1:{port},SECURE://127.0.0.1:{secure_port},INTERNAL://127.0.0.1:{internal},"
+        f"CONTROLLER://127.0.0.1:{(controller := free_port())}",
+        "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
+        "advertised.listeners": f"CLIENT://127.0.0.1:{plain},SECURE://127.0.0.1:{secure},INTERNAL://127.0.0.1:{internal}",
+        "listener.security.protocol.map": "CLIENT:PLAINTEXT,SECURE:SSL,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listener.name.secure.ssl.keystore.type": "PEM",
+        "listener.name.secure.ssl.keystore.location": str(authority.sign("broker").both),
+        "listener.name.secure.ssl.truststore.type": "PEM",
+        "listener.name.secure.ssl.truststore.location": str(authority.certificate),
+        "listener.name.secure.ssl.client.auth": "requested",
+    }
+    plan = BrokerPlan(port, internal, f"127.0.0.1:{plain}", tmp_path_factory.mktemp("broker"), extra=extra)
+    with Broker(plan):
+        topics.create(plan.internal)
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
+            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+        yield Cluster(plan, secure_port, f"127.0.0.1:{plain}", f"127.0.0.1:{secure}")
+
+
+def in_front(cluster: Cluster, log_dir: Path, *flags: str, secure: bool = False) -> Any:
+    """A gateway in front of either listener."""
+    if secure:
+        return running_gateway(
+            cluster.plan.internal, f"127.0.0.1:{cluster.secure_port}", log_dir, "--listener-name", "SECURE", *flags, listen=cluster.secure
+        )
+    return running_gateway(cluster.plan.internal, f"127.0.0.1:{cluster.plan.port}", log_dir, *flags, listen=cluster.plain)
+
+
+def upstream(authority: Authority) -> list[str]:
+    return ["--upstream-ssl-ca-location", str(authority.certificate)]
+
+
+def connect(gateway: RunningGateway) -> socket.socket:
+    host, port = gateway.address.split(":")
+    return socket.create_connection((host, int(port)), 10)
+
+
+def raw(gateway: RunningGateway, authority: Authority, client_id: str, own: Pair | None = None) -> RawClient:
+    context = ssl.create_default_context(cafile=str(authority.certificate))
+    if own:
+        context.load_cert_chain(own.certificate, own.key)
+    return RawClient(context.wrap_socket(connect(gateway), server_hostname="127.0.0.1"), client_id)
+
+
+def failed(gateway: RunningGateway) -> dict[str, float]:
+    """Handshakes that failed, by reason."""
+    name = "clientscope_gateway_tls_handshakes_failed_total"
+    return {labels[0]: value for (sample, *labels), value in metrics(gateway.metrics_url).items() if sample == name}
+
+
+def records(cluster: Cluster, client_id: str) -> list[ClientConnectionRecord]:
+    found = [decode(ClientConnectionRecord, message.value) for message in read_all(cluster.plan.internal, CONNECTIONS)]
+    return [record for record in found if record.client_id == client_id]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["ends_here", "again_to_the_broker"])
+def test_f13_who_the_client_is_and_what_it_pushes_is_known(
+    cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path, again: bool
+) -> None:
+    flags = [*pair.flags(), *(upstream(authority) if again else [])]
+    client_id = f"tls-{again}"
+    with in_front(cluster, tmp_path, *flags, secure=again) as gateway:
+        settings = {"bootstrap_servers": gateway.address, "security_protocol": "SSL", "ssl_cafile": str(authority.certificate)}
+        with closing(KafkaProducer(client_id=client_id, **settings)) as producer:
+            big = os.urandom(900_000)
+            assert producer.send(TOPIC, big).get(timeout=20) is not None
+            assert set(gateway_connections(gateway.metrics_url)) == {("kafka-python", kafka.__version__)}
+        assert any(message.value == big for message in read_all(cluster.plan.internal, TOPIC))
+        admin = AdminClient(
+            {"bootstrap.servers": gateway.address, "security.protocol": "SSL", "ssl.ca.location": str(authority.certificate)}
+        )
+        assert [broker.port for broker in admin.list_topics(timeout=10).brokers.values()] == [int(gateway.address.split(":")[1])]
+        # librdkafka leaves its first connection, and comes again by the address that the broker advertises.
+        assert eventually(lambda: "confluent-kafka-python" in {name for name, _ in gateway_connections(gateway.metrics_url)})
+
+        def pushed() -> list[Any]:
+            found = (decode(ClientConfigRecord, message.value) for message in read_all(cluster.plan.internal, CONFIGS))
+            return [record for record in found if record.client_id == client_id]
+
+        assert eventually(lambda: len(pushed()) == 1)
+        assert (pushed()[0].security_protocol, pushed()[0].client_software_name) == ("SSL", "kafka-python")
+
+
+def test_f13_plain_text_to_the_gateway_and_tls_to_the_broker(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
+    with in_front(cluster, tmp_path, *upstream(authority), secure=True) as gateway:
+        with RawClient.connect(gateway.address, "plain-first") as client:
+            assert client.api_versions("plain", "1").error_code == 0
+            assert client.push_config([("acks", "all", 1, False)]).error_code == 0
+        assert eventually(lambda: any(r.kind == Kind.CLOSED for r in records(cluster, "plain-first")))
+        assert {r.security_protocol for r in records(cluster, "plain-first")} == {"PLAINTEXT"}
+    assert "the broker asks for certificates, but behind the gateway it sees User:ANONYMOUS" in (tmp_path / "gateway.log").read_text()
+
+
+def old_tls(gateway: RunningGateway, authority: Authority) -> None:
+    with warnings.catch_warnings(action="ignore"):
+        context = ssl.create_default_context(cafile=str(authority.certificate))
+        context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        with pytest.raises(OSError):
+            context.wrap_socket(connect(gateway), server_hostname="127.0.0.1")
+
+
+def plain_text(gateway: RunningGateway, authority: Authority) -> None:
+    with pytest.raises(OSError), RawClient.connect(gateway.address, "plain") as client:
+        client.api_versions("plain", "1")
+
+
+def another_name(gateway: RunningGateway, authority: Authority) -> None:
+    context = ssl.create_default_context(cafile=str(authority.certificate))
+    with pytest.raises(ssl.SSLCertVerificationError, match="not valid for 'elsewhere'"):
+        context.wrap_socket(connect(gateway), server_hostname="elsewhere")
+
+
+def gone(gateway: RunningGateway, authority: Authority) -> None:
+    connect(gateway).close()
+
+
+def silent(gateway: RunningGateway, authority: Authority) -> None:
+    with connect(gateway) as held:
+        assert held.recv(1) == b""
+
+
+REFUSED = {
+    "unsupported_protocol": old_tls,
+    "wrong_version_number": plain_text,
+    "sslv3_alert_bad_certificate": another_name,
+    "connection_lost": gone,
+    "timeout": silent,
+}
+
+
+def test_f13_what_is_no_tls_of_today_is_refused_and_counted(cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path) -> None:
+    with in_front(cluster, tmp_path, *pair.flags(), "--unauthenticated-timeout-ms", "1500") as gateway:
+        for attempt in REFUSED.values():
+            attempt(gateway, authority)
+        assert eventually(lambda: failed(gateway) == dict.fromkeys(REFUSED, 1.0)), failed(gateway)
+        with raw(gateway, authority, "after") as client:
+            assert client.api_versions("after", "1").error_code == 0
+            assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("after", "1"): 1})
+    log = (tmp_path / "gateway.log").read_text()
+    assert "Traceback" not in log
+    assert "ERROR" not in log
+
+
+def test_f13_handshakes_count_toward_the_limits(cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path) -> None:
+    with in_front(cluster, tmp_path, *pair.flags(), "--max-connections", "3") as gateway:
+        held = [connect(gateway) for _ in range(3)]
+        time.sleep(0.2)
+        with pytest.raises(OSError):
+            raw(gateway, authority, "one-too-many")
+        assert eventually(
+            lambda: metrics(gateway.metrics_url).get(("clientscope_gateway_connections_refused_total", "max_connections"), 0) == 1
+        )
+        held.pop().close()
+        assert eventually(lambda: failed(gateway) == {"connection_lost": 1.0})
+        with raw(gateway, authority, "room") as client:
+            assert client.api_versions("room", "1").error_code == 0
+        for one in held:
+            one.close()
+
+
+def serial(client: RawClient) -> str:
+    assert isinstance(client.socket, ssl.SSLSocket)
+    return str((client.socket.getpeercert() or {})["serialNumber"])
+
+
+def test_f13_rotation_drops_no_established_connection(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
+    current = Pair(tmp_path / "tls.crt", tmp_path / "tls.key")
+    log = tmp_path / "gateway.log"
+
+    def put(new: Pair) -> None:
+        shutil.copy(new.certificate, current.certificate)
+        shutil.copy(new.key, current.key)
+
+    def signalled(said: str) -> bool:
+        before = log.read_text().count(said)
+        os.kill(gateway.pid, signal.SIGHUP)
+        return eventually(lambda: log.read_text().count(said) > before)
+
+    put(authority.sign("first"))
+    with in_front(cluster, tmp_path, *current.flags()) as gateway, raw(gateway, authority, "before") as before:
+        assert before.api_versions("before", "1").error_code == 0
+        put(authority.sign("second"))
+        assert signalled("certificates and keys have been read again")
+        with raw(gateway, authority, "after") as after:
+            assert after.api_versions("after", "1").error_code == 0
+            second = serial(after)
+            assert second != serial(before)
+        put(authority.sign("expired", days=-1))
+        assert signalled("certificate has expired")
+        current.certificate.write_text("no certificate")
+        assert signalled("the certificates stay as they were")
+        with raw(gateway, authority, "still") as still:
+            assert serial(still) == second
+        assert before.api_versions("before", "2").error_code == 0
+        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("before", "2"): 1})
+
+
+def test_f13_a_clients_certificate_names_its_principal(cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path) -> None:
+    alice = authority.sign("alice", subject="/C=DE/O=Acme, Inc/OU=ops/CN=alice")
+    stranger = Authority(tmp_path / "other").sign("mallory", subject="/CN=alice")
+    with in_front(cluster, tmp_path, *pair.flags(), "--ssl-ca-location", str(authority.certificate)) as gateway:
+        for own in (None, stranger):
+            with pytest.raises(OSError), raw(gateway, authority, "nobody", own) as client:
+                client.api_versions("nobody", "1")
+        assert eventually(lambda: sum(failed(gateway).values()) == 2)
+        assert set(failed(gateway)) == {"peer_did_not_return_a_certificate", "certificate_verify_failed"}
+        with raw(gateway, authority, "alice-app", alice) as client:
+            assert client.api_versions("alice", "1").error_code == 0
+            assert client.push_config([("acks", "all", 1, False)]).error_code == 0
+        assert eventually(lambda: bool(records(cluster, "alice-app")))
+        assert {(r.principal, r.principal_source) for r in records(cluster, "alice-app")} == {
+            (r"User:CN=alice,OU=ops,O=Acme\, Inc,C=DE", PrincipalSource.CERTIFICATE)
+        }
+    assert "the broker sees User:ANONYMOUS for all of them" in (tmp_path / "gateway.log").read_text()
+
+
+def test_f13_a_broker_with_another_certificate_is_not_talked_to(cluster: Cluster, pair: Pair, authority: Authority, tmp_path: Path) -> None:
+    other = Authority(tmp_path / "other")
+    with in_front(cluster, tmp_path, *pair.flags(), *upstream(other), secure=True) as gateway:
+        with pytest.raises(OSError), raw(gateway, authority, "client") as client:
+            client.api_versions("client", "1")
+        failures = ("clientscope_gateway_upstream_failures_total", "SSLCertVerificationError")
+        assert eventually(lambda: metrics(gateway.metrics_url).get(failures, 0) == 1)
+    assert "Traceback" not in (tmp_path / "gateway.log").read_text()
+
+
+def test_when_the_broker_ends_a_connection_the_tls_client_learns_it(
+    cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path
+) -> None:
+    with in_front(cluster, tmp_path, *pair.flags()) as gateway, raw(gateway, authority, "odd") as client:
+        client.api_versions("odd", "1")
+        client.socket.sendall(struct.pack(">ihhih", 10, 9999, 0, 1, -1))  # no such api key: the broker closes
+        assert client.socket.recv(1) == b""
+        closed = "clientscope_gateway_connections_closed_total"
+        assert eventually(lambda: metrics(gateway.metrics_url).get((closed, "broker_closed"), 0) == 1)
+    assert "returning true" not in (tmp_path / "gateway.log").read_text()
+
+
+def test_f13_what_cant_work_is_said_at_the_start(cluster: Cluster, authority: Authority, pair: Pair) -> None:
+    def refused(*flags: str) -> str:
+        started = run(
+            [sys.executable, "-m", "clientscope.cli", "gateway", "--bootstrap-servers", cluster.plan.internal, "--listen", cluster.secure,
+             "--upstream", f"127.0.0.1:{cluster.secure_port}", "--listener-name", "SECURE", *flags],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert started.returncode == 1
+        return started.stderr
+
+    assert "nothing says how to trust the broker" in refused(*pair.flags())
+    assert "certificate has expired" in refused(*authority.sign("old", days=-1).flags(), *upstream(authority))
+    mixed = Pair(pair.certificate, authority.sign("other").key)
+    assert "it isn't the key of" in refused(*mixed.flags(), *upstream(authority))
