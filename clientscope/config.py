@@ -13,6 +13,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -49,6 +50,20 @@ def _check_addresses(addresses: str) -> str:
     for address in addresses.split(","):
         split_address(address.strip())
     return addresses
+
+
+def split_networks(networks: str) -> list[IPv4Network | IPv6Network]:
+    """``10.0.0.0/8,fd00::/8,192.0.2.7`` as networks; an address alone is a network of one.
+
+    Raises:
+        ValueError: one of them is no network, or has bits beyond its prefix.
+    """
+    return [ip_network(network.strip()) for network in networks.split(",") if network.strip()]
+
+
+def _check_networks(networks: str) -> str:
+    split_networks(networks)
+    return networks
 
 
 def _split_pairs(given: Any) -> Any:
@@ -103,6 +118,7 @@ Table = Annotated[dict[str, str | int | float | bool], BeforeValidator(_split_pa
 DeclaredSoftware = Annotated[dict[int, str], BeforeValidator(_split_declared)]
 Urls = Annotated[dict[int, str], BeforeValidator(_split_urls)]
 Address = Annotated[str, AfterValidator(_check_address)]
+Networks = Annotated[str, AfterValidator(_check_networks)]
 BootstrapServers = Annotated[
     str,
     AfterValidator(_check_addresses),
@@ -225,10 +241,31 @@ class GatewaySettings(KafkaSettings):
     connections_max_idle_ms: int = Field(
         660_000, ge=100, description="a connection without a byte for so long is closed; more than the broker's own 10 minutes"
     )
+    proxy_protocol_from: Networks = Field(
+        "",
+        description="networks of load balancers, as in 10.0.0.0/8,fd00::/8: each connection from there must begin with a\n"
+        "PROXY protocol header (v1 or v2), whose address is the client's; from elsewhere none is taken",
+    )
+    upstream_proxy_protocol: bool = Field(
+        False, description="send --upstream the client's address in a PROXY protocol header (v2); a Kafka broker itself takes none"
+    )
     drain_timeout_ms: int = Field(10_000, ge=0, description="at SIGTERM, how long answers under way may take; a second signal ends at once")
     metrics_listen: Address = Field("127.0.0.1:9464", description="where /metrics, /healthz and /readyz answer; port 0 is off")
     admin_listen: Address = Field("127.0.0.1:9465", description="where /v1/connections answers, on loopback alone; port 0 is off")
+    request_log: str = Field(
+        "", description="file for a line of JSON about each request, in the form of Kafka's request log; - is stdout, empty is off"
+    )
+    request_log_client_id: str = Field("", description="log only this client.id, or a pattern: 'orders-*'")
+    request_log_principal: str = Field("", description="log only this principal, or a pattern: 'User:*'")
+    request_log_software: str = Field("", description="log only clients of this software, or a pattern: '*librdkafka*'")
+    request_log_address: Networks = Field("", description="log only clients at these addresses or networks: 10.0.0.0/8,fd00::/8")
+    request_log_max_bytes: int = Field(
+        100 * 1024 * 1024, ge=1024, description="size at which the request log begins its next file; five older ones are kept"
+    )
     heartbeat_interval_ms: int = Field(5000, ge=100, le=600_000, description="how often all counts are published again")
+    publish_queue_records: int = Field(
+        30_000, ge=10, description="most records that wait for Kafka; further ones are dropped, and counted, until it takes them"
+    )
     client_config_policy_class_name: str = Field(
         "clientscope.policy.publishing.PublishingPolicy",
         description="the ClientConfigPolicy that gets each push (KIP-1324): a dotted name, or an entry point of\n"
@@ -406,8 +443,8 @@ def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
 def _metavar(field: FieldInfo) -> str:
     if isinstance(field.json_schema_extra, dict) and "metavar" in field.json_schema_extra:
         return str(field.json_schema_extra["metavar"])
-    if any(isinstance(part, AfterValidator) for part in field.metadata):
-        return "HOST:PORT"  # the only strings that are checked
+    if any(isinstance(part, AfterValidator) for part in field.metadata):  # the only strings that are checked
+        return "NETWORKS" if AfterValidator(_check_networks) in field.metadata else "HOST:PORT"
     kinds: dict[Any, str] = {int: "N", float: "SECONDS", Path: "PATH", Path | None: "PATH"}
     return kinds.get(field.annotation, "TEXT")
 

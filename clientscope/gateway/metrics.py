@@ -18,6 +18,7 @@ Series = Mapping[Any, int]
 
 _COUNTERS = {
     "frames_refused": ("reason", "Streams closed because their bytes are no Kafka protocol."),
+    "requests_unserved": ("reason", "Requests of a key or version that the broker doesn't serve; they went to it as they came."),
     "unreadable_frames": ("reason", "Frames that should be readable and went on as they came."),
     "pushes": ("outcome", "PushConfig requests that the policy processed."),
     "pushes_refused": ("reason", "PushConfig requests answered with an error before the policy."),
@@ -26,8 +27,9 @@ _COUNTERS = {
     "lost": ("reason", "Records that were given up."),
     "upstream_failures": ("reason", "Connections to the broker that failed."),
     "connections_opened": ("listener", "Client connections that were taken."),
-    "connections_refused": ("reason", "Client connections closed at once for a limit."),
+    "connections_refused": ("reason", "Client connections closed at once: a limit, or a load balancer's header that is wrong or missing."),
     "tls_handshakes_failed": ("reason", "Client connections that never came to be, by OpenSSL's own reason."),
+    "request_log_dropped": ("reason", "Requests that were to be logged and were not."),
     "connections_closed": ("reason", "Client connections that ended."),
 }
 

@@ -18,7 +18,8 @@ from clientscope.kafka_access import Kafka, access
 
 log = logging.getLogger(__name__)
 
-QUEUE_RECORDS = 10_000
+QUEUE_BYTES = 64 * 1024 * 1024
+"""The most that the values of waiting records take, however few they are."""
 _RETRY_PAUSE_S = 1.0
 
 
@@ -34,41 +35,45 @@ class Publisher:
     """A thread with a bounded queue in front of a kafka-python producer.
 
     A record is kept, and sent again, until Kafka has acknowledged it (acks=all). Only three things lose one: a queue that is
-    full, a topic that takes no record of that size, and a stop before the last acknowledgement; each is counted.
+    full, a topic that takes no record of that size, and a stop before the last acknowledgement; each is counted. One that was
+    taken counts against the bound until it is acknowledged: the producer itself has no bound (it lacks ``buffer.memory``).
 
     Args:
         count: told ``published``, or ``lost`` with its reason, once a record.
+        queue_records: most records that are not acknowledged yet.
     """
 
-    def __init__(self, kafka: Kafka, count: Callable[[str, str], None]) -> None:
+    def __init__(self, kafka: Kafka, count: Callable[[str, str], None], queue_records: int = 30_000) -> None:
         self._count = count
-        self._queue: queue.Queue[_Entry | None] = queue.Queue(QUEUE_RECORDS)
+        self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+        self._queue_records = queue_records
         self._outstanding = 0
+        self._outstanding_bytes = 0
+        self._failing = self._dead = False
         self._changed = threading.Condition()
-        self._producer = KafkaProducer(
-            **access(kafka).client_arguments(),
-            client_id="clientscope-gateway",
-            acks="all",
-            linger_ms=0,
-            retry_backoff_ms=200,
-            delivery_timeout_ms=30_000,
-            request_timeout_ms=10_000,
-            max_block_ms=10_000,
-        )
+        self._arguments = access(kafka).client_arguments()
+        self._producer = self._new_producer()
         self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
         self._thread.start()
 
     def publish(self, topic: str, key: str, value: bytes) -> Future[None]:
         """Takes a record; returns at once, from any thread. The future is done once Kafka has acknowledged it."""
         entry = _Entry(topic, key, value)
-        try:
-            with self._changed:
-                self._queue.put_nowait(entry)
+        with self._changed:
+            full = self._outstanding >= self._queue_records or self._outstanding_bytes + len(value) > QUEUE_BYTES
+            if not full:
                 self._outstanding += 1
-        except queue.Full:
+                self._outstanding_bytes += len(value)
+                self._queue.put(entry)
+        if full:
             self._count("lost", "queue_full")
             entry.done.set_exception(RuntimeError("the publishing queue is full"))
         return entry.done
+
+    @property
+    def room(self) -> int:
+        """How many more records would be taken now. From any thread."""
+        return self._queue_records - self._outstanding
 
     def close(self, patience_s: float = 10.0) -> int:
         """Waits for what is on its way, ``patience_s`` seconds at most; returns how many records were lost."""
@@ -86,23 +91,46 @@ class Publisher:
 
     def _run(self) -> None:
         while (entry := self._queue.get()) is not None:
+            if self._failing:
+                # One a second tries, until one succeeds: a refusal that comes at once must not become a busy loop.
+                time.sleep(_RETRY_PAUSE_S)
             try:
+                if self._dead:
+                    self._replace_producer()
                 sent = self._producer.send(entry.topic, key=entry.key.encode(), value=entry.value)
             except (KafkaError, AssertionError, RuntimeError) as error:
                 self._again(entry, error)
-                time.sleep(_RETRY_PAUSE_S)
                 continue
             sent.add_both(lambda result, entry=entry: self._settled(entry, result))
+
+    def _new_producer(self) -> KafkaProducer:
+        return KafkaProducer(
+            **self._arguments,
+            client_id="clientscope-gateway",
+            acks="all",
+            linger_ms=0,
+            retry_backoff_ms=200,
+            delivery_timeout_ms=30_000,
+            request_timeout_ms=10_000,
+            max_block_ms=10_000,
+        )
+
+    def _replace_producer(self) -> None:
+        """An idempotent producer that was refused once, for want of a right, refuses everything from then on."""
+        fresh = self._new_producer()
+        dead, self._producer, self._dead = self._producer, fresh, False
+        dead.close(timeout=0)
 
     def _settled(self, entry: _Entry, result: Any) -> None:
         """Called in the producer's thread."""
         if isinstance(result, BaseException):
             self._again(entry, result)
             return
+        if self._failing:
+            self._failing = False
+            log.warning("Kafka acknowledges records again")
         self._count("published", entry.topic)
-        with self._changed:
-            self._outstanding -= 1
-            self._changed.notify_all()
+        self._leave(entry)
         if not entry.done.done():
             entry.done.set_result(None)
 
@@ -110,16 +138,21 @@ class Publisher:
         if isinstance(error, MessageSizeTooLargeError):
             self._lose(entry, "too_large")
             return
-        log.warning("a record for %s is not acknowledged (%s); it is sent again", entry.topic, type(error).__name__)
-        try:
-            self._queue.put_nowait(entry)
-        except queue.Full:
-            self._lose(entry, "queue_full")
+        if not getattr(error, "retriable", False):
+            self._dead = True
+        if not self._failing:
+            self._failing = True
+            log.warning("records for %s are not acknowledged (%s); they are kept and sent again", entry.topic, type(error).__name__)
+        self._queue.put(entry)
 
     def _lose(self, entry: _Entry, reason: str) -> None:
         self._count("lost", reason)
-        with self._changed:
-            self._outstanding -= 1
-            self._changed.notify_all()
+        self._leave(entry)
         if not entry.done.done():
             entry.done.set_exception(RuntimeError(reason))
+
+    def _leave(self, entry: _Entry) -> None:
+        with self._changed:
+            self._outstanding -= 1
+            self._outstanding_bytes -= len(entry.value)
+            self._changed.notify_all()

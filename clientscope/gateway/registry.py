@@ -107,6 +107,11 @@ class ConnectionRegistry:
             records.append(self._record(Kind.PRESENT, now_ms, connection, [connection.series]))
         return records
 
+    def again(self, connection_ids: Iterable[int], now_ms: int) -> list[ClientConnectionRecord]:
+        """Records these once more, as far as they are open: the topic has missed something of them."""
+        found = [self.connections[connection_id] for connection_id in connection_ids if connection_id in self.connections]
+        return [self._record(Kind.PRESENT, now_ms, connection, [connection.series]) for connection in found]
+
     def heartbeat(self, now_ms: int, interval_ms: int) -> list[ClientConnectionRecord]:
         """All counts, in parts; ``interval_ms`` 0 says that there will be no further one.
 

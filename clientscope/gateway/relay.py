@@ -17,11 +17,13 @@ from typing import Any, Protocol
 
 from clientscope.errors import WireError
 from clientscope.gateway.certificates import distinguished_name
+from clientscope.gateway.observed import Observed
+from clientscope.gateway.proxy_protocol import Endpoint, build
 from clientscope.gateway.sides import BrokerSide, ClientSide, Side
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.session import Out, Session
 from clientscope.session.state import Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
-from clientscope.wire.frames import Passed
+from clientscope.wire.frames import RESPONSE_HEAD, Passed
 
 _QUIET_S = 1.0
 """A draining connection's broker has answered all when it says nothing for so long: a Fetch waits half a second by default."""
@@ -33,12 +35,16 @@ class Host(Protocol):
     upstream: tuple[str, int]
     upstream_ssl: ssl.SSLContext | None
     connect_timeout_s: float
+    upstream_takes_proxy_header: bool
 
     def session(self) -> Session | OpaqueSession:
         """A new connection's."""
 
     def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
         """Why one more connection from this address is not taken; None where it is."""
+
+    def observed(self, relay: Relay) -> Observed | None:
+        """The request log of a connection that has been opened; None where it has none."""
 
     def count(self, what: str, reason: str) -> None:
         """Adds one to a counter."""
@@ -67,7 +73,7 @@ class Relay:
 
     __slots__ = (
         "_active", "_active_s", "_answered", "_awaited", "_backlog", "_broker", "_broker_eof_waits", "_client", "_draining", "_early",
-        "_early_eof", "_ended", "_gateway", "_opened_s", "_session", "address", "connection_id",
+        "_early_eof", "_ended", "_gateway", "_observed", "_opened_s", "_session", "address", "connection_id", "destination", "source",
     )  # fmt: skip
 
     def __init__(self, gateway: Host) -> None:
@@ -86,13 +92,26 @@ class Relay:
         self._draining = False
         self._opened_s = self._active_s = 0.0
         self._active = True
+        self._observed: Observed | None = None
         self.connection_id = -1
         self.address = ""
+        # The client's own ends of its connection, where a load balancer's header says them; set before the connection is made.
+        self.source: Endpoint | None = None
+        self.destination: Endpoint | None = None
 
     @property
     def identity(self) -> Identity:
         """Who the client is, as far as it is known."""
         return self._session.identity
+
+    @property
+    def ends(self) -> tuple[Endpoint | None, Endpoint | None]:
+        """The client's end of its connection, and the other: as a load balancer says, or the socket."""
+        assert self._client.transport is not None
+        return (
+            self.source or _endpoint(self._client.transport.get_extra_info("peername")),
+            self.destination or _endpoint(self._client.transport.get_extra_info("sockname")),
+        )
 
     @property
     def protocol(self) -> ClientSide:
@@ -102,8 +121,8 @@ class Relay:
     def client_connected(self) -> None:
         """The client is there: count it, and connect upstream."""
         assert self._client.transport is not None
-        peer = self._client.transport.get_extra_info("peername")
-        self.address = str(peer[0]) if peer else ""
+        source, _ = self.ends
+        self.address = source[0] if source else ""
         if (reason := self._gateway.refusal(self.address)) is not None:
             self._gateway.count("connections_refused", reason)
             self._ended = True
@@ -111,6 +130,7 @@ class Relay:
             return
         self._opened_s = self._active_s = asyncio.get_running_loop().time()
         self.connection_id = self._gateway.opened(self, self.address)
+        self._observed = self._gateway.observed(self)
         if certificate := self._client.transport.get_extra_info("peercert"):
             self._do(iter(self._session.named_by_certificate(f"User:{distinguished_name(certificate)}")))
         self._gateway.run(self._connect())
@@ -133,9 +153,11 @@ class Relay:
         if self._ended:
             self._abort(self._broker)
             return
+        if self._gateway.upstream_takes_proxy_header:
+            self._broker.write(build(*self.ends))
         early, self._early = self._early, b""
         if early:
-            self._do(self._session.from_client(early))
+            self._requests(early)
         self._client.resume("connecting")
         if self._early_eof:
             self._broker.write_eof()
@@ -146,9 +168,25 @@ class Relay:
         if self._broker.transport is None:
             self._early += data
         else:
-            self._do(self._session.from_client(data))
+            self._requests(data)
         if self._draining and self._session.between_requests:
             self._client.pause("draining")
+
+    def _requests(self, data: bytes) -> None:
+        self._do(self._session.from_client(data))
+        if self._observed is not None:
+            self._observed.received(self._session.between_requests)
+
+    def observe_no_more(self) -> None:
+        """The request log does not ask for this client."""
+        self._observed = None
+        if isinstance(self._session, Session):
+            self._session.observe(None)
+
+    @property
+    def session(self) -> Session | OpaqueSession:
+        """What its bytes mean."""
+        return self._session
 
     def from_broker(self, data: bytes) -> None:
         """Bytes from the broker."""
@@ -212,6 +250,8 @@ class Relay:
                     self._broker.write(piece.data)
                 elif isinstance(piece, ToClient):
                     self._client.write(piece.data)
+                    if self._observed is not None and len(piece.data) >= RESPONSE_HEAD.size:
+                        self._observed.response(RESPONSE_HEAD.unpack_from(piece.data)[1])  # a push's answer is the gateway's own
                 elif isinstance(piece, Identified):
                     self._gateway.identified(self.connection_id, piece.identity)
                 elif isinstance(piece, Counted):
@@ -239,6 +279,9 @@ class Relay:
     def bypass(self) -> None:
         """Reads nothing any more, from the first moment at which nobody notices; call it again until then."""
         if isinstance(self._session, Session) and self._awaited is None and not self._backlog and self._session.passable:
+            if self._observed is not None:
+                self._observed.end()
+                self._observed = None
             self._session = OpaqueSession(self._session.identity)
 
     def drain(self, now_s: float) -> None:
@@ -260,6 +303,9 @@ class Relay:
         if self._ended:
             return
         self._ended = True
+        if self._observed is not None:
+            self._observed.end()
+            self._observed = None
         for _ in range(self._session.unanswered_pushes):
             self._gateway.count("pushes_refused", "connection_lost")
         self._gateway.closed(self, reason)
@@ -272,3 +318,7 @@ class Relay:
     def _abort(side: Side) -> None:
         if side.transport is not None:
             side.transport.abort()
+
+
+def _endpoint(name: tuple[Any, ...] | None) -> Endpoint | None:
+    return (str(name[0]), int(name[1])) if name else None

@@ -30,8 +30,10 @@ from clientscope.gateway.policy_worker import PolicyPlan
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.quota import PushQuota, Rate
 from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.template import Template
-from clientscope.gateway.worker_messages import Asked, Closed, Named, Opened, Reached, Report, Standing, WorkerPlan
+from clientscope.gateway.untold import Untold
+from clientscope.gateway.worker_messages import Asked, Closed, Logged, Named, Opened, Reached, Report, Standing, WorkerPlan
 from clientscope.gateway.workers import Workers, listen
 from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.interface import ClientConfigData
@@ -82,6 +84,8 @@ class Gateway:
         self.registry = ConnectionRegistry(place)
         self._metrics = metrics
         self._publisher = publisher
+        self._untold = Untold()
+        self._request_log = RequestLog.of(settings, place, metrics.count)
         self._tasks: set[asyncio.Task[None]] = set()
         self._policy: PolicyRunner | None = None
         if settings.client_config_policy_class_name:
@@ -180,6 +184,9 @@ class Gateway:
                     self._closed(connection_id, reason, report.at_ms)
                 case Asked():
                     self.run(self._judge(event, ClientConfigData(event.configs, report.at_ms)))
+                case Logged():
+                    if self._request_log is not None:
+                        self._request_log.write(event)
                 case Reached(failure):
                     self._upstream_failure = failure
                 case Standing(connections):
@@ -260,6 +267,11 @@ class Gateway:
         now_ms = _now_ms()
         for record in (*self.registry.present(now_ms), *self.registry.heartbeat(now_ms, interval_ms)):
             self._publish(record)
+        # After the counts, and never more than half of the room, so that what happens now finds some too.
+        for record in self._untold.take_closed(self._publisher.room // 2):
+            self._publish(record)
+        for record in self.registry.again(self._untold.open(self._publisher.room // 2), now_ms):
+            self._publish(record)
 
     async def close(self) -> None:
         """Ends every connection, and lets the policy finish what waits."""
@@ -267,18 +279,21 @@ class Gateway:
             task.cancel()
         if self._workers is not None:
             await self._workers.end()
+        if self._request_log is not None:
+            await asyncio.to_thread(self._request_log.close)
         if self._policy is not None:
             await self._policy.close()
 
     def _publish(self, record: ClientConnectionRecord | None) -> None:
         if record is not None:
-            self._publisher.publish(CONNECTIONS, record.gateway_id, encode(record))
+            done = self._publisher.publish(CONNECTIONS, record.gateway_id, encode(record))
+            self._untold.published(record, taken=not (done.done() and done.exception()))
 
 
 async def _serve(settings: GatewaySettings, place: Place, template: Template, again: Callable[[], GatewaySettings]) -> None:
     loop = asyncio.get_running_loop()
     metrics = GatewayMetrics()
-    publisher = Publisher(KafkaAccess.of(settings), metrics.count)
+    publisher = Publisher(KafkaAccess.of(settings), metrics.count, settings.publish_queue_records)
     gateway = Gateway(settings, place, metrics, publisher, template)
     labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
     metrics.show_connections(gateway.registry.counts, labels)

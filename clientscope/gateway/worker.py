@@ -18,10 +18,12 @@ from typing import Any
 
 import uvloop
 
-from clientscope.config import split_address
+from clientscope.config import split_address, split_networks
 from clientscope.errors import SettingsError
 from clientscope.gateway import tls
 from clientscope.gateway.channel import Channel
+from clientscope.gateway.observed import Observed, RequestFilter, connection_name
+from clientscope.gateway.proxied import Entrance
 from clientscope.gateway.relay import Relay
 from clientscope.gateway.tls_listener import TlsListener
 from clientscope.gateway.worker_messages import (
@@ -32,6 +34,7 @@ from clientscope.gateway.worker_messages import (
     Drain,
     End,
     Event,
+    Logged,
     Named,
     Opened,
     Reached,
@@ -41,6 +44,7 @@ from clientscope.gateway.worker_messages import (
     WorkerPlan,
 )
 from clientscope.session.opaque import OpaqueSession
+from clientscope.session.served import Served
 from clientscope.session.session import Session
 from clientscope.session.state import Identity, Pushed, Verdict
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
@@ -59,6 +63,16 @@ class Worker:
     def __init__(self, plan: WorkerPlan, channel: Channel) -> None:
         self.upstream = split_address(plan.settings.upstream)
         self.upstream_ssl: ssl.SSLContext | None = None
+        self.upstream_takes_proxy_header = plan.settings.upstream_proxy_protocol
+        self._served = Served()
+        self._logged = RequestFilter.of(plan.settings)
+        self._entrance = Entrance(
+            split_networks(plan.settings.proxy_protocol_from),
+            plan.settings.max_connections,
+            plan.settings.unauthenticated_timeout_ms / 1000,
+            lambda: Relay(self),
+            lambda reason: self.count("connections_refused", reason),
+        )
         self._listener: asyncio.Server | TlsListener | None = None
         self.draining = asyncio.Event()
         self._plan = plan
@@ -85,7 +99,25 @@ class Worker:
         if place.tls or self._bypassed:
             return OpaqueSession()
         takes_push = bool(settings.client_config_policy_class_name)
-        return Session(takes_push, settings.client_config_max_bytes, place.sasl, self._plan.software)
+        return Session(takes_push, settings.client_config_max_bytes, place.sasl, self._plan.software, self._served)
+
+    def observed(self, relay: Relay) -> Observed | None:
+        """The request log of a connection that has been opened; None where it has none."""
+        session = relay.session
+        if self._logged is None or not isinstance(session, Session) or not self._logged.takes_address(relay.address):
+            return None
+        far, near = relay.ends
+        name = connection_name(near, far, relay.connection_id)
+
+        def write(at_s: float, head: bytes, identity: Identity, total_ms: float | None) -> None:
+            if self._behind:
+                self.count("request_log_dropped", "busy")
+            else:
+                self._report(Logged(name, at_s, head, identity, total_ms))
+
+        observed = Observed(self._logged, lambda: session.identity, write, relay.observe_no_more)
+        session.observe(observed)
+        return observed
 
     def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
         """Why one more connection from this address is not taken (Kafka's max.connections, max.connections.per.ip).
@@ -198,7 +230,7 @@ class Worker:
         contexts = tls.load(self._settings)
         self.upstream_ssl = contexts.upstream
         if contexts.server is None:
-            self._listener = await self._loop.create_server(lambda: Relay(self).protocol, sock=listener, backlog=1024)
+            self._listener = await self._loop.create_server(self._entrance.accept, sock=listener, backlog=1024)
         else:
             timeout_s = self._settings.unauthenticated_timeout_ms / 1000
             self._listener = TlsListener(listener, contexts.server, lambda: Relay(self).protocol, self, timeout_s)
@@ -219,13 +251,16 @@ class Worker:
 
     async def _stop_listening(self) -> None:
         await self.draining.wait()
+        self._close_listener()
+
+    def _close_listener(self) -> None:
         if self._listener is not None:
             self._listener.close()
+        self._entrance.close()
 
     async def end(self) -> None:
         """Closes what is open; what is written already goes out."""
-        if self._listener is not None:
-            self._listener.close()
+        self._close_listener()
         for task in self._tasks:
             task.cancel()
         for relay in list(self._relays.values()):

@@ -97,6 +97,24 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Logged:
+    """A request for the request log.
+
+    Attributes:
+        connection: Kafka's name of it.
+        at_s: when it was answered, since the epoch.
+        head: the request's first bytes, `REQUEST_HEAD`.
+        total_ms: None where no answer passed.
+    """
+
+    connection: str
+    at_s: float
+    head: bytes
+    identity: Identity
+    total_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Reached:
     """The broker took a connection again, or fails to: then how."""
 
@@ -110,7 +128,7 @@ class Standing:
     connections: list[tuple[int, str, Identity]]
 
 
-Event = Opened | Named | Closed | Asked | Reached | Standing
+Event = Opened | Named | Closed | Asked | Logged | Reached | Standing
 
 
 @dataclass(frozen=True, slots=True)

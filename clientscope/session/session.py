@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import Protocol
 
 from clientscope.errors import WireError
 from clientscope.records.codec import PrincipalSource
@@ -15,8 +17,10 @@ from clientscope.session.handlers import (
     k71_get_telemetry_subscriptions,
     k1324_push_config,
 )
+from clientscope.session.served import Served
 from clientscope.session.state import (
     Command,
+    Counted,
     Identified,
     Identity,
     PendingApiVersions,
@@ -60,6 +64,16 @@ Bytes = bytes | memoryview
 Out = Command | Passed
 
 
+class Observer(Protocol):
+    """Who wants to see the head of each request and response that passes."""
+
+    def request(self, head: bytes) -> None:
+        """A request's first bytes, `REQUEST_HEAD`; again, when it came in parts."""
+
+    def response(self, correlation_id: int) -> None:
+        """A response has begun."""
+
+
 class Session:
     """Feed it what was received from either side; do what it yields, in order.
 
@@ -68,15 +82,24 @@ class Session:
         config_max_bytes: KIP-1324's client.config.max.bytes.
         sasl: whether the broker's listener asks for SASL authentication: no push is taken before it has succeeded.
         software: what the broker runs, for DescribeCluster (KIP-885); None leaves that untouched.
+        served: what the broker serves, shared with other connections; requests beyond it are counted.
 
     Raises:
         WireError: from either direction's feeding: the stream is no Kafka protocol; close both sides.
     """
 
-    __slots__ = ("_first", "_requests", "_responses", "_state")
+    __slots__ = ("_first", "_requests", "_responses", "_state", "_unserved")
 
-    def __init__(self, push_config: bool, config_max_bytes: int, sasl: bool = False, software: BrokerSoftware | None = None) -> None:
-        self._state = SessionState(push_config, config_max_bytes, software, authenticated=not sasl)
+    def __init__(
+        self,
+        push_config: bool,
+        config_max_bytes: int,
+        sasl: bool = False,
+        software: BrokerSoftware | None = None,
+        served: Served | None = None,
+    ) -> None:
+        self._state = SessionState(push_config, config_max_bytes, software, authenticated=not sasl, served=served or Served())
+        self._unserved: list[Command] = []
         self._requests = FrameScanner(REQUEST_HEAD.size, self._treat_request, SHORTEST_REQUEST)
         self._first = True
         # Fetch responses may be far larger than any request; the broker is trusted with its lengths.
@@ -111,6 +134,9 @@ class Session:
             else:
                 yield from self._request(piece)
             self._first = False
+        if self._unserved:
+            unserved, self._unserved = self._unserved, []
+            yield from unserved
 
     def from_broker(self, data: bytes) -> Iterator[Out]:
         """What to do with bytes from the broker; `Passed` goes to the client."""
@@ -119,6 +145,11 @@ class Session:
                 yield from self._response(piece.data)
             elif isinstance(piece, Passed):
                 yield piece
+
+    def observe(self, observer: Observer | None) -> None:
+        """Shows it each head from now on, bare SASL tokens apart; None ends that. Without an observer none of it costs anything."""
+        self._requests.treat = self._treat_request if observer is None else partial(self._show_request, observer)
+        self._responses.treat = self._treat_response if observer is None else partial(self._show_response, observer)
 
     @property
     def between_requests(self) -> bool:
@@ -192,6 +223,16 @@ class Session:
             (LENGTH.size, LENGTH.size) if self._bare_tokens else (REQUEST_HEAD.size, RESPONSE_HEAD.size)
         )
 
+    def _show_request(self, observer: Observer, head: bytes) -> Treatment:
+        if not self._bare_tokens:
+            observer.request(head)
+        return self._treat_request(head)
+
+    def _show_response(self, observer: Observer, head: bytes) -> Treatment:
+        if not self._bare_tokens:
+            observer.response(RESPONSE_HEAD.unpack_from(head)[1])
+        return self._treat_response(head)
+
     def _treat_request(self, head: bytes) -> Treatment:
         if self._bare_tokens:
             return _read_if_short(head)
@@ -207,6 +248,8 @@ class Session:
             return _read_if_short(head)
         if key == SASL_AUTHENTICATE and 0 <= version <= k36_sasl_authenticate.NEWEST:
             return _read_if_short(head)
+        if (lack := self._state.served.lacks(key, version)) is not None:
+            self._unserved.append(Counted("requests_unserved", lack))
         return Treatment.PASS
 
     def _treat_response(self, head: bytes) -> Treatment:

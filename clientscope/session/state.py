@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import PrincipalSource
 from clientscope.session.sasl import Principal
+from clientscope.session.served import Served
 from clientscope.wire.describe_cluster import BrokerSoftware
 
 MOST_PENDING = 64
@@ -169,6 +170,7 @@ class SessionState:
     Attributes:
         pending: what to do with the response under a correlation id.
         software: what the broker runs, where that is declared.
+        served: what it serves, as far as any connection has heard.
         authenticated: whether a push may be taken; on a listener without SASL from the start.
         last_api_versions: the client's last ApiVersions request as it went upstream, or None.
         awaited: the push that the policy has now, or None.
@@ -178,6 +180,7 @@ class SessionState:
     config_max_bytes: int
     software: BrokerSoftware | None = None
     authenticated: bool = True
+    served: Served = field(default_factory=Served)
     exchange: Exchange | None = None
     identity: Identity = field(default_factory=Identity)
     pending: dict[int, Pending] = field(default_factory=dict)

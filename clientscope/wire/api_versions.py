@@ -202,6 +202,27 @@ def advertise(frame: bytes, api_version: int, key: int, least: int, greatest: in
     return LENGTH.pack(len(body)) + body
 
 
+def read_ranges(frame: bytes, api_version: int) -> dict[int, tuple[int, int]]:
+    """The least and greatest version of each key that an ApiVersions response lists.
+
+    Args:
+        api_version: the version that the request had.
+
+    Raises:
+        WireError: it is no such response.
+    """
+    cursor = Cursor(frame, RESPONSE_HEAD.size + _INT16.size)
+    flexible = api_version >= FIRST_FLEXIBLE
+    count = cursor.uvarint() - 1 if flexible else _INT32.unpack(cursor.take(4))[0]
+    ranges = {}
+    for _ in range(count):
+        key, least, greatest = _RANGE.unpack(cursor.take(_RANGE.size))
+        ranges[key] = (least, greatest)
+        if flexible:
+            cursor.tags()
+    return ranges
+
+
 def with_correlation_id(frame: bytes, correlation_id: int) -> bytes:
     """A request frame under another correlation id."""
     at = REQUEST_HEAD.size - _INT32.size

@@ -62,16 +62,16 @@ class FrameScanner:
     Args:
         head_size: how many first bytes ``treat`` needs, the length included; a shorter frame passes.
             An attribute, like ``shortest``: the bare SASL tokens of SaslHandshake v0 have no head but their length.
-        treat: decides by a frame's head; it is asked again when a frame came in parts.
+        treat: decides by a frame's head; it is asked again when a frame came in parts. May be replaced at any time.
         shortest: the least length that is taken.
         longest: the greatest.
     """
 
-    __slots__ = ("_discarding", "_held", "_longest", "_needed", "_passing", "_treat", "head_size", "shortest")
+    __slots__ = ("_discarding", "_held", "_longest", "_needed", "_passing", "head_size", "shortest", "treat")
 
     def __init__(self, head_size: int, treat: Callable[[bytes], Treatment], shortest: int, longest: int = MAX_FRAME_BYTES) -> None:
         self.head_size = head_size
-        self._treat = treat
+        self.treat = treat
         self.shortest = shortest
         self._longest = longest
         self._passing = 0
@@ -124,7 +124,7 @@ class FrameScanner:
             if (needed := min(whole, self.head_size)) > end - position:
                 self._needed = needed
                 break
-            treatment = self._treat(data[position : position + self.head_size]) if whole >= self.head_size else Treatment.PASS
+            treatment = self.treat(data[position : position + self.head_size]) if whole >= self.head_size else Treatment.PASS
             if treatment is Treatment.PASS:
                 self._passing = whole
                 continue

@@ -47,8 +47,8 @@ def without_our_key(frame: bytes) -> bytes:
 
 
 def response(code: int = 0, version: int = 4, correlation_id: int = 1) -> bytes:
-    """A broker's answer with two keys."""
-    keys = [ApiVersionsResponse.ApiVersion(version=version, api_key=key, min_version=0, max_version=4) for key in (3, 18)]
+    """A broker's answer, with the keys that these transcripts use."""
+    keys = [ApiVersionsResponse.ApiVersion(version=version, api_key=key, min_version=0, max_version=9) for key in (0, 1, 3, 8, 18)]
     message = ApiVersionsResponse(version=version, error_code=code, api_keys=keys)
     message.with_header(correlation_id=correlation_id)
     return bytes(message.encode(header=True, framed=True))
@@ -126,7 +126,7 @@ def test_without_a_policy_nothing_is_advertised_and_a_push_goes_upstream() -> No
     plain = without_our_key(captured("java 4.4.0", "response"))
     assert [c.data for c in session.from_broker(plain) if isinstance(c, ToClient)] == [plain]
     push = push_frame([("acks", "all", 1)])
-    assert list(session.from_client(push)) == [Passed(push)]
+    assert list(session.from_client(push)) == [Passed(push), Counted("requests_unserved", "unknown_api_key")]
 
 
 def test_a_push_has_its_turn_by_a_carrier_and_never_reaches_the_broker() -> None:

@@ -8,6 +8,7 @@ import signal
 import threading
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import confluent_kafka
 import kafka
 import pytest
-from conftest import RunningGateway, running_gateway
+from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
 from observe import eventually, gateway_connections, metrics, workers
 
 from clientscope.client.raw import RawClient
@@ -23,6 +24,14 @@ from clientscope.wire.codes import PUSH_CONFIG
 
 TOPIC = "test.bypass"
 PUSH = [("acks", "all", 1, True)]
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """One that leads its clients to the gateway of a test here."""
+    started, running = start_broker(tmp_path_factory.mktemp("bypass-broker"))
+    yield running
+    started.stop()
 
 
 def put(gateway: RunningGateway, body: bytes, method: str = "PUT", host: str = "") -> tuple[int, Any]:
@@ -48,7 +57,7 @@ def is_bypassed(gateway: RunningGateway) -> bool:
     return metrics(gateway.metrics_url)[("clientscope_gateway_bypassed",)] == 1
 
 
-def test_by_a_signal_while_clients_produce_and_push(broker: Any, tmp_path: Path) -> None:
+def test_by_a_signal_while_clients_produce_and_push(broker: RunningBroker, tmp_path: Path) -> None:
     with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
         admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
     with running_gateway(broker.internal, broker.client, tmp_path, listen=broker.advertised) as gateway:
@@ -89,7 +98,7 @@ def test_by_a_signal_while_clients_produce_and_push(broker: Any, tmp_path: Path)
         assert not errors
 
 
-def test_by_a_call_that_no_web_page_can_make(broker: Any, tmp_path: Path) -> None:
+def test_by_a_call_that_no_web_page_can_make(broker: RunningBroker, tmp_path: Path) -> None:
     with running_gateway(broker.internal, broker.client, tmp_path) as gateway:
         assert put(gateway, b"", "GET") == (200, False)
         assert put(gateway, b"true", host="attacker.example:80")[0] == 403

@@ -28,7 +28,7 @@ from clientscope.session.state import (
     ToClient,
 )
 from clientscope.wire import api_versions
-from clientscope.wire.codes import INVALID_REQUEST, NONE, PUSH_CONFIG
+from clientscope.wire.codes import INVALID_REQUEST, NONE, PUSH_CONFIG, UNSUPPORTED_VERSION
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
@@ -49,12 +49,16 @@ def response(state: SessionState, pending: PendingApiVersions, frame: bytes) -> 
     """The broker answers."""
     try:
         code = api_versions.error_code(frame)
+        if code == NONE:
+            state.served.learn(frame, pending.api_version)
         if state.push_config:
             frame = api_versions.advertise(frame, pending.api_version, PUSH_CONFIG, 0, 0)
     except (WireError, IndexError, ValueError, ArithmeticError):
         return [Counted("unreadable_frames", "api_versions_response"), ToClient(frame)]
     identity = _after(state.identity, pending.identity, code)
     changed: list[Command] = [Identified(identity)] if identity != state.identity else []
+    if code == UNSUPPORTED_VERSION:
+        changed.append(Counted("requests_unserved", "unsupported_version"))
     state.identity = identity
     return [*changed, ToClient(frame)]
 

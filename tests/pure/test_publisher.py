@@ -1,0 +1,46 @@
+"""gateway/publisher over a producer that never acknowledges: the bound holds, and whoever asks is told at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from kafka.future import Future
+
+from clientscope.gateway import publisher as module
+from clientscope.gateway.publisher import Publisher
+
+
+class Unacknowledged:
+    """Takes whatever it is given, as kafka-python's producer does: it has no ``buffer.memory``."""
+
+    def send(self, topic: str, key: bytes, value: bytes) -> Any:
+        return Future()
+
+    def close(self, timeout: float) -> None:
+        """Nothing is under way."""
+
+
+@pytest.fixture(autouse=True)
+def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Publisher, "_new_producer", lambda self: Unacknowledged())
+
+
+def test_f16_the_bound_counts_what_is_not_acknowledged_wherever_it_waits() -> None:
+    counts: Counter[tuple[str, str]] = Counter()
+    publisher = Publisher("", lambda what, reason: counts.update([(what, reason)]), 20)
+    futures = [publisher.publish("topic", "key", b"x" * 100) for _ in range(50)]
+    assert [future.done() for future in futures] == [False] * 20 + [True] * 30
+    assert counts == {("lost", "queue_full"): 30}
+    assert publisher.room == 0
+    assert publisher.close(0.1) == 20
+    assert counts == {("lost", "queue_full"): 30, ("lost", "stopped"): 20}
+
+
+def test_f16_bytes_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "QUEUE_BYTES", 1000)
+    publisher = Publisher("", lambda what, reason: None, 1000)
+    futures = [publisher.publish("topic", "key", b"x" * 300) for _ in range(5)]
+    assert [future.done() for future in futures] == [False, False, False, True, True]
+    publisher.close(0.1)

@@ -1,0 +1,79 @@
+"""A TCP proxy of the tests' own that can be cut: what stands between a process and a cluster that goes away."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import threading
+from types import TracebackType
+
+from clientscope.local.process import free_port
+
+
+class Cuttable:
+    """Passes on what comes to `address`, until `cut`; from then on it refuses, until `mend`.
+
+    Kafka's clients go on to the addresses that a broker advertises, so `address` must be what the broker advertises.
+    """
+
+    def __init__(self, upstream: tuple[str, int], port: int = 0) -> None:
+        self._upstream = upstream
+        self._port = port or free_port()
+        self.address = f"127.0.0.1:{self._port}"
+        self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
+        self._listener: socket.socket | None = None
+        self.mend()
+
+    def mend(self) -> None:
+        """Takes connections again."""
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", self._port))
+        listener.listen(64)
+        self._listener = listener
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+
+    def cut(self) -> None:
+        """Ends every connection, and refuses new ones."""
+        if self._listener is not None:
+            self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+            self._listener = None
+        with self._lock:
+            for one in self._open:
+                one.shutdown(socket.SHUT_RDWR)
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                near, _ = listener.accept()
+                far = socket.create_connection(self._upstream, 5)
+            except OSError:
+                return
+            threading.Thread(target=self._pump, args=(near, far), daemon=True).start()
+
+    def _pump(self, near: socket.socket, far: socket.socket) -> None:
+        with near, far, selectors.DefaultSelector() as selector:
+            with self._lock:
+                self._open |= {near, far}
+            selector.register(near, selectors.EVENT_READ, far)
+            selector.register(far, selectors.EVENT_READ, near)
+            try:
+                while True:
+                    for key, _ in selector.select():
+                        data = key.fileobj.recv(65536)  # type: ignore[union-attr]
+                        if not data:
+                            return
+                        key.data.sendall(data)
+            except OSError:
+                return
+            finally:
+                with self._lock:
+                    self._open -= {near, far}
+
+    def __enter__(self) -> Cuttable:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.cut()

@@ -1,0 +1,266 @@
+"""Faults that a gateway must stand: requests that the broker doesn't know, a frame that never seems to end, its own death, a storm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import struct
+import threading
+import time
+import uuid
+from collections import Counter
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import kafka
+import pytest
+from conftest import RunningGateway, running_gateway, start_broker
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+from newest_counts import NewestCounts
+from observe import eventually, gateway_connections, metrics, read_all
+
+from clientscope.client.raw import RawClient
+from clientscope.gateway.sides import HIGH_WATER
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, decode
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+from sinks.gauges import Gauges
+
+MIB = 1024 * 1024
+TOPIC = "test.faults"
+
+
+def count(gateway: RunningGateway, what: str, label: str) -> float:
+    return metrics(gateway.metrics_url).get((f"clientscope_gateway_{what}_total", label), 0)
+
+
+def until_the_end(address: str, *frames: bytes) -> bytes:
+    """What comes back until the connection is closed, or nothing has come for a second."""
+    host, port = address.split(":")
+    received = b""
+    with socket.create_connection((host, int(port)), 5) as connected:
+        for frame in frames:
+            connected.sendall(struct.pack(">i", len(frame)) + frame)
+        connected.settimeout(1)
+        try:
+            while data := connected.recv(65536):
+                received += data
+        except ConnectionResetError:
+            pass
+        except TimeoutError:
+            return received + b" and stays open"
+    return received + b" and is closed"
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (struct.pack(">hhih", 999, 0, 1, -1), "unknown_api_key"),
+        (struct.pack(">hhih", -5, 0, 1, -1), "unknown_api_key"),
+        (struct.pack(">hhih", 3, 99, 1, -1), "unsupported_version"),
+        (struct.pack(">hhih", 1, 0, 1, -1), "unsupported_version"),
+        (struct.pack(">hhih", 18, 99, 1, -1) + b"\0" + b"\x02x\x021\0", "unsupported_version"),
+        (struct.pack(">hhih", 17, 9, 1, -1), "unsupported_version"),
+    ],
+    ids=["key-999", "key-below-0", "metadata-v99", "fetch-v0", "api-versions-v99", "sasl-handshake-v9"],
+)
+def test_f03_what_the_broker_does_not_serve_is_the_brokers_to_refuse(gateway: Any, broker: Any, frame: bytes, reason: str) -> None:
+    with closing(RawClient.connect(gateway.address, "other")) as other:
+        other.api_versions("other", "1")  # and the gateway learns what the broker serves
+        before = count(gateway, "requests_unserved", reason)
+        good = struct.pack(">hhihi", 3, 1, 7, -1, 0)  # Metadata, whose answer would have to come first
+        through = until_the_end(gateway.address, good, frame, good)
+        assert through == until_the_end(broker.client, good, frame, good)
+        assert eventually(lambda: count(gateway, "requests_unserved", reason) == before + 1)
+        assert other.request(MetadataRequest(version=1, topics=None), MetadataResponse).brokers
+        assert eventually(lambda: gateway_connections(gateway.metrics_url).get(("other", "1")) == 1)
+
+
+def test_f03_what_the_broker_serves_is_not_counted(gateway: Any, topic: str) -> None:
+    before = metrics(gateway.metrics_url)
+    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
+        producer.send(topic, b"x").get(timeout=10)
+    producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address})
+    producer.produce(topic, b"y")
+    assert producer.flush(10) == 0
+    after = metrics(gateway.metrics_url)
+    unserved = [key for key in after if key[0] == "clientscope_gateway_requests_unserved_total"]
+    assert {key: after[key] - before.get(key, 0) for key in unserved if after[key] != before.get(key, 0)} == {}
+
+
+@pytest.fixture(scope="module")
+def topic(broker: Any) -> str:
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+        configs = {"max.message.bytes": str(110 * MIB)}
+        admin.create_topics({TOPIC: {"num_partitions": 1, "configs": configs}}, wait_for_metadata=True)
+    return TOPIC
+
+
+def rss_bytes(pid: int) -> int:
+    fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return int(fields["VmRSS"].split()[0]) * 1024
+
+
+def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, topic: str) -> None:
+    """The first MiB at some 64 KB/s, the rest as fast as it goes: half an hour's test in half a minute.
+
+    What is shown does not depend on the rate: at no time does the gateway hold more of the frame than its high-water mark.
+    """
+    whole = 100 * MIB  # Kafka's default socket.request.max.bytes: the longest that any broker takes
+    name = topic.encode()
+    head = struct.pack(">hhih", 0, 3, 5, -1) + struct.pack(">hhi", -1, 1, 30_000)
+    head += struct.pack(">ih", 1, len(name)) + name + struct.pack(">ii", 1, 0)
+    records = whole - len(head) - 4
+    head += struct.pack(">i", records)
+    rest = memoryview(os.urandom(records))  # no record batch: the broker reads it all, and says what it is
+    peaks: list[int] = []
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.02):
+            peaks.append(rss_bytes(gateway.pid))
+
+    with closing(RawClient.connect(gateway.address, "slow")) as slow, closing(RawClient.connect(gateway.address, "other")) as other:
+        other.api_versions("other", "1")
+        with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
+            producer.send(topic, b"warm").get(timeout=10)
+            before = rss_bytes(gateway.pid)
+            watching = threading.Thread(target=watch)
+            watching.start()
+            slow.socket.sendall(struct.pack(">i", whole) + head)
+            for start in range(0, MIB, 32 * 1024):
+                slow.socket.sendall(rest[start : start + 32 * 1024])
+                assert other.api_versions("other", "1").error_code == 0
+                producer.send(topic, b"meanwhile").get(timeout=10)
+                time.sleep(0.4)
+            slow.socket.settimeout(60)
+            slow.socket.sendall(rest[MIB:])
+            answer = slow.receive_frame()
+            done.set()
+            watching.join()
+            producer.send(topic, b"after").get(timeout=10)
+    assert struct.unpack_from(">i", answer) == (5,)
+    assert struct.unpack_from(">h", answer, 4 + 4 + 2 + len(name) + 4 + 4)[0] in (2, 87), (
+        "CORRUPT_MESSAGE or INVALID_RECORD: read to its end"
+    )
+    growth = max(peaks) - before
+    assert growth < 2 * HIGH_WATER + MIB, f"{growth / MIB:.1f} MiB; one of them is for whatever else goes on"
+
+
+class Reader:
+    """The gauges as the job would publish them, from the topic's own records and Kafka's own times."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self.messages = read_all(bootstrap_servers, CONNECTIONS)
+        self.records = [decode(ClientConnectionRecord, message.value) for message in self.messages]
+
+    def published(self, until: int, expire_after_s: float = 0.0) -> dict[str, int]:
+        """Connections by software name after the first ``until`` records, and so much time without any more."""
+        first = self.messages[0].timestamp
+        gauges, newest, shown = Gauges({}, now=0), NewestCounts(), {}
+        taken = self.messages[:until]
+        end_s = (taken[-1].timestamp - first) / 1000
+        shown.update(gauges.apply(newest.batch((message.value, message.timestamp) for message in taken), now=end_s))
+        shown.update(gauges.expire(end_s + expire_after_s))
+        counts: Counter[str] = Counter()
+        for text in shown.values():
+            if text is not None:
+                value = json.loads(text)
+                counts[value["software_name"]] += value["connections"]
+        return dict(counts)
+
+
+@pytest.mark.parametrize("comes_back", [True, False], ids=["back", "lost"])
+def test_f15_a_gateway_dies_with_1000_connections(tmp_path: Path, comes_back: bool) -> None:
+    started, broker = start_broker(tmp_path / "broker")
+    try:
+        dies_with_1000_connections(broker, tmp_path, comes_back)
+    finally:
+        started.stop()
+
+
+def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) -> None:
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+        admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+    flags = {"listen": broker.advertised}
+
+    def connect(stack: ExitStack, gateway: RunningGateway) -> None:
+        for _ in range(1000):
+            stack.enter_context(RawClient.connect(gateway.address, "held")).api_versions("held", "1")
+
+    with ExitStack() as stack:
+        with running_gateway(broker.internal, broker.client, tmp_path / "first", **flags) as gateway:
+            producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "enable.idempotence": True, "log_level": 2})
+            connect(stack, gateway)
+            producer.produce(TOPIC, b"before")
+            assert producer.flush(30) == 0
+            assert eventually(lambda: gateway_connections(gateway.metrics_url).get(("held", "1")) == 1000)
+            assert eventually(lambda: Reader(broker.internal).published(-1).get("held") == 1000, 20)
+            os.kill(gateway.pid, signal.SIGKILL)
+            os.waitpid(gateway.pid, 0)
+        dead_after = len(Reader(broker.internal).messages)
+        if not comes_back:
+            reader = Reader(broker.internal)
+            assert len(reader.messages) == dead_after
+            assert reader.published(dead_after, expire_after_s=2.9)["held"] == 1000, "three intervals of a second have not passed"
+            assert reader.published(dead_after, expire_after_s=3.1) == {}
+            return
+        producer.produce(TOPIC, b"meanwhile")
+        with running_gateway(broker.internal, broker.client, tmp_path / "second", **flags) as gateway:
+            assert producer.flush(60) == 0
+            connect(stack, gateway)
+
+            def next_heartbeat() -> int | None:
+                records = Reader(broker.internal).records
+                last = max(index for index, record in enumerate(records) if record.kind in (Kind.OPENED, Kind.IDENTIFIED))
+                return next((i for i in range(last + 1, len(records)) if records[i].kind == Kind.HEARTBEAT), None)
+
+            assert eventually(lambda: next_heartbeat() is not None, 20)
+            reader, heartbeat = Reader(broker.internal), next_heartbeat()
+            assert heartbeat is not None
+            first = next(i for i, record in enumerate(reader.records) if record.gateway_epoch == reader.records[-1].gateway_epoch)
+            assert first == dead_after
+            assert "held" not in reader.published(first + 1), "the first record of the new process takes the dead one's series"
+            assert reader.published(heartbeat + 1) == {
+                name: number for (name, _), number in gateway_connections(gateway.metrics_url).items()
+            }
+            assert reader.published(heartbeat + 1)["held"] == 1000
+
+
+def test_f19_a_storm_of_clients_that_push_again_is_one_row_each(tmp_path: Path) -> None:
+    """1,000 clients of ten thousand: each reconnects and pushes what it has pushed before, all within some ten seconds."""
+    clients = [uuid.uuid4() for _ in range(1000)]
+    started, broker = start_broker(tmp_path / "broker")
+    try:
+        with running_gateway(broker.internal, broker.client, tmp_path / "gateway", listen=broker.advertised) as gateway:
+            for _ in range(2):
+                with ExitStack() as stack:
+                    for number, instance in enumerate(clients):
+                        client = stack.enter_context(RawClient.connect(gateway.address, f"storm-{number}"))
+                        client.api_versions("storm", "1", instance)
+                        answer = client.push_config([("acks", "all", 1, False), ("client.id", f"storm-{number}", 1, False)])
+                        assert (answer.error_code, answer.throttle_time_ms) == (0, 0)
+            pushed = metrics(gateway.metrics_url)["clientscope_gateway_pushes_total", "accepted"]
+            assert pushed == 2000, "as many results and no more: each push is judged once"
+            assert eventually(lambda: count(gateway, "published", CONFIGS) == 2000)
+            assert [key for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_lost_total"] == []
+        messages = read_all(broker.internal, CONFIGS)
+        assert len(messages) == 2000
+        latest = {message.key: decode(ClientConfigRecord, message.value) for message in messages}
+        assert latest.keys() == {str(instance).encode() for instance in clients}, "one key each, which compaction keeps"
+        assert sorted(record.client_id for record in latest.values()) == sorted(f"storm-{number}" for number in range(1000))
+    finally:
+        started.stop()
+
+
+def test_f19_a_client_without_an_id_is_not_mistaken_for_another(gateway: Any, broker: Any) -> None:
+    """It has no name that would last: each of its connections is a row of its own."""
+    for _ in range(2):
+        with RawClient.connect(gateway.address, "nameless") as client:
+            client.api_versions("nameless", "1")
+            assert client.push_config([("acks", "all", 1, False)]).error_code == 0
+    ours = lambda: [m for m in read_all(broker.internal, CONFIGS) if decode(ClientConfigRecord, m.value).client_id == "nameless"]  # noqa: E731
+    assert eventually(lambda: len({message.key for message in ours()}) == 2)

@@ -1,0 +1,166 @@
+"""F16: the cluster with our topics is gone, or refuses us, and clients' traffic goes on; then all that was missed is told.
+
+Scaled from ten minutes to some twenty seconds: what bounds an outage is the number of records that wait, not time, so the queue is
+made small enough (300 records) to overflow within seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import kafka
+import pytest
+from conftest import RunningBroker, RunningGateway, running_gateway
+from cut import Cuttable
+from kafka.admin import ACL, ACLFilter, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
+from observe import eventually, metrics, read_all
+
+from clientscope import topics
+from clientscope.client.raw import RawClient
+from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.process import free_port
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, decode
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+
+TOPIC = "test.outage"
+QUEUE = 300
+FLAGS = ("--publish-queue-records", str(QUEUE))
+_AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+}
+
+
+@pytest.fixture(scope="module")
+def secluded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningBroker, Cuttable]]:
+    """A broker whose INTERNAL listener is advertised, and reached, through what can be cut; `RunningBroker.internal` is the way around.
+
+    Two more listeners would do as well; a second address of one listener needs no setting but ``advertised.listeners``.
+    """
+    internal, between = free_port(), free_port()
+    plan = BrokerPlan(free_port(), internal, f"127.0.0.1:{free_port()}", tmp_path_factory.mktemp("secluded"))
+    around = free_port()
+    extra = {
+        **_AUTHORIZER,
+        "listeners": f"CLIENT://127.0.0.1:{plan.port},INTERNAL://127.0.0.1:{internal},AROUND://127.0.0.1:{around},"
+        f"CONTROLLER://127.0.0.1:{free_port()}",
+        "advertised.listeners": f"CLIENT://{plan.advertised},INTERNAL://127.0.0.1:{between},AROUND://127.0.0.1:{around}",
+        "listener.security.protocol.map": "CLIENT:PLAINTEXT,INTERNAL:PLAINTEXT,AROUND:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "AROUND",
+    }
+    extra["controller.quorum.bootstrap.servers"] = extra["listeners"].rpartition("//")[2]
+    with (
+        Broker(BrokerPlan(plan.port, internal, plan.advertised, plan.data_dir, extra=extra)),
+        Cuttable(("127.0.0.1", internal), between) as cuttable,
+    ):
+        topics.create(f"127.0.0.1:{around}")
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=f"127.0.0.1:{around}")) as admin:
+            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+        yield RunningBroker(f"127.0.0.1:{around}", f"127.0.0.1:{plan.port}", plan.advertised, 0), cuttable
+
+
+def count(gateway: RunningGateway, what: str, label: str) -> float:
+    return metrics(gateway.metrics_url).get((f"clientscope_gateway_{what}_total", label), 0)
+
+
+def come_and_go(gateway: RunningGateway, times: int) -> None:
+    for _ in range(times):
+        with RawClient.connect(gateway.address, "passing") as client:
+            client.api_versions("passing", "1")
+
+
+def produced(gateway: RunningGateway, number: int) -> None:
+    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="through")) as producer:
+        for value in range(number):
+            producer.send(TOPIC, b"%d" % value)
+        producer.flush(timeout=30)
+
+
+def told(broker: RunningBroker) -> list[Any]:
+    return [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
+
+
+def open_by_topic(records: list[Any]) -> dict[int, str]:
+    """Who is connected, as somebody has it who has read the topic; in the order of sequences, as readers see to."""
+    found: dict[int, str] = {}
+    closed = {record.connection_id for record in records if record.kind == Kind.CLOSED}
+    for record in sorted(records, key=lambda record: record.sequence):
+        if record.connection_id not in closed and record.kind != Kind.HEARTBEAT:
+            found[record.connection_id] = record.client_software_name
+    return found
+
+
+def last_counts(records: list[Any]) -> dict[str, int]:
+    newest = max((record for record in records if record.kind == Kind.HEARTBEAT), key=lambda record: record.sequence)
+    return {entry.count_software_name: entry.open_connections for entry in newest.counts if entry.open_connections}
+
+
+def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_path: Path) -> None:
+    broker, cuttable = secluded
+    with ExitStack() as stack:
+        gateway = stack.enter_context(running_gateway(cuttable.address, broker.client, tmp_path, *FLAGS, listen=broker.advertised))
+
+        def connect(name: str) -> RawClient:
+            client = stack.enter_context(RawClient.connect(gateway.address, name))
+            client.api_versions(name, "1")
+            return client
+
+        stays, leaves = connect("stays"), connect("leaves")
+        assert eventually(lambda: {"stays", "leaves"} <= set(open_by_topic(told(broker)).values()))
+        cuttable.cut()
+        push = connect("pushes").push_config([("acks", "all", 1, False)])
+        assert push.error_code == 0, "answered after 100 ms, and kept"
+        assert eventually(lambda: count(gateway, "pushes_answered_early", "timeout") == 1)
+        produced(gateway, 500)
+        come_and_go(gateway, QUEUE)
+        leaves.close()
+        late = connect("late")
+        produced(gateway, 500)
+        assert eventually(lambda: count(gateway, "lost", "queue_full") > QUEUE)
+        assert stays.api_versions("stays", "2").error_code == 0
+        lost = late.push_config([("acks", "all", 1, False)])
+        assert (lost.error_code, lost.throttle_time_ms) == (89, 1000), "no room: the client is told to try again"
+        before = len(told(broker))
+        cuttable.mend()
+        assert eventually(lambda: set(open_by_topic(told(broker)).values()) == {"stays", "pushes", "late"}, 60)
+        assert eventually(lambda: last_counts(told(broker)) == {"stays": 1, "pushes": 1, "late": 1}, 60)
+        assert len(told(broker)) - before < 3 * QUEUE
+        pushes = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
+        assert [record.client_id for record in pushes] == ["pushes"]
+        records = {record.connection_id: record for record in told(broker) if record.kind == Kind.PRESENT}
+        assert {record.client_software_name for record in records.values()} == {"stays", "late"}
+        lost_before = count(gateway, "lost", "queue_full")
+        come_and_go(gateway, 5)
+        assert eventually(lambda: count(gateway, "lost", "queue_full") == lost_before)
+
+
+def test_f16_writing_is_refused_for_a_while(secluded: Any, tmp_path: Path) -> None:
+    broker, cuttable = secluded
+    forbidden = ACL(
+        principal="User:ANONYMOUS", host="*", operation=ACLOperation.WRITE, permission_type=ACLPermissionType.DENY,
+        resource_pattern=ResourcePattern(ResourceType.TOPIC, CONNECTIONS),
+    )  # fmt: skip
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin, ExitStack() as stack:
+        gateway = stack.enter_context(running_gateway(cuttable.address, broker.client, tmp_path, *FLAGS))
+        admin.create_acls([forbidden])
+        try:
+            come_and_go(gateway, QUEUE)
+            late = stack.enter_context(RawClient.connect(gateway.address, "late"))
+            assert late.api_versions("late", "1").error_code == 0
+            assert eventually(lambda: count(gateway, "lost", "queue_full") > QUEUE, 30)
+        finally:
+            deleted = admin.delete_acls([ACLFilter(
+                principal="User:ANONYMOUS", host="*", operation=ACLOperation.WRITE, permission_type=ACLPermissionType.DENY,
+                resource_pattern=ResourcePattern(ResourceType.TOPIC, CONNECTIONS),
+            )])  # fmt: skip
+            assert deleted
+        ours = lambda: [record for record in told(broker) if record.gateway_id == gateway.address]  # noqa: E731
+        assert eventually(lambda: set(open_by_topic(ours()).values()) == {"late"}, 60)
+        assert eventually(lambda: last_counts(ours()) == {"late": 1}, 60)
+    lines = (tmp_path / "gateway.log").read_text().splitlines()
+    refusals = [line for line in lines if re.search("not acknowledged", line)]
+    assert 1 <= len(refusals) < 10, "one line where it begins, not one for each record"

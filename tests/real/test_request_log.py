@@ -1,0 +1,83 @@
+"""The request log of a gateway in front of a real broker, with real clients."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import kafka
+import pytest
+from conftest import RunningBroker, running_gateway, start_broker
+from observe import eventually, metrics
+
+from clientscope.client.raw import RawClient
+
+TOPIC = "test.requests"
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """A broker whose advertised address is free: at the shared one's stands the shared gateway."""
+    started, running = start_broker(tmp_path_factory.mktemp("own"))
+    yield running
+    started.stop()
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_only_the_client_asked_for_is_logged_and_each_of_its_requests(own: RunningBroker, tmp_path: Path) -> None:
+    path = tmp_path / "requests.log"
+    flags = ("--request-log", str(path), "--request-log-client-id", "orders-*")
+    with running_gateway(own.internal, own.client, tmp_path, *flags, listen=own.advertised) as gateway:
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=gateway.address, client_id="admin")) as admin:
+            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+        for client_id in ("orders-1", "payments-1"):
+            with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id=client_id)) as producer:
+                for _ in range(10):
+                    producer.send(TOPIC, b"x").get(timeout=10)
+            acks_0 = kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id=client_id, acks=0, enable_idempotence=False)
+            with closing(acks_0) as producer:
+                for _ in range(10):
+                    producer.send(TOPIC, b"x").get(timeout=10)
+        with RawClient.connect(gateway.address, "orders-raw") as raw:
+            raw.api_versions("raw", "1")
+            assert raw.push_config([("acks", "all", 1, False)]).error_code == 0
+        assert eventually(lambda: len([line for line in lines(path) if line["requestHeader"]["requestApiKey"] == 0]) == 20)
+        assert eventually(lambda: any(line["requestHeader"]["requestApiKeyName"] == "PUSH_CONFIG" for line in lines(path)))
+        assert [key for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_request_log_dropped_total"] == []
+    found = lines(path)
+    assert {line["requestHeader"]["clientId"] for line in found} <= {"orders-1", "orders-raw", None}
+    assert {line["requestHeader"]["clientId"] for line in found} >= {"orders-1", "orders-raw"}
+    names = {line["requestHeader"]["requestApiKeyName"] for line in found}
+    assert names >= {"API_VERSIONS", "METADATA", "PRODUCE", "INIT_PRODUCER_ID", "PUSH_CONFIG"}
+    produced = [line["totalTimeMs"] for line in found if line["requestHeader"]["requestApiKeyName"] == "PRODUCE"]
+    assert len([total for total in produced if total is None]) == 10, "acks=0"
+    assert all(0 < total < 10_000 for total in produced if total is not None)
+    assert {line["listener"] for line in found} == {"CLIENT"}
+    host = re.escape(gateway.address)
+    assert all(re.fullmatch(rf"{host}-127\.0\.0\.1:\d+-0-\d+", line["connection"]) for line in found)
+    assert {line["clientInformation"]["softwareName"] for line in found} <= {"kafka-python", "raw", "unknown"}
+    assert next(line for line in found if line["requestHeader"]["requestApiKeyName"] == "PRODUCE")["clientInformation"]["softwareVersion"]
+
+
+def test_a_file_that_cannot_be_written_is_said_at_start(broker: Any) -> None:
+    command = [sys.executable, "-m", "clientscope.cli", "gateway", "--bootstrap-servers", broker.internal, "--upstream", broker.client]
+    flags = ["--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--request-log", "/nowhere/requests.log"]
+    ended = subprocess.run([*command, *flags], check=False, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1
+    assert "request-log: cannot write /nowhere/requests.log: No such file or directory" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_without_the_setting_there_is_no_log(gateway: Any, tmp_path: Path) -> None:
+    with RawClient.connect(gateway.address, "unlogged") as raw:
+        raw.api_versions("raw", "1")
+    assert [key for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_request_log_dropped_total"] == []
