@@ -7,26 +7,19 @@ A relay takes over once the header is whole, and never knows.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address
-from typing import Protocol, cast
+from typing import cast
 
 from clientscope.errors import WireError
-from clientscope.gateway.proxy_protocol import Endpoint, Header, HeaderReader
+from clientscope.gateway.proxy_protocol import MOST_BYTES, Header, HeaderReader
 from clientscope.gateway.sides import ClientSide
 
 Network = IPv4Network | IPv6Network
 
 
-class Taken(Protocol):
-    """What a connection is handed to: a relay."""
-
-    source: Endpoint | None
-    destination: Endpoint | None
-
-    @property
-    def protocol(self) -> ClientSide:
-        """The side that takes the socket."""
+_PAUSE_S = 0.05
 
 
 class Entrance:
@@ -36,12 +29,17 @@ class Entrance:
         networks: from where each connection begins with a header, and from nowhere else.
         most: connections that may wait for their header at a time; those beyond are refused.
         timeout_s: how long a header may take.
-        relay: makes the relay of a connection.
+        relay: makes the relay of a connection with this header; its side that takes the socket.
         refused: told the reason of each connection that ended before it was one.
     """
 
     def __init__(
-        self, networks: Sequence[Network], most: int, timeout_s: float, relay: Callable[[], Taken], refused: Callable[[str], None]
+        self,
+        networks: Sequence[Network],
+        most: int,
+        timeout_s: float,
+        relay: Callable[[Header], ClientSide],
+        refused: Callable[[str], None],
     ) -> None:
         self._networks = networks
         self.most = most
@@ -52,7 +50,7 @@ class Entrance:
 
     def accept(self) -> asyncio.Protocol:
         """What the listener hands a new socket to."""
-        return _Arrival(self) if self._networks else self.relay().protocol
+        return _Arrival(self) if self._networks else self.relay(Header())
 
     def declared(self, address: str) -> bool:
         """Whether a connection from this address begins with a header."""
@@ -107,12 +105,11 @@ class _Arrival(asyncio.Protocol):
             self._refuse("proxy_header_invalid" if self._reader.began else "proxy_header_missing")
 
     def _hand_over(self, header: Header) -> None:
-        relay = self._entrance.relay()
-        relay.source, relay.destination = header.source, header.destination
-        self._transport.set_protocol(relay.protocol)
-        relay.protocol.connection_made(self._transport)
+        side = self._entrance.relay(header)
+        self._transport.set_protocol(side)
+        side.connection_made(self._transport)
         if self._reader.rest and not self._transport.is_closing():
-            relay.protocol.data_received(self._reader.rest)
+            side.data_received(self._reader.rest)
 
     def _refuse(self, reason: str) -> None:
         self._leave()
@@ -124,3 +121,36 @@ class _Arrival(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+async def read_header(client: socket.socket) -> Header:
+    """Reads a header off a socket, and no byte of what follows: TLS has to see that itself.
+
+    Raises:
+        WireError: ``proxy_header_invalid``, or ``proxy_header_missing`` where the connection ends instead.
+        OSError: the connection is lost.
+    """
+    while True:
+        await _readable(client)
+        try:
+            begun = client.recv(MOST_BYTES, socket.MSG_PEEK)
+        except BlockingIOError:
+            continue
+        if not begun:
+            raise WireError("proxy_header_missing")
+        reader = HeaderReader()
+        header = reader.feed(begun)
+        if header is not None:
+            client.recv(len(begun) - len(reader.rest))
+            return header
+        await asyncio.sleep(_PAUSE_S)  # what was only looked at leaves the socket readable
+
+
+async def _readable(client: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(client, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(client)

@@ -83,6 +83,11 @@ def check_settings(settings: GatewaySettings) -> None:
             "ssl_ca_location is set without ssl_certificate_location",
             "clients' certificates can be asked for only where their TLS ends: set ssl_certificate_location too",
         )
+    if settings.upstream_proxy_protocol and settings.upstream_ssl_ca_location:
+        raise SettingsError(
+            "upstream_proxy_protocol and upstream_ssl_ca_location are both set, but the header can't yet be sent ahead of TLS",
+            "take one of them out",
+        )
     if settings.upstream_ssl_certificate_location and not settings.upstream_ssl_ca_location:
         raise SettingsError(
             "upstream_ssl_certificate_location is set without upstream_ssl_ca_location", "say which certificates sign the broker's"

@@ -12,8 +12,12 @@ import logging
 import socket
 import ssl
 from collections import Counter
-from collections.abc import Callable
+from functools import partial
 from typing import Protocol
+
+from clientscope.errors import WireError
+from clientscope.gateway.proxied import Entrance, read_header
+from clientscope.gateway.proxy_protocol import Header
 
 log = logging.getLogger(__name__)
 
@@ -37,20 +41,18 @@ class TlsListener:
 
     Args:
         listening: a listening socket, which is closed with this.
-        make: the protocol of a new connection.
-        timeout_s: how long a handshake may take.
+        entrance: from whom a load balancer's header comes before TLS, and what makes a connection's relay.
+        timeout_s: how long a header may take, and then a handshake.
 
     Attributes:
         context: what the next handshake uses; may be replaced at any time, established connections keep theirs.
     """
 
-    def __init__(
-        self, listening: socket.socket, context: ssl.SSLContext, make: Callable[[], asyncio.Protocol], gateway: Host, timeout_s: float
-    ) -> None:
+    def __init__(self, listening: socket.socket, context: ssl.SSLContext, entrance: Entrance, gateway: Host, timeout_s: float) -> None:
         self.context = context
         self._listening = listening
         listening.setblocking(False)
-        self._make = make
+        self._entrance = entrance
         self._gateway = gateway
         self._timeout_s = timeout_s
         self._handshakes: set[asyncio.Task[None]] = set()
@@ -74,26 +76,50 @@ class TlsListener:
                     log.error("a connection can't be accepted: %s", error.strerror)
                     await asyncio.sleep(_EXHAUSTED_PAUSE_S)
                 continue
-            address = str(peer[0])
-            if (reason := self._gateway.refusal(address, self._waiting.total(), self._waiting[address])) is not None:
+            # A load balancer's own address has no limit; its client's has, once that is known.
+            address = "" if self._entrance.declared(str(peer[0])) else str(peer[0])
+            waiting_from = self._waiting[address] if address else 0
+            if (reason := self._gateway.refusal(address, self._waiting.total(), waiting_from)) is not None:
                 self._gateway.count("connections_refused", reason)
                 client.close()
                 continue
             self._waiting[address] += 1
-            task = loop.create_task(self._shake_hands(client, address))
+            task = loop.create_task(self._take(client, address))
             self._handshakes.add(task)
             task.add_done_callback(self._handshakes.discard)
 
-    async def _shake_hands(self, client: socket.socket, address: str) -> None:
-        loop = asyncio.get_running_loop()
+    async def _take(self, client: socket.socket, address: str) -> None:
         try:
-            await loop.connect_accepted_socket(self._make, client, ssl=self.context, ssl_handshake_timeout=self._timeout_s)
-        except OSError as error:  # SSLError is one; the loop has closed the socket
-            self._gateway.count("tls_handshakes_failed", failure(error))
+            header = Header() if address else await self._header(client)
+            if header is not None:
+                await self._shake_hands(client, header)
         finally:
             self._waiting[address] -= 1
             if not self._waiting[address]:
                 del self._waiting[address]
+
+    async def _header(self, client: socket.socket) -> Header | None:
+        """A load balancer's header; None, counted and closed, where it doesn't come as it should."""
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await read_header(client)
+        except WireError as error:
+            reason = error.reason
+        except TimeoutError:
+            reason = "proxy_header_timeout"
+        except OSError:
+            reason = "proxy_header_missing"
+        self._gateway.count("connections_refused", reason)
+        client.close()
+        return None
+
+    async def _shake_hands(self, client: socket.socket, header: Header) -> None:
+        loop = asyncio.get_running_loop()
+        make = partial(self._entrance.relay, header)
+        try:
+            await loop.connect_accepted_socket(make, client, ssl=self.context, ssl_handshake_timeout=self._timeout_s)
+        except OSError as error:  # SSLError is one; the loop has closed the socket
+            self._gateway.count("tls_handshakes_failed", failure(error))
 
 
 def failure(error: OSError) -> str:

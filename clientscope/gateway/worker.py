@@ -24,7 +24,9 @@ from clientscope.gateway import tls
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.observed import Observed, RequestFilter, connection_name
 from clientscope.gateway.proxied import Entrance
+from clientscope.gateway.proxy_protocol import Header
 from clientscope.gateway.relay import Relay
+from clientscope.gateway.sides import ClientSide
 from clientscope.gateway.tls_listener import TlsListener
 from clientscope.gateway.worker_messages import (
     Answer,
@@ -70,7 +72,7 @@ class Worker:
             split_networks(plan.settings.proxy_protocol_from),
             plan.settings.max_connections,
             plan.settings.unauthenticated_timeout_ms / 1000,
-            lambda: Relay(self),
+            self._relay,
             lambda reason: self.count("connections_refused", reason),
         )
         self._listener: asyncio.Server | TlsListener | None = None
@@ -100,6 +102,11 @@ class Worker:
             return OpaqueSession()
         takes_push = bool(settings.client_config_policy_class_name)
         return Session(takes_push, settings.client_config_max_bytes, place.sasl, self._plan.software, self._served)
+
+    def _relay(self, header: Header) -> ClientSide:
+        relay = Relay(self)
+        relay.source, relay.destination = header.source, header.destination
+        return relay.protocol
 
     def observed(self, relay: Relay) -> Observed | None:
         """The request log of a connection that has been opened; None where it has none."""
@@ -233,7 +240,7 @@ class Worker:
             self._listener = await self._loop.create_server(self._entrance.accept, sock=listener, backlog=1024)
         else:
             timeout_s = self._settings.unauthenticated_timeout_ms / 1000
-            self._listener = TlsListener(listener, contexts.server, lambda: Relay(self).protocol, self, timeout_s)
+            self._listener = TlsListener(listener, contexts.server, self._entrance, self, timeout_s)
         self.run(self._stop_listening())
         self.run(self._watch_time())
 

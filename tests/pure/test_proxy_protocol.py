@@ -126,7 +126,7 @@ def test_only_declared_networks_send_one(address: IPv4Address | IPv6Address) -> 
     from clientscope.config import split_networks
 
     networks = split_networks("10.0.0.0/8, fd00::/8,192.0.2.7")
-    entrance = Entrance(networks, 1, 1.0, lambda: None, print)  # type: ignore[arg-type, return-value]
+    entrance = Entrance(networks, 1, 1.0, lambda header: None, print)  # type: ignore[arg-type, return-value]
     first = address.packed[0]
     expected = str(address) == "192.0.2.7" or (first == 10 if address.version == 4 else first == 0xFD)
     mapped = getattr(address, "ipv4_mapped", None)

@@ -28,6 +28,7 @@ from observe import eventually, gateway_connections, metrics, read_all
 from clientscope import topics
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
+from clientscope.gateway.proxy_protocol import build
 from clientscope.local.broker import Broker, BrokerPlan
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, PrincipalSource, decode
@@ -224,6 +225,33 @@ def test_f13_handshakes_count_toward_the_limits(cluster: Cluster, authority: Aut
             assert client.api_versions("room", "1").error_code == 0
         for one in held:
             one.close()
+
+
+def test_a_load_balancers_header_comes_before_tls(cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path) -> None:
+    flags = ("--proxy-protocol-from", "127.0.0.0/8", "--unauthenticated-timeout-ms", "1500", "--max-connections-per-ip", "1")
+    context = ssl.create_default_context(cafile=str(authority.certificate))
+    with in_front(cluster, tmp_path, *pair.flags(), *flags) as gateway:
+
+        def behind(source: str) -> RawClient:
+            connected = connect(gateway)
+            header = build((source, 40_000), ("198.51.100.1", 9092))
+            connected.sendall(header[:20])
+            time.sleep(0.2)
+            connected.sendall(header[20:])
+            return RawClient(context.wrap_socket(connected, server_hostname="127.0.0.1"), f"behind {source}")
+
+        with behind("203.0.113.7") as first, behind("203.0.113.8") as second:
+            assert first.api_versions("behind", "1").error_code == second.api_versions("behind", "1").error_code == 0
+            with pytest.raises(OSError), behind("203.0.113.7") as third:
+                third.api_versions("behind", "1")
+        with pytest.raises(OSError):
+            raw(gateway, authority, "without")  # a TLS hello is no header
+        silent = connect(gateway)
+        refused = "clientscope_gateway_connections_refused_total"
+        wanted = {"max_connections_per_ip": 1, "proxy_header_invalid": 1, "proxy_header_timeout": 1}
+        assert eventually(lambda: {k: metrics(gateway.metrics_url).get((refused, k)) for k in wanted} == wanted)
+        silent.close()
+    assert {record.client_address for record in records(cluster, "behind 203.0.113.7")} == {"203.0.113.7"}
 
 
 def serial(client: RawClient) -> str:
