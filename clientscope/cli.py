@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from clientscope import __version__, config
+from clientscope import __version__, config, config_sources
 from clientscope.errors import ClientscopeError
 
 _EPILOG = """\
@@ -118,15 +118,17 @@ def _parser() -> argparse.ArgumentParser:
         prog="clientscope",
         description="Which clients connect to your Kafka, in which versions, configured how.",
         epilog=_EPILOG,
-        formatter_class=config.help_formatter,
+        formatter_class=config_sources.help_formatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"clientscope {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for cls, function in _COMMANDS:
         text = (cls.__doc__ or "").strip()
-        command = commands.add_parser(cls.section, help=text, description=text, allow_abbrev=False, formatter_class=config.help_formatter)
-        config.add_flags(command, cls)
+        command = commands.add_parser(
+            cls.section, help=text, description=text, allow_abbrev=False, formatter_class=config_sources.help_formatter
+        )
+        config_sources.add_flags(command, cls)
         command.set_defaults(_cls=cls, _function=function)
     jars = commands.add_parser("jars", help="Downloads the jars that the broker and Spark need.", allow_abbrev=False)
     jars.add_argument("--lock", action="store_true", help="resolve ivy.xml anew and write jars.sha256 (for developers)")
@@ -153,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if flags["_cls"] is None:
             return _jars(flags["lock"])
-        load = partial(config.load, flags["_cls"], flags)
+        load = partial(config_sources.load, flags["_cls"], flags)
         arguments = [load(), load] if flags["_function"] is _gateway else [load()]
         return int(flags["_function"](*arguments))
     except ClientscopeError as error:

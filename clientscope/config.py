@@ -1,133 +1,18 @@
-"""Every setting of every process: from flags, environment and one TOML file, in that order of precedence.
+"""Every setting of every process, as frozen pydantic models.
 
-A process' settings are a frozen pydantic model. Its fields are, by themselves, the flags (``--heartbeat-interval-ms``), the
-environment variables (``CLIENTSCOPE_GATEWAY_HEARTBEAT_INTERVAL_MS``) and the TOML keys (``heartbeat_interval_ms`` in
-``[gateway]``). Kafka's own settings stand in ``[kafka]`` under Kafka's own names and hold for every process.
-An unknown key is an error wherever it stands.
+A field is, by itself, a flag (``--heartbeat-interval-ms``), an environment variable
+(``CLIENTSCOPE_GATEWAY_HEARTBEAT_INTERVAL_MS``) and a TOML key (``heartbeat_interval_ms`` in ``[gateway]``); `config_sources` reads them.
+Kafka's own settings stand in ``[kafka]`` under Kafka's own names and hold for every process.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import re
-import tomllib
-from collections.abc import Mapping, Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
-from urllib.parse import urlsplit
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
-from clientscope.errors import SettingsError
-from clientscope.secret_files import require_private
-
-ENV_PREFIX = "CLIENTSCOPE_"
-DEFAULT_FILE = "clientscope.toml"
-_OTHER_VARIABLES = {"CLIENTSCOPE_CONFIG", "CLIENTSCOPE_JARS"}
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """``HOST:PORT``, an IPv6 host in brackets, as a pair.
-
-    Raises:
-        ValueError: it is no such thing.
-    """
-    host, colon, port = address.rpartition(":")
-    if not colon or not host or not port.isdigit() or int(port) > 65535:
-        raise ValueError(f"{address!r} is not HOST:PORT, as in 127.0.0.1:9092")
-    return host.strip("[]"), int(port)
-
-
-def _check_address(address: str) -> str:
-    split_address(address)
-    return address
-
-
-def _check_addresses(addresses: str) -> str:
-    for address in addresses.split(","):
-        split_address(address.strip())
-    return addresses
-
-
-def split_networks(networks: str) -> list[IPv4Network | IPv6Network]:
-    """``10.0.0.0/8,fd00::/8,192.0.2.7`` as networks; an address alone is a network of one.
-
-    Raises:
-        ValueError: one of them is no network, or has bits beyond its prefix.
-    """
-    return [ip_network(network.strip()) for network in networks.split(",") if network.strip()]
-
-
-def _check_networks(networks: str) -> str:
-    split_networks(networks)
-    return networks
-
-
-def _split_pairs(given: Any) -> Any:
-    """``key=value,key=value`` of a flag or variable as a table; a TOML table as it is."""
-    if not isinstance(given, str):
-        return given
-    pairs = [pair.partition("=") for pair in given.split(",") if pair.strip()]
-    for key, equals, _ in pairs:
-        if not equals or not key.strip():
-            raise ValueError("KEY=VALUE,KEY=VALUE is expected; a value with a comma goes into a TOML file")
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def _split_declared(given: Any) -> Any:
-    """``id=NAME/VERSION,id=NAME`` as broker id → text, each checked."""
-    declared = _by_broker_id(given)
-    for text in declared.values():
-        name, slash, version = str(text).partition("/")
-        if not name or (slash and not version):
-            raise ValueError(f"{text!r} is not NAME/VERSION, as in apache-kafka/4.4.0, nor a NAME alone")
-    return declared
-
-
-def _split_urls(given: Any) -> Any:
-    """``id=URL,id=URL`` as broker id → URL, each checked."""
-    urls = _by_broker_id(given)
-    for url in urls.values():
-        _check_url(url)
-    return urls
-
-
-def _by_broker_id(given: Any) -> dict[Any, Any]:
-    pairs = _split_pairs(given)
-    if not isinstance(pairs, dict):
-        raise ValueError("a table of broker ids is expected")  # noqa: TRY004 - pydantic wants this one
-    for broker_id in pairs:
-        if not str(broker_id).isdigit():
-            raise ValueError(f"{broker_id!r} is no broker id: ID=…,ID=… is expected")
-    return pairs
-
-
-def _check_url(url: Any) -> Any:
-    if not isinstance(url, str):
-        return url
-    parts = urlsplit(url)
-    if url and (parts.scheme not in ("http", "https") or not parts.hostname):
-        raise ValueError(f"{url!r} is no HTTP address, as in http://broker-1:9404/metrics")
-    return url
-
-
-Table = Annotated[dict[str, str | int | float | bool], BeforeValidator(_split_pairs)]
-DeclaredSoftware = Annotated[dict[int, str], BeforeValidator(_split_declared)]
-Urls = Annotated[dict[int, str], BeforeValidator(_split_urls)]
-Address = Annotated[str, AfterValidator(_check_address)]
-Networks = Annotated[str, AfterValidator(_check_networks)]
-BootstrapServers = Annotated[
-    str,
-    AfterValidator(_check_addresses),
-    Field(
-        default="127.0.0.1:19092",
-        description="listener INTERNAL of the cluster, for clientscope's own topics",
-        json_schema_extra={"section": "kafka", "key": "bootstrap.servers"},
-    ),
-]
+from clientscope.config_types import Address, BootstrapServers, DeclaredSoftware, Networks, Table, Urls, check_url
 
 
 class Settings(BaseModel):
@@ -212,7 +97,7 @@ class GatewaySettings(KafkaSettings):
     )
     broker_software_version: str = Field("", max_length=200, description="its version; empty is null")
     workers: int = Field(1, ge=1, le=64, description="processes that carry clients' traffic, on one port; each uses one core at most")
-    broker_jmx: Annotated[str, BeforeValidator(_check_url)] = Field(
+    broker_jmx: Annotated[str, BeforeValidator(check_url)] = Field(
         "",
         description="the broker's JMX exporter, such as http://127.0.0.1:9404/metrics: where no software is declared,\n"
         "DescribeCluster says what app-info there says; empty asks nobody",
@@ -388,147 +273,3 @@ ALL: tuple[type[Settings], ...] = (
     ServeSettings,
     DemoSettings,
 )
-
-AnySettings = TypeVar("AnySettings", bound=Settings)
-
-
-def _place(cls: type[Settings], name: str, field: FieldInfo) -> tuple[str, str]:
-    """The TOML table and key of a field."""
-    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    return str(extra.get("section", cls.section)), str(extra.get("key", name))
-
-
-def flag(name: str, field: FieldInfo) -> str:
-    """The command-line flag of a field."""
-    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    return "--" + str(extra.get("flag", name)).replace("_", "-")
-
-
-def is_secret(field: FieldInfo) -> bool:
-    """Whether a setting is never given by a flag, which every user of the machine could read."""
-    return isinstance(field.json_schema_extra, dict) and bool(field.json_schema_extra.get("secret"))
-
-
-def variable(cls: type[Settings], name: str, field: FieldInfo) -> str:
-    """The environment variable of a field."""
-    section, key = _place(cls, name, field)
-    return ENV_PREFIX + re.sub(r"[.-]", "_", f"{section}_{key}".upper())
-
-
-def help_formatter(prog: str) -> argparse.HelpFormatter:
-    """For a parser that `add_flags` fills: a setting's meaning in a line, its default and variable in the next."""
-    return argparse.RawTextHelpFormatter(prog, max_help_position=38, width=120)
-
-
-def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
-    """Adds a flag for each field, with its meaning, default and environment variable in the help."""
-    parser.add_argument(
-        "--config", metavar="FILE", help=f"TOML file with settings\n[default {DEFAULT_FILE} where it exists, CLIENTSCOPE_CONFIG]"
-    )
-    secrets = [name for name, field in cls.model_fields.items() if is_secret(field)]
-    if secrets:
-        named = ", ".join(variable(cls, name, cls.model_fields[name]) for name in secrets)
-        parser.epilog = f"Never by a flag, but by the environment or a TOML file that others can't read: {named}."
-    for name, field in cls.model_fields.items():
-        if is_secret(field):
-            continue
-        default = "" if field.default in (None, "", {}) else f"default {field.default}, "
-        text = f"{field.description}\n[{default}{variable(cls, name, field)}]".replace("%", "%%")
-        if field.annotation is bool:
-            parser.add_argument(flag(name, field), dest=name, action="store_const", const=True, help=text)
-        else:
-            parser.add_argument(flag(name, field), dest=name, metavar=_metavar(field), help=text)
-
-
-def _metavar(field: FieldInfo) -> str:
-    if isinstance(field.json_schema_extra, dict) and "metavar" in field.json_schema_extra:
-        return str(field.json_schema_extra["metavar"])
-    if any(isinstance(part, AfterValidator) for part in field.metadata):  # the only strings that are checked
-        return "NETWORKS" if AfterValidator(_check_networks) in field.metadata else "HOST:PORT"
-    kinds: dict[Any, str] = {int: "N", float: "SECONDS", Path: "PATH", Path | None: "PATH"}
-    return kinds.get(field.annotation, "TEXT")
-
-
-def load(cls: type[AnySettings], flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> AnySettings:
-    """One command's settings: flags over environment over file over defaults.
-
-    Args:
-        flags: argparse's namespace as a mapping; None means that the flag was not given.
-        environ: the environment; the process' own by default.
-
-    Raises:
-        SettingsError: an unknown key or variable, a value that does not fit, a file that cannot be read; names where it stands.
-    """
-    environ = os.environ if environ is None else environ
-    path = flags.get("config") or environ.get("CLIENTSCOPE_CONFIG") or (DEFAULT_FILE if Path(DEFAULT_FILE).is_file() else None)
-    tables = _read_toml(Path(path)) if path else {}
-    _refuse_unknown_variables(environ)
-    values: dict[str, Any] = {}
-    origin: dict[str, str] = {}
-    for name, field in cls.model_fields.items():
-        section, key = _place(cls, name, field)
-        if key in tables.get(section, {}):
-            if is_secret(field):
-                require_private(Path(str(path)), f"[{section}] {key} stands in")
-            values[name], origin[name] = tables[section][key], f"{path}, [{section}] {key}"
-        if (from_environment := environ.get(variable(cls, name, field))) is not None:
-            values[name], origin[name] = from_environment, variable(cls, name, field)
-        if flags.get(name) is not None:
-            values[name], origin[name] = flags[name], flag(name, field)
-    try:
-        return cls(**values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = origin.get(str(first["loc"][0]), str(first["loc"][0]))
-        message = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"{where}: {message}", f"see: clientscope {cls.section} --help") from None
-
-
-def known_keys() -> dict[str, set[str]]:
-    """TOML table → its keys, over all commands."""
-    known: dict[str, set[str]] = {}
-    for cls in ALL:
-        for name, field in cls.model_fields.items():
-            section, key = _place(cls, name, field)
-            known.setdefault(section, set()).add(key)
-    return known
-
-
-def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        text = path.read_text()
-        tables = tomllib.loads(text)
-    except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror}", "--config and CLIENTSCOPE_CONFIG name a TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not TOML: {error}") from None
-    known = known_keys()
-    for section, table in tables.items():
-        if section not in known or not isinstance(table, dict):
-            raise SettingsError(f"{path}:{_line(text, section)}: unknown table [{section}]", f"known: {', '.join(sorted(known))}")
-        for key in table:
-            if key not in known[section]:
-                raise SettingsError(
-                    f"{path}:{_line(text, key)}: unknown key {key} in [{section}]", f"known: {', '.join(sorted(known[section]))}"
-                )
-    return tables
-
-
-def _line(text: str, key: str) -> int:
-    """Where a key stands, for an error: tomllib does not say."""
-    found = re.search(rf'^\s*\[?"?{re.escape(key)}"?\s*[=\].]', text, re.MULTILINE)
-    return text.count("\n", 0, found.end()) + 1 if found else 1
-
-
-def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
-    known = {variable(cls, name, field) for cls in ALL for name, field in cls.model_fields.items()} | _OTHER_VARIABLES
-    for name in sorted(environ):
-        if name.startswith(ENV_PREFIX) and name not in known:
-            raise SettingsError(f"unknown environment variable {name}", "clientscope COMMAND --help names those that exist")
-
-
-def parse(cls: type[AnySettings], argv: Sequence[str]) -> AnySettings:
-    """Settings from bare arguments, for those who start a process from Python (spark-submit, tests)."""
-    parser = argparse.ArgumentParser(prog=f"clientscope {cls.section}", allow_abbrev=False)
-    add_flags(parser, cls)
-    return load(cls, vars(parser.parse_args(argv)))

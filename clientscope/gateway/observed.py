@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from ipaddress import ip_address
 
-from clientscope.config import GatewaySettings, split_networks
+from clientscope.config import GatewaySettings
+from clientscope.config_types import split_networks
 from clientscope.session.state import Identity
 from clientscope.wire.codes import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from clientscope.wire.frames import REQUEST_HEAD

@@ -14,7 +14,7 @@ from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from clientscope.config import split_address
+from clientscope.config_types import split_address
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 
 App = Callable[[dict[str, Any], Any], Iterable[bytes]]

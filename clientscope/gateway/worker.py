@@ -18,7 +18,7 @@ from typing import Any
 
 import uvloop
 
-from clientscope.config import split_address, split_networks
+from clientscope.config_types import split_address, split_networks
 from clientscope.errors import SettingsError
 from clientscope.gateway import tls
 from clientscope.gateway.channel import Channel

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
-from clientscope.config import split_address
+from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.template import Template

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from clientscope.config import split_address
+from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 
 _PR_SET_PDEATHSIG = 1

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 import uvicorn
 
 from clientscope import topics
-from clientscope.config import ServeSettings, split_address
+from clientscope.config import ServeSettings
+from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka_access import KafkaAccess
 from sinks.dashboard import assets

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clientscope import cli, config
+from clientscope import cli, config, config_sources
 from clientscope.errors import SettingsError
 from clientscope.gateway.policy_worker import PolicyPlan
 
@@ -15,7 +15,7 @@ def test_precedence(tmp_path: Path) -> None:
     file = tmp_path / "c.toml"
     file.write_text('[gateway]\nlisten = "127.0.0.1:1"\nupstream = "127.0.0.1:2"\nbroker_id = 3\n[kafka]\n"bootstrap.servers" = "k:9"\n')
     environ = {"CLIENTSCOPE_GATEWAY_UPSTREAM": "127.0.0.1:22", "CLIENTSCOPE_GATEWAY_BROKER_ID": "33"}
-    loaded = config.load(config.GatewaySettings, {"config": str(file), "broker_id": "333"}, environ)
+    loaded = config_sources.load(config.GatewaySettings, {"config": str(file), "broker_id": "333"}, environ)
     assert (loaded.listen, loaded.upstream, loaded.broker_id, loaded.bootstrap_servers) == ("127.0.0.1:1", "127.0.0.1:22", 333, "k:9")
     assert loaded.heartbeat_interval_ms == 5000
 
@@ -34,39 +34,39 @@ def test_a_wrong_file_is_an_error_that_says_where(tmp_path: Path, text: str, mes
     file = tmp_path / "c.toml"
     file.write_text(text)
     with pytest.raises(SettingsError) as caught:
-        config.load(config.GatewaySettings, {"config": str(file)}, {})
+        config_sources.load(config.GatewaySettings, {"config": str(file)}, {})
     assert message in str(caught.value)
 
 
 def test_several_bootstrap_servers() -> None:
-    assert config.load(config.ServeSettings, {"bootstrap_servers": "a:1,b:2"}, {}).bootstrap_servers == "a:1,b:2"
+    assert config_sources.load(config.ServeSettings, {"bootstrap_servers": "a:1,b:2"}, {}).bootstrap_servers == "a:1,b:2"
     with pytest.raises(SettingsError, match="'b' is not HOST:PORT"):
-        config.load(config.ServeSettings, {"bootstrap_servers": "a:1,b"}, {})
+        config_sources.load(config.ServeSettings, {"bootstrap_servers": "a:1,b"}, {})
 
 
 def test_a_missing_file_and_an_unknown_variable_are_errors() -> None:
     with pytest.raises(SettingsError, match="No such file"):
-        config.load(config.ServeSettings, {"config": "/nonexistent.toml"}, {})
+        config_sources.load(config.ServeSettings, {"config": "/nonexistent.toml"}, {})
     with pytest.raises(SettingsError, match="unknown environment variable CLIENTSCOPE_GATEWAY_LISTN"):
-        config.load(config.ServeSettings, {}, {"CLIENTSCOPE_GATEWAY_LISTN": "x"})
+        config_sources.load(config.ServeSettings, {}, {"CLIENTSCOPE_GATEWAY_LISTN": "x"})
 
 
 def test_a_policys_own_settings_from_a_table_a_variable_and_a_flag(tmp_path: Path) -> None:
     file = tmp_path / "c.toml"
     file.write_text('[gateway]\nbroker_id = 3\n[gateway.policy]\n"my.list" = "a,b"\n"my.number" = 5\n')
     given = {"config": str(file)}
-    loaded = config.load(config.GatewaySettings, given, {})
+    loaded = config_sources.load(config.GatewaySettings, given, {})
     assert (loaded.broker_id, loaded.client_config_policy_configs) == (3, {"my.list": "a,b", "my.number": 5})
     environ = {"CLIENTSCOPE_GATEWAY_POLICY": "password=hunter2, x = y=z"}
-    loaded = config.load(config.GatewaySettings, given, environ)
+    loaded = config_sources.load(config.GatewaySettings, given, environ)
     assert loaded.client_config_policy_configs == {"password": "hunter2", "x": "y=z"}
     assert "hunter2" not in repr(loaded)
     with pytest.raises(SettingsError, match="--client-config-policy-configs: KEY=VALUE,KEY=VALUE is expected"):
-        config.load(config.GatewaySettings, {"client_config_policy_configs": "nothing"}, {})
+        config_sources.load(config.GatewaySettings, {"client_config_policy_configs": "nothing"}, {})
 
 
 def test_a_policys_setting_may_not_be_one_of_the_gateways() -> None:
-    settings = config.load(config.GatewaySettings, {"client_config_policy_configs": "clientscope.publish=x"}, {})
+    settings = config_sources.load(config.GatewaySettings, {"client_config_policy_configs": "clientscope.publish=x"}, {})
     with pytest.raises(SettingsError, match="the gateway sets this one itself"):
         PolicyPlan.of(settings)
 
@@ -77,8 +77,8 @@ def test_every_setting_is_in_its_help(cls: type[config.Settings], capsys: pytest
         cli.main([cls.section, "--help"])
     text = "".join(capsys.readouterr().out.split())
     for name, field in cls.model_fields.items():
-        assert config.is_secret(field) or config.flag(name, field) in text
-        assert config.variable(cls, name, field) in text
+        assert config_sources.is_secret(field) or config_sources.flag(name, field) in text
+        assert config_sources.variable(cls, name, field) in text
         assert field.description
 
 
@@ -90,9 +90,9 @@ def test_errors_are_a_line_and_a_hint(capsys: pytest.CaptureFixture[str]) -> Non
 def test_brokers_by_id_from_a_table_and_a_flag(tmp_path: Path) -> None:
     file = tmp_path / "c.toml"
     file.write_text('[brokers.software]\n1 = "apache-kafka/4.4.0"\n2 = "redpanda"\n[brokers.jmx]\n3 = "http://broker-3:9404/metrics"\n')
-    loaded = config.load(config.BrokersSettings, {"config": str(file)}, {})
+    loaded = config_sources.load(config.BrokersSettings, {"config": str(file)}, {})
     assert (loaded.software, loaded.jmx) == ({1: "apache-kafka/4.4.0", 2: "redpanda"}, {3: "http://broker-3:9404/metrics"})
-    loaded = config.load(config.BrokersSettings, {"software": "1=a/b, 2=c"}, {"CLIENTSCOPE_BROKERS_JMX": "1=http://x:1/"})
+    loaded = config_sources.load(config.BrokersSettings, {"software": "1=a/b, 2=c"}, {"CLIENTSCOPE_BROKERS_JMX": "1=http://x:1/"})
     assert (loaded.software, loaded.jmx) == ({1: "a/b", 2: "c"}, {1: "http://x:1/"})
 
 
@@ -108,9 +108,9 @@ def test_brokers_by_id_from_a_table_and_a_flag(tmp_path: Path) -> None:
 )
 def test_a_wrong_broker_table_is_said(flags: dict[str, str], message: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        config.load(config.BrokersSettings, flags, {})
+        config_sources.load(config.BrokersSettings, flags, {})
     assert message in str(caught.value)
 
 
 def test_a_command_with_a_hyphen_has_a_variable_without() -> None:
-    assert config.load(config.ApiVersionsSettings, {}, {"CLIENTSCOPE_API_VERSIONS_API": "none"}).api == "none"
+    assert config_sources.load(config.ApiVersionsSettings, {}, {"CLIENTSCOPE_API_VERSIONS_API": "none"}).api == "none"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clientscope import config
+from clientscope import config_sources
 from clientscope.config import ServeSettings
 from clientscope.errors import SettingsError
 from clientscope.kafka_access import JAAS_VARIABLE, KafkaAccess
@@ -18,7 +18,7 @@ VARIABLE = {"CLIENTSCOPE_KAFKA_SASL_PASSWORD": PASSWORD}
 
 
 def access(flags: dict[str, Any], environ: dict[str, str] | None = None) -> KafkaAccess:
-    return KafkaAccess.of(config.load(ServeSettings, flags, environ or {}))
+    return KafkaAccess.of(config_sources.load(ServeSettings, flags, environ or {}))
 
 
 def private(path: Path, text: str, mode: int = 0o600) -> Path:
@@ -70,7 +70,7 @@ def test_the_password_is_only_where_it_must_be(tmp_path: Path) -> None:
     by_file = access({**SASL, "kafka_sasl_password_file": str(private(tmp_path / "password", PASSWORD + "\n"))})
     assert by_variable == by_file
     assert by_variable.client_arguments()["sasl_plain_password"] == PASSWORD
-    shown = repr(by_variable) + repr(by_variable.java_options()) + repr(config.load(ServeSettings, SASL, VARIABLE))
+    shown = repr(by_variable) + repr(by_variable.java_options()) + repr(config_sources.load(ServeSettings, SASL, VARIABLE))
     assert "canary" not in shown
     assert by_variable.java_environment() == {
         JAAS_VARIABLE: "org.apache.kafka.common.security.scram.ScramLoginModule required "
@@ -80,7 +80,7 @@ def test_the_password_is_only_where_it_must_be(tmp_path: Path) -> None:
 
 def test_a_password_is_no_flag(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        config.parse(ServeSettings, ["--kafka-sasl-password", "x"])
+        config_sources.parse(ServeSettings, ["--kafka-sasl-password", "x"])
     assert "unrecognized arguments" in capsys.readouterr().err
 
 

@@ -178,7 +178,7 @@ def test_f17_a_push_on_which_the_process_dies_costs_its_client_and_no_other(act:
 
 def test_f17_a_policy_that_leaks_gets_a_new_process_before_it_fails() -> None:
     async def case() -> None:
-        async with running(memory_bytes=256 * 1024 * 1024) as it:
+        async with running(memory_bytes=256 * 1024 * 1024, deadline_s=5.0) as it:
             for number in range(60):
                 assert (await it.push(f"client {number}", act="leak")).error_code == NONE
             assert it.metric("policy_restarts_total", reason="memory") >= 2
@@ -266,19 +266,23 @@ def test_the_template_too_may_be_killed() -> None:
 
 
 def test_reconfiguring_while_it_runs(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
-    async def greeting(it: Case) -> str | None:
-        return (await it.push(act="greet")).error_message
+    async def greets(it: Case, wanted: str) -> bool:
+        """A push that took more than 100 ms, on a busy machine, was answered early and without a message: then again."""
+        messages = [(await it.push(act="greet")).error_message]
+        while messages[-1] is None and len(messages) < 50:
+            messages.append((await it.push(act="greet")).error_message)
+        return messages[-1] == wanted
 
     async def case() -> None:
         async with running({"greeting": "hello", "fixed": "1"}) as it:
             assert await it.runner.reconfigure({"greeting": "good day", "fixed": "1"})
-            assert await greeting(it) == "good day"
+            assert await greets(it, "good day")
             for wrong in ({"greeting": "rude", "fixed": "1"}, {"greeting": "hi", "fixed": "2"}, {"greeting": "break", "fixed": "1"}):
                 assert not await it.runner.reconfigure(wrong)
                 assert await eventually(lambda: it.runner._worker is not None and it.runner._worker.ready)
-                assert await greeting(it) == "good day"
+                assert await greets(it, "good day")
             assert (await it.push("bad", act="exit")).error_code == THROTTLING_QUOTA_EXCEEDED
-            assert await greeting(it) == "good day"
+            assert await greets(it, "good day")
 
     in_a_loop(case)
     assert "the greeting is rude" in caplog.text

@@ -123,7 +123,7 @@ def test_a_zone_is_no_part_of_an_address() -> None:
 
 @given(st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)))
 def test_only_declared_networks_send_one(address: IPv4Address | IPv6Address) -> None:
-    from clientscope.config import split_networks
+    from clientscope.config_types import split_networks
 
     networks = split_networks("10.0.0.0/8, fd00::/8,192.0.2.7")
     entrance = Entrance(networks, 1, 1.0, lambda header: None, print)  # type: ignore[arg-type, return-value]

@@ -1,0 +1,167 @@
+"""Settings from flags, environment and one TOML file, in that order of precedence. An unknown key is an error wherever it stands."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import AfterValidator, ValidationError
+from pydantic.fields import FieldInfo
+
+from clientscope.config import ALL, Settings
+from clientscope.config_types import check_networks
+from clientscope.errors import SettingsError
+from clientscope.secret_files import require_private
+
+ENV_PREFIX = "CLIENTSCOPE_"
+DEFAULT_FILE = "clientscope.toml"
+_OTHER_VARIABLES = {"CLIENTSCOPE_CONFIG", "CLIENTSCOPE_JARS"}
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
+def _place(cls: type[Settings], name: str, field: FieldInfo) -> tuple[str, str]:
+    """The TOML table and key of a field."""
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    return str(extra.get("section", cls.section)), str(extra.get("key", name))
+
+
+def flag(name: str, field: FieldInfo) -> str:
+    """The command-line flag of a field."""
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    return "--" + str(extra.get("flag", name)).replace("_", "-")
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Whether a setting is never given by a flag, which every user of the machine could read."""
+    return isinstance(field.json_schema_extra, dict) and bool(field.json_schema_extra.get("secret"))
+
+
+def variable(cls: type[Settings], name: str, field: FieldInfo) -> str:
+    """The environment variable of a field."""
+    section, key = _place(cls, name, field)
+    return ENV_PREFIX + re.sub(r"[.-]", "_", f"{section}_{key}".upper())
+
+
+def help_formatter(prog: str) -> argparse.HelpFormatter:
+    """For a parser that `add_flags` fills: a setting's meaning in a line, its default and variable in the next."""
+    return argparse.RawTextHelpFormatter(prog, max_help_position=38, width=120)
+
+
+def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
+    """Adds a flag for each field, with its meaning, default and environment variable in the help."""
+    parser.add_argument(
+        "--config", metavar="FILE", help=f"TOML file with settings\n[default {DEFAULT_FILE} where it exists, CLIENTSCOPE_CONFIG]"
+    )
+    secrets = [name for name, field in cls.model_fields.items() if is_secret(field)]
+    if secrets:
+        named = ", ".join(variable(cls, name, cls.model_fields[name]) for name in secrets)
+        parser.epilog = f"Never by a flag, but by the environment or a TOML file that others can't read: {named}."
+    for name, field in cls.model_fields.items():
+        if is_secret(field):
+            continue
+        default = "" if field.default in (None, "", {}) else f"default {field.default}, "
+        text = f"{field.description}\n[{default}{variable(cls, name, field)}]".replace("%", "%%")
+        if field.annotation is bool:
+            parser.add_argument(flag(name, field), dest=name, action="store_const", const=True, help=text)
+        else:
+            parser.add_argument(flag(name, field), dest=name, metavar=_metavar(field), help=text)
+
+
+def _metavar(field: FieldInfo) -> str:
+    if isinstance(field.json_schema_extra, dict) and "metavar" in field.json_schema_extra:
+        return str(field.json_schema_extra["metavar"])
+    if any(isinstance(part, AfterValidator) for part in field.metadata):  # the only strings that are checked
+        return "NETWORKS" if AfterValidator(check_networks) in field.metadata else "HOST:PORT"
+    kinds: dict[Any, str] = {int: "N", float: "SECONDS", Path: "PATH", Path | None: "PATH"}
+    return kinds.get(field.annotation, "TEXT")
+
+
+def load(cls: type[AnySettings], flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> AnySettings:
+    """One command's settings: flags over environment over file over defaults.
+
+    Args:
+        flags: argparse's namespace as a mapping; None means that the flag was not given.
+        environ: the environment; the process' own by default.
+
+    Raises:
+        SettingsError: an unknown key or variable, a value that does not fit, a file that cannot be read; names where it stands.
+    """
+    environ = os.environ if environ is None else environ
+    path = flags.get("config") or environ.get("CLIENTSCOPE_CONFIG") or (DEFAULT_FILE if Path(DEFAULT_FILE).is_file() else None)
+    tables = _read_toml(Path(path)) if path else {}
+    _refuse_unknown_variables(environ)
+    values: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    for name, field in cls.model_fields.items():
+        section, key = _place(cls, name, field)
+        if key in tables.get(section, {}):
+            if is_secret(field):
+                require_private(Path(str(path)), f"[{section}] {key} stands in")
+            values[name], origin[name] = tables[section][key], f"{path}, [{section}] {key}"
+        if (from_environment := environ.get(variable(cls, name, field))) is not None:
+            values[name], origin[name] = from_environment, variable(cls, name, field)
+        if flags.get(name) is not None:
+            values[name], origin[name] = flags[name], flag(name, field)
+    try:
+        return cls(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = origin.get(str(first["loc"][0]), str(first["loc"][0]))
+        message = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"{where}: {message}", f"see: clientscope {cls.section} --help") from None
+
+
+def known_keys() -> dict[str, set[str]]:
+    """TOML table → its keys, over all commands."""
+    known: dict[str, set[str]] = {}
+    for cls in ALL:
+        for name, field in cls.model_fields.items():
+            section, key = _place(cls, name, field)
+            known.setdefault(section, set()).add(key)
+    return known
+
+
+def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        text = path.read_text()
+        tables = tomllib.loads(text)
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}", "--config and CLIENTSCOPE_CONFIG name a TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not TOML: {error}") from None
+    known = known_keys()
+    for section, table in tables.items():
+        if section not in known or not isinstance(table, dict):
+            raise SettingsError(f"{path}:{_line(text, section)}: unknown table [{section}]", f"known: {', '.join(sorted(known))}")
+        for key in table:
+            if key not in known[section]:
+                raise SettingsError(
+                    f"{path}:{_line(text, key)}: unknown key {key} in [{section}]", f"known: {', '.join(sorted(known[section]))}"
+                )
+    return tables
+
+
+def _line(text: str, key: str) -> int:
+    """Where a key stands, for an error: tomllib does not say."""
+    found = re.search(rf'^\s*\[?"?{re.escape(key)}"?\s*[=\].]', text, re.MULTILINE)
+    return text.count("\n", 0, found.end()) + 1 if found else 1
+
+
+def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
+    known = {variable(cls, name, field) for cls in ALL for name, field in cls.model_fields.items()} | _OTHER_VARIABLES
+    for name in sorted(environ):
+        if name.startswith(ENV_PREFIX) and name not in known:
+            raise SettingsError(f"unknown environment variable {name}", "clientscope COMMAND --help names those that exist")
+
+
+def parse(cls: type[AnySettings], argv: Sequence[str]) -> AnySettings:
+    """Settings from bare arguments, for those who start a process from Python (spark-submit, tests)."""
+    parser = argparse.ArgumentParser(prog=f"clientscope {cls.section}", allow_abbrev=False)
+    add_flags(parser, cls)
+    return load(cls, vars(parser.parse_args(argv)))

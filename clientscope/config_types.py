@@ -1,0 +1,112 @@
+"""What a setting may be: addresses, networks, tables; each checked where it is read, with a message that shows what is expected."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """``HOST:PORT``, an IPv6 host in brackets, as a pair.
+
+    Raises:
+        ValueError: it is no such thing.
+    """
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdigit() or int(port) > 65535:
+        raise ValueError(f"{address!r} is not HOST:PORT, as in 127.0.0.1:9092")
+    return host.strip("[]"), int(port)
+
+
+def _check_address(address: str) -> str:
+    split_address(address)
+    return address
+
+
+def _check_addresses(addresses: str) -> str:
+    for address in addresses.split(","):
+        split_address(address.strip())
+    return addresses
+
+
+def split_networks(networks: str) -> list[IPv4Network | IPv6Network]:
+    """``10.0.0.0/8,fd00::/8,192.0.2.7`` as networks; an address alone is a network of one.
+
+    Raises:
+        ValueError: one of them is no network, or has bits beyond its prefix.
+    """
+    return [ip_network(network.strip()) for network in networks.split(",") if network.strip()]
+
+
+def check_networks(networks: str) -> str:
+    """Raises ValueError, as `split_networks` does."""
+    split_networks(networks)
+    return networks
+
+
+def _split_pairs(given: Any) -> Any:
+    """``key=value,key=value`` of a flag or variable as a table; a TOML table as it is."""
+    if not isinstance(given, str):
+        return given
+    pairs = [pair.partition("=") for pair in given.split(",") if pair.strip()]
+    for key, equals, _ in pairs:
+        if not equals or not key.strip():
+            raise ValueError("KEY=VALUE,KEY=VALUE is expected; a value with a comma goes into a TOML file")
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _split_declared(given: Any) -> Any:
+    """``id=NAME/VERSION,id=NAME`` as broker id → text, each checked."""
+    declared = _by_broker_id(given)
+    for text in declared.values():
+        name, slash, version = str(text).partition("/")
+        if not name or (slash and not version):
+            raise ValueError(f"{text!r} is not NAME/VERSION, as in apache-kafka/4.4.0, nor a NAME alone")
+    return declared
+
+
+def _split_urls(given: Any) -> Any:
+    """``id=URL,id=URL`` as broker id → URL, each checked."""
+    urls = _by_broker_id(given)
+    for url in urls.values():
+        check_url(url)
+    return urls
+
+
+def _by_broker_id(given: Any) -> dict[Any, Any]:
+    pairs = _split_pairs(given)
+    if not isinstance(pairs, dict):
+        raise ValueError("a table of broker ids is expected")  # noqa: TRY004 - pydantic wants this one
+    for broker_id in pairs:
+        if not str(broker_id).isdigit():
+            raise ValueError(f"{broker_id!r} is no broker id: ID=…,ID=… is expected")
+    return pairs
+
+
+def check_url(url: Any) -> Any:
+    """Raises ValueError for text that is no HTTP address."""
+    if not isinstance(url, str):
+        return url
+    parts = urlsplit(url)
+    if url and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise ValueError(f"{url!r} is no HTTP address, as in http://broker-1:9404/metrics")
+    return url
+
+
+Table = Annotated[dict[str, str | int | float | bool], BeforeValidator(_split_pairs)]
+DeclaredSoftware = Annotated[dict[int, str], BeforeValidator(_split_declared)]
+Urls = Annotated[dict[int, str], BeforeValidator(_split_urls)]
+Address = Annotated[str, AfterValidator(_check_address)]
+Networks = Annotated[str, AfterValidator(check_networks)]
+BootstrapServers = Annotated[
+    str,
+    AfterValidator(_check_addresses),
+    Field(
+        default="127.0.0.1:19092",
+        description="listener INTERNAL of the cluster, for clientscope's own topics",
+        json_schema_extra={"section": "kafka", "key": "bootstrap.servers"},
+    ),
+]
