@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from sys import intern
 
 from clientscope.gateway.known import KnownClients
 from clientscope.gateway.place import Place
@@ -17,6 +18,8 @@ from clientscope.records.codec import ClientConnectionRecord, Kind
 from clientscope.session.state import UNKNOWN, Identity
 
 OTHER = "other"
+_OTHERS = (OTHER, OTHER)
+_UNKNOWNS = (UNKNOWN, UNKNOWN)
 _HEARTBEATS_AT_ZERO = 3
 _PRESENT_AFTER_MS = 6 * 60 * 60 * 1000
 _COUNTS_PER_PART = 1_000  # with names at their longest, half of what a topic takes in one record
@@ -31,11 +34,12 @@ class Connection:
     client_address: str
     opened_ms: int
     identity: Identity = field(default_factory=Identity)
-    series: tuple[str, str] = (UNKNOWN, UNKNOWN)
+    series: tuple[str, str] = _UNKNOWNS
 
 
-@dataclass
+@dataclass(slots=True)
 class _Count:
+    series: tuple[str, str]
     open: int = 0
     opened: int = 0
     closed: int = 0
@@ -61,6 +65,7 @@ class ConnectionRegistry:
 
     def opened(self, connection_id: int, client_address: str, now_ms: int) -> ClientConnectionRecord:
         """A client has connected, under an id that no other connection of this gateway's has had."""
+        client_address = intern(client_address)
         connection = Connection(connection_id, client_address, now_ms)
         self.connections[connection_id] = connection
         self._addresses[client_address] += 1
@@ -191,12 +196,12 @@ class ConnectionRegistry:
 
     def _series(self, identity: Identity) -> tuple[str, str]:
         series = (identity.software_name, identity.software_version)
-        if series in self._counts or len(self._counts) < self._most_series:
-            return series
-        return OTHER, OTHER
+        if (count := self._counts.get(series)) is not None:
+            return count.series  # one tuple for all
+        return series if len(self._counts) < self._most_series else _OTHERS
 
     def _enter(self, series: tuple[str, str]) -> None:
-        count = self._counts.setdefault(series, _Count())
+        count = self._counts.setdefault(series, _Count(series))
         count.open += 1
         count.opened += 1
         count.heartbeats_at_zero = 0
@@ -267,8 +272,13 @@ def _bounded(identity: Identity) -> Identity:
     """What we record is bounded; what passes isn't (the broker has no limit on a name's length)."""
     return replace(
         identity,
-        software_name=identity.software_name[:_RECORDED_LENGTH],
-        software_version=identity.software_version[:_RECORDED_LENGTH],
-        client_id=identity.client_id and identity.client_id[:_RECORDED_LENGTH],
-        principal=identity.principal and identity.principal[:_RECORDED_LENGTH],
+        software_name=_held_once(identity.software_name),
+        software_version=_held_once(identity.software_version),
+        client_id=identity.client_id and _held_once(identity.client_id),
+        principal=identity.principal and _held_once(identity.principal),
     )
+
+
+def _held_once(text: str) -> str:
+    """Thousands of connections say the same, so each string is held once, for as long as one of them is open."""
+    return intern(text[:_RECORDED_LENGTH])

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Coroutine, Iterator
+from sys import intern
 from typing import Any, Protocol
 
 from clientscope.errors import WireError
@@ -122,7 +123,7 @@ class Relay:
         """The client is there: count it, and connect upstream."""
         assert self._client.transport is not None
         source, _ = self.ends
-        self.address = source[0] if source else ""
+        self.address = intern(source[0]) if source else ""
         if (reason := self._gateway.refusal(self.address)) is not None:
             self._gateway.count("connections_refused", reason)
             self._ended = True

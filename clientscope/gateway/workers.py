@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
 import time
 from collections.abc import Callable
@@ -184,8 +185,12 @@ class Workers:
 
     async def _start_again(self, listener: socket.socket) -> None:
         await asyncio.sleep(_AGAIN_AFTER_S)
-        if not self._ending:
-            await self._start(listener)
+        try:
+            if not self._ending:
+                await self._start(listener)
+        except OSError:
+            log.error("the process that workers are forked from is gone too; the gateway stops, to be started again")
+            signal.raise_signal(signal.SIGTERM)
 
 
 def _ids_of(number: int) -> Callable[[int], bool]:

@@ -24,6 +24,10 @@ MAX_FRAME_BYTES = 100 * 1024 * 1024
 SHORTEST_REQUEST = REQUEST_HEAD.size - LENGTH.size
 
 
+_NOTHING = bytearray()
+"""What every scanner holds between frames, rather than an empty one of its own; never written to."""
+
+
 class Treatment(Enum):
     """What becomes of a frame, decided by its first bytes."""
 
@@ -76,7 +80,7 @@ class FrameScanner:
         self._longest = longest
         self._passing = 0
         self._discarding = 0
-        self._held = bytearray()
+        self._held = _NOTHING
         self._needed = 0
 
     @property
@@ -100,7 +104,7 @@ class FrameScanner:
             if len(self._held) < self._needed:
                 return
             data = bytes(self._held)
-            self._held.clear()
+            self._held = _NOTHING
         else:
             data = received
         view, end = memoryview(data), len(data)
@@ -142,7 +146,8 @@ class FrameScanner:
             run = position = position + whole
         if run < position:
             yield Passed(view[run:position])
-        self._held += view[position:]
+        if position < end:
+            self._held = bytearray(view[position:])
 
     def _frame_size(self, data: bytes, position: int) -> int | None:
         """The size of the frame that begins here, its length field included; None while that field isn't whole."""

@@ -60,6 +60,16 @@ def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(
     assert list(closed.values()).count("worker_lost") == lost
 
 
+def test_a_gateway_that_can_make_no_more_workers_stops_and_says_so(broker: Any, tmp_path: Path) -> None:
+    with running_gateway(broker.internal, broker.client, tmp_path, "--workers", "2") as gateway:
+        first, second = workers(gateway.pid)
+        template = int(Path(f"/proc/{first}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(template, signal.SIGKILL)
+        os.kill(first, signal.SIGKILL)
+        assert eventually(lambda: "the gateway stops, to be started again" in (tmp_path / "gateway.log").read_text())
+        assert eventually(lambda: not Path(f"/proc/{second}").exists())
+
+
 def test_limits_hold_for_all_workers_together(broker: Any, tmp_path: Path) -> None:
     flags = ("--workers", "3", "--max-connections", "30")
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:

@@ -13,6 +13,7 @@ Behavior:
 from __future__ import annotations
 
 from dataclasses import replace
+from sys import intern
 
 from clientscope.errors import WireError
 from clientscope.session.state import (
@@ -39,7 +40,9 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
         return [Counted("unreadable_frames", f"api_versions_{error.reason}"), ToBroker(frame)]
     if len(state.pending) >= MOST_PENDING:
         return [Counted("unreadable_frames", "api_versions_pipelined"), ToBroker(said.upstream)]
-    identity = Identity(said.client_id, said.software_name or UNKNOWN, said.software_version or UNKNOWN, said.instance_id)
+    # Thousands of connections say the same: each string is held once, for as long as one of them is open.
+    name, version = intern(said.software_name or UNKNOWN), intern(said.software_version or UNKNOWN)
+    identity = Identity(said.client_id and intern(said.client_id), name, version, said.instance_id)
     state.pending[said.correlation_id] = PendingApiVersions(said.api_version, identity)
     state.last_api_versions = said.upstream
     return [ToBroker(said.upstream)]
