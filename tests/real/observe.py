@@ -12,6 +12,9 @@ from typing import Any
 import kafka
 from prometheus_client.parser import text_string_to_metric_families
 
+from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.topics import CONNECTIONS
+
 
 def read_all(bootstrap_servers: str, topic: str) -> list[Any]:
     """Every record that is on a topic at the time of the call, in order."""
@@ -26,6 +29,12 @@ def read_all(bootstrap_servers: str, topic: str) -> list[Any]:
             for batch in consumer.poll(timeout_ms=500).values():
                 messages += batch
         return messages
+
+
+def connection_records(bootstrap_servers: str, gateway_id: str) -> list[ClientConnectionRecord]:
+    """What a gateway has told of its connections, in order; its id is its records' key, and what other tests left there isn't looked at."""
+    told = [message.value for message in read_all(bootstrap_servers, CONNECTIONS) if message.key == gateway_id.encode()]
+    return [decode(ClientConnectionRecord, value) for value in told]
 
 
 def metrics(url: str) -> dict[tuple[str, ...], float]:

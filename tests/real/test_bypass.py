@@ -110,6 +110,7 @@ def test_by_a_call_that_no_web_page_can_make(broker: RunningBroker, tmp_path: Pa
         assert eventually(lambda: PUSH_CONFIG not in keys_of_a_new_client(gateway))
         with RawClient.connect(gateway.address, "pushing") as pushing, pytest.raises(OSError):
             pushing.push_config(PUSH)  # goes to the broker, which closes, as without a gateway
+        assert eventually(lambda: len(workers(gateway.pid)) == 1)
         (before,) = workers(gateway.pid)
         os.kill(before, signal.SIGKILL)
         assert eventually(lambda: len(workers(gateway.pid) - {before}) == 1)

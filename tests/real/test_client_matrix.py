@@ -10,12 +10,11 @@ import pytest
 from clients.java import JavaClient
 from clients.python import Aiokafka, Confluent, KafkaPython
 from clients.script import RECORDS, Client, variants, work
-from observe import eventually, gateway_connections, read_all
+from observe import connection_records, eventually, gateway_connections
 
 from clientscope.demo.watch import jmx_connections
 from clientscope.local.jars import JAVA_CLIENTS
-from clientscope.records.codec import ClientConnectionRecord, Kind, decode
-from clientscope.records.topics import CONNECTIONS
+from clientscope.records.codec import Kind
 
 CLIENTS: dict[str, Callable[[str], Client]] = {
     "kafka-python": KafkaPython,
@@ -47,8 +46,8 @@ def test_f05_a_client_sees_the_same_through_the_gateway_as_direct(broker: Any, g
 
     assert list(seen[-1]) == [identity]
     assert eventually(lambda: gateway_connections(gateway.metrics_url) == {} == jmx_connections(broker.jmx_port))
-    records = [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
-    closed = [r for r in records if r.kind == Kind.CLOSED and r.gateway_id == gateway.address and r.client_id == client_id]
+    records = connection_records(broker.internal, gateway.address)
+    closed = [r for r in records if r.kind == Kind.CLOSED and r.client_id == client_id]
     assert closed
     assert {(r.client_software_name or "unknown", r.client_software_version or "unknown") for r in closed} == {identity}
 

@@ -14,12 +14,11 @@ import kafka
 import pytest
 from conftest import running_gateway
 from kafka.protocol.admin import DescribeClusterRequest
-from observe import eventually, gateway_connections, metrics, read_all
+from observe import connection_records, eventually, gateway_connections, metrics
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
-from clientscope.records.codec import ClientConnectionRecord, Kind, decode
-from clientscope.records.topics import CONNECTIONS
+from clientscope.records.codec import Kind
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST
 
 TOPIC = "test.gateway"
@@ -131,8 +130,7 @@ def test_f10_a_client_that_resets_leaves_no_connection_behind(gateway: Any, brok
 
 def test_every_connection_is_opened_and_closed_once_on_the_topic(gateway: Any, broker: Any) -> None:
     assert eventually(lambda: gateway_connections(gateway.metrics_url) == {})
-    records = [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
-    ours = [record for record in records if record.gateway_id == gateway.address]
+    ours = connection_records(broker.internal, gateway.address)
     assert [record.sequence for record in ours] == list(range(len(ours)))
     opened = [record.connection_id for record in ours if record.kind == Kind.OPENED]
     closed = [record.connection_id for record in ours if record.kind == Kind.CLOSED]

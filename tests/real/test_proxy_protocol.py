@@ -13,7 +13,7 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
-from observe import eventually, gateway_connections, metrics, read_all
+from observe import connection_records, eventually, gateway_connections, metrics, read_all
 
 from clientscope.client.raw import RawClient
 from clientscope.gateway.proxy_protocol import build
@@ -64,8 +64,8 @@ def refused(gateway: RunningGateway, reason: str) -> float:
 
 
 def addresses(broker: Any, gateway: RunningGateway, name: str) -> set[str]:
-    records = [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
-    return {r.client_address for r in records if (r.kind, r.gateway_id, r.client_software_name) == (Kind.IDENTIFIED, gateway.address, name)}
+    records = connection_records(broker.internal, gateway.address)
+    return {r.client_address for r in records if (r.kind, r.client_software_name) == (Kind.IDENTIFIED, name)}
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from conftest import RunningGateway, running_gateway
-from observe import eventually, gateway_connections, metrics, read_all, workers
+from observe import connection_records, eventually, gateway_connections, metrics, workers
 
 from clientscope.client.raw import RawClient
-from clientscope.records.codec import ClientConnectionRecord, Kind, decode
-from clientscope.records.topics import CONNECTIONS
+from clientscope.records.codec import Kind
 
 NAME = ("spread", "1")
 
@@ -39,8 +38,8 @@ def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(
     ):
         clients = [connect(gateway, stack) for _ in range(60)]
         assert eventually(lambda: gateway_connections(gateway.metrics_url) == {NAME: 60})
+        assert eventually(lambda: len(workers(gateway.pid)) == 3)
         running = workers(gateway.pid)
-        assert len(running) == 3
         os.kill(running.pop(), signal.SIGKILL)
         left = [client for client in clients if is_open(client)]
         assert 0 < len(left) < 60
@@ -51,8 +50,7 @@ def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(
         assert all(map(is_open, [*left, *again]))
         assert eventually(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left) + 40})
         assert metrics(gateway.metrics_url)["clientscope_gateway_event_loop_lag_seconds_count", "worker"] > 0
-    records = [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
-    records = [record for record in records if record.gateway_id == "killed"]
+    records = connection_records(broker.internal, "killed")
     assert [record.sequence for record in records] == list(range(len(records)))
     opened = [record.connection_id for record in records if record.kind == Kind.OPENED]
     closed = {record.connection_id: record.reason for record in records if record.kind == Kind.CLOSED}
@@ -62,6 +60,7 @@ def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(
 
 def test_a_gateway_that_can_make_no_more_workers_stops_and_says_so(broker: Any, tmp_path: Path) -> None:
     with running_gateway(broker.internal, broker.client, tmp_path, "--workers", "2") as gateway:
+        assert eventually(lambda: len(workers(gateway.pid)) == 2)
         first, second = workers(gateway.pid)
         template = int(Path(f"/proc/{first}/stat").read_text().rpartition(")")[2].split()[1])
         os.kill(template, signal.SIGKILL)
