@@ -170,10 +170,18 @@ class GatewaySettings(KafkaSettings):
         512 * 1024 * 1024, ge=128 * 1024 * 1024, description="address space of the policy's process (RLIMIT_AS)"
     )
     push_rate_per_client: float = Field(
-        1.0, gt=0, description="PushConfig requests taken from one client, per second in the long run;\na client pushes once in its life"
+        1.0,
+        gt=0,
+        json_schema_extra={"metavar": "N"},
+        description="PushConfig requests taken from one client, per second in the long run;\na client pushes once in its life",
     )
     push_burst_per_client: int = Field(10, ge=1, description="PushConfig requests taken from one client at once")
-    push_rate: float = Field(1000.0, gt=0, description="PushConfig requests taken from all clients, per second in the long run")
+    push_rate: float = Field(
+        1000.0,
+        gt=0,
+        json_schema_extra={"metavar": "N"},
+        description="PushConfig requests taken from all clients, per second in the long run",
+    )
     push_burst: int = Field(2000, ge=1, description="PushConfig requests taken from all clients at once")
     digest_key_file: Path | None = Field(
         None, description="keys of the HMAC digests of redacted values, the first one signs;\nwithout it, none are made"

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import AfterValidator, ValidationError
 from pydantic.fields import FieldInfo
@@ -78,6 +78,8 @@ def _metavar(field: FieldInfo) -> str:
         return str(field.json_schema_extra["metavar"])
     if any(isinstance(part, AfterValidator) for part in field.metadata):  # the only strings that are checked
         return "NETWORKS" if AfterValidator(check_networks) in field.metadata else "HOST:PORT"
+    if get_origin(field.annotation) is Literal:
+        return "|".join(filter(None, get_args(field.annotation)))
     kinds: dict[Any, str] = {int: "N", float: "SECONDS", Path: "PATH", Path | None: "PATH"}
     return kinds.get(field.annotation, "TEXT")
 
