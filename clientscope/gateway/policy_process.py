@@ -48,7 +48,7 @@ from clientscope.policy.loading import load_policy
 log = logging.getLogger(__name__)
 
 FORK, KILL = b"f", b"k"
-NICE = 19
+NICE = 10
 MOST_PUBLICATIONS = 10_000
 _LARGEST_VALUE = 1024 * 1024
 _LONGEST_MESSAGE = 1_000
