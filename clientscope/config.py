@@ -96,13 +96,13 @@ class GatewaySettings(KafkaSettings):
         "", max_length=200, description="what DescribeCluster says the broker is (KIP-885), such as apache-kafka; empty says nothing"
     )
     broker_software_version: str = Field("", max_length=200, description="its version; empty is null")
-    workers: int = Field(1, ge=1, le=64, description="processes that carry clients' traffic, on one port; each uses one core at most")
     broker_jmx: Annotated[str, BeforeValidator(check_url)] = Field(
         "",
         description="the broker's JMX exporter, such as http://127.0.0.1:9404/metrics: where no software is declared,\n"
         "DescribeCluster says what app-info there says; empty asks nobody",
         json_schema_extra={"metavar": "URL"},
     )
+    workers: int = Field(1, ge=1, le=64, description="processes that carry clients' traffic, on one port; each uses one core at most")
     ssl_certificate_location: Path | None = Field(
         None, description="certificate chain in PEM; with it, clients' TLS ends at the gateway. Read again at SIGHUP"
     )

@@ -10,8 +10,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 
 import uvloop
 from prometheus_client import make_wsgi_app
@@ -31,9 +30,10 @@ from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.quota import PushQuota, Rate
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.request_log import RequestLog
+from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.template import Template
 from clientscope.gateway.untold import Untold
-from clientscope.gateway.worker_messages import Asked, Closed, Logged, Named, Opened, Reached, Report, Standing, WorkerPlan
+from clientscope.gateway.worker_messages import Asked, Closed, Logged, Named, Opened, Report, Standing, WorkerPlan
 from clientscope.gateway.workers import Workers, listen
 from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.interface import ClientConfigData
@@ -78,7 +78,6 @@ class Gateway:
         self._settings = settings
         self.brokers = KnownBrokers(settings, place.broker_id)
         self._alive_s = time.monotonic()
-        self._upstream_failure = ""
         self._draining = self.bypassed = False
         self._place = place
         self.registry = ConnectionRegistry(place)
@@ -86,7 +85,7 @@ class Gateway:
         self._publisher = publisher
         self._untold = Untold()
         self._request_log = RequestLog.of(settings, place, metrics.count)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._policy: PolicyRunner | None = None
         if settings.client_config_policy_class_name:
             shown = PolicyMetrics(metrics.registry, self.registry.instances)
@@ -104,9 +103,9 @@ class Gateway:
             await self._policy.start()
         self._workers = Workers(self._template, self._plan(), listen(self._settings.listen, self._settings.workers), self)
         await self._workers.start()
-        self.run(self._beat())
-        self.run(self._watch_time())
-        self.run(self.brokers.watch(self._replan))
+        self._tasks.run(self._beat())
+        self._tasks.run(self._watch_time())
+        self._tasks.run(self.brokers.watch(self._replan))
 
     def _plan(self) -> WorkerPlan:
         return WorkerPlan(0, self._settings, self._place, self.brokers.on_the_wire)
@@ -132,7 +131,8 @@ class Gateway:
         """Why no further client should be sent here, or nothing. From any thread."""
         if self._draining:
             return "draining"
-        return self.health() or (f"the broker took no connection: {self._upstream_failure}" if self._upstream_failure else "")
+        failure = self._workers.upstream_failure() if self._workers else ""
+        return self.health() or (f"the broker took no connection: {failure}" if failure else "")
 
     async def drain(self, stopping_again: asyncio.Event) -> None:
         """Lets each client have the answers that are under way, and then go; `drain_timeout_ms` at most."""
@@ -155,17 +155,6 @@ class Gateway:
             self.heartbeat(self._settings.heartbeat_interval_ms)
             await asyncio.sleep(self._settings.heartbeat_interval_ms / 1000)
 
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs a coroutine in the background, and holds on to it."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._finished)
-
-    def _finished(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            log.error("a task failed: %s", type(error).__name__, exc_info=error)
-
     # What workers report.
 
     def reported(self, report: Report, mine: Callable[[int], bool]) -> None:
@@ -183,12 +172,10 @@ class Gateway:
                 case Closed(connection_id, reason):
                     self._closed(connection_id, reason, report.at_ms)
                 case Asked():
-                    self.run(self._judge(event, ClientConfigData(event.configs, report.at_ms)))
+                    self._tasks.run(self._judge(event, ClientConfigData(event.configs, report.at_ms)))
                 case Logged():
                     if self._request_log is not None:
                         self._request_log.write(event)
-                case Reached(failure):
-                    self._upstream_failure = failure
                 case Standing(connections):
                     self._stand(connections, mine, report.at_ms)
 
@@ -236,7 +223,11 @@ class Gateway:
             verdict = await self._policy.judge(context, data)
         self._workers.answer(asked.connection_id, asked.token, verdict)
 
-    async def reconfigure(self, again: Callable[[], GatewaySettings]) -> None:
+    def hang_up(self, again: Callable[[], GatewaySettings]) -> None:
+        """SIGHUP."""
+        self._tasks.run(self._reconfigure(again))
+
+    async def _reconfigure(self, again: Callable[[], GatewaySettings]) -> None:
         """Hands the policy its settings as they are now, and reads certificates again; whatever is wrong with them, the old ones stay."""
         try:
             settings = again()
@@ -275,8 +266,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Ends every connection, and lets the policy finish what waits."""
-        for task in [*self._tasks]:
-            task.cancel()
+        self._tasks.cancel()
         if self._workers is not None:
             await self._workers.end()
         if self._request_log is not None:
@@ -316,7 +306,7 @@ async def _serve(settings: GatewaySettings, place: Place, template: Template, ag
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
-    loop.add_signal_handler(signal.SIGHUP, lambda: gateway.run(gateway.reconfigure(again)))
+    loop.add_signal_handler(signal.SIGHUP, gateway.hang_up, again)
     for number, on in ((signal.SIGUSR1, True), (signal.SIGUSR2, False)):
         loop.add_signal_handler(number, gateway.bypass, on)
     await gateway.start()

@@ -27,6 +27,7 @@ from clientscope.gateway.proxied import Entrance
 from clientscope.gateway.proxy_protocol import Header
 from clientscope.gateway.relay import Relay
 from clientscope.gateway.sides import ClientSide
+from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.tls_listener import TlsListener
 from clientscope.gateway.worker_messages import (
     Answer,
@@ -39,7 +40,6 @@ from clientscope.gateway.worker_messages import (
     Logged,
     Named,
     Opened,
-    Reached,
     Refuse,
     Report,
     Standing,
@@ -84,7 +84,7 @@ class Worker:
         self._next_id = plan.first_id
         self._relays: dict[int, Relay] = {}
         self._addresses: Counter[str] = Counter()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._upstream_failure = ""
         self._events: list[Event] = []
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -148,13 +148,11 @@ class Worker:
             self.count("upstream_failures", failure)
         if failure != self._upstream_failure:
             self._upstream_failure = failure
-            self._report(Reached(failure))
+            self._gather()
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs a coroutine in the background, and holds on to it."""
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._finished)
+        """Runs a coroutine in the background."""
+        self._tasks.run(work)
 
     def opened(self, relay: Relay, address: str) -> int:
         """A client has connected; returns its connection id."""
@@ -268,8 +266,7 @@ class Worker:
     async def end(self) -> None:
         """Closes what is open; what is written already goes out."""
         self._close_listener()
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
         for relay in list(self._relays.values()):
             relay.end("gateway_stopping")
         await asyncio.sleep(0)  # the transports' own last callbacks
@@ -296,18 +293,13 @@ class Worker:
             self._gathering = None
         events, self._events = self._events, []
         drained = self.draining.is_set() and not self._relays
-        report = Report(time.time_ns() // 1_000_000, events, dict(self._counts), drained, self._lag_s)
+        report = Report(time.time_ns() // 1_000_000, events, dict(self._counts), self._upstream_failure, drained, self._lag_s)
         if self._behind or not self._channel.send(report):
             self._behind = True
             return False
         self._counts.clear()
         self._lag_s = None
         return True
-
-    def _finished(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            log.error("a task failed: %s", type(error).__name__, exc_info=error)
 
 
 def run(channel: socket.socket, listener: socket.socket) -> None:

@@ -115,20 +115,13 @@ class Logged:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """The broker took a connection again, or fails to: then how."""
-
-    failure: str
-
-
-@dataclass(frozen=True, slots=True)
 class Standing:
     """All open connections, after reports were lost: id, address, identity."""
 
     connections: list[tuple[int, str, Identity]]
 
 
-Event = Opened | Named | Closed | Asked | Logged | Reached | Standing
+Event = Opened | Named | Closed | Asked | Logged | Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +132,7 @@ class Report:
         at_ms: when it was sent.
         events: in order.
         counts: what to add to counters, by counter and reason.
+        upstream_failure: how the broker failed to take the last connection; empty where it took it.
         drained: no further connection is taken, and none is left.
         lag_s: how much later than asked for the event loop woke up, since the last report that said so; None where it did not sleep.
     """
@@ -146,5 +140,6 @@ class Report:
     at_ms: int
     events: list[Event]
     counts: dict[tuple[str, str], int]
+    upstream_failure: str
     drained: bool
     lag_s: float | None = None

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.channel import Channel
+from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.template import Template
 from clientscope.gateway.worker_messages import Answer, Bypass, Drain, End, Refuse, Report, WorkerPlan
 from clientscope.session.state import Verdict
@@ -86,7 +87,8 @@ class Workers:
         self._undrained: set[int] = set()
         self._drained = asyncio.Event()
         self._none_left = asyncio.Event()
-        self._starts: set[asyncio.Task[None]] = set()
+        self._upstream_failures: dict[int, str] = {}
+        self._tasks = Tasks()
 
     async def start(self) -> None:
         """Starts one worker on each socket."""
@@ -117,6 +119,10 @@ class Workers:
         """For how long one of them has said nothing; they report each second. From any thread."""
         heard = list(self._heard_s.values())
         return time.monotonic() - min(heard) if heard else 0.0
+
+    def upstream_failure(self) -> str:
+        """How the broker fails to take connections, by the last that one of them tried; empty where it takes them. From any thread."""
+        return next(filter(None, list(self._upstream_failures.values())), "")
 
     async def drain(self) -> None:
         """Has all of them take no further connection, and let each go that they have; returns when none is left."""
@@ -161,6 +167,7 @@ class Workers:
 
     def _received(self, number: int, report: Report) -> None:
         self._heard_s[number] = time.monotonic()
+        self._upstream_failures[number] = report.upstream_failure
         self._owner.reported(report, _ids_of(number))
         if report.drained:
             self._left(number)
@@ -168,15 +175,14 @@ class Workers:
     def _lost(self, number: int, listener: socket.socket) -> None:
         self._channels.pop(number, None)
         self._heard_s.pop(number, None)
+        self._upstream_failures.pop(number, None)
         if not self._channels:
             self._none_left.set()
         self._owner.lost(_ids_of(number))
         self._left(number)
         if not self._ending:
             log.error("a worker has ended; another one takes its place")
-            task = asyncio.get_running_loop().create_task(self._start_again(listener))
-            self._starts.add(task)
-            task.add_done_callback(self._starts.discard)
+            self._tasks.run(self._start_again(listener))
 
     def _left(self, number: int) -> None:
         self._undrained.discard(number)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from conftest import running_gateway
 from kafka.protocol.consumer import FetchRequest, FetchResponse
-from observe import eventually
+from observe import eventually, workers
 
 from clientscope.client.raw import RawClient
 
@@ -93,4 +93,7 @@ def test_a_broker_that_is_away_makes_it_unready(broker: Any, tmp_path: Path) -> 
                 lost.api_versions("lost", "1")
             assert eventually(lambda: probe(gateway.metrics_url, "readyz")[0] == 503)
             assert "took no connection" in probe(gateway.metrics_url, "readyz")[1]
+            (failing,) = workers(gateway.pid)
+            os.kill(failing, signal.SIGKILL)
+            assert eventually(lambda: probe(gateway.metrics_url, "readyz") == (200, "ok")), "what is known only of a worker goes with it"
             assert probe(gateway.metrics_url, "healthz") == (200, "ok")

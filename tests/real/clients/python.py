@@ -19,6 +19,16 @@ from clients.script import PARTITIONS, Client, Message, Produced
 _PATIENCE_S = 20.0
 
 
+def _producer_settings(how: Produced) -> dict[str, Any]:
+    """As kafka-python and aiokafka name them."""
+    settings: dict[str, Any] = {
+        "acks": "all" if how.acks == "all" else int(how.acks),
+        "compression_type": None if how.codec == "none" else how.codec,
+        "enable_idempotence": how.idempotent,
+    }
+    return settings | ({"transactional_id": how.transactional_id} if how.transactional_id else {})
+
+
 class KafkaPython(Client):
     name = "kafka-python"
     identity = ("kafka-python", kafka.__version__)
@@ -31,14 +41,7 @@ class KafkaPython(Client):
             admin.create_topics({topic: {"num_partitions": PARTITIONS}}, wait_for_metadata=True)
 
     def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
-        settings: dict[str, Any] = {
-            **self._common(),
-            "acks": "all" if how.acks == "all" else int(how.acks),
-            "compression_type": None if how.codec == "none" else how.codec,
-            "enable_idempotence": how.idempotent,
-        }
-        if how.transactional_id:
-            settings["transactional_id"] = how.transactional_id
+        settings = {**self._common(), **_producer_settings(how)}
         with closing(kafka.KafkaProducer(**settings)) as producer:
             if how.transactional_id:
                 producer.init_transactions()
@@ -111,14 +114,7 @@ class Aiokafka(Client):
         self._admin(lambda admin: admin.create_topics([aiokafka.admin.NewTopic(topic, PARTITIONS, 1)]))
 
     def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
-        settings: dict[str, Any] = {
-            **self._common(),
-            "acks": "all" if how.acks == "all" else int(how.acks),
-            "compression_type": None if how.codec == "none" else how.codec,
-            "enable_idempotence": how.idempotent,
-        }
-        if how.transactional_id:
-            settings["transactional_id"] = how.transactional_id
+        settings = {**self._common(), **_producer_settings(how)}
 
         async def go() -> list[int]:
             async with aiokafka.AIOKafkaProducer(**settings) as producer:
