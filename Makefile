@@ -31,7 +31,7 @@ bench-gateway: venv ## the gateway beside a direct connection and a peer; ARGS="
 lock: venv       ## resolve requirements.lock anew (no index address in it)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links \
-	  --extra demo --group dev --custom-compile-command 'make lock' pyproject.toml -o requirements.lock
+	  --extra demo --extra crc32c --group dev --custom-compile-command 'make lock' pyproject.toml -o requirements.lock
 
 venv: java $(VENV)/.ready
 java:            # said before anything is downloaded; which version it is, clientscope checks itself

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from sys import intern
 
 from clientscope.gateway.known import KnownClients
@@ -20,6 +20,7 @@ from clientscope.session.state import UNKNOWN, Identity
 OTHER = "other"
 _OTHERS = (OTHER, OTHER)
 _UNKNOWNS = (UNKNOWN, UNKNOWN)
+_UNIDENTIFIED = Identity()
 _HEARTBEATS_AT_ZERO = 3
 _PRESENT_AFTER_MS = 6 * 60 * 60 * 1000
 _COUNTS_PER_PART = 1_000  # with names at their longest, half of what a topic takes in one record
@@ -33,8 +34,8 @@ class Connection:
     connection_id: int
     client_address: str
     opened_ms: int
-    identity: Identity = field(default_factory=Identity)
-    series: tuple[str, str] = _UNKNOWNS
+    identity: Identity
+    series: tuple[str, str]
 
 
 @dataclass(slots=True)
@@ -63,13 +64,19 @@ class ConnectionRegistry:
         self._sequence = 0
         self._recorded_ms: dict[int, int] = {}  # when each open connection was last on the topic, the longest ago first
 
-    def opened(self, connection_id: int, client_address: str, now_ms: int) -> ClientConnectionRecord:
-        """A client has connected, under an id that no other connection of this gateway's has had."""
+    def opened(self, connection_id: int, client_address: str, now_ms: int, identity: Identity | None = None) -> ClientConnectionRecord:
+        """A client has connected, under an id that no other connection of this gateway's has had, and may have said who it is."""
         client_address = intern(client_address)
-        connection = Connection(connection_id, client_address, now_ms)
+        if identity is None:
+            identity, series = _UNIDENTIFIED, _UNKNOWNS
+        else:
+            identity = _bounded(identity)
+            self._known.said(client_address, identity)
+            series = self._series(identity)
+        connection = Connection(connection_id, client_address, now_ms, identity, series)
         self.connections[connection_id] = connection
         self._addresses[client_address] += 1
-        self._enter(connection.series)
+        self._enter(series)
         return self._record(Kind.OPENED, now_ms, connection, [connection.series])
 
     def identified(self, connection_id: int, identity: Identity, now_ms: int) -> ClientConnectionRecord | None:

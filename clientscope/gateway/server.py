@@ -165,8 +165,8 @@ class Gateway:
             self._metrics.lagged("worker", report.lag_s)
         for event in report.events:
             match event:
-                case Opened(connection_id, address):
-                    self._opened(connection_id, address, report.at_ms)
+                case Opened(connection_id, address, identity):
+                    self._opened(connection_id, address, identity, report.at_ms)
                 case Named(connection_id, identity):
                     self._publish(self.registry.identified(connection_id, identity, report.at_ms))
                 case Closed(connection_id, reason):
@@ -185,9 +185,9 @@ class Gateway:
         for connection_id in [number for number in self.registry.connections if mine(number)]:
             self._closed(connection_id, "gateway_stopping" if self._draining else "worker_lost", now_ms)
 
-    def _opened(self, connection_id: int, address: str, now_ms: int) -> None:
+    def _opened(self, connection_id: int, address: str, identity: Identity | None, now_ms: int) -> None:
         self._metrics.count("connections_opened", self._place.listener_name)
-        self._publish(self.registry.opened(connection_id, address, now_ms))
+        self._publish(self.registry.opened(connection_id, address, now_ms, identity))
         assert self._workers is not None
         # Each worker holds the limits for itself; here they are held for all together.
         most, settings = self._settings.max_connections_per_ip, self._settings
@@ -208,8 +208,8 @@ class Gateway:
             self._closed(connection_id, "unseen", now_ms)
         for connection_id, address, identity in connections:
             if connection_id not in self.registry.connections:
-                self._opened(connection_id, address, now_ms)
-            if self.registry.connections[connection_id].identity != identity:
+                self._opened(connection_id, address, identity, now_ms)
+            elif self.registry.connections[connection_id].identity != identity:
                 self._publish(self.registry.identified(connection_id, identity, now_ms))
 
     async def _judge(self, asked: Asked, data: ClientConfigData) -> None:

@@ -14,6 +14,7 @@ import ssl
 import time
 from collections import Counter
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any
 
 import uvloop
@@ -87,6 +88,7 @@ class Worker:
         self._tasks = Tasks()
         self._upstream_failure = ""
         self._events: list[Event] = []
+        self._just_opened: dict[int, int] = {}  # connection ids, and where among the events each was opened
         self._counts: Counter[tuple[str, str]] = Counter()
         self._gathering: asyncio.TimerHandle | None = None
         self._behind = False
@@ -160,12 +162,20 @@ class Worker:
         self._next_id += 1
         self._relays[connection_id] = relay
         self._addresses[address] += 1
+        if not self._behind:
+            self._just_opened[connection_id] = len(self._events)
         self._report(Opened(connection_id, address))
         return connection_id
 
     def identified(self, connection_id: int, identity: Identity) -> None:
-        """A client has said who it is."""
-        self._report(Named(connection_id, identity))
+        """A client has said who it is.
+
+        Most do so within a millisecond of connecting, and then that is one event, and one record, instead of two.
+        """
+        if (index := self._just_opened.get(connection_id)) is None:
+            self._report(Named(connection_id, identity))
+        elif isinstance(opened := self._events[index], Opened):
+            self._events[index] = replace(opened, identity=identity)
 
     def pushed(self, relay: Relay, push: Pushed) -> None:
         """A client has pushed; the verdict comes by `Relay.answer`."""
@@ -292,6 +302,7 @@ class Worker:
             self._gathering.cancel()
             self._gathering = None
         events, self._events = self._events, []
+        self._just_opened.clear()
         drained = self.draining.is_set() and not self._relays
         report = Report(time.time_ns() // 1_000_000, events, dict(self._counts), self._upstream_failure, drained, self._lag_s)
         if self._behind or not self._channel.send(report):

@@ -65,10 +65,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A client has connected."""
+    """A client has connected; ``identity`` is what it has said by the time of this report, if anything."""
 
     connection_id: int
     address: str
+    identity: Identity | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,10 @@ def test_the_newest_count_of_each_series_is_the_truth(history: list[tuple[str, i
     for step, number, name in history:
         record = None
         if step == "open":
-            record = registry.opened(ids, "10.0.0.1", 5)
-            truth[ids] = UNKNOWN
+            said = number % 2 == 1
+            identity = Identity("app", name, UNKNOWN if name == UNKNOWN else "1.0") if said else None
+            record = registry.opened(ids, "10.0.0.1", 5, identity)
+            truth[ids] = name if said else UNKNOWN
             ids += 1
         elif truth:
             connection_id = sorted(truth)[number % len(truth)]

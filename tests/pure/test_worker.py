@@ -15,7 +15,7 @@ from clientscope.gateway import channel as channels
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.place import Place
 from clientscope.gateway.worker import Worker
-from clientscope.gateway.worker_messages import Asked, Closed, Opened, Report, Standing, WorkerPlan
+from clientscope.gateway.worker_messages import Asked, Closed, Named, Opened, Report, Standing, WorkerPlan
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.state import Identity, Pushed
 
@@ -60,6 +60,28 @@ def test_reports_are_gathered_and_pushes_are_not() -> None:
     (report,) = asyncio.run(scenario())
     assert [type(event) for event in report.events] == [Opened] * 50 + [Asked]
     assert report.counts == {("frames_refused", "bad_length"): 2}
+
+
+def test_who_says_at_once_who_it_is_is_one_event() -> None:
+    async def scenario() -> list[Report]:
+        worker, reader = await worker_and_reader()
+        quick, slow = relay("10.0.0.1"), relay("10.0.0.2")
+        for one in (quick, slow):
+            one.connection_id = worker.opened(one, one.address)
+        worker.identified(quick.connection_id, Identity("before"))
+        worker.identified(quick.connection_id, Identity("quick"))
+        worker.closed(quick, "client_closed")
+        reports = await read_until_quiet(reader)
+        worker.identified(slow.connection_id, Identity("slow"))
+        return reports + await read_until_quiet(reader)
+
+    first, second = asyncio.run(scenario())
+    assert first.events == [
+        Opened(1 << 32, "10.0.0.1", Identity("quick")),
+        Opened((1 << 32) + 1, "10.0.0.2"),
+        Closed(1 << 32, "client_closed"),
+    ]
+    assert second.events == [Named((1 << 32) + 1, Identity("slow"))]
 
 
 def test_what_the_main_process_did_not_take_is_made_good(monkeypatch: pytest.MonkeyPatch) -> None:
