@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures test test-pure test-spark test-real check bench-gateway bench-policy lock clean venv java chromium
+.PHONY: help demo fixtures test test-pure test-spark test-real check test-long bench-gateway bench-policy lock clean venv java chromium
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -20,6 +20,10 @@ test-spark: venv ## one Spark session
 	$(BIN)/pytest tests/spark
 test-real: venv chromium  ## a real broker, gateway, clients, job and browser
 	$(BIN)/pytest tests/real
+test-long: venv  ## the long forms: ten-minute outages, a million fuzzed pushes (some 40 minutes; needs Atheris, so Linux)
+	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
+	$(BIN)/python tests/long/fuzz_push_config.py -runs=1000000
+	CLIENTSCOPE_TEST_LONG=1 $(BIN)/pytest tests -m long_form
 check: venv      ## ruff, mypy, import contracts
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 

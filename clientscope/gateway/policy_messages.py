@@ -108,7 +108,9 @@ class Settled:
 
 @dataclass(frozen=True)
 class Worn:
-    """Its memory is nearly used up: it asks to be closed."""
+    """It asks to be replaced: ``memory``, its memory is nearly used up, or ``slow``, a push has put it in the lowest scheduling class."""
+
+    reason: str
 
 
 @dataclass(frozen=True)

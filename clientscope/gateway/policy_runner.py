@@ -167,11 +167,14 @@ class PolicyRunner:
         self._feed()
         self._note_idle()
 
-    def worn(self, worker: PolicyWorker) -> None:
-        """Its memory is nearly used up."""
-        self._metrics.restarted("memory")
-        log.warning("the policy's memory nears its limit; its process is replaced")
-        worker.retire()
+    def worn(self, worker: PolicyWorker, reason: str) -> None:
+        """It is to be replaced; see `Worn`."""
+        if reason == "slow":
+            worker.kill(spared=reason)  # what is with it would wait for time that it may not get
+        else:
+            self._metrics.restarted(reason)
+            log.warning("the policy's memory nears its limit; its process is replaced")
+            worker.retire()
 
     def ended(self, worker: PolicyWorker) -> None:
         """Blames, saves the others, and starts the next process."""
@@ -181,7 +184,7 @@ class PolicyRunner:
         failed = worker.at_work.popleft() if worker.at_work and not worker.spared else None
         self._queue.extendleft(reversed(worker.at_work))
         if worker.spared:
-            self._metrics.restarted("reconfigure")
+            self._metrics.restarted(worker.spared)
         elif failed is not None or not worker.closing:
             self._failed(failed, worker.reason)
         for waiting in worker.pending.values():

@@ -101,8 +101,8 @@ class Owner(Protocol):
     def settled(self, waiting: WaitingPush, lost: bool) -> None:
         """The future that it returned is done."""
 
-    def worn(self, worker: PolicyWorker) -> None:
-        """Its memory is nearly used up."""
+    def worn(self, worker: PolicyWorker, reason: str) -> None:
+        """It is to be replaced; see `Worn`."""
 
     def ended(self, worker: PolicyWorker) -> None:
         """A worker that was configured is gone; what was with it still is in its ``at_work`` and ``pending``."""
@@ -116,14 +116,15 @@ class PolicyWorker:
         pending: pushes that it has processed, whose futures aren't done.
         reason: why it ends, as counted.
         closing: it gets no further push.
-        spared: it is killed for no push's sake.
+        spared: what it is killed for, where that is no push's fault.
     """
 
     def __init__(self, child: PolicyChild, plan: PolicyPlan, publish: PublishToKafka, owner: Owner) -> None:
         self.at_work: deque[WaitingPush] = deque()
         self.pending: dict[int, WaitingPush] = {}
         self.reason = "policy_crash"
-        self.closing = self.spared = self.ready = False
+        self.closing = self.ready = False
+        self.spared = ""
         self._child = child
         self._plan = plan
         self._publish = publish
@@ -149,7 +150,7 @@ class PolicyWorker:
         if problem is None and self._ended.is_set():
             problem = _DIED
         if problem is not None:
-            self.kill(spare=True)
+            self.kill(spared="start")
             raise SettingsError(problem.message, problem.hint)
         self.ready = True
 
@@ -178,7 +179,7 @@ class PolicyWorker:
             answer = await asyncio.wait_for(asyncio.shield(self._reconfigured), _RECONFIGURE_WITHIN_S)
         self._reconfigured = None
         if answer.broken:
-            self.kill(spare=True)
+            self.kill(spared="reconfigure")
         return answer
 
     async def close(self) -> None:
@@ -195,12 +196,12 @@ class PolicyWorker:
             self._channel.send(Close())
         self._loop.call_later(_CLOSE_WITHIN_S, self.kill)
 
-    def kill(self, spare: bool = False) -> None:
-        """Kills it; with ``spare`` for no push's sake."""
+    def kill(self, spared: str = "") -> None:
+        """Kills it; ``spared`` says for what, where that is no push's fault."""
         if self._ended.is_set():
             return
-        if spare:
-            self.closing = self.spared = True
+        if spared:
+            self.closing, self.spared = True, spared
         self._child.kill()
         if self._channel is not None:  # something that it started may hold its socket open
             self._loop.call_later(1.0, self._channel.close)
@@ -218,8 +219,8 @@ class PolicyWorker:
                     self._owner.settled(settled, message.lost)
             case Publish():
                 self._publish_for(message)
-            case Worn():
-                self._owner.worn(self)
+            case Worn(reason):
+                self._owner.worn(self, reason)
             case Configured():
                 _set(self._configured, message)
             case Reconfigured():

@@ -21,7 +21,7 @@ import uvloop
 
 from clientscope.config_types import split_address, split_networks
 from clientscope.errors import SettingsError
-from clientscope.gateway import tls
+from clientscope.gateway import memory, tls
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.observed import Observed, RequestFilter, connection_name
 from clientscope.gateway.proxied import Entrance
@@ -315,6 +315,7 @@ class Worker:
 
 def run(channel: socket.socket, listener: socket.socket) -> None:
     """The life of a worker, from its first message to `End`, or to the main process's own end."""
+    memory.keep_freed()
     uvloop.run(_run(channel, listener))
 
 

