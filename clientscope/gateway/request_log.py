@@ -23,7 +23,7 @@ from kafka.protocol.api_key import ApiKey
 from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import Place
-from clientscope.gateway.worker_messages import Logged
+from clientscope.gateway.worker.messages import Logged
 from clientscope.wire.codes import PUSH_CONFIG
 from clientscope.wire.frames import REQUEST_HEAD
 

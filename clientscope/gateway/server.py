@@ -22,19 +22,19 @@ from clientscope.gateway import pages, tls
 from clientscope.gateway.brokers import KnownBrokers
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import Place, find_place
-from clientscope.gateway.policy_guard import client_of
-from clientscope.gateway.policy_metrics import PolicyMetrics
-from clientscope.gateway.policy_runner import PolicyRunner
-from clientscope.gateway.policy_worker import PolicyPlan
+from clientscope.gateway.policy.guard import client_of
+from clientscope.gateway.policy.metrics import PolicyMetrics
+from clientscope.gateway.policy.runner import PolicyRunner
+from clientscope.gateway.policy.worker import PolicyPlan
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.quota import PushQuota, Rate
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.tasks import Tasks
-from clientscope.gateway.template import Template
 from clientscope.gateway.untold import Untold
-from clientscope.gateway.worker_messages import Asked, Closed, Logged, Named, Opened, Report, Standing, WorkerPlan
-from clientscope.gateway.workers import Workers, listen
+from clientscope.gateway.worker.messages import Asked, Closed, Logged, Named, Opened, Report, Standing, WorkerPlan
+from clientscope.gateway.worker.pool import Workers, listen
+from clientscope.gateway.worker.template import Template
 from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.interface import ClientConfigData
 from clientscope.records.codec import ClientConnectionRecord, encode

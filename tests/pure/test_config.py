@@ -8,7 +8,7 @@ import pytest
 
 from clientscope import cli, config, config_sources
 from clientscope.errors import SettingsError
-from clientscope.gateway.policy_worker import PolicyPlan
+from clientscope.gateway.policy.worker import PolicyPlan
 
 
 def test_precedence(tmp_path: Path) -> None:

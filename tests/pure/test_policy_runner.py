@@ -20,10 +20,10 @@ from prometheus_client import CollectorRegistry
 from test_policy import CONTEXT
 
 from clientscope.errors import SettingsError
-from clientscope.gateway.policy_guard import PolicyGuard
-from clientscope.gateway.policy_metrics import PolicyMetrics
-from clientscope.gateway.policy_runner import WAITING_PUSHES, PolicyRunner
-from clientscope.gateway.policy_worker import PolicyPlan
+from clientscope.gateway.policy.guard import PolicyGuard
+from clientscope.gateway.policy.metrics import PolicyMetrics
+from clientscope.gateway.policy.runner import WAITING_PUSHES, PolicyRunner
+from clientscope.gateway.policy.worker import PolicyPlan
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.session.state import Verdict
 from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientscope.errors import WireError
-from clientscope.gateway.proxied import Entrance
-from clientscope.gateway.proxy_protocol import MOST_BYTES, SIGNATURE, Header, HeaderReader, build
+from clientscope.gateway.worker.proxied import Entrance
+from clientscope.gateway.worker.proxy_protocol import MOST_BYTES, SIGNATURE, Header, HeaderReader, build
 
 ports = st.integers(0, 65535)
 ends = st.one_of(

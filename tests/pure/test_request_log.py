@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientscope.errors import EnvironmentProblem
-from clientscope.gateway.observed import MOST_UNANSWERED, Observed, RequestFilter
 from clientscope.gateway.place import Place
 from clientscope.gateway.request_log import RequestLog
-from clientscope.gateway.worker_messages import Logged
+from clientscope.gateway.worker.messages import Logged
+from clientscope.gateway.worker.observed import MOST_UNANSWERED, Observed, RequestFilter
 from clientscope.session.session import Session
 from clientscope.session.state import Identity
 

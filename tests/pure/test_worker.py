@@ -14,8 +14,8 @@ from clientscope.config import GatewaySettings
 from clientscope.gateway import channel as channels
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.place import Place
-from clientscope.gateway.worker import Worker
-from clientscope.gateway.worker_messages import Asked, Closed, Named, Opened, Report, Standing, WorkerPlan
+from clientscope.gateway.worker.messages import Asked, Closed, Named, Opened, Report, Standing, WorkerPlan
+from clientscope.gateway.worker.process import Worker
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.state import Identity, Pushed
 

@@ -24,7 +24,7 @@ from newest_counts import NewestCounts
 from observe import eventually, gateway_connections, metrics, read_all
 
 from clientscope.client.raw import RawClient
-from clientscope.gateway.sides import HIGH_WATER
+from clientscope.gateway.worker.sides import HIGH_WATER
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.gauges import Gauges

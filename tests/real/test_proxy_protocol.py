@@ -16,7 +16,7 @@ from conftest import RunningBroker, RunningGateway, running_gateway, start_broke
 from observe import connection_records, eventually, gateway_connections, metrics, read_all
 
 from clientscope.client.raw import RawClient
-from clientscope.gateway.proxy_protocol import build
+from clientscope.gateway.worker.proxy_protocol import build
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConnectionRecord, decode
 from clientscope.records.topics import CONNECTIONS

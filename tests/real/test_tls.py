@@ -28,7 +28,7 @@ from observe import eventually, gateway_connections, metrics, read_all
 from clientscope import topics
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
-from clientscope.gateway.proxy_protocol import build
+from clientscope.gateway.worker.proxy_protocol import build
 from clientscope.local.broker import Broker, BrokerPlan
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, PrincipalSource, decode

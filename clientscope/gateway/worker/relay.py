@@ -18,9 +18,9 @@ from typing import Any, Protocol
 
 from clientscope.errors import WireError
 from clientscope.gateway.certificates import distinguished_name
-from clientscope.gateway.observed import Observed
-from clientscope.gateway.proxy_protocol import Endpoint, build
-from clientscope.gateway.sides import BrokerSide, ClientSide, Side
+from clientscope.gateway.worker.observed import Observed
+from clientscope.gateway.worker.proxy_protocol import Endpoint, build
+from clientscope.gateway.worker.sides import BrokerSide, ClientSide, Side
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.session import Out, Session
 from clientscope.session.state import Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict

@@ -16,8 +16,8 @@ from functools import partial
 from typing import Protocol
 
 from clientscope.errors import WireError
-from clientscope.gateway.proxied import Entrance, read_header
-from clientscope.gateway.proxy_protocol import Header
+from clientscope.gateway.worker.proxied import Entrance, read_header
+from clientscope.gateway.worker.proxy_protocol import Header
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The policy's process: ``python -m clientscope.gateway.policy_process FD CLASS_NAME``; started by `policy_child`.
+"""The policy's process: ``python -m clientscope.gateway.policy.process FD CLASS_NAME``; started by `child`.
 
 Two processes in one: the *template* imports the policy's module once and then only forks *workers*, so that a new one is there
 within milliseconds; a worker runs the policy. Over the socket FD the template is told, a byte each, `FORK` (with the worker's
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from clientscope.errors import InvalidConfigException, SettingsError
-from clientscope.gateway.policy_messages import (
+from clientscope.gateway.policy.messages import (
     Acknowledged,
     Close,
     Configure,

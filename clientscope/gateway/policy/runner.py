@@ -1,6 +1,6 @@
 """The policy, in a process of its own: whatever a plug-in does, clients' bytes go on, and other clients' pushes are processed.
 
-Up to `policy_worker.WINDOW` pushes are with the process at a time. It takes them in order, so the oldest that it has not
+Up to `worker.WINDOW` pushes are with the process at a time. It takes them in order, so the oldest that it has not
 reported is the one that it has now: the one to blame when the process ends or lasts too long. The others go to the next process.
 """
 
@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from clientscope.errors import SettingsError
-from clientscope.gateway.policy_child import PolicyChild
-from clientscope.gateway.policy_guard import PolicyGuard, client_of
-from clientscope.gateway.policy_messages import Done, Push
-from clientscope.gateway.policy_metrics import PolicyMetrics
-from clientscope.gateway.policy_worker import PolicyPlan, PolicyWorker, PublishToKafka, WaitingPush
+from clientscope.gateway.policy.child import PolicyChild
+from clientscope.gateway.policy.guard import PolicyGuard, client_of
+from clientscope.gateway.policy.messages import Done, Push
+from clientscope.gateway.policy.metrics import PolicyMetrics
+from clientscope.gateway.policy.worker import PolicyPlan, PolicyWorker, PublishToKafka, WaitingPush
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.session.state import Verdict
 from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED

@@ -19,7 +19,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
-from clientscope.gateway import worker
+from clientscope.gateway.worker import process
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ def _live(control: socket.socket) -> None:
             break
         if os.fork() == 0:
             control.close()
-            _leave(partial(worker.run, socket.socket(fileno=fds[0]), socket.socket(fileno=fds[1])))
+            _leave(partial(process.run, socket.socket(fileno=fds[0]), socket.socket(fileno=fds[1])))
         for fd in fds:
             os.close(fd)
     deadline = time.monotonic() + _PATIENCE_S

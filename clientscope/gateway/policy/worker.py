@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
 from clientscope.gateway.channel import Channel
-from clientscope.gateway.policy_child import PolicyChild
-from clientscope.gateway.policy_messages import (
+from clientscope.gateway.policy.child import PolicyChild
+from clientscope.gateway.policy.messages import (
     Acknowledged,
     Close,
     Configure,

@@ -15,8 +15,8 @@ from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.tasks import Tasks
-from clientscope.gateway.template import Template
-from clientscope.gateway.worker_messages import Answer, Bypass, Drain, End, Refuse, Report, WorkerPlan
+from clientscope.gateway.worker.messages import Answer, Bypass, Drain, End, Refuse, Report, WorkerPlan
+from clientscope.gateway.worker.template import Template
 from clientscope.session.state import Verdict
 
 log = logging.getLogger(__name__)

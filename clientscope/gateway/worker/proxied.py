@@ -13,8 +13,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import cast
 
 from clientscope.errors import WireError
-from clientscope.gateway.proxy_protocol import MOST_BYTES, Header, HeaderReader
-from clientscope.gateway.sides import ClientSide
+from clientscope.gateway.worker.proxy_protocol import MOST_BYTES, Header, HeaderReader
+from clientscope.gateway.worker.sides import ClientSide
 
 Network = IPv4Network | IPv6Network
 

@@ -1,4 +1,4 @@
-"""The gateway's end of the policy's process: starting, killing and ending it; what goes on inside is in `policy_process`."""
+"""The gateway's end of the policy's process: starting, killing and ending it; what goes on inside is in `process`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from clientscope.gateway.channel import Channel
-from clientscope.gateway.policy_process import FORK, KILL
+from clientscope.gateway.policy.process import FORK, KILL
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class PolicyChild:
         self._control, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "clientscope.gateway.policy_process", str(theirs.fileno()), self._class_name],
+                [sys.executable, "-m", "clientscope.gateway.policy.process", str(theirs.fileno()), self._class_name],
                 stdin=subprocess.DEVNULL,
                 stdout=_STDERR,
                 pass_fds=[theirs.fileno()],

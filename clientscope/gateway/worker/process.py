@@ -21,16 +21,11 @@ import uvloop
 
 from clientscope.config_types import split_address, split_networks
 from clientscope.errors import SettingsError
-from clientscope.gateway import memory, tls
+from clientscope.gateway import tls
 from clientscope.gateway.channel import Channel
-from clientscope.gateway.observed import Observed, RequestFilter, connection_name
-from clientscope.gateway.proxied import Entrance
-from clientscope.gateway.proxy_protocol import Header
-from clientscope.gateway.relay import Relay
-from clientscope.gateway.sides import ClientSide
 from clientscope.gateway.tasks import Tasks
-from clientscope.gateway.tls_listener import TlsListener
-from clientscope.gateway.worker_messages import (
+from clientscope.gateway.worker import memory
+from clientscope.gateway.worker.messages import (
     Answer,
     Asked,
     Bypass,
@@ -46,6 +41,12 @@ from clientscope.gateway.worker_messages import (
     Standing,
     WorkerPlan,
 )
+from clientscope.gateway.worker.observed import Observed, RequestFilter, connection_name
+from clientscope.gateway.worker.proxied import Entrance
+from clientscope.gateway.worker.proxy_protocol import Header
+from clientscope.gateway.worker.relay import Relay
+from clientscope.gateway.worker.sides import ClientSide
+from clientscope.gateway.worker.tls_listener import TlsListener
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.served import Served
 from clientscope.session.session import Session
