@@ -27,6 +27,7 @@ _OF_COUNT = {
     "opened": "opened_total",
     "closed": "closed_total",
 }
+_NEEDED = frozenset({"kind", *_OF_RECORD.values(), *(f"counts.{name}" for name in _OF_COUNT.values())})
 ENTRY = pa.struct(
     [
         ("cluster", pa.string()),
@@ -52,7 +53,7 @@ TYPE = pa.list_(ENTRY)
 
 def counts(values: pa.Array) -> pa.ListArray:
     """The entries in each ClientConnectionRecord; none where it can't be decoded, which history's query reports."""
-    decoded = decoder("ClientConnectionRecord")(values)
+    decoded = decoder("ClientConnectionRecord", _NEEDED)(values)
     lists = decoded.field("counts")
     beats = np.flatnonzero(pc.equal(decoded.field("kind"), int(Kind.HEARTBEAT)).fill_null(False).to_numpy(zero_copy_only=False))
     parents = np.concatenate([pc.list_parent_indices(lists).to_numpy(zero_copy_only=False), beats])

@@ -12,6 +12,7 @@ one string of a column to the next, one ``take`` over the batch's own bytes then
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from functools import cache
 from typing import Any
 
@@ -49,19 +50,21 @@ class Decoder:
     """Decodes one kind of record, as its JSON schema describes it.  Without state between calls.
 
     Attributes:
-        arrow_type: what a call returns: a struct of all fields, and ``decode_error``, one of `REASONS`, null where the record
+        arrow_type: what a call returns: a struct of all fields that are made, and ``decode_error``, one of `REASONS`, null where the record
             could be decoded.  Where it could not, all fields are null.
     """
 
-    def __init__(self, schema: dict[str, Any]) -> None:
+    def __init__(self, schema: dict[str, Any], only: Collection[str] | None = None) -> None:
         """
         Args:
             schema: as ``clientscope.records.codec.schema`` returns it.
+            only: what to make columns of, as in `compile_schema`. All is read and bounded; of the strings, those that are made are
+                checked to be UTF-8.
 
         Raises:
-            ValueError: the schema uses a feature that can't be decoded.
+            ValueError: the schema uses a feature that can't be decoded, or has no such field.
         """
-        self._struct = compile_schema(schema)
+        self._struct = compile_schema(schema, only)
         self.arrow_type = pa.struct([*self._struct.arrow_type, pa.field("decode_error", pa.string())])
 
     def __call__(self, values: pa.Array | pa.ChunkedArray) -> pa.StructArray:
@@ -80,9 +83,9 @@ class Decoder:
 
 
 @cache
-def decoder(name: str) -> Decoder:
+def decoder(name: str, only: frozenset[str] | None = None) -> Decoder:
     """The decoder of a record of ours, by name; made once in each process."""
-    return Decoder(schema(name))
+    return Decoder(schema(name), only)
 
 
 class _Lanes:
@@ -141,15 +144,19 @@ class _Reading:
         found = self._found[struct]
         found[""].append((lanes.pos, lanes.root))
         for field in struct.fields:
-            if field.element is not None:
-                found[field.name].append(self._array(field, field.element, lanes))
-            elif field.type in FIXED:
-                found[field.name].append((self._fixed(lanes, FIXED[field.type]),))
-            elif field.type == "uuid":
-                found[field.name].append((self._span(lanes, 16),))
-            else:
-                found[field.name].append(self._sized(lanes, field.nullable))
+            values = self._read_field(field, lanes)
+            if field.made:
+                found[field.name].append(values)
         self._skip_tags(lanes)
+
+    def _read_field(self, field: Field, lanes: _Lanes) -> tuple[npt.NDArray[Any], ...]:
+        if field.element is not None:
+            return self._array(field, field.element, lanes)
+        if field.type in FIXED:
+            return (self._fixed(lanes, FIXED[field.type]) if field.made else self._span(lanes, np.dtype(FIXED[field.type]).itemsize),)
+        if field.type == "uuid":
+            return (self._span(lanes, 16),)
+        return self._sized(lanes, field.nullable)
 
     def _array(self, field: Field, element: Struct, lanes: _Lanes) -> tuple[npt.NDArray[Any], ...]:
         count, null = self._length(lanes, field.nullable)
@@ -283,7 +290,7 @@ class _Reading:
             dead: which of those belong to a record that failed, and become null.
         """
         roots = self._take(struct, "", order)[1]
-        return [self._column(struct, field, order, dead, roots) for field in struct.fields]
+        return [self._column(struct, field, order, dead, roots) for field in struct.made]
 
     def _column(self, struct: Struct, field: Field, order: npt.NDArray[Any], dead: Mask, roots: Ints) -> pa.Array:
         parts = self._take(struct, field.name, order)
@@ -314,12 +321,12 @@ class _Reading:
 
     def _elements(self, struct: Struct) -> list[pa.Array]:
         if struct not in self._found:
-            return [pa.nulls(0, field.arrow_type) for field in struct.fields]
+            return [pa.nulls(0, field.arrow_type) for field in struct.made]
         found = self._found[struct][""]
         start = np.concatenate([part[0] for part in found])
         alive = np.flatnonzero(self.reasons[np.concatenate([part[1] for part in found])] == 0)
-        # Elements were read level by level; the order of their bytes is the order in which they belong.
-        order = alive[np.argsort(start[alive])]
+        # Elements were read level by level, each level in order; the order of their bytes is the order in which they belong.
+        order = alive[np.argsort(start[alive], kind="stable")]  # which merges what is sorted already, in a tenth of the time
         return self._columns(struct, order, np.zeros(order.size, np.bool_))
 
     def _take(self, struct: Struct, name: str, order: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
@@ -331,11 +338,12 @@ class _Reading:
         An array whose values are in turn a wanted slice and the gap behind it costs nothing to make, and ``take`` copies
         the wanted ones in C++.
         """
-        offsets = np.empty(2 * start.size + 1, np.int64)
+        small = self._data.size < 2**31
+        offsets = np.empty(2 * start.size + 1, np.int32 if small else np.int64)
         offsets[0:-1:2], offsets[1::2] = start, stop
         offsets[-1] = stop[-1] if stop.size else 0
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self._data)]
-        slices = pa.Array.from_buffers(pa.large_binary(), 2 * start.size, buffers)
+        slices = pa.Array.from_buffers(pa.binary() if small else pa.large_binary(), 2 * start.size, buffers)
         return slices.take(pa.array(np.arange(0, 2 * start.size, 2), mask=null))
 
     def _uuids(self, start: Ints) -> pa.StringArray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,12 +35,14 @@ class Field:
         type: one of Kafka's primitive types, or ``array``.
         nullable: whether the wire may say null.
         element: of an array, what it holds.
+        made: whether a column is made of it; a field that is only read past costs a third.
     """
 
     name: str
     type: str
     nullable: bool
     element: Struct | None = None
+    made: bool = True
 
     @property
     def min_size(self) -> int:
@@ -52,11 +55,16 @@ class Field:
         return pa.list_(self.element.arrow_type) if self.element else _ARROW[self.type]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # it is a key of dicts, and to hash all that is in it takes time
 class Struct:
     """Fields in wire order, followed by the tagged fields of a flexible version."""
 
     fields: tuple[Field, ...]
+
+    @cached_property
+    def made(self) -> tuple[Field, ...]:
+        """The fields that columns are made of."""
+        return tuple(field for field in self.fields if field.made)
 
     @cached_property
     def min_size(self) -> int:
@@ -65,22 +73,49 @@ class Struct:
 
     @cached_property
     def arrow_type(self) -> pa.StructType:
-        return pa.struct([(field.name, field.arrow_type) for field in self.fields])
+        return pa.struct([(field.name, field.arrow_type) for field in self.made])
 
     def walk(self) -> list[Struct]:
         """This struct and all within it."""
         return [self] + [inner for field in self.fields if field.element for inner in field.element.walk()]
 
 
-def compile_schema(schema: dict[str, Any]) -> Struct:
+def compile_schema(schema: dict[str, Any], only: Collection[str] | None = None) -> Struct:
     """The layout of version 0 of a record.
 
+    Args:
+        only: the fields to make columns of, in snake case; ``counts`` stands for all within, ``counts.open_connections`` for that one.
+
     Raises:
-        ValueError: the schema uses what the decoder has not been taught: another version, a type, a known tagged field.
+        ValueError: the schema uses what the decoder has not been taught (another version, a type, a known tagged field), or lacks a field.
     """
     if schema["validVersions"] != "0" or schema["flexibleVersions"] != "0+":
         raise ValueError(f"{schema['name']}: only version 0, flexible, can be decoded")
-    return _struct(schema)
+    layout = _struct(schema)
+    if only is None:
+        return layout
+    if unknown := set(only) - set(_names(layout)):
+        raise ValueError(f"{schema['name']}: no such fields: {', '.join(sorted(unknown))}")
+    return _only(layout, only)
+
+
+def _names(struct: Struct, prefix: str = "") -> Iterator[str]:
+    for field in struct.fields:
+        yield prefix + field.name
+        if field.element:
+            yield from _names(field.element, f"{prefix}{field.name}.")
+
+
+def _only(struct: Struct, only: Collection[str], prefix: str = "") -> Struct:
+    fields = []
+    for field in struct.fields:
+        name = prefix + field.name
+        made, element = name in only, field.element
+        if element and not made:
+            element = _only(element, only, f"{name}.")
+            made = bool(element.made)
+        fields.append(replace(field, element=element, made=made))
+    return Struct(tuple(fields))
 
 
 def _struct(schema: dict[str, Any]) -> Struct:

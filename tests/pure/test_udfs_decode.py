@@ -145,6 +145,30 @@ def test_takes_chunks_large_arrays_and_nothing() -> None:
     assert decoder(pa.array([], pa.binary())).type == decoder.arrow_type
 
 
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.none() | mutated(values_of("ClientConnectionRecord")), max_size=6), st.data())
+def test_fields_that_are_not_asked_for_are_read_past(values: list[bytes | None], data: st.DataObject) -> None:
+    layout = compile_schema(schema("ClientConnectionRecord"))
+    names = [field.name for field in layout.fields] + ["counts.open_connections", "counts.count_software_name"]
+    only = data.draw(st.sets(st.sampled_from(names)))
+    array = pa.array(values, pa.binary())
+    some, whole = Decoder(schema("ClientConnectionRecord"), only)(array).to_pylist(), DECODERS["ClientConnectionRecord"](array).to_pylist()
+    for part, row in zip(some, whole, strict=True):
+        reason = part.pop("decode_error")
+        assert reason == row["decode_error"] or row["decode_error"] == "bad_utf8"
+        if row["decode_error"] is None:
+            assert set(part) == {name.partition(".")[0] for name in only}
+            for name, value in part.items():
+                within = [inner.partition(".")[2] for inner in only if inner.startswith(f"{name}.")]
+                wanted = row[name] if name in only else [{inner: entry[inner] for inner in within} for entry in row[name]]
+                assert json.dumps(value, sort_keys=True, default=str) == json.dumps(wanted, sort_keys=True, default=str)
+
+
+def test_a_field_that_is_not_there_can_not_be_asked_for() -> None:
+    with pytest.raises(ValueError, match=r"no such fields: configs\.color"):
+        Decoder(schema("ClientConfigRecord"), {"configs.config_key", "configs.color"})
+
+
 def test_any_schema_of_the_known_types() -> None:
     inner = {"name": "Inner", "type": "[]Leaf", "versions": "0+", "nullableVersions": "0+",
              "fields": [{"name": "Word", "type": "string", "versions": "0+"}]}  # fmt: skip
