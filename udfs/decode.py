@@ -69,17 +69,21 @@ class Decoder:
 
     def __call__(self, values: pa.Array | pa.ChunkedArray) -> pa.StructArray:
         """One row for each value, in order.  Bad bytes never raise."""
-        if isinstance(values, pa.ChunkedArray):
-            values = values.combine_chunks()
-        values = values.cast(pa.large_binary())
-        reading = _Reading(self._struct, values)
-        reading.read_all()
+        reading = self.read(values)
         columns = reading.columns()
         if reading.refuse_bad_utf8():
             # Those records' strings are left out now, so the second time all are good.
             columns = reading.columns()
         reasons = pa.DictionaryArray.from_arrays(pa.array(reading.reasons, mask=reading.reasons == 0), pa.array(REASONS)).cast(pa.string())
         return pa.StructArray.from_arrays([*columns, reasons], fields=list(self.arrow_type))
+
+    def read(self, values: pa.Array | pa.ChunkedArray) -> _Reading:
+        """The first half of a call: every length checked, every position known, and no column made."""
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        reading = _Reading(self._struct, values.cast(pa.large_binary()))
+        reading.read_all()
+        return reading
 
 
 @cache

@@ -1,0 +1,35 @@
+"""A kernel as an arrow_udf and as a pandas UDF: the same rows."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from record_bytes import config_record, connection_record, setting
+
+from streaming.transforms import kernel
+from udfs.counts import TYPE, counts
+from udfs.decode import decoder
+
+DECODE = decoder("ClientConfigRecord")
+
+
+@pytest.mark.parametrize(
+    ("function", "arrow_type", "value"),
+    [
+        (DECODE, DECODE.arrow_type, config_record(setting("acks", "0"), setting("sasl.jaas.config", None))),
+        (counts, TYPE, connection_record(0, [("java", "4.4.0", 2, 3, 1), ("go", "1", 0, 1, 1)])),
+    ],
+)
+def test_both_kinds_of_column_have_the_kernels_rows(
+    spark: SparkSession, function: kernel.Kernel, arrow_type: pa.DataType, value: bytes
+) -> None:
+    values = [value, b"junk", None, value]
+    rows = spark.createDataFrame([(value,) for value in values], "value binary")
+    both = rows.select(
+        kernel.column(function, arrow_type, "value").alias("arrow"), kernel.pandas_column(function, arrow_type, "value").alias("pandas")
+    ).collect()
+    expected = function(pa.array(values, pa.binary())).to_pylist()
+    for row, want in zip(both, expected, strict=True):
+        got = row.asDict(recursive=True)
+        assert got["arrow"] == got["pandas"] == want
