@@ -50,7 +50,8 @@ def decode_body(message_class: Any, body: bytes, version: int) -> Any:
 
 
 def _refuse_nulls(struct_field: Any, message: Any, version: int) -> None:
-    for field in struct_field.untagged_fields(version):
+    given = [field for field in struct_field.tagged_fields(version)._fields if field.name in (message.tags or ())]
+    for field in (*struct_field.untagged_fields(version), *given):
         value = getattr(message, field.name)
         if field.is_struct_array() and value is not None:
             for item in value:
