@@ -80,6 +80,12 @@ def _brokers(settings: config.BrokersSettings) -> int:
     return 0
 
 
+def _push(settings: config.PushSettings) -> int:
+    from clientscope.client import command
+
+    return command.run(settings)
+
+
 def _stream(settings: config.StreamSettings) -> int:
     from streaming import job
 
@@ -107,6 +113,7 @@ _COMMANDS: tuple[tuple[type[config.Settings], Callable[..., int]], ...] = (
     (config.ConnectionsSettings, _connections),
     (config.ApiVersionsSettings, _api_versions),
     (config.BrokersSettings, _brokers),
+    (config.PushSettings, _push),
     (config.StreamSettings, _stream),
     (config.ServeSettings, _serve),
     (config.BrokerSettings, _broker),

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
-from clientscope.config_types import Address, BootstrapServers, DeclaredSoftware, Networks, Table, Urls, check_url
+from clientscope.config_types import Address, Addresses, BootstrapServers, DeclaredSoftware, Networks, SoftwareText, Table, Urls, check_url
 
 
 class Settings(BaseModel):
@@ -237,6 +237,37 @@ class BrokersSettings(KafkaSettings):
     json_lines: bool = _JSON_LINES
 
 
+class PushSettings(Settings):
+    """Pushes the configuration of any application's client, from a file with its settings (KIP-1324)."""
+
+    section = "push"
+    bootstrap_servers: Addresses = Field("", description="where the client connects: a gateway; empty takes what the file says")
+    properties: Path | None = Field(
+        None, description="the client's settings: Java properties, JSON or YAML; security settings are taken from it too"
+    )
+    format: Literal["", "properties", "json", "yaml"] = Field("", description="what the file is; empty goes by its suffix")
+    client_type: Literal["", "producer", "consumer", "share-consumer", "admin", "streams"] = Field(
+        "",
+        description="which client the settings are for; empty is streams where they have an application.id,\n"
+        "consumer where they have a group.id, else producer",
+    )
+    dialect: Literal["java", "librdkafka", "kafka-python", "aiokafka", "kafkajs"] = Field(
+        "java", description="the client library: whose names, spellings and defaults they are"
+    )
+    software_name: SoftwareText = Field("", description="the client library's name (KIP-511); empty is the dialect's")
+    software_version: SoftwareText = Field(
+        "unknown", description="its version, such as 3.9.2: its defaults are pushed for what isn't set; unknown takes the newest"
+    )
+    allowed_keys: str = Field(
+        "",
+        description="keys to push, by commas; empty is the file's config.push.allowed.keys, else KIP-1324's",
+        json_schema_extra={"metavar": "KEYS"},
+    )
+    timeout_ms: int = Field(60_000, ge=100, description="how long to try")
+    watch: bool = Field(False, description="go on, and push again when the file's content changes")
+    dry_run: bool = Field(False, description="show what would be pushed, and connect to nothing")
+
+
 class StreamSettings(KafkaSettings):
     """The Spark Structured Streaming job: decodes, judges, counts, keeps history."""
 
@@ -277,6 +308,7 @@ ALL: tuple[type[Settings], ...] = (
     ConnectionsSettings,
     ApiVersionsSettings,
     BrokersSettings,
+    PushSettings,
     StreamSettings,
     ServeSettings,
     DemoSettings,

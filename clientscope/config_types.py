@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -96,11 +97,20 @@ def check_url(url: Any) -> Any:
     return url
 
 
+def _check_software(text: Any) -> Any:
+    """A software name or version as KIP-511 has it."""
+    if isinstance(text, str) and text and not re.fullmatch(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?", text):
+        raise ValueError(f"{text!r} is none: letters, digits, - and . are allowed, a letter or a digit at either end")
+    return text
+
+
 Table = Annotated[dict[str, str | int | float | bool], BeforeValidator(_split_pairs)]
 DeclaredSoftware = Annotated[dict[int, str], BeforeValidator(_split_declared)]
+SoftwareText = Annotated[str, BeforeValidator(_check_software)]
 Urls = Annotated[dict[int, str], BeforeValidator(_split_urls)]
 Address = Annotated[str, AfterValidator(_check_address)]
 Networks = Annotated[str, AfterValidator(check_networks)]
+Addresses = Annotated[str, AfterValidator(_check_addresses)]
 BootstrapServers = Annotated[
     str,
     AfterValidator(_check_addresses),

@@ -12,6 +12,7 @@ import random
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 import kafka.errors
 
@@ -24,6 +25,19 @@ log = logging.getLogger("clientscope.client")
 _JITTER = 0.2
 _CONNECTIONS_LOST = 3
 """A connection that is lost during a push may have been lost because of it: after so many the client must get on without."""
+
+
+class Outcome(Enum):
+    """What became of a push."""
+
+    PUSHED = "pushed"
+    NOTHING_TO_PUSH = "nothing to push"
+    NOT_ADVERTISED = "not advertised"
+    """Nodes were met, and none of them advertises PushConfig."""
+    REFUSED = "refused"
+    """A node answered PushConfig with an error that no further attempt would mend."""
+    FAILED = "failed"
+    """No node could be reached, or took the credentials, or answered in time; or the push is longer than a node would take."""
 
 
 @dataclass(frozen=True)
@@ -45,21 +59,28 @@ class Handshake:
 
     ``timeout`` (seconds) counts from the first attempt and spans connections.  Every method belongs to the client's network
     thread, except `client_instance_id`, which any thread may read.
+
+    Attributes:
+        outcome: how it ended; None while it hasn't.
+        detail: why it ended so, in words; empty where it was pushed.
+        not_before: `request` returns nothing earlier than this.
     """
 
-    def __init__(self, timeout: float, backoff: Backoff) -> None:
+    def __init__(self, timeout: float, backoff: Backoff, client_instance_id: uuid.UUID | None = None) -> None:
         self._timeout = timeout
         self._backoff = backoff
         self._entries: tuple[Entry, ...] = ()
-        self._start_instance()
+        self._start_instance(client_instance_id)
 
-    def _start_instance(self) -> None:
+    def _start_instance(self, client_instance_id: uuid.UUID | None = None) -> None:
         self._pid = os.getpid()
-        self._client_instance_id = uuid.uuid4()
+        self._client_instance_id = client_instance_id or uuid.uuid4()
+        self.outcome: Outcome | None = None
+        self.detail = ""
         self._done = False
         self._under_way = False
         self._deadline: float | None = None
-        self._not_before = 0.0
+        self.not_before = 0.0
         self._retries = 0
         self._lost = 0
 
@@ -76,7 +97,7 @@ class Handshake:
 
     def request(self, now: float) -> PushConfigRequest | None:
         """The push, if it is due; the caller must send it and report `answered`, `lost` or `give_up`."""
-        if self._done or self._under_way or not self._entries or now < self._not_before:
+        if self._done or self._under_way or not self._entries or now < self.not_before:
             return None
         if self._deadline is None:
             self._deadline = now + self._timeout
@@ -107,19 +128,20 @@ class Handshake:
         self._under_way = False
         if response.error_code == NONE:
             self._done = True
+            self.outcome = Outcome.PUSHED
             log.info("configuration pushed: %d settings", len(self._entries))
             return None
         error = kafka.errors.for_code(response.error_code)
         name = "CONFIG_TOO_LARGE" if response.error_code == CONFIG_TOO_LARGE else error.__name__
         if not error.retriable:
-            self.give_up(f"{name}: {(response.error_message or '')[:500]!r}")
+            self.give_up(f"{name}: {(response.error_message or '')[:500]!r}", Outcome.REFUSED)
             return None
         delay: float = max(self._backoff.seconds(self._retries), response.throttle_time_ms / 1000)
         self._retries += 1
         if self._deadline is not None and now + delay >= self._deadline:
             self.give_up(f"{name}, and the next attempt would come after {self._timeout:g} s")
             return None
-        self._not_before = now + delay
+        self.not_before = now + delay
         log.debug("push of the configuration: %s, again in %.3f s", name, delay)
         return delay
 
@@ -130,8 +152,9 @@ class Handshake:
         if self._lost >= _CONNECTIONS_LOST:
             self.give_up(f"{self._lost} connections were lost during it, the last by {error}")
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, why: str, outcome: Outcome = Outcome.FAILED) -> None:
         """Ends it without a push: once, and for the client instance's life."""
         self._done = True
+        self.outcome, self.detail = outcome, why
         self._under_way = False
         log.warning("configuration not pushed, the client goes on without: %s", why)

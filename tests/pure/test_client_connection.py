@@ -3,112 +3,17 @@
 from __future__ import annotations
 
 import logging
-import socketserver
-import struct
-import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
 import kafka
 import pytest
-from kafka.protocol import metadata, sasl
+from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, SILENT, ScriptedBroker, error
 
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.wire.codes import API_VERSIONS, PUSH_CONFIG
-from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest, PushConfigResponse
-
-METADATA = 3
-FETCH = 1  # kafka-python takes the broker's release from it
-SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
-REQUESTS = {
-    API_VERSIONS: ApiVersionsRequest,
-    METADATA: metadata.MetadataRequest,
-    PUSH_CONFIG: PushConfigRequest,
-    SASL_HANDSHAKE: sasl.SaslHandshakeRequest,
-    SASL_AUTHENTICATE: sasl.SaslAuthenticateRequest,
-}
-NEWEST = {API_VERSIONS: 4, METADATA: 12, FETCH: 17, SASL_HANDSHAKE: 1, SASL_AUTHENTICATE: 2}
-
-CLOSE = "close"  # compared by identity: kafka-python cannot compare a message with a text
-SILENT = "silent"
-Answer = PushConfigResponse | str
-
-
-def error(code: int = 0, throttle_ms: int = 0) -> PushConfigResponse:
-    return PushConfigResponse(version=0, error_code=code, throttle_time_ms=throttle_ms)
-
-
-class ScriptedBroker(socketserver.ThreadingTCPServer):
-    """Answers ApiVersions and Metadata, and each PushConfig by the next answer of its script, then with success."""
-
-    allow_reuse_address = True
-    daemon_threads = True
-
-    def __init__(self, advertises: bool = True, script: tuple[Answer, ...] = ()) -> None:
-        super().__init__(("127.0.0.1", 0), Connection)
-        self.keys = {**NEWEST, PUSH_CONFIG: 0} if advertises else NEWEST
-        self.script = list(script)
-        self.port = self.server_address[1]
-        self.address = f"127.0.0.1:{self.port}"
-        self.brokers = {1: self.port}
-        self.connections: list[list[Any]] = []
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-
-    @property
-    def pushes(self) -> list[PushConfigRequest]:
-        return [request for requests in self.connections for request in requests if request.API_KEY == PUSH_CONFIG]
-
-    @property
-    def instance_ids(self) -> set[uuid.UUID | None]:
-        return {request.client_instance_id for requests in self.connections for request in requests if request.API_KEY == API_VERSIONS}
-
-    def orders(self) -> list[list[int]]:
-        """The api keys that came on each connection."""
-        return [[request.API_KEY for request in requests] for requests in self.connections]
-
-    def answer(self, request: Any) -> Any:
-        version = request.API_VERSION
-        if request.API_KEY == API_VERSIONS:
-            keys = [
-                metadata.ApiVersionsResponse.ApiVersion(version=version, api_key=key, min_version=0, max_version=newest)
-                for key, newest in self.keys.items()
-            ]
-            return metadata.ApiVersionsResponse(version=version, error_code=0, api_keys=keys)
-        if request.API_KEY == METADATA:
-            broker = metadata.MetadataResponse.MetadataResponseBroker
-            brokers = [broker(version=version, node_id=node, host="127.0.0.1", port=port) for node, port in self.brokers.items()]
-            return metadata.MetadataResponse(version=version, brokers=brokers, cluster_id="c", controller_id=1, topics=[])
-        if request.API_KEY == SASL_HANDSHAKE:
-            return sasl.SaslHandshakeResponse(version=version, error_code=0, mechanisms=["PLAIN"])
-        if request.API_KEY == SASL_AUTHENTICATE:
-            return sasl.SaslAuthenticateResponse(version=version, error_code=0, auth_bytes=b"", session_lifetime_ms=0)
-        return self.script.pop(0) if self.script else error()
-
-
-class Connection(socketserver.StreamRequestHandler):
-    """One connection of `ScriptedBroker`."""
-
-    server: ScriptedBroker
-
-    def handle(self) -> None:
-        requests: list[Any] = []
-        self.server.connections.append(requests)
-        while len(size := self.rfile.read(4)) == 4:
-            frame = self.rfile.read(*struct.unpack(">i", size))
-            api_key, version, correlation_id = struct.unpack_from(">hhi", frame)
-            request = REQUESTS[api_key].decode(frame, version=version, header=True)
-            request.API_VERSION = version
-            requests.append(request)
-            answer = self.server.answer(request)
-            if answer is CLOSE:
-                return
-            if answer is SILENT:
-                continue
-            answer.with_header(correlation_id)
-            self.wfile.write(answer.encode(header=True, framed=True))
 
 
 @pytest.fixture

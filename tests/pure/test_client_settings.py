@@ -9,7 +9,8 @@ import pytest
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
-from clientscope.client.settings import Collected, Entry, collect
+from clientscope.client.settings import Collected, Entry, allowed_keys, collect, collect_dialect, flat, push_enabled, split_keys
+from clientscope.errors import SettingsError
 
 CLIENTS = {
     ClientType.PRODUCER: kafka.KafkaProducer,
@@ -124,3 +125,84 @@ def test_every_kafka_python_setting_of_kafkas_has_a_type() -> None:
     """A setting of kafka-python's that would look custom only because the catalogue lacks it."""
     known = {name for client in CLIENTS.values() for name in client.DEFAULT_CONFIG if name.replace("_", ".") in TYPES}
     assert {"acks", "group_id", "client_rack", "transactional_id", "heartbeat_interval_ms", "max_partition_fetch_bytes"} <= known
+
+
+def test_of_a_dialect_only_what_the_user_set_is_known() -> None:
+    settings = {"linger.ms": "20", "acks": -1, "client.id": "orders", "sasl.jaas.config": "x", "value.serializer": str.encode}
+    assert collect_dialect("java", ClientType.PRODUCER, settings, version="3.9.2") == Collected(
+        entries=(
+            Entry("acks", "all", Type.STRING, False),
+            Entry("batch.size", "16384", Type.INT, True),
+            Entry("buffer.memory", "33554432", Type.LONG, True),
+            Entry("client.id", "orders", Type.STRING, False),
+            Entry("compression.type", "none", Type.STRING, True),
+            Entry("delivery.timeout.ms", "120000", Type.INT, True),
+            Entry("enable.idempotence", "true", Type.BOOLEAN, True),
+            Entry("linger.ms", "20", Type.LONG, False),
+            Entry("max.in.flight.requests.per.connection", "5", Type.INT, True),
+            Entry("request.timeout.ms", "30000", Type.INT, True),
+            Entry("retries", "2147483647", Type.INT, True),
+        ),
+        sensitive=(),
+    )
+
+
+def test_a_dialects_setting_given_at_its_default_is_not_a_default() -> None:
+    (entry,) = collect_dialect("java", ClientType.PRODUCER, {"linger.ms": 5}, ["linger.ms"]).entries
+    assert entry == Entry("linger.ms", "5", Type.LONG, False)
+    (entry,) = collect_dialect("java", ClientType.PRODUCER, {"linger.ms": None}, ["linger.ms"]).entries
+    assert entry == Entry("linger.ms", "5", Type.LONG, True)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "settings"),
+    [
+        ("java", {"config.push.allowed.keys": "linger.ms, acks,"}),
+        ("java", {"config": {"push": {"allowed": {"keys": ["linger.ms", "acks"]}}}}),
+        ("librdkafka", {"config.push.allowed.keys": "queue.buffering.max.ms,request.required.acks"}),
+        ("kafka-python", {"config_push_allowed_keys": ["linger_ms", "acks"]}),
+        ("aiokafka", {"config_push_allowed_keys": "linger.ms,acks"}),
+    ],
+)
+def test_allowed_keys_in_any_spelling(dialect: str, settings: dict[str, Any]) -> None:
+    assert [entry.key for entry in collect_dialect(dialect, ClientType.PRODUCER, settings).entries] == ["linger.ms", "acks"]
+    assert collect_dialect(dialect, ClientType.PRODUCER, settings, ["retry.backoff.ms"]).entries[0].key == "retry.backoff.ms"
+
+
+def test_the_allowed_keys_themselves_are_pushed_only_if_listed() -> None:
+    settings = {"config.push.allowed.keys": "acks,config.push.allowed.keys"}
+    entries = collect_dialect("java", ClientType.PRODUCER, settings).entries
+    assert entries[1] == Entry("config.push.allowed.keys", "acks,config.push.allowed.keys", Type.LIST, False)
+    assert collect_dialect("java", ClientType.PRODUCER, {"config.push.allowed.keys": ""}) == Collected((), ())
+    assert allowed_keys({}) is None
+    assert split_keys(" a,, b ") == split_keys(("a", "", "b ")) == ["a", "b"]
+
+
+def test_a_dialects_secrets_are_held_back_whether_set_or_not() -> None:
+    keys = ("sasl.jaas.config", "ssl.key.password", "key.serializer", "my.key", "client.id", "sasl_plain_password")
+    settings = {"sasl.jaas.config": "hunter2", "my.key": "x", "client.id": "AKIA" + "A" * 16}
+    assert collect_dialect("java", ClientType.PRODUCER, settings, keys) == Collected((), keys)
+    assert collect_dialect("aiokafka", ClientType.PRODUCER, {"sasl_plain_password": "hunter2"}, ["sasl_plain_password"]) == Collected(
+        (), ("sasl_plain_password",)
+    )
+
+
+def test_embedded_clients_settings_of_streams_are_custom() -> None:
+    keys = ["producer.linger.ms", "main.consumer.max.poll.records", "num.stream.threads"]
+    got = collect_dialect("java", ClientType.STREAMS, {"producer.linger.ms": 1}, keys)
+    assert got == Collected((Entry("num.stream.threads", "1", Type.INT, True),), tuple(keys[:2]))
+
+
+@pytest.mark.parametrize("name", ["enable.config.push", "enable_config_push", "enableConfigPush"])
+def test_whether_to_push(name: str) -> None:
+    assert push_enabled({})
+    for value in (True, "true", " True", "1"):
+        assert push_enabled({name: value})
+    for value in (False, "false", "FALSE ", "no", "0"):
+        assert not push_enabled({name: value})
+    with pytest.raises(SettingsError, match=r"enable\.config\.push must be true or false"):
+        push_enabled({name: "off"})
+
+
+def test_levels_are_joined_with_dots() -> None:
+    assert flat({"a": {"b": {"c": 1}, "d": 2}, "e.f": [3], "g": {}}) == {"a.b.c": 1, "a.d": 2, "e.f": [3]}

@@ -1,0 +1,25 @@
+"""Dialects: one file for each client library, all in `DIALECTS`."""
+
+from __future__ import annotations
+
+from clientscope.catalog.dialects.aiokafka import AIOKAFKA
+from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.dialects.java import JAVA
+from clientscope.catalog.dialects.kafka_python import KAFKA_PYTHON
+from clientscope.catalog.dialects.kafkajs import KAFKAJS
+from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
+from clientscope.errors import ClientscopeError
+
+DIALECTS = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA, KAFKAJS)
+
+
+def dialect(name: str) -> Dialect:
+    """The dialect of this name.
+
+    Raises:
+        ClientscopeError: there is none.
+    """
+    for each in DIALECTS:
+        if each.name == name:
+            return each
+    raise ClientscopeError(f"no dialect is called {name!r}", f"known: {', '.join(each.name for each in DIALECTS)}")

@@ -1,0 +1,121 @@
+"""A dialect: what a client library calls Kafka's settings, how it writes their values, and what they are unless they are set.
+
+Data, and a few pure functions over it; each dialect is a file of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from clientscope.catalog.configs import TYPES, ClientType, Type
+
+Default = str | Mapping[str, str | None]
+"""A default in Kafka's text; or, where releases differ, release → the default since then, in their order, None for none.
+
+``{version}`` in it is the software's version, and the default is left out where that isn't known.
+"""
+
+Release = tuple[int, ...]
+"""A version's leading numbers, such as (3, 9, 2); empty for a version that isn't known, which counts as the newest."""
+
+Settle = Callable[[ClientType, Mapping[str, str | None], Collection[str], Release], Mapping[str, str]]
+"""What the library makes of settings that bear on each other: from all values, and the keys that the user gave, to those that differ."""
+
+
+def numbers(version: str) -> Release:
+    """The leading numbers of a version as software reports it."""
+    found = re.match(r"v?(\d+(?:\.\d+)*)", version)
+    return tuple(int(number[:9]) for number in found[1].split(".")) if found else ()
+
+
+def settle_nothing(
+    client_type: ClientType, values: Mapping[str, str | None], given: Collection[str], software: Release
+) -> Mapping[str, str]:
+    """Each setting is what it says."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """A client library's settings, beside Kafka's.
+
+    Attributes:
+        name: as ``--dialect`` takes it.
+        software: the names that it says of itself in ApiVersions (KIP-511), the usual one first; clients that say none have the library's.
+        defaults: under Kafka's names and in Kafka's text; what isn't here has none, or is no setting of this library's.
+        aliases: its names → Kafka's, for all its clients.
+        aliases_of: the same for one client, and before the others.
+        separator: what stands in its names where Kafka's have dots.
+        spellings: Kafka's name → the value in lower case → as Kafka writes it.
+        booleans: a truth value in lower case → as Kafka writes it.
+        factors: its name → what a value is multiplied by, for another unit than Kafka's.
+        settle: see `Settle`.
+        numbers_of: its versions' leading numbers, as its `defaults` name them.
+        oldest: how far back the data reaches; what is older counts as this.
+    """
+
+    name: str
+    software: tuple[str, ...]
+    defaults: Mapping[ClientType, Mapping[str, Default]]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases_of: Mapping[ClientType, Mapping[str, str]] = field(default_factory=dict)
+    separator: str = "."
+    spellings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    booleans: Mapping[str, str] = field(default_factory=lambda: {"true": "true", "false": "false"})
+    factors: Mapping[str, int] = field(default_factory=dict)
+    settle: Settle = settle_nothing
+    numbers_of: Callable[[str], Release] = numbers
+    oldest: Release = ()
+
+    def release_of(self, version: str) -> Release:
+        """Which release of the library a version of its software is."""
+        found = self.numbers_of(version)
+        return max(found, self.oldest) if found else ()
+
+    def kafka_name(self, name: str, client_type: ClientType) -> str:
+        """Kafka's name of a setting; one that Kafka doesn't know comes back in Kafka's manner, or as it was."""
+        own = self.aliases_of.get(client_type, {})
+        return own.get(name) or self.aliases.get(name) or name.replace(self.separator, ".")
+
+    def kafka_value(self, name: str, key: str, text: str) -> str:
+        """A value of setting ``name`` as Kafka writes it for ``key``."""
+        text = text.strip()
+        if name in self.factors and re.fullmatch(r"-?\d+", text):
+            text = str(int(text) * self.factors[name])
+        spellings = self.spellings.get(key, {})
+        if TYPES.get(key) is Type.BOOLEAN:
+            spellings = self.booleans
+        return spellings.get(text.lower(), text)
+
+    def defaults_of(self, client_type: ClientType, version: str) -> dict[str, str]:
+        """What a client has that sets nothing; a version that begins with no number is the newest."""
+        software = self.release_of(version)
+        found = {}
+        for key, default in self.defaults.get(client_type, {}).items():
+            text = default if isinstance(default, str) else _since(default, software)
+            if text is not None and (software or "{version}" not in text):
+                found[key] = self.kafka_value("", key, text.replace("{version}", version))
+        return found
+
+
+def _since(history: Mapping[str, str | None], software: Release) -> str | None:
+    text = None
+    for first, default in history.items():
+        if not software or numbers(first) <= software:
+            text = default
+    return text
+
+
+def settle_idempotence(
+    client_type: ClientType, values: Mapping[str, str | None], given: Collection[str], software: Release
+) -> Mapping[str, str]:
+    """A producer that is idempotent by default turns it off where other settings contradict it, and on for transactions (KIP-679)."""
+    if client_type is not ClientType.PRODUCER or "enable.idempotence" not in values:
+        return {}
+    if values.get("transactional.id"):
+        return {"enable.idempotence": "true"}
+    in_flight = values.get("max.in.flight.requests.per.connection") or ""
+    contradicted = values.get("acks") not in ("all", None) or values.get("retries") == "0" or (in_flight.isdigit() and int(in_flight) > 5)
+    return {"enable.idempotence": "false"} if contradicted else {}

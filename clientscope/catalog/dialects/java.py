@@ -1,0 +1,65 @@
+"""Apache Kafka's own Java clients, and Kafka Streams: names are Kafka's.
+
+Defaults are in ``java.json``, read from the ConfigDefs of each release by ``tests/fixtures/java_defaults.py``; what a client makes of
+them is ProducerConfig.postProcessAndConfigureIdempotence, ConsumerConfig.maybeOverrideEnableAutoCommit and StreamsConfig.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from clientscope.catalog.configs import ClientType
+from clientscope.catalog.dialects.dialect import Default, Dialect, Release, numbers, settle_idempotence
+
+DATA = Path(__file__).with_name("java.json")
+
+_IDEMPOTENCE_NOT_APPLIED = ((3, 0, 0), (3, 1, 0))
+"""ConfigDef says that idempotence is on, and the producer leaves it off (KAFKA-13598)."""
+
+_CONFLUENT = {5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
+"""Confluent Platform's major version → Kafka's version in its .0; its minor versions follow Kafka's."""
+
+
+def _numbers_of(version: str) -> Release:
+    """Of Apache Kafka: ``7.6.1-ccs`` is 3.6.1."""
+    found = numbers(version)
+    if not version.endswith(("-ccs", "-ce")) or len(found) < 2 or found[0] not in _CONFLUENT:
+        return found
+    major, minor = _CONFLUENT[found[0]]
+    return (major, minor + found[1], *found[2:])
+
+
+def _settle(client_type: ClientType, values: Mapping[str, str | None], given: Collection[str], software: Release) -> Mapping[str, str]:
+    if client_type is ClientType.PRODUCER:
+        if not software or software >= (3, 0, 0):
+            off = software in _IDEMPOTENCE_NOT_APPLIED and "enable.idempotence" not in given and not values.get("transactional.id")
+            return {"enable.idempotence": "false"} if off else settle_idempotence(client_type, values, given, software)
+        return {"enable.idempotence": "true"} if values.get("transactional.id") else {}
+    if client_type is ClientType.CONSUMER and not values.get("group.id") and "enable.auto.commit" not in given:
+        return {"enable.auto.commit": "false"}
+    if client_type is ClientType.STREAMS and "commit.interval.ms" not in given:
+        exactly_once = (values.get("processing.guarantee") or "").startswith("exactly_once")
+        return {"commit.interval.ms": "100"} if exactly_once else {}
+    return {}
+
+
+def _defaults() -> dict[ClientType, dict[str, Default]]:
+    data: dict[str, Any] = json.loads(DATA.read_text())
+    return {client_type: data[client_type.value] for client_type in ClientType if client_type.value in data}
+
+
+JAVA = Dialect(
+    name="java",
+    software=("apache-kafka-java",),
+    defaults=_defaults(),
+    spellings={
+        "acks": {"-1": "all"},
+        "share.acquire.mode": {mode: mode for mode in ("batch_optimized", "record_limit")},
+    },
+    settle=_settle,
+    numbers_of=_numbers_of,
+    oldest=(2, 0, 0),
+)

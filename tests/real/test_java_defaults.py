@@ -1,0 +1,44 @@
+"""The catalogue's defaults of Kafka's Java clients, against the ConfigDefs in the clients' own jars."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import pytest
+from clients.java import JavaClient
+
+from clientscope.catalog import sensitive
+from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.dialects import dialect
+from clientscope.records.codec import ValueState
+
+
+def defined(java: Any, config: Any) -> dict[str, str]:
+    """What isn't empty, may be pushed, and is in the catalogue, in Kafka's text."""
+    definition = java.common.config.ConfigDef
+    found = {}
+    for key, config_key in dict(config.configDef().configKeys()).items():
+        value = config.configDef().defaultValues().get(key)
+        text = "" if value is None else definition.convertToString(value, config_key.type())
+        if text and key in TYPES and sensitive.reason(key, text, TYPES[key]) is ValueState.PRESENT:
+            assert TYPES[key] is Type[config_key.type().name()], key
+            found[key] = text.replace("class ", "")
+    return found
+
+
+@pytest.mark.parametrize("configuration", ["client-2.8", "client-3.9", "client-4.4"])
+def test_defaults_are_those_of_the_jar(configuration: str) -> None:
+    with closing(JavaClient("127.0.0.1:1", configuration)) as client:
+        _, version = client.identity
+        clients = client._kafka.clients
+        configs = {
+            ClientType.PRODUCER: clients.producer.ProducerConfig,
+            ClientType.CONSUMER: clients.consumer.ConsumerConfig,
+            ClientType.ADMIN: clients.admin.AdminClientConfig,
+        }
+        for client_type, config in configs.items():
+            expected = defined(client._kafka, config)
+            if "share.acquire.mode" in expected:
+                expected["share.acquire.mode"] = expected["share.acquire.mode"].lower()
+            assert dialect("java").defaults_of(client_type, version) == expected

@@ -1,0 +1,154 @@
+"""clientscope push through the real gateway: what stands in a file is what stands on clientscope.configs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import running_gateway
+from observe import eventually, read_all
+
+from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
+from clientscope.local.process import free_port
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.topics import CONFIGS
+
+COMMAND = [sys.executable, "-m", "clientscope.cli", "push"]
+PUSHED = re.compile(r"pushed (\d+) settings? of (\S+) \((.+), client instance ([0-9a-f-]{36})\)(.*)\n")
+
+
+def run(path: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, "--properties", str(path), *flags], check=False, capture_output=True, text=True, timeout=60)
+
+
+def records(broker: Any, instance_id: str, number: int = 1) -> list[Any]:
+    """What stands under this client instance, once there is so much."""
+
+    def read() -> list[Any]:
+        return [message.value for message in read_all(broker.internal, CONFIGS) if message.key == instance_id.encode()]
+
+    assert eventually(lambda: len(read()) >= number)
+    return [decode(ClientConfigRecord, value) for value in read()]
+
+
+def pushed(ended: subprocess.CompletedProcess[str]) -> re.Match[str]:
+    """The one line that a push says."""
+    assert (ended.returncode, ended.stderr) == (0, "")
+    match = PUSHED.fullmatch(ended.stdout)
+    assert match is not None, ended.stdout
+    return match
+
+
+def test_kafka_streams_from_java_properties(broker: Any, gateway: Any, tmp_path: Path) -> None:
+    path = tmp_path / "streams.properties"
+    path.write_text(
+        f"bootstrap.servers={gateway.address}\napplication.id=orders-enricher\nclient.id=enricher-1\n"
+        "num.stream.threads=4\nprocessing.guarantee=exactly_once_v2\nproducer.linger.ms=50\nstate.dir=/var/lib/streams\n"
+        "sasl.jaas.config=hunter2\nconsumer.sasl.jaas.config=hunter2\n"
+    )
+    said = pushed(run(path, "--software-version", "4.3.0"))
+    assert said[3] == "streams, apache-kafka-java 4.3.0"
+    (record,) = records(broker, said[4])
+    assert (record.client_id, record.client_software_name, record.client_software_version) == ("enricher-1", "apache-kafka-java", "4.3.0")
+    found = {config.config_key: (config.config_value, Type(config.config_type).name, config.is_default) for config in record.configs}
+    assert list(found) == list(DEFAULT_KEYS[ClientType.STREAMS])
+    assert found["application.id"] == ("orders-enricher", "STRING", False)
+    assert found["num.stream.threads"] == ("4", "INT", False)
+    assert found["processing.guarantee"] == ("exactly_once_v2", "STRING", False)
+    assert found["commit.interval.ms"] == ("100", "LONG", True)
+    assert found["num.standby.replicas"] == ("0", "INT", True)
+    assert len(found) == int(said[1])
+
+
+def test_a_share_consumer_from_json(broker: Any, gateway: Any, tmp_path: Path) -> None:
+    path = tmp_path / "share.json"
+    path.write_text(json.dumps({"group.id": "queue", "share.acknowledgement.mode": "explicit", "max": {"poll": {"records": 50}}}))
+    flags = ("--client-type", "share-consumer", "--software-version", "4.4.0", "--bootstrap-servers", gateway.address)
+    said = pushed(run(path, *flags))
+    (record,) = records(broker, said[4])
+    assert {config.config_key: (config.config_value, config.is_default) for config in record.configs} == {
+        "fetch.max.wait.ms": ("500", True),
+        "fetch.min.bytes": ("1", True),
+        "group.id": ("queue", False),
+        "max.poll.interval.ms": ("300000", True),
+        "max.poll.records": ("50", False),
+        "share.acknowledgement.mode": ("explicit", False),
+        "share.acquire.mode": ("batch_optimized", True),
+    }
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "text", "key", "value"),
+    [
+        ("librdkafka", "librdkafka", "metadata.broker.list: {}\nqueue.buffering.max.ms: 7", "linger.ms", "7"),
+        ("aiokafka", "aiokafka", "bootstrap_servers: {}\nmax_batch_size: 7", "batch.size", "7"),
+        ("kafka-python", "kafka-python", "bootstrap_servers: ['{}']\nlinger_ms: 7", "linger.ms", "7"),
+        ("kafkajs", "kafkajs", "brokers: ['{}']\nproducer: {{maxInFlightRequests: 7}}", "max.in.flight.requests.per.connection", "7"),
+    ],
+)
+def test_other_dialects_from_yaml(
+    broker: Any, gateway: Any, tmp_path: Path, dialect: str, name: str, text: str, key: str, value: str
+) -> None:
+    path = tmp_path / "client.yaml"
+    path.write_text(text.format(gateway.address))
+    said = pushed(run(path, "--dialect", dialect))
+    (record,) = records(broker, said[4])
+    assert (record.client_software_name, record.client_software_version) == (name, "unknown")
+    assert {config.config_key: (config.config_value, config.is_default) for config in record.configs}[key] == (value, False)
+
+
+def test_what_is_held_back_is_named_and_not_shown(broker: Any, gateway: Any, tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(f"bootstrap.servers={gateway.address}\nssl.key.password=hunter2\nacks=1\n")
+    said = pushed(run(path, "--allowed-keys", "acks,ssl.key.password"))
+    assert said[5] == "; held back as sensitive: 'ssl.key.password'"
+    (record,) = records(broker, said[4])
+    assert [config.config_key for config in record.configs] == ["acks"]
+
+
+def test_a_broker_without_a_gateway_and_nobody_at_all(broker: Any, tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(f"bootstrap.servers={broker.internal}\n")
+    ended = run(path)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("error: no broker here takes pushes: ")
+    assert "\nhint: bootstrap.servers must lead to a gateway" in ended.stderr
+    ended = run(path, "--bootstrap-servers", f"127.0.0.1:{free_port()}", "--timeout-ms", "1000")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("error: not pushed: ")
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_push_that_the_gateway_refuses(broker: Any, tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("client.id=refused\n")
+    with running_gateway(broker.internal, broker.client, tmp_path, "--client-config-max-bytes", "20", listen="") as small:
+        ended = run(path, "--bootstrap-servers", small.address)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("error: the push was refused: ")
+    assert "CONFIG_TOO_LARGE" in ended.stderr
+
+
+def test_a_watch_pushes_again_as_the_same_client(broker: Any, gateway: Any, tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(f"bootstrap.servers={gateway.address}\nlinger.ms=1\n")
+    with subprocess.Popen([*COMMAND, "--properties", str(path), "--watch"], stdout=subprocess.PIPE, text=True) as watch:
+        assert watch.stdout is not None
+        first = PUSHED.fullmatch(watch.stdout.readline())
+        new = path.with_suffix(".new")
+        new.write_text(path.read_text().replace("linger.ms=1", "linger.ms=2"))
+        new.replace(path)
+        second = PUSHED.fullmatch(watch.stdout.readline())
+        watch.terminate()
+        assert watch.wait(20) == 0
+    assert first is not None and second is not None
+    assert first[4] == second[4]
+    values = [
+        config.config_value for record in records(broker, first[4], 2) for config in record.configs if config.config_key == "linger.ms"
+    ]
+    assert values == ["1", "2"]
