@@ -16,7 +16,6 @@ from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.client import dry_run
 from clientscope.client.connection_settings import connection_settings
-from clientscope.client.kafkajs import as_librdkafka
 from clientscope.client.push import Outcome, push
 from clientscope.client.settings import collect_dialect, push_enabled, split_keys
 from clientscope.client.settings_file import parse, read_bytes
@@ -160,18 +159,16 @@ class _Command:
         Raises:
             ClientscopeError: there is no address, or something that can't be taken over.
         """
-        name, separator = self._dialect.name, self._dialect.separator
-        if name == "kafkajs":
-            values, name = as_librdkafka(values), "librdkafka"
         keys = {setting: self._dialect.kafka_name(setting, ClientType.ADMIN) for setting in values}
-        if self._settings.bootstrap_servers:
-            values = {**values, "bootstrap.servers".replace(".", separator): self._settings.bootstrap_servers}
-        elif "bootstrap.servers" not in keys.values():
+        if not self._settings.bootstrap_servers and "bootstrap.servers" not in keys.values():
             raise SettingsError(f"{self._path} has no bootstrap.servers", "set it there, or give --bootstrap-servers HOST:PORT")
         for setting, value in values.items():
             if keys.get(setting, "").startswith(_FOR_THE_CONNECTION) and isinstance(value, str) and _PROVIDED.search(value):
                 _tell(f"warning: {setting!a} has a ${{…}} for one of Kafka's config providers to fill in; it is taken as it stands")
-        return connection_settings(name, values)
+        arguments = connection_settings(self._dialect.name, values)
+        if self._settings.bootstrap_servers:
+            arguments["bootstrap_servers"] = self._settings.bootstrap_servers
+        return arguments
 
 
 def _tell(line: str) -> None:

@@ -15,8 +15,8 @@ import pytest
 from clientscope import cli, config_sources
 from clientscope.catalog.configs import ClientType
 from clientscope.client import command
+from clientscope.client.connection_settings.kafkajs import _as_librdkafka as as_librdkafka
 from clientscope.client.dry_run import why_held_back
-from clientscope.client.kafkajs import as_librdkafka
 from clientscope.client.settings import collect_dialect
 from clientscope.client.settings_file import MAX_BYTES, parse
 from clientscope.config import PushSettings

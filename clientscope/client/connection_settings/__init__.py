@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clientscope.client.connection_settings import aiokafka, java, kafka_python, librdkafka
+from clientscope.client.connection_settings import aiokafka, java, kafka_python, kafkajs, librdkafka
 from clientscope.errors import SettingsError
 
 __all__ = ["connection_settings"]
@@ -18,6 +18,7 @@ _DIALECTS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "librdkafka": librdkafka.connection_settings,
     "aiokafka": aiokafka.connection_settings,
     "kafka-python": kafka_python.connection_settings,
+    "kafkajs": kafkajs.connection_settings,
 }
 
 

@@ -1,4 +1,4 @@
-"""How a KafkaJS application reaches Kafka, in librdkafka's names, which like KafkaJS take certificates as PEM text.
+"""KafkaJS' dialect, by way of librdkafka's names, which like KafkaJS take certificates as PEM text.
 
 Source: types/index.d.ts of KafkaJS 2.2.4, KafkaConfig and SASLOptions.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from clientscope.client.connection_settings import librdkafka
 from clientscope.errors import ClientscopeError
 
 _RENAMED = {
@@ -22,12 +23,12 @@ _RENAMED = {
 }
 
 
-def as_librdkafka(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Of KafkaJS' settings (flat, as in a file) those that say how to connect.
+def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    """As `clientscope.client.connection_settings.connection_settings`; ``values`` are flat, as in a file."""
+    return librdkafka.connection_settings(_as_librdkafka(values))
 
-    Raises:
-        ClientscopeError: a SASL mechanism that takes no user name and password.
-    """
+
+def _as_librdkafka(settings: Mapping[str, Any]) -> dict[str, Any]:
     found = {_RENAMED[name]: value for name, value in settings.items() if name in _RENAMED}
     for name in ("bootstrap.servers", "ssl.ca.pem"):
         if isinstance(found.get(name), list):
