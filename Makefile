@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures test test-pure test-spark test-real check test-long bench-gateway bench-policy bench-decode lock clean venv java chromium
+.PHONY: help demo fixtures test test-pure test-spark test-real check test-long bench-client bench-gateway bench-policy bench-decode lock clean venv java chromium
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -31,6 +31,8 @@ bench-decode: venv  ## how fast pushes are decoded, inside Spark and outside (fi
 	@$(BIN)/python -m bench.decode $(ARGS)
 bench-policy: venv  ## what a policy that misbehaves costs other clients (10 minutes, nothing else running)
 	$(BIN)/python -m bench.policy_isolation $(ARGS)
+bench-client: venv  ## what a push costs a user's first request (two minutes, nothing else running)
+	@$(BIN)/python -m bench.client $(ARGS)
 bench-gateway: venv ## the gateway beside a direct connection and a peer; ARGS="--rounds 3 --quick" for less (the peer needs a JDK)
 	@$(BIN)/python -m bench.gateway $(ARGS)
 

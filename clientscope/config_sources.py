@@ -20,7 +20,12 @@ from clientscope.secret_files import require_private
 
 ENV_PREFIX = "CLIENTSCOPE_"
 DEFAULT_FILE = "clientscope.toml"
-_OTHER_VARIABLES = {"CLIENTSCOPE_CONFIG", "CLIENTSCOPE_JARS"}
+_OTHER_VARIABLES = {
+    "CLIENTSCOPE_CLIENT_CONFIG_PUSH_ALLOWED_KEYS",
+    "CLIENTSCOPE_CLIENT_ENABLE_CONFIG_PUSH",
+    "CLIENTSCOPE_CONFIG",
+    "CLIENTSCOPE_JARS",
+}
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
 

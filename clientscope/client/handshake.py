@@ -57,8 +57,8 @@ class Backoff:
 class Handshake:
     """Pushes once per client instance, whichever connection it is that gets to it.
 
-    ``timeout`` (seconds) counts from the first attempt and spans connections.  Every method belongs to the client's network
-    thread, except `client_instance_id`, which any thread may read.
+    ``timeout`` (seconds) counts from the first attempt and spans connections; an id is made where none is given.  Every method
+    belongs to the client's network thread, except `client_instance_id`, which any thread may read.
 
     Attributes:
         outcome: how it ended; None while it hasn't.

@@ -214,9 +214,6 @@ class Push:
             await connection
         except Exception as error:
             self._last_error = _said(error)
-            if isinstance(error, kafka.errors.InvalidRequestError):
-                name, version = self._settings["client_software_name"], self._settings["client_software_version"]
-                self._last_error += f": the node takes no client software {name!r} {version!r} (KIP-511)"
             if connection.sasl_enabled and connection.broker_version_data is not None:  # ApiVersions was answered
                 self._lost_authenticating += 1
             if _is_final(error):

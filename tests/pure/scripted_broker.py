@@ -1,16 +1,20 @@
-"""A broker that speaks real bytes and answers PushConfig by a script: for what no real broker does when it is told to."""
+"""A broker that answers by a script, over TCP and in real bytes: for faults that no real broker can be made to show."""
 
 from __future__ import annotations
 
+import socket
 import socketserver
 import struct
 import threading
+import time
 import uuid
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from kafka.protocol import metadata, sasl
 
-from clientscope.wire.codes import API_VERSIONS, PUSH_CONFIG
+from clientscope.wire.codes import API_VERSIONS, PUSH_CONFIG, UNSUPPORTED_VERSION
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest, PushConfigResponse
 
 METADATA = 3
@@ -26,29 +30,57 @@ REQUESTS = {
 NEWEST = {API_VERSIONS: 4, METADATA: 12, FETCH: 17, SASL_HANDSHAKE: 1, SASL_AUTHENTICATE: 2}
 
 CLOSE = "close"  # compared by identity: kafka-python cannot compare a message with a text
-SILENT = "silent"
-Answer = PushConfigResponse | str
+SILENT = "silent"  # nothing more is answered on this connection, as answers come in the order of requests
+Answer = PushConfigResponse | str | float
+"""A number is success after so many seconds."""
 
 
 def error(code: int = 0, throttle_ms: int = 0) -> PushConfigResponse:
     return PushConfigResponse(version=0, error_code=code, throttle_time_ms=throttle_ms)
 
 
+def eventually(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
+    """Whether a condition comes true in time."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
 class ScriptedBroker(socketserver.ThreadingTCPServer):
-    """Answers ApiVersions and Metadata, and each PushConfig by the next answer of its script, then with success."""
+    """Answers ApiVersions and Metadata, and each PushConfig by the next answer of its script, then with success.
+
+    ``refusals`` are the first answers to ApiVersions: an error code, and the newest version of ApiVersions that is named with it, if any.
+    """
 
     allow_reuse_address = True
     daemon_threads = True
 
-    def __init__(self, advertises: bool = True, script: tuple[Answer, ...] = ()) -> None:
+    def __init__(self, advertises: bool = True, script: tuple[Answer, ...] = (), refusals: tuple[tuple[int, int | None], ...] = ()) -> None:
         super().__init__(("127.0.0.1", 0), Connection)
         self.keys = {**NEWEST, PUSH_CONFIG: 0} if advertises else NEWEST
         self.script = list(script)
+        self.refusals = list(refusals)
         self.port = self.server_address[1]
         self.address = f"127.0.0.1:{self.port}"
         self.brokers = {1: self.port}
         self.connections: list[list[Any]] = []
+        self.sockets: list[socket.socket] = []
+        self.push_times: list[float] = []
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+
+    def close(self) -> None:
+        """Takes no more connections."""
+        self.shutdown()
+        self.server_close()
+
+    def close_connections(self) -> None:
+        """Ends every open connection, as a broker that restarts does."""
+        for connection in self.sockets:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     @property
     def pushes(self) -> list[PushConfigRequest]:
@@ -64,6 +96,11 @@ class ScriptedBroker(socketserver.ThreadingTCPServer):
 
     def answer(self, request: Any) -> Any:
         version = request.API_VERSION
+        if request.API_KEY == API_VERSIONS and self.refusals:
+            code, newest = self.refusals.pop(0)
+            answered = 0 if code == UNSUPPORTED_VERSION else version  # as a real broker has it
+            named = metadata.ApiVersionsResponse.ApiVersion(version=answered, api_key=API_VERSIONS, min_version=0, max_version=newest or 0)
+            return metadata.ApiVersionsResponse(version=answered, error_code=code, api_keys=[] if newest is None else [named])
         if request.API_KEY == API_VERSIONS:
             keys = [
                 metadata.ApiVersionsResponse.ApiVersion(version=version, api_key=key, min_version=0, max_version=newest)
@@ -78,6 +115,7 @@ class ScriptedBroker(socketserver.ThreadingTCPServer):
             return sasl.SaslHandshakeResponse(version=version, error_code=0, mechanisms=["PLAIN"])
         if request.API_KEY == SASL_AUTHENTICATE:
             return sasl.SaslAuthenticateResponse(version=version, error_code=0, auth_bytes=b"", session_lifetime_ms=0)
+        self.push_times.append(time.monotonic())
         return self.script.pop(0) if self.script else error()
 
 
@@ -88,17 +126,25 @@ class Connection(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         requests: list[Any] = []
+        silent = False
         self.server.connections.append(requests)
+        self.server.sockets.append(self.connection)
         while len(size := self.rfile.read(4)) == 4:
             frame = self.rfile.read(*struct.unpack(">i", size))
             api_key, version, correlation_id = struct.unpack_from(">hhi", frame)
             request = REQUESTS[api_key].decode(frame, version=version, header=True)
             request.API_VERSION = version
             requests.append(request)
+            if silent:
+                continue
             answer = self.server.answer(request)
             if answer is CLOSE:
                 return
             if answer is SILENT:
+                silent = True
                 continue
+            if isinstance(answer, float):
+                time.sleep(answer)
+                answer = error()
             answer.with_header(correlation_id)
             self.wfile.write(answer.encode(header=True, framed=True))

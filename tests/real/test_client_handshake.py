@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import kafka
 import pytest
 from kafka.protocol import metadata
+from observe import read_all
 
 from clientscope.catalog.configs import Type
-from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from clientscope.client import KafkaAdminClient, KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.records.codec import ClientConfigRecord, ValueState, decode
 from clientscope.records.topics import CONFIGS
@@ -57,38 +62,6 @@ def settings_of(record: Any) -> dict[str, str | None]:
     return {config.config_key: config.config_value for config in record.configs}
 
 
-def test_producer_pushes_once_on_all_its_connections(gateway: Any, topic: str, pushed: Pushed) -> None:
-    with closing(KafkaProducer(bootstrap_servers=gateway.address, client_id="handshake-producer", linger_ms=3)) as producer:
-        producer.send(topic, b"a").get(timeout=30)
-        (record,) = pushed(producer.client_instance_id)
-    assert record.client_instance_id == producer.client_instance_id
-    assert (record.client_id, record.client_software_name) == ("handshake-producer", "kafka-python")
-    assert settings_of(record)["linger.ms"] == "3"
-    is_default = {config.config_key: config.is_default for config in record.configs}
-    assert (is_default["linger.ms"], is_default["acks"]) == (False, True)
-
-
-def test_consumer(gateway: Any, topic: str, pushed: Pushed) -> None:
-    settings = {"group_id": "handshake", "auto_offset_reset": "earliest"}
-    with closing(KafkaConsumer(topic, bootstrap_servers=gateway.address, **settings)) as consumer:
-        consumer.poll(timeout_ms=2000)
-        (record,) = pushed(consumer.client_instance_id)
-    assert settings_of(record)["group.id"] == "handshake"
-
-
-def test_admin(gateway: Any, pushed: Pushed) -> None:
-    with closing(KafkaAdminClient(bootstrap_servers=gateway.address, client_id="handshake-admin")) as admin:
-        assert admin.describe_cluster()["brokers"]
-        (record,) = pushed(admin.client_instance_id)
-    assert settings_of(record) == {"client.id": "handshake-admin", "request.timeout.ms": "30000"}
-
-
-def test_disabled_pushes_nothing(gateway: Any, topic: str) -> None:
-    with closing(KafkaProducer(bootstrap_servers=gateway.address, enable_config_push=False)) as producer:
-        producer.send(topic, b"a").get(timeout=30)
-        assert producer.client_instance_id is None
-
-
 def test_works_unchanged_against_a_broker_that_does_not_advertise_it(broker: Any, topic: str) -> None:
     with closing(KafkaProducer(bootstrap_servers=broker.internal)) as producer:
         assert producer.send(topic, b"a").get(timeout=30).offset >= 0
@@ -130,3 +103,62 @@ def test_bad_pushes_get_an_error_and_the_connection_goes_on(
         assert client.push_config(configs).error_code == error_code
         answer = client.request(metadata.MetadataRequest(version=12, topics=[]), metadata.MetadataResponse)
     assert answer.cluster_id
+
+
+class Named(KafkaAdminClient):
+    """A client that says another name."""
+
+    software: dict[str, str]
+
+    def _prepare(self, *arguments: Any) -> dict[str, Any]:
+        configs = super()._prepare(*arguments)
+        return {**configs, "kafka_client": functools.partial(configs["kafka_client"], **self.software)}
+
+
+@pytest.mark.parametrize("through", ["broker", "gateway"])
+@pytest.mark.parametrize(
+    ("name", "version", "cause"),
+    [
+        ("bad name", "1.0", "client_software_name 'bad name':"),
+        ("good", "1.0-", "client_software_version '1.0-':"),
+    ],
+)
+def test_kip_511_a_name_that_a_broker_refuses_ends_the_client_and_is_named(
+    broker: Any, gateway: Any, through: str, name: str, version: str, cause: str
+) -> None:
+    address = broker.internal if through == "broker" else gateway.address
+    Named.software = {"client_software_name": name, "client_software_version": version}
+    with pytest.raises(kafka.errors.InvalidRequestError) as raised:
+        Named(bootstrap_servers=address)
+    assert cause in str(raised.value)
+
+
+def test_kip_511_a_name_that_a_broker_takes(gateway: Any, pushed: Pushed) -> None:
+    Named.software = {"client_software_name": "my-software", "client_software_version": "1.2.3-rc.4"}
+    with closing(Named(bootstrap_servers=gateway.address)) as client:
+        (record,) = pushed(client.client_instance_id)
+    assert (record.client_software_name, record.client_software_version) == ("my-software", "1.2.3-rc.4")
+
+
+APPLICATION = f"""
+import sys
+from kafka import KafkaProducer
+producer = KafkaProducer(bootstrap_servers=sys.argv[1], client_id=sys.argv[2], acks=1)
+print(producer.send({TOPIC!r}, b"a").get(timeout=30).offset)
+producer.close()
+"""
+
+
+def test_an_application_that_cannot_be_changed_pushes_under_clientscope_run(broker: Any, gateway: Any, topic: str, tmp_path: Path) -> None:
+    """Beside itself as it is, which pushes nothing."""
+    (tmp_path / "app.py").write_text(APPLICATION)
+    application = [sys.executable, str(tmp_path / "app.py"), gateway.address]
+    plain = subprocess.run([*application, "plain"], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "clientscope.autostart.command"]
+    ended = subprocess.run([*command, *application, "unchangeable"], capture_output=True, text=True, check=False)
+    assert (plain.returncode, plain.stderr, ended.returncode, ended.stderr) == (0, "", 0, "")
+    assert int(ended.stdout) == int(plain.stdout) + 1
+    records = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
+    (record,) = (record for record in records if record.client_id in ("plain", "unchangeable"))
+    assert record.client_id == "unchangeable"
+    assert settings_of(record)["acks"] == "1"

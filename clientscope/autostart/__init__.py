@@ -1,0 +1,5 @@
+"""``clientscope-run``: runs an application that can't be changed with `clientscope.client.install` done in it.
+
+``command.py`` puts the folder ``path/`` on PYTHONPATH and becomes the application. Python's own ``site`` imports ``sitecustomize`` from
+there, in the application and in every Python that it starts; nothing else is imported until kafka-python is.
+"""

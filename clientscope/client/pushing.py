@@ -1,0 +1,84 @@
+"""What turns a kafka-python client into one that pushes: our settings taken out of its arguments, and ``kafka_client`` put in."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from kafka.net.compat import KafkaNetClient
+
+from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
+from clientscope.client.connection import net_client
+from clientscope.client.handshake import Backoff, Handshake, log
+from clientscope.client.settings import collect, split_keys
+from clientscope.errors import SettingsError
+
+SETTINGS: dict[str, Any] = {
+    "enable_config_push": True,
+    "config_push_allowed_keys": None,
+    "retry_backoff_max_ms": 1000,
+    "default_api_timeout_ms": 60_000,
+}
+"""Those of our settings that are Kafka's too, with their defaults."""
+
+
+class Pushing:
+    """A mixin for kafka-python's clients; whoever mixes it in calls `_prepare` in ``__init__``."""
+
+    _handshake: Handshake | None = None
+
+    def _prepare(self, client_type: ClientType, configs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments for kafka-python's own ``__init__``.
+
+        Raises:
+            SettingsError: ``enable_config_push`` or ``embedded`` is of a wrong type.
+        """
+        self._handshake, prepared = prepare(client_type, configs)
+        return prepared
+
+    @property
+    def client_instance_id(self) -> uuid.UUID | None:
+        """What this client says it is, on all its connections; None if it says nothing."""
+        return self._handshake.client_instance_id if self._handshake else None
+
+
+def prepare(client_type: ClientType, configs: Mapping[str, Any]) -> tuple[Handshake | None, dict[str, Any]]:
+    """The handshake of a client to be, if it has one, and what kafka-python is to be given.
+
+    Raises:
+        SettingsError: ``enable_config_push`` or ``embedded`` is of a wrong type.
+    """
+    ours = {name: configs.get(name, default) for name, default in SETTINGS.items()}
+    if ours["config_push_allowed_keys"] is not None:
+        ours["config_push_allowed_keys"] = split_keys(ours["config_push_allowed_keys"])
+    embedded = configs.get("embedded", False)
+    kafkas = {name: value for name, value in configs.items() if name not in SETTINGS and name != "embedded"}
+    if not isinstance(ours["enable_config_push"], bool):
+        raise SettingsError(f"enable_config_push is {ours['enable_config_push']!r}", "it is True or False")
+    if not isinstance(embedded, bool | uuid.UUID):
+        raise SettingsError(f"embedded is {embedded!r}", "it is True, False, or the client_instance_id of the application's own client")
+    if not ours["enable_config_push"] or embedded is True:
+        return None, kafkas
+    if "kafka_client" in kafkas:
+        log.warning("kafka_client is set, so the configuration is not pushed")
+        return None, kafkas
+    backoff = Backoff(kafkas.get("retry_backoff_ms", 100), ours["retry_backoff_max_ms"])
+    handshake = Handshake(ours["default_api_timeout_ms"] / 1000, backoff, embedded or None)
+    if embedded:
+        return handshake, {**kafkas, "kafka_client": functools.partial(net_client, handshake)}
+    make = functools.partial(_net_client, handshake, client_type, ours, frozenset(configs))
+    return handshake, {**kafkas, "kafka_client": make}
+
+
+def _net_client(
+    handshake: Handshake, client_type: ClientType, ours: Mapping[str, Any], set_by_user: frozenset[str], **configs: Any
+) -> KafkaNetClient:
+    # Called by kafka-python with the whole configuration, its defaults included.
+    keys = ours["config_push_allowed_keys"]
+    collected = collect(client_type, {**configs, **ours}, set_by_user, DEFAULT_KEYS[client_type] if keys is None else keys)
+    if collected.sensitive:
+        log.warning("not pushed, as they are sensitive: %s", ", ".join(map(ascii, collected.sensitive)))
+    handshake.configure(collected.entries)
+    return net_client(handshake, **configs)

@@ -1,0 +1,478 @@
+"""KIP-1324's "Test Plan", heading by heading and sentence by sentence, in its order.
+
+Brokers and gateways are real wherever one can be made to do what the sentence is about; faults are played by `ScriptedBroker`.  A
+broker that supports the push is a broker behind a gateway, and one that doesn't is the same broker without.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import kafka
+import pytest
+from conftest import RunningBroker, RunningGateway, running_gateway
+from observe import eventually, metrics, read_all
+from scripted_broker import SILENT, ScriptedBroker, error
+from test_push_command import PUSHED, run
+
+from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
+from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from clientscope.client.handshake import Handshake
+from clientscope.client.raw import RawClient
+from clientscope.client.settings import Entry
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.wire.codes import API_VERSIONS, CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, INVALID_CONFIG, NONE, PUSH_CONFIG
+
+TOPIC = "test.plan"
+RETRIABLE = 7  # REQUEST_TIMED_OUT
+CLIENTS = {
+    KafkaProducer: ClientType.PRODUCER,
+    KafkaConsumer: ClientType.CONSUMER,
+    KafkaAdminClient: ClientType.ADMIN,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def topic(broker: RunningBroker) -> str:
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+        admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
+    return TOPIC
+
+
+@pytest.fixture(scope="module")
+def without_policy(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+    """A gateway whose ``client.config.policy.class.name`` is null."""
+    flags = ("--client-config-policy-class-name", "")
+    with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("without-policy"), *flags) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def processed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the custom policy writes whom it was called for."""
+    return tmp_path_factory.mktemp("custom-policy") / "processed"
+
+
+@pytest.fixture(scope="module")
+def custom_policy(broker: RunningBroker, processed: Path) -> Iterator[RunningGateway]:
+    """A gateway with a policy of an operator's own."""
+    flags = ("--client-config-policy-class-name", "plan_policy.AcksAll", "--client-config-policy-configs", f"processed.file={processed}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
+        with running_gateway(broker.internal, broker.client, processed.parent, *flags) as running:
+            yield running
+
+
+@pytest.fixture
+def scripted() -> Iterator[ScriptedBroker]:
+    with closing(ScriptedBroker()) as running:
+        yield running
+
+
+def pushed(broker: RunningBroker, instance_id: uuid.UUID | None, expected: int = 1) -> list[Any]:
+    """The pushes of a client instance that were published; a push that Kafka is slow to acknowledge is answered before."""
+
+    def read() -> list[Any]:
+        return [message.value for message in read_all(broker.internal, CONFIGS) if message.key == str(instance_id).encode()]
+
+    eventually(lambda: len(read()) >= expected)
+    return [decode(ClientConfigRecord, value) for value in read()]
+
+
+def pushed_by(broker: RunningBroker, client_id: str) -> list[Any]:
+    """The pushes that were published so far of clients of that ``client.id``."""
+    records = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
+    return [record for record in records if record.client_id == client_id]
+
+
+def settings_of(record: Any) -> dict[str, Any]:
+    return {config.config_key: config.config_value for config in record.configs}
+
+
+def connections_of(broker: RunningBroker, client_id: str) -> list[Any]:
+    """What gateways told of a client's connections."""
+    records = [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
+    return [record for record in records if record.client_id == client_id]
+
+
+def properties(folder: Path, gateway: RunningGateway, settings: dict[str, str]) -> Path:
+    """A file for ``clientscope push``."""
+    path = folder / "client.properties"
+    path.write_text("".join(f"{key}={value}\n" for key, value in {"bootstrap.servers": gateway.address, **settings}.items()))
+    return path
+
+
+def advertises(address: str) -> bool:
+    with closing(RawClient.connect(address, "plan")) as client:
+        return PUSH_CONFIG in [key.api_key for key in client.api_versions("plan", "1.0").api_keys]
+
+
+def use(client: Any) -> None:
+    """A request of the user's, on a connection that the bootstrap hasn't made."""
+    if isinstance(client, kafka.KafkaProducer):
+        assert client.send(TOPIC, b"a").get(timeout=30).offset >= 0
+    elif isinstance(client, kafka.KafkaConsumer):
+        assert client.end_offsets([kafka.TopicPartition(TOPIC, 0)])
+    else:
+        assert client.list_topics() is not None
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "clientscope.client" and record.levelno >= logging.WARNING]
+
+
+# Integration Tests: Happy Path
+
+
+def test_complete_handshake_with_success(broker: RunningBroker, gateway: RunningGateway) -> None:
+    with closing(KafkaProducer(bootstrap_servers=gateway.address, client_id="plan-happy", linger_ms=3)) as producer:
+        use(producer)
+        (record,) = pushed(broker, producer.client_instance_id)
+    assert record.client_instance_id == producer.client_instance_id
+    assert (record.client_id, record.client_software_name, record.client_software_version) == (
+        "plan-happy",
+        "kafka-python",
+        kafka.__version__,
+    )
+    configs = {config.config_key: (config.config_value, config.config_type, config.is_default) for config in record.configs}
+    assert configs["linger.ms"] == ("3", Type.LONG, False)
+    assert configs["acks"] == ("all", Type.STRING, True)
+    assert eventually(lambda: bool(connections_of(broker, "plan-happy")))
+    identified = {record.client_instance_id for record in connections_of(broker, "plan-happy")}
+    assert identified == {producer.client_instance_id}, "the same on every connection"
+
+
+# Integration Tests: Client Startup
+
+
+@pytest.mark.parametrize("client_class", CLIENTS)
+def test_producer_consumer_and_admin_client_with_enable_config_push_true_performs_handshake(
+    broker: RunningBroker, gateway: RunningGateway, client_class: Any
+) -> None:
+    with closing(client_class(bootstrap_servers=gateway.address, enable_config_push=True)) as client:
+        use(client)
+        assert len(pushed(broker, client.client_instance_id)) == 1
+
+
+@pytest.mark.parametrize("client_class", CLIENTS)
+def test_producer_consumer_and_admin_client_with_enable_config_push_false_skip_handshake_entirely(
+    broker: RunningBroker, gateway: RunningGateway, client_class: Any
+) -> None:
+    name = f"plan-disabled-{CLIENTS[client_class].value}"
+    with closing(client_class(bootstrap_servers=gateway.address, client_id=name, enable_config_push=False)) as client:
+        use(client)
+        assert client.client_instance_id is None
+    assert eventually(lambda: any(record.kind == 2 for record in connections_of(broker, name)))
+    assert {record.client_instance_id for record in connections_of(broker, name)} == {None}
+    assert pushed_by(broker, name) == []
+
+
+@pytest.mark.parametrize(("enabled", "pushes"), [("true", 1), ("false", 0)])
+def test_kafka_streams_client_with_enable_config_push_true_performs_handshake_and_with_false_skips_it(
+    broker: RunningBroker, gateway: RunningGateway, tmp_path: Path, enabled: str, pushes: int
+) -> None:
+    name = f"plan-streams-{enabled}"
+    path = properties(tmp_path, gateway, {"application.id": "plan", "client.id": name, "enable.config.push": enabled})
+    assert run(path).returncode == 0
+    assert eventually(lambda: len(pushed_by(broker, name)) == pushes)
+
+
+def test_streams_does_not_perform_separate_handshake_for_embedded_producer_consumer_and_admin_clients(
+    broker: RunningBroker, gateway: RunningGateway
+) -> None:
+    """An application that is to its clients what Kafka Streams is to its own."""
+    with closing(KafkaAdminClient(bootstrap_servers=gateway.address, client_id="plan-application")) as application:
+        for client_class in CLIENTS:
+            inner = {"client_id": "plan-embedded", "embedded": application.client_instance_id}
+            with closing(client_class(bootstrap_servers=gateway.address, **inner)) as client:
+                use(client)
+        use(application)
+    assert len(pushed(broker, application.client_instance_id)) == 1
+    assert pushed_by(broker, "plan-embedded") == []
+    assert eventually(lambda: len([record for record in connections_of(broker, "plan-embedded") if record.kind == 2]) >= 3)
+    assert {r.client_instance_id for r in connections_of(broker, "plan-embedded")} == {application.client_instance_id}
+
+
+# Integration Tests: Broker Configuration
+
+
+def test_broker_with_client_config_policy_class_name_set_advertises_apis_in_api_versions(
+    gateway: RunningGateway, custom_policy: RunningGateway
+) -> None:
+    assert advertises(gateway.address)
+    assert advertises(custom_policy.address)
+
+
+def test_broker_without_policy_does_not_advertise_config_push_apis(without_policy: RunningGateway) -> None:
+    assert not advertises(without_policy.address)
+
+
+@pytest.mark.usefixtures("gateway")
+def test_broker_with_policy_invokes_process_on_successful_push_config(
+    broker: RunningBroker, custom_policy: RunningGateway, processed: Path
+) -> None:
+    with closing(KafkaProducer(bootstrap_servers=custom_policy.address)) as producer:
+        use(producer)
+    assert processed.read_text().splitlines().count(str(producer.client_instance_id)) == 1
+    assert len(pushed(broker, producer.client_instance_id)) == 1
+
+
+# Integration Tests: Mixed Broker Versions (Rolling Upgrade)
+
+
+def test_old_brokers_do_not_advertise_apis(broker: RunningBroker) -> None:
+    assert not advertises(broker.internal)
+    assert not advertises(broker.client)
+
+
+def test_new_brokers_advertise_apis(gateway: RunningGateway) -> None:
+    assert advertises(gateway.address)
+
+
+def test_clients_detect_support_via_api_versions_and_only_handshake_with_new_brokers(
+    broker: RunningBroker, gateway: RunningGateway
+) -> None:
+    """The bootstrap node is old and the node that its metadata names is new; then there are only old ones."""
+    with closing(KafkaAdminClient(bootstrap_servers=broker.client, client_id="plan-later")) as client:
+        use(client)
+        (record,) = pushed(broker, client.client_instance_id)
+    assert record.listener_name == "CLIENT"
+    with closing(KafkaAdminClient(bootstrap_servers=broker.internal)) as client:
+        use(client)
+        assert pushed(broker, client.client_instance_id, 0) == []
+
+
+@pytest.mark.parametrize("client_class", CLIENTS)
+@pytest.mark.usefixtures("gateway")
+def test_clients_work_correctly_when_connecting_to_mix_of_old_and_new_brokers(
+    broker: RunningBroker, without_policy: RunningGateway, client_class: Any
+) -> None:
+    mix = [broker.client, broker.advertised, without_policy.address]
+    for first in range(len(mix)):
+        with closing(client_class(bootstrap_servers=mix[first:] + mix[:first])) as client:
+            use(client)
+            assert len(pushed(broker, client.client_instance_id)) == 1
+
+
+def test_clients_go_on_to_old_brokers_from_a_new_one(broker: RunningBroker, tmp_path: Path) -> None:
+    with running_gateway(broker.internal, broker.internal, tmp_path, "--listener-name", "INTERNAL") as new:
+        for client_class in CLIENTS:
+            with closing(client_class(bootstrap_servers=new.address)) as client:
+                use(client)
+                assert len(pushed(broker, client.client_instance_id)) == 1
+
+
+# Integration Tests: Retries
+
+
+def test_client_retries_push_config_on_retriable_errors(scripted: ScriptedBroker) -> None:
+    scripted.script = [error(RETRIABLE), error(89)]
+    with closing(KafkaAdminClient(bootstrap_servers=scripted.address, retry_backoff_ms=10)) as client:
+        use(client)
+    assert scripted.orders()[0][:4] == [API_VERSIONS, PUSH_CONFIG, PUSH_CONFIG, PUSH_CONFIG]
+    assert PUSH_CONFIG not in [key for order in scripted.orders()[1:] for key in order]
+
+
+@pytest.mark.parametrize("code", [CONFIG_TOO_LARGE, INVALID_CONFIG])
+def test_client_does_not_retry_on_config_too_large_or_invalid_config(
+    scripted: ScriptedBroker, code: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    scripted.script = [error(code)]
+    with closing(KafkaAdminClient(bootstrap_servers=scripted.address)) as client:
+        use(client)
+    assert len(scripted.pushes) == 1
+    assert len(warnings_of(caplog)) == 1
+
+
+def test_exponential_backoff_is_applied_correctly(scripted: ScriptedBroker) -> None:
+    """Each pause is at least what is left of it by jitter; how it is computed is in tests/pure/test_client_handshake.py."""
+    scripted.script = [error(RETRIABLE)] * 5
+    with closing(KafkaAdminClient(bootstrap_servers=scripted.address, retry_backoff_ms=20, retry_backoff_max_ms=100)) as client:
+        use(client)
+    times = scripted.push_times
+    pauses = [(later - earlier) * 1000 for earlier, later in itertools.pairwise(times)]
+    assert len(pauses) == 5
+    for pause, least in zip(pauses, [16, 32, 64, 100, 100], strict=True):
+        assert pause >= least
+
+
+# Integration Tests: Timeout Handling
+
+
+def test_handshake_respects_default_api_timeout_ms(scripted: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
+    scripted.script = [error(RETRIABLE)] * 1000
+    settings = {"default_api_timeout_ms": 300, "retry_backoff_ms": 40, "retry_backoff_max_ms": 50}
+    with closing(KafkaAdminClient(bootstrap_servers=scripted.address, **settings)) as client:
+        use(client)
+    assert 1 < len(scripted.pushes) <= 300 / (40 * 0.8) + 1
+    (warning,) = warnings_of(caplog)
+    assert "0.3 s" in warning
+
+
+def test_client_continues_if_handshake_times_out(scripted: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
+    scripted.script = [SILENT] * 1000
+    with closing(KafkaAdminClient(bootstrap_servers=scripted.address, bootstrap_timeout_ms=1000)) as client:
+        use(client)
+    (warning,) = warnings_of(caplog)
+    assert warning == "configuration not pushed, the client goes on without: no answer came in time"
+
+
+def test_timeout_does_not_block_subsequent_operations(scripted: ScriptedBroker) -> None:
+    scripted.script = [SILENT] * 1000
+    with closing(KafkaAdminClient(bootstrap_servers=scripted.address, bootstrap_timeout_ms=1000)) as client:
+        for _ in range(3):
+            use(client)
+        scripted.close_connections()
+        assert eventually(lambda: len(scripted.connections) > 3), "its next connection"
+        use(client)
+    assert [order.count(PUSH_CONFIG) for order in scripted.orders()] == [1] + [0] * (len(scripted.connections) - 1)
+
+
+# Integration Tests: Throttling
+
+
+def test_client_waits_for_throttle_time_ms_before_retrying_if_throttled(scripted: ScriptedBroker) -> None:
+    scripted.script = [error(89, throttle_ms=400)]
+    with closing(KafkaAdminClient(bootstrap_servers=scripted.address, retry_backoff_ms=1)) as client:
+        use(client)
+    first, second = scripted.push_times
+    assert second - first >= 0.4
+
+
+def test_client_that_a_real_gateway_throttles_gets_through_in_the_end(
+    broker: RunningBroker, gateway: RunningGateway, tmp_path: Path
+) -> None:
+    with running_gateway(broker.internal, broker.client, tmp_path, "--push-rate", "0.5", "--push-burst", "1") as throttling:
+        with closing(RawClient.connect(throttling.address, "plan")) as raw:
+            raw.api_versions("plan", "1.0", uuid.uuid4())
+            assert raw.push_config([("acks", "all", Type.STRING, True)]).error_code == NONE, "which leaves nothing for two seconds"
+        with closing(KafkaAdminClient(bootstrap_servers=throttling.address)) as client:
+            use(client)
+            assert len(pushed(broker, client.client_instance_id)) == 1
+        refused = [value for key, value in metrics(throttling.metrics_url).items() if key[0] == "clientscope_gateway_pushes_refused_total"]
+    assert sum(refused) >= 1
+
+
+# System Tests: Multiple Client Types
+
+
+@pytest.mark.parametrize(
+    ("client_class", "unset"),
+    [(KafkaProducer, {"buffer.memory"}), (KafkaConsumer, {"group.id"}), (KafkaAdminClient, {"retries"})],
+)
+def test_each_client_type_sends_appropriate_configs_based_on_the_type_of_client(
+    broker: RunningBroker, gateway: RunningGateway, client_class: Any, unset: set[str]
+) -> None:
+    """All of KIP-1324's keys for the type but those for which kafka-python has no value."""
+    with closing(client_class(bootstrap_servers=gateway.address)) as client:
+        use(client)
+        (record,) = pushed(broker, client.client_instance_id)
+    assert set(settings_of(record)) == set(DEFAULT_KEYS[CLIENTS[client_class]]) - unset
+    assert {config.config_key for config in record.configs if not config.is_default} == set()
+
+
+@pytest.mark.parametrize(
+    ("client_type", "setting"),
+    [(ClientType.STREAMS, "application.id"), (ClientType.SHARE_CONSUMER, "group.id"), (ClientType.ADMIN, "retries")],
+)
+def test_clients_that_are_no_kafka_python_send_appropriate_configs_through_clientscope_push(
+    broker: RunningBroker, gateway: RunningGateway, tmp_path: Path, client_type: ClientType, setting: str
+) -> None:
+    path = properties(tmp_path, gateway, {"client.id": f"plan-{client_type.value}", setting: "7"})
+    said = PUSHED.fullmatch(run(path, "--client-type", client_type.value).stdout)
+    assert said is not None
+    (record,) = pushed(broker, uuid.UUID(said[4]))
+    assert set(settings_of(record)) <= set(DEFAULT_KEYS[client_type])
+    assert {config.config_key for config in record.configs if not config.is_default} == {"client.id", setting}
+    assert len(record.configs) >= len(DEFAULT_KEYS[client_type]) - 2, "what has no default is left out"
+
+
+# System Tests: Large Payloads
+
+
+def value_of_length_so_that_the_body_has(size: int) -> str:
+    """A ``client.id`` with which a push of that alone is so large."""
+
+    def body(length: int) -> int:
+        handshake = Handshake(60.0, backoff=None)  # type: ignore[arg-type]
+        handshake.configure((Entry("client.id", "x" * length, Type.STRING, False),))
+        request = handshake.request(0.0)
+        assert request is not None
+        return len(request.encode())
+
+    return "x" * (1000 + size - body(1000))
+
+
+def test_config_payload_near_client_config_max_bytes_limit(broker: RunningBroker, gateway: RunningGateway) -> None:
+    value = value_of_length_so_that_the_body_has(CONFIG_MAX_BYTES)
+    settings = {"client_id": value, "config_push_allowed_keys": ["client.id"]}
+    with closing(KafkaAdminClient(bootstrap_servers=gateway.address, **settings)) as client:
+        use(client)
+        (record,) = pushed(broker, client.client_instance_id)
+    assert settings_of(record) == {"client.id": value}
+
+
+def test_config_payload_exceeding_client_config_max_bytes_returns_config_too_large(
+    broker: RunningBroker, gateway: RunningGateway, caplog: pytest.LogCaptureFixture
+) -> None:
+    value = value_of_length_so_that_the_body_has(CONFIG_MAX_BYTES + 1)
+    with closing(RawClient.connect(gateway.address, "plan")) as raw:
+        raw.api_versions("plan", "1.0", uuid.uuid4())
+        assert raw.push_config([("client.id", value, Type.STRING, False)]).error_code == CONFIG_TOO_LARGE
+        assert raw.push_config([("client.id", value[1:], Type.STRING, False)]).error_code == NONE, "the connection goes on"
+    settings = {"client_id": value, "config_push_allowed_keys": ["client.id"]}
+    with closing(KafkaAdminClient(bootstrap_servers=gateway.address, **settings)) as client:
+        use(client)
+        assert pushed(broker, client.client_instance_id, 0) == [], "our client doesn't even send it"
+    (warning,) = warnings_of(caplog)
+    assert f"it has {CONFIG_MAX_BYTES + 1} bytes" in warning
+
+
+def test_config_payload_exceeding_a_lower_limit_of_the_brokers_is_not_retried(
+    broker: RunningBroker, gateway: RunningGateway, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    flags = ("--client-config-max-bytes", "50")
+    with (
+        running_gateway(broker.internal, broker.client, tmp_path, *flags) as strict,
+        closing(KafkaAdminClient(bootstrap_servers=strict.address)) as client,
+    ):
+        use(client)
+    assert pushed(broker, client.client_instance_id, 0) == []
+    (warning,) = warnings_of(caplog)
+    assert "CONFIG_TOO_LARGE" in warning
+
+
+# System Tests: Policy
+
+
+def test_custom_client_config_policy_rejects_configs_via_invalid_config_exception(
+    broker: RunningBroker, custom_policy: RunningGateway, processed: Path
+) -> None:
+    instance_id = uuid.uuid4()
+    with closing(RawClient.connect(custom_policy.address, "plan")) as client:
+        client.api_versions("plan", "1.0", instance_id)
+        answer = client.push_config([("acks", "1", Type.STRING, False)])
+    assert (answer.error_code, answer.error_message) == (INVALID_CONFIG, "acks is 1, and must be all")
+    assert processed.read_text().splitlines().count(str(instance_id)) == 1
+    assert pushed(broker, instance_id, 0) == []
+
+
+@pytest.mark.usefixtures("gateway")
+def test_client_receives_invalid_config_error_with_an_appropriate_message(
+    broker: RunningBroker, custom_policy: RunningGateway, processed: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And goes on: not pushed a second time, though its next connection is to another gateway, which would take it."""
+    with closing(KafkaProducer(bootstrap_servers=custom_policy.address, acks=1)) as producer:
+        use(producer)
+    assert processed.read_text().splitlines().count(str(producer.client_instance_id)) == 1
+    assert pushed(broker, producer.client_instance_id, 0) == []
+    (warning,) = warnings_of(caplog)
+    assert "InvalidConfigurationError: 'acks is 1, and must be all'" in warning
