@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures test test-pure test-spark test-real check test-long bench-client bench-gateway bench-policy bench-decode lock clean venv java chromium
+.PHONY: help demo fixtures test test-pure test-spark test-real check test-long bench-client bench-gateway bench-policy bench-decode bench-stream lock clean venv java chromium
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -27,6 +27,8 @@ test-long: venv  ## the long forms: ten-minute outages, a million fuzzed pushes 
 check: venv      ## ruff, mypy, import contracts
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 
+bench-stream: venv  ## how soon pushes become results and connections gauges, and how fast a backlog is read (four minutes)
+	@$(BIN)/python -m bench.stream $(ARGS)
 bench-decode: venv  ## how fast pushes are decoded, inside Spark and outside (five minutes)
 	@$(BIN)/python -m bench.decode $(ARGS)
 bench-policy: venv  ## what a policy that misbehaves costs other clients (10 minutes, nothing else running)

@@ -3,13 +3,16 @@
 ``python -m bench.policy_isolation [--rounds 12] [--seconds 4] [--kinds none loop]``: a real broker and gateway; 100 producers at
 5 records/s each and 10 good pushes a second all the time. Short phases without and with a bad client (one push a second, each of a
 new client instance) alternate. The ratio is that of the p99 over all phases of either sort; its range is that of three thirds of the
-rounds. ``none`` has no bad client in either phase: what it shows is noise. Nothing else should run meanwhile.
+rounds. ``none`` has no bad client in either phase: what it shows is noise. ``elsewhere`` has none either, but a process that has nothing to
+do with the gateway, which loops for half of each second in the lowest scheduling class (SCHED_IDLE): what the machine itself makes of
+that. Nothing else should run meanwhile.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -17,7 +20,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,7 +41,16 @@ ROOT = Path(__file__).parents[1]
 TOPIC = "bench.isolation"
 PRODUCERS = 100
 RECORDS_PER_S = 5
-KINDS = ("none", "raise", "sleep", "loop")
+KINDS = ("none", "elsewhere", "raise", "sleep", "loop")
+_ELSEWHERE = """\
+import os, time
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+while True:
+    until = time.perf_counter() + 0.5
+    while time.perf_counter() < until:
+        pass
+    time.sleep(0.5)
+"""
 PUSH = [("acks", "all", 1, True), ("linger.ms", "5", 4, False)]
 
 
@@ -113,7 +125,13 @@ def every(period_s: float, until: float, act: Callable[[], None]) -> None:
 def run_phase(address: str, producers: list[confluent_kafka.Producer], seconds: float, bad: str | None) -> Phase:
     """All load for so long."""
     phase, until = Phase(), time.perf_counter() + seconds
-    with closing(RawClient.connect(address, "probe")) as probe, ThreadPoolExecutor(PRODUCERS + 4) as pool:
+    with ExitStack() as stack:
+        probe = stack.enter_context(RawClient.connect(address, "probe"))
+        pool = stack.enter_context(ThreadPoolExecutor(PRODUCERS + 4))
+        if bad == "elsewhere":
+            looping = subprocess.Popen([sys.executable, "-c", _ELSEWHERE])
+            stack.callback(looping.wait)
+            stack.callback(looping.kill)
 
         def round_trip() -> None:
             started = time.perf_counter()
@@ -126,7 +144,7 @@ def run_phase(address: str, producers: list[confluent_kafka.Producer], seconds: 
         ]
         work.append(pool.submit(every, 0.1, until, lambda: phase.pushed.add(push(address, "good"))))
         work.append(pool.submit(every, 0.01, until, round_trip))
-        if bad:
+        if bad and bad != "elsewhere":
             work.append(pool.submit(every, 1.0, until, lambda: threading.Thread(target=push, args=(address, f"act-{bad}")).start()))
         for one in work:
             one.result()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from kafka.errors import KafkaError
+from prometheus_client import make_wsgi_app
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from clientscope import topics
+from clientscope import pages, topics
 from clientscope.config import StreamSettings
 from clientscope.errors import ClientscopeError
 from clientscope.kafka_access import KafkaAccess
@@ -19,18 +20,19 @@ from clientscope.local.java import java
 from clientscope.local.process import StopRequest, children_ignore_sigterm
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
+from streaming.job_metrics import JobMetrics
 from streaming.queries.gauges import GaugesQuery
-from streaming.queries.history import start_history
+from streaming.queries.history import start_history_of_connections, start_history_of_pushes
 from streaming.queries.results import start_results
 from streaming.session import session
-
-log = logging.getLogger(__name__)
+from streaming.supervision import Plain, Running, Watched
 
 _WATCH_S = 1.0
 _START_TIMEOUT_S = 120.0
 # Kubernetes kills 30 s after its SIGTERM: what waits for a broker that is gone ends before, and is done again at the next start.
 _LAST_BATCHES_S = 10.0
 _STOP_LIMIT_S = 20.0
+_STUCK_S = 60.0
 
 
 def run(settings: StreamSettings) -> None:
@@ -39,7 +41,7 @@ def run(settings: StreamSettings) -> None:
     Raises:
         EnvironmentProblem: no Java, no broker, or topics that are missing or otherwise than ``clientscope topics`` makes them.
         SettingsError: the digest key can't be read.
-        ClientscopeError: a query failed; started again, the job goes on from where that one stood.
+        ClientscopeError: a query failed in a way that starting it again can't mend; says what can.
     """
     with StopRequest().installed(_STOP_LIMIT_S) as stop:
         _run(settings, stop)
@@ -57,50 +59,78 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
         if stop.wait(0):  # while the JVM started
             return
         try:
-            gauges = GaugesQuery(spark, settings)
+            job = _Job(spark, settings, digest_key)
         except (KafkaError, TimeoutError) as error:
             raise topics.no_broker(kafka, error) from None
-        results = start_results(spark, settings, digest_key)
-        queries = (results, gauges.query, *start_history(spark, settings, digest_key))
-        _await_first_batches(queries, stop)
-        print(f"clientscope stream: ready, {len(queries)} queries", flush=True)
-        while not stop.wait(_WATCH_S):
-            _check(queries)
-            gauges.expire()
-        _stop(queries)
-        gauges.close()
+        stop_pages = job.serve(settings.metrics_listen)
+        try:
+            job.await_first_batches(stop)
+            print(f"clientscope stream: ready, {len(job.watched)} queries", flush=True)
+            while not stop.wait(_WATCH_S):
+                job.look()
+            job.stop()
+        finally:
+            stop_pages()
     finally:
         spark.stop()
 
 
-def _await_first_batches(queries: Sequence[StreamingQuery], stop: StopRequest) -> None:
-    """Returns once each query has read its source at least once."""
-    deadline = time.monotonic() + _START_TIMEOUT_S
-    waiting = list(queries)
-    while waiting and not stop.wait(0.1):
-        _check(queries)
-        waiting = [query for query in waiting if query.lastProgress is None and not _idle(query)]
-        if time.monotonic() > deadline:
-            raise ClientscopeError(f"queries do not start: {', '.join(query.name or '' for query in waiting)}", "is the broker well?")
+class _Job:
+    """All queries, and what is told of them."""
+
+    def __init__(self, spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> None:
+        starts: dict[str, Callable[[], Running]] = {
+            "gauges": lambda: GaugesQuery(spark, settings),
+            "results": lambda: Plain(start_results(spark, settings, digest_key)),
+            "history_pushes": lambda: Plain(start_history_of_pushes(spark, settings, digest_key)),
+            "history_connections": lambda: Plain(start_history_of_connections(spark, settings, digest_key)),
+        }
+        self.watched = [Watched(name, start) for name, start in starts.items()]
+        self._metrics = JobMetrics()
+        self._looked_s = time.monotonic()
+
+    def serve(self, address: str) -> Callable[[], None]:
+        """Answers probes and Prometheus; returns what stops that."""
+        app = make_wsgi_app(self._metrics.registry)
+        healthz = pages.probe(self._stuck, lambda: self._not_running() or "ok")
+        return pages.serve("metrics-listen", address, {"/metrics": app, "/healthz": healthz, "/readyz": pages.probe(self._not_running)})
+
+    def await_first_batches(self, stop: StopRequest) -> None:
+        """Returns once each query has read its source at least once."""
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        waiting = list(self.watched)
+        while waiting and not stop.wait(0.1):
+            self.look()
+            waiting = [each for each in waiting if each.running is None or not _has_begun(each.running.query)]
+            if time.monotonic() > deadline:
+                raise ClientscopeError(f"queries do not start: {', '.join(each.name for each in waiting)}", "is the broker well?")
+
+    def look(self) -> None:
+        """Starts again what has failed, and takes in what Spark tells."""
+        now = self._looked_s = time.monotonic()
+        for each in self.watched:
+            each.look(now)
+            self._metrics.watched(each.name, each.running is not None, each.restarts)
+            if each.running is not None:
+                self._metrics.progressed(each.name, each.running.query.recentProgress)
+
+    def stop(self) -> None:
+        """Each query after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""
+        deadline = time.monotonic() + _LAST_BATCHES_S
+        for running in [each.running for each in self.watched if each.running is not None]:
+            while running.query.isActive and running.query.status["isTriggerActive"] and time.monotonic() < deadline:
+                time.sleep(0.02)
+            running.query.stop()
+            running.close()
+
+    def _not_running(self) -> str:
+        return "; ".join(each.problem for each in self.watched if each.problem)
+
+    def _stuck(self) -> str:
+        silent_s = time.monotonic() - self._looked_s
+        return f"nobody has looked after the queries for {silent_s:.0f} s" if silent_s > _STUCK_S else ""
 
 
-def _idle(query: StreamingQuery) -> bool:
+def _has_begun(query: StreamingQuery) -> bool:
     status = query.status
-    return not status["isTriggerActive"] and "Initializing" not in status["message"]
-
-
-def _check(queries: Sequence[StreamingQuery]) -> None:
-    for query in queries:
-        if not query.isActive:
-            # The whole trace is in the log; its first line is what a person can use.
-            cause = str(query.exception()).strip().splitlines()
-            raise ClientscopeError(f"query {query.name} failed: {cause[0] if cause else 'without a cause'}", "see the log above")
-
-
-def _stop(queries: Sequence[StreamingQuery]) -> None:
-    """Each after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""
-    deadline = time.monotonic() + _LAST_BATCHES_S
-    for query in queries:
-        while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
-            time.sleep(0.02)
-        query.stop()
+    return query.lastProgress is not None or (not status["isTriggerActive"] and "Initializing" not in status["message"])

@@ -15,10 +15,10 @@ from collections.abc import Callable
 import uvloop
 from prometheus_client import make_wsgi_app
 
-from clientscope import topics
+from clientscope import pages, topics
 from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
-from clientscope.gateway import pages, tls
+from clientscope.gateway import tls
 from clientscope.gateway.brokers import KnownBrokers
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import Place, find_place

@@ -21,7 +21,7 @@ from streaming.transforms.gauges import gauges
 class GaugesQuery:
     """The query, and what of its sink goes on without input: gateways fall silent.
 
-    `expire` is called by the job every second.  Timers in the query's state would do the same at the cost of empty batches all
+    `tick` is called by the job every second.  Timers in the query's state would do the same at the cost of empty batches all
     the time.
     """
 
@@ -34,7 +34,7 @@ class GaugesQuery:
             rows.writeStream.outputMode("update").foreachBatch(self._write), "gauges", settings.checkpoint_dir
         )
 
-    def expire(self) -> None:
+    def tick(self) -> None:
         """Publishes that gateways have been lost, if all that was there has been read."""
         if not self.query.status["isDataAvailable"]:
             with self._lock:

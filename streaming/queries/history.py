@@ -13,17 +13,20 @@ from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS, QUARANTINE
 from sinks.history import append
+from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.queries.start import start
 from streaming.sources import records, spark_options
 from streaming.transforms import history
 
 
-def start_history(spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> tuple[StreamingQuery, StreamingQuery]:
-    """Two queries, since their topics grow, expire and fail apart from each other."""
-    return (
-        _start(spark, settings, "pushes", CONFIGS, partial(history.pushes, digest_key=digest_key)),
-        _start(spark, settings, "connections", CONNECTIONS, partial(history.connections, digest_key=digest_key)),
-    )
+def start_history_of_pushes(spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> StreamingQuery:
+    """Two queries rather than one, since their topics grow, expire and fail apart from each other."""
+    return _start(spark, settings, "pushes", CONFIGS, partial(history.pushes, digest_key=digest_key))
+
+
+def start_history_of_connections(spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> StreamingQuery:
+    """The other."""
+    return _start(spark, settings, "connections", CONNECTIONS, partial(history.connections, digest_key=digest_key))
 
 
 def _start(spark: SparkSession, settings: StreamSettings, table: str, topic: str, step: Callable[[DataFrame], DataFrame]) -> StreamingQuery:
@@ -37,7 +40,8 @@ def _start(spark: SparkSession, settings: StreamSettings, table: str, topic: str
             rows.unpersist()
 
     sink = {**spark_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
-    writer = step(records(spark, KafkaAccess.of(settings), topic)).writeStream.foreachBatch(write)
+    rows = history.observed(step(records(spark, KafkaAccess.of(settings), topic)), QUARANTINED)
+    writer = rows.writeStream.foreachBatch(write)
     return start(writer, f"history_{table}", settings.checkpoint_dir, settings.history_interval_seconds)
 
 

@@ -11,6 +11,7 @@ from streaming.transforms import kernel
 from udfs.decode import decoder
 from udfs.evidence import FIELDS, with_evidence
 from udfs.pushes import redact
+from udfs.reading import REASONS
 
 _PLACE = ("topic", "partition", "offset", "timestamp")
 
@@ -39,6 +40,12 @@ def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
 
     arrow_type = pa.struct([*decoder("ClientConnectionRecord").arrow_type, *FIELDS])
     return records.select(*_PLACE, kernel.column(rows, arrow_type, "value").alias("r"))
+
+
+def observed(rows: DataFrame, name: str) -> DataFrame:
+    """The same rows; how many could not be decoded, by reason, stands in the query's progress under ``name``."""
+    reasons = [reason for reason in REASONS if reason]
+    return rows.observe(name, *(F.count_if(F.col("r.decode_error") == reason).alias(reason) for reason in reasons))
 
 
 def kept(rows: DataFrame) -> DataFrame:

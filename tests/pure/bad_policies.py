@@ -26,10 +26,6 @@ def act(what: str, leaked: list[bytearray]) -> None:
     elif what == "loop":
         while True:
             pass
-    elif what == "compute":
-        started = time.thread_time()
-        while time.thread_time() < started + 0.2:
-            pass
     elif what == "exit":
         os._exit(3)
     elif what == "segfault":
@@ -66,8 +62,6 @@ class Acting(ClientConfigPolicy):
             assert answer is not None
             answer.result()
         act(settings.get("act", ""), self._leaked)
-        if settings.get("act") == "compute":
-            self._configs["clientscope.publish"]("topic", f"class {os.sched_getscheduler(0)}", b"")
         return answer
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from jmx_exporter import PAGE, exporter
 from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.brokers import KnownBrokers
-from clientscope.gateway.pages import listing
+from clientscope.pages import listing
 from clientscope.wire.describe_cluster import BrokerSoftware
 
 

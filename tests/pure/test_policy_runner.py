@@ -188,20 +188,6 @@ def test_f17_a_policy_that_leaks_gets_a_new_process_before_it_fails() -> None:
     in_a_loop(case)
 
 
-def test_f17_a_push_that_computes_gets_only_idle_time_and_those_after_it_a_new_process() -> None:
-    async def case() -> None:
-        async with running(deadline_s=30.0) as it:
-            before = await it.pid()
-            await asyncio.gather(it.push("slow", act="compute"), it.push("behind", publish="behind"))
-            assert await eventually(lambda: len(it.published) == 2)
-            assert [key for key, _ in it.published] == [f"class {os.SCHED_IDLE}", "behind"]
-            assert await it.pid() != before
-            assert it.metric("policy_restarts_total", reason="slow") == 1
-            assert not [key for key in it.counted if key[0] == "lost"]
-
-    in_a_loop(case)
-
-
 def test_a_bad_clients_other_pushes_do_not_cost_a_deadline_each() -> None:
     async def case() -> None:
         async with running() as it:

@@ -42,6 +42,7 @@ class Installation:
     broker: RunningBroker
     gateway: RunningGateway
     page_url: str
+    stream_url: str
     data_dir: Path
     processes: Fleet
 
@@ -59,7 +60,7 @@ class Installation:
         return [
             "stream", "--bootstrap-servers", self.broker.internal, "--checkpoint-dir", str(self.data_dir / "checkpoints"),
             "--history-dir", str(self.data_dir / "history"), "--history-interval-seconds", "2",
-            "--digest-key-file", str(self.data_dir / "digest.key"),
+            "--digest-key-file", str(self.data_dir / "digest.key"), "--metrics-listen", self.stream_url.split("/")[2],
         ]  # fmt: skip
 
 
@@ -114,7 +115,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     page = f"127.0.0.1:{free_port()}"
     gateway = RunningGateway(running.advertised, f"http://127.0.0.1:{free_port()}/metrics")
     processes = Fleet(data_dir / "logs", lambda line: None)
-    installed = Installation(running, gateway, f"http://{page}/", data_dir, processes)
+    installed = Installation(running, gateway, f"http://{page}/", f"http://127.0.0.1:{free_port()}/", data_dir, processes)
     try:
         processes.start("stream", *installed.stream_arguments())
         processes.start("gateway", *installed.gateway_arguments())

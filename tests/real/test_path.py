@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import signal
 import time
+import urllib.error
 import urllib.request
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -13,7 +15,7 @@ from typing import Any
 import deltalake
 import kafka
 import pytest
-from observe import eventually, read_all
+from observe import eventually, metrics, read_all
 from record_bytes import config_record, setting
 
 from clientscope.client import KafkaProducer
@@ -137,6 +139,58 @@ def test_the_gauges_are_the_brokers_own_jmx_connections(installation: Any, watch
         assert eventually(lambda: watch.snapshot().connections == jmx() == {("held-a", "1.0"): 2, ("held-a", "2.0"): 1}, SLOW)
         assert eventually(lambda: api(installation, "overview")["connections"] == 3, 5)
     assert eventually(lambda: watch.snapshot().connections == jmx() == {}, SLOW)
+
+
+def test_the_job_tells_prometheus_what_it_does(installation: Any) -> None:
+    found = metrics(f"{installation.stream_url}metrics")
+    for query in ("results", "gauges", "history_pushes", "history_connections"):
+        assert found["clientscope_stream_query_running", query] == 1
+        assert found["clientscope_stream_query_restarts", query] == 0
+        assert found["clientscope_stream_input_rows_total", query] > 0
+        assert found["clientscope_stream_batch_seconds_count", query] > 0
+        assert found["clientscope_stream_batch_phase_seconds_total", "addBatch", query] > 0
+        assert found["clientscope_stream_last_progress_timestamp_seconds", query] > time.time() - 60
+    assert found["clientscope_stream_state_rows", "gauges"] > 0
+    assert found["clientscope_stream_lag_records", "0", "results", CONFIGS] == 0
+    assert found["clientscope_stream_lag_seconds", "0", "results", CONFIGS] == 0
+    # The poison of a test before this one.
+    assert found["clientscope_stream_quarantined_total", "trailing_bytes", CONFIGS] == 1
+    assert found["clientscope_stream_quarantined_total", "unknown_version", CONFIGS] == 1
+
+
+def test_a_query_that_fails_is_started_again_and_the_others_run_on(installation: Any) -> None:
+    def page(name: str) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(installation.stream_url + name, timeout=5) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    assert (page("healthz"), page("readyz")) == ((200, "ok\n"), (200, "ok\n"))
+    table = installation.data_dir / "history" / "pushes"
+    table.rename(table.with_name("aside"))
+    table.write_text("no table")
+    try:
+        with closing(RawClient.connect(installation.gateway.address, "unkept")) as client:
+            client.api_versions("unkept", "1.0", uuid.uuid4())
+            assert client.push_config([("acks", "1", 1, False)]).error_code == 0
+            assert eventually(lambda: len(results(installation, "unkept")) == 1, SLOW), "the others run on"
+        assert eventually(lambda: page("readyz")[0] == 503, SLOW)
+        assert page("readyz")[1].startswith("history_pushes is started again after it failed: ")
+        status, text = page("healthz")
+        assert status == 200 and text.startswith("history_pushes "), "alive, and said"
+    finally:
+        table.unlink()
+        table.with_name("aside").rename(table)
+
+    def kept() -> int:
+        rows = deltalake.DeltaTable(table).to_pyarrow_table(columns=["client_id"]).to_pylist()
+        return rows.count({"client_id": "unkept"})
+
+    assert eventually(lambda: kept() == 1, SLOW)
+    assert eventually(lambda: page("readyz")[0] == 200, SLOW)
+    assert metrics(f"{installation.stream_url}metrics")["clientscope_stream_query_restarts", "history_pushes"] >= 1
+    installation.processes.check()
 
 
 def test_f15_a_gateway_that_is_killed_and_comes_back_has_true_gauges_again(installation: Any, watch: TopicWatch) -> None:

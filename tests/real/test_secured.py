@@ -117,7 +117,7 @@ class Secured:
             ],
             "stream": [
                 "--checkpoint-dir", str(self.home / "checkpoints"), "--history-dir", str(self.home / "history"),
-                "--history-interval-seconds", "2", "--driver-memory", "1g",
+                "--history-interval-seconds", "2", "--driver-memory", "1g", "--metrics-listen", "127.0.0.1:0",
             ],
             "serve": ["--listen", "127.0.0.1:0"],
         }  # fmt: skip
@@ -338,9 +338,12 @@ def test_our_processes_by_certificate(secured: Secured) -> None:
         f'"ssl.certificate.location" = "{own.certificate}"\n"ssl.key.location" = "{own.key}"\n'
     )
     processes = Fleet(secured.home / "by-certificate", lambda line: None)
-    directories = ["--checkpoint-dir", str(secured.home / "checkpoints-2"), "--history-dir", str(secured.home / "history-2")]
+    more = [
+        "--checkpoint-dir", str(secured.home / "checkpoints-2"), "--history-dir", str(secured.home / "history-2"),
+        "--metrics-listen", "127.0.0.1:0",
+    ]  # fmt: skip
     try:
-        processes.start("stream", "stream", "--config", str(settings), "--driver-memory", "1g", *directories)
+        processes.start("stream", "stream", "--config", str(settings), "--driver-memory", "1g", *more)
         processes.start("serve", "serve", "--config", str(settings), "--listen", "127.0.0.1:0")
         for name in ("serve", "stream"):
             processes.await_ready(name, "ready", 120)

@@ -108,9 +108,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class Worn:
-    """It asks to be replaced: ``memory``, its memory is nearly used up, or ``slow``, a push has put it in the lowest scheduling class."""
-
-    reason: str
+    """Its memory is nearly used up: it asks to be closed."""
 
 
 @dataclass(frozen=True)

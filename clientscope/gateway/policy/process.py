@@ -49,7 +49,6 @@ log = logging.getLogger(__name__)
 
 FORK, KILL = b"f", b"k"
 NICE = 10
-SLOW_CPU_S = 0.05
 MOST_PUBLICATIONS = 10_000
 _LARGEST_VALUE = 1024 * 1024
 _LONGEST_MESSAGE = 1_000
@@ -69,11 +68,10 @@ class Worker:
         self._policy: ClientConfigPolicy | None = None
         self._configs: Mapping[str, Any] = {}
         self._memory_bytes = 0
-        self._worn = self._demoted = False
+        self._worn = False
 
     def run(self) -> None:
         """Until `Close`."""
-        signal.signal(signal.SIGPROF, self._slow)
         threading.Thread(target=self._read, name="gateway", daemon=True).start()
         while True:
             task = self._tasks.get()
@@ -124,7 +122,6 @@ class Worker:
         pending: Any = None  # what a plug-in returns, whatever it promised
         self._push = push.number
         started = time.perf_counter()
-        signal.setitimer(signal.ITIMER_PROF, SLOW_CPU_S)
         try:
             pending = self._policy.process(push.context, push.data)
         except InvalidConfigException as refusal:
@@ -134,7 +131,6 @@ class Worker:
         except Exception as error:  # a plug-in may raise anything, and its text may quote a value
             outcome = "policy_error"
             log.error("the policy raised %s on a push", described(error))
-        signal.setitimer(signal.ITIMER_PROF, 0)
         took = time.perf_counter() - started
         self._push = None
         if not isinstance(pending, Future | None):
@@ -143,18 +139,9 @@ class Worker:
         self._send(Done(push.number, outcome, message, pending is not None, took))
         if pending is not None:
             pending.add_done_callback(lambda done: self._send(Settled(push.number, done.cancelled() or done.exception() is not None)))
-        if not self._worn and (self._demoted or _address_space() > _WORN_PART * self._memory_bytes):
+        if not self._worn and _address_space() > _WORN_PART * self._memory_bytes:
             self._worn = True
-            self._send(Worn("slow" if self._demoted else "memory"))
-
-    def _slow(self, *_: object) -> None:
-        """A push that computes for so long may do so until its deadline: it gets what time nobody else wants.
-
-        For good, as only a privileged process may take that back; so this one is replaced afterwards, if there is an afterwards.
-        """
-        with suppress(AttributeError, OSError):  # Linux has this class
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-            self._demoted = True
+            self._send(Worn())
 
     def _reconfigure(self, configs: Mapping[str, Any]) -> Reconfigured:
         assert self._policy is not None

@@ -167,14 +167,11 @@ class PolicyRunner:
         self._feed()
         self._note_idle()
 
-    def worn(self, worker: PolicyWorker, reason: str) -> None:
-        """It is to be replaced; see `Worn`."""
-        if reason == "slow":
-            worker.kill(spared=reason)  # what is with it would wait for time that it may not get
-        else:
-            self._metrics.restarted(reason)
-            log.warning("the policy's memory nears its limit; its process is replaced")
-            worker.retire()
+    def worn(self, worker: PolicyWorker) -> None:
+        """Its memory is nearly used up."""
+        self._metrics.restarted("memory")
+        log.warning("the policy's memory nears its limit; its process is replaced")
+        worker.retire()
 
     def ended(self, worker: PolicyWorker) -> None:
         """Blames, saves the others, and starts the next process."""

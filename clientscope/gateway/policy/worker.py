@@ -101,8 +101,8 @@ class Owner(Protocol):
     def settled(self, waiting: WaitingPush, lost: bool) -> None:
         """The future that it returned is done."""
 
-    def worn(self, worker: PolicyWorker, reason: str) -> None:
-        """It is to be replaced; see `Worn`."""
+    def worn(self, worker: PolicyWorker) -> None:
+        """Its memory is nearly used up."""
 
     def ended(self, worker: PolicyWorker) -> None:
         """A worker that was configured is gone; what was with it still is in its ``at_work`` and ``pending``."""
@@ -219,8 +219,8 @@ class PolicyWorker:
                     self._owner.settled(settled, message.lost)
             case Publish():
                 self._publish_for(message)
-            case Worn(reason):
-                self._owner.worn(self, reason)
+            case Worn():
+                self._owner.worn(self)
             case Configured():
                 _set(self._configured, message)
             case Reconfigured():

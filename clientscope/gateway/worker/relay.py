@@ -141,8 +141,8 @@ class Relay:
         tls = self._gateway.upstream_ssl
         try:
             loop = asyncio.get_running_loop()
-            connecting = loop.create_connection(lambda: self._broker, host, port, ssl=tls, server_hostname=host if tls else None)
-            await asyncio.wait_for(connecting, self._gateway.connect_timeout_s)
+            async with asyncio.timeout(self._gateway.connect_timeout_s):
+                await loop.create_connection(lambda: self._broker, host, port, ssl=tls, server_hostname=host if tls else None)
         except (OSError, TimeoutError) as error:
             self._gateway.reached(type(error).__name__)
             self.end("upstream_unreachable")

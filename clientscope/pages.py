@@ -1,7 +1,6 @@
-"""The gateway's pages for machines, by the standard library's WSGI server in threads of its own.
+"""Pages for machines, by the standard library's WSGI server in threads of its own: probes, metrics, and JSON on loopback.
 
-On ``metrics-listen``, for probes and Prometheus: ``/metrics``, ``/healthz``, ``/readyz``; counts and nothing of any one client.
-On ``admin-listen``, on loopback alone: ``/v1/connections``, who is connected; ``/v1/brokers``, what the cluster's brokers run.
+On ``metrics-listen`` of gateway and job: ``/metrics``, ``/healthz``, ``/readyz``; counts and nothing of any one client.
 """
 
 from __future__ import annotations
@@ -55,13 +54,13 @@ def serve(setting: str, address: str, pages: Mapping[str, App]) -> Callable[[], 
     return stop
 
 
-def probe(problem: Callable[[], str]) -> App:
-    """200 where ``problem`` has nothing to say, else 503 and what it says."""
+def probe(problem: Callable[[], str], state: Callable[[], str] = lambda: "ok") -> App:
+    """200 and the ``state`` where ``problem`` has nothing to say, else 503 and what it says."""
 
     def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         text = problem()
         start_response("503 Service Unavailable" if text else "200 OK", [("Content-Type", "text/plain; charset=utf-8")])
-        return [f"{text or 'ok'}\n".encode()]
+        return [f"{text or state()}\n".encode()]
 
     return answer
 

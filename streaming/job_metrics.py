@@ -1,0 +1,103 @@
+"""The job's own metrics, on ``/metrics``: what Spark tells of each query's progress, by the official client library."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+QUARANTINE = "quarantine"
+"""The observed metrics in which a history query counts what could not be decoded, a column for each reason."""
+
+_SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0)
+_PARTITION = ("query", "topic", "partition")
+
+
+class JobMetrics:
+    """Fed with progress reports; a report is counted once, however often it is shown."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._rows = self._counter("input_rows", "Records that were read.", ["query"])
+        self._batches = Histogram(
+            "clientscope_stream_batch_seconds", "How long each batch lasted.", ["query"], buckets=_SECONDS, registry=self.registry
+        )
+        self._phases = self._counter(
+            "batch_phase_seconds", "Time that batches spent, by Spark's own names of the phases.", ["query", "phase"]
+        )
+        self._quarantined = self._counter("quarantined", "Records that could not be decoded.", ["topic", "reason"])
+        self._restarts = self._gauge("query_restarts", "How often the query was started again since the job was.", ["query"])
+        self._running = self._gauge("query_running", "1 while the query runs, 0 while it waits to be started again.", ["query"])
+        self._progress = self._gauge("last_progress_timestamp_seconds", "When the query last reported progress.", ["query"])
+        self._lag = self._gauge("lag_records", "Records of the topic that the query had still to read.", list(_PARTITION))
+        self._behind = self._gauge("lag_seconds", "For how long it hasn't read the partition to its end; 0 where it has.", list(_PARTITION))
+        self._state_rows = self._gauge("state_rows", "Rows in the query's state.", ["query"])
+        self._state_bytes = self._gauge("state_bytes", "Memory that the query's state takes.", ["query"])
+        self._seen: dict[str, tuple[str, int]] = {}
+        self._caught_up: dict[tuple[str, str, str], float] = {}
+
+    def watched(self, query: str, running: bool, restarts: int) -> None:
+        """Whether a query runs."""
+        self._running.labels(query).set(running)
+        self._restarts.labels(query).set(restarts)
+
+    def progressed(self, query: str, reports: Iterable[StreamingQueryProgress], now: float | None = None) -> None:
+        """Takes in a query's last reports, the oldest first.
+
+        Args:
+            now: seconds since the epoch.
+        """
+        now = time.time() if now is None else now
+        for report in reports:
+            run, batch = str(report.runId), report.batchId
+            if self._seen.get(query, ("", -1))[0] == run and batch <= self._seen[query][1]:
+                continue
+            self._progress.labels(query).set(now)
+            self._offsets(query, report.sources, now)
+            for operator in report.stateOperators:
+                self._state_rows.labels(query).set(operator.numRowsTotal)
+                self._state_bytes.labels(query).set(operator.memoryUsedBytes)
+            if "addBatch" not in report.durationMs:
+                continue  # it only looked for something new
+            self._seen[query] = run, batch
+            self._rows.labels(query).inc(report.numInputRows)
+            self._batches.labels(query).observe(report.durationMs.get("triggerExecution", 0) / 1000)
+            for phase, milliseconds in report.durationMs.items():
+                if phase != "triggerExecution":
+                    self._phases.labels(query, phase).inc(milliseconds / 1000)
+            self._observed(report)
+
+    def _observed(self, report: StreamingQueryProgress) -> None:
+        observed = report.observedMetrics.get(QUARANTINE)
+        if observed is not None:
+            topic = next(iter(json.loads(report.sources[0].endOffset)))
+            for reason, number in observed.asDict().items():
+                if number:
+                    self._quarantined.labels(topic, reason).inc(number)
+
+    def _offsets(self, query: str, sources: Iterable[Any], now: float) -> None:
+        for source in sources:
+            read, latest = (_by_partition(text) for text in (source.endOffset, source.latestOffset))
+            for place, end in latest.items():
+                lag = max(0, end - read.get(place, end))
+                key = (query, *place)
+                if not lag:
+                    self._caught_up[key] = now
+                self._lag.labels(*key).set(lag)
+                self._behind.labels(*key).set(now - self._caught_up.setdefault(key, now))
+
+    def _counter(self, name: str, text: str, labels: list[str]) -> Counter:
+        return Counter(f"clientscope_stream_{name}", text, labels, registry=self.registry)
+
+    def _gauge(self, name: str, text: str, labels: list[str]) -> Gauge:
+        return Gauge(f"clientscope_stream_{name}", text, labels, registry=self.registry)
+
+
+def _by_partition(offsets: str | None) -> dict[tuple[str, str], int]:
+    """Spark's JSON of a Kafka source's offsets."""
+    found: Mapping[str, Mapping[str, int]] = json.loads(offsets) if offsets and offsets != "null" else {}
+    return {(topic, partition): end for topic, partitions in found.items() for partition, end in partitions.items()}

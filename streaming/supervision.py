@@ -1,0 +1,141 @@
+"""Keeping queries running: one that fails is started again after a pause, unless nothing that a restart does can mend it."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from kafka.errors import KafkaError
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql.streaming import StreamingQuery
+
+from clientscope.errors import ClientscopeError
+
+log = logging.getLogger(__name__)
+
+_AGAIN = "checkpoints/README.md says how to start a query again from its topic"
+_PERMANENT = (
+    (
+        re.compile(r"KAFKA_DATA_LOSS|OffsetOutOfRangeException"),
+        f"records that it has not read yet are gone from the topic, by retention or with a topic that was deleted; {_AGAIN}",
+    ),
+    (
+        re.compile(
+            r"CANNOT_LOAD_STATE_STORE|STATE_STORE_\w*(?:INCOMPATIBLE|NOT_FOUND|MISMATCH|INVALID)|BATCH_METADATA_NOT_FOUND|CHECKPOINT_"
+        ),
+        f"its checkpoint is damaged, or another version's; {_AGAIN}",
+    ),
+)
+"""Failures that come again at each start, by Spark's error conditions, and what to do."""
+
+
+class Running(Protocol):
+    """A query that was started, and what goes with it."""
+
+    query: StreamingQuery
+
+    def tick(self) -> None:
+        """Called every second while the query runs."""
+
+    def close(self) -> None:
+        """Called once the query has ended."""
+
+
+@dataclass
+class Plain:
+    """A query that nothing goes with."""
+
+    query: StreamingQuery
+
+    def tick(self) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+class Restarts:
+    """When to start again what has failed.  Pure; times are seconds of a clock that never goes back.
+
+    The pause doubles from a second to a minute. What has failed so often without a batch between is given up: then a person is needed.
+    """
+
+    def __init__(self, most: int = 8, first_s: float = 1.0, longest_s: float = 60.0) -> None:
+        self._most, self._first_s, self._longest_s = most, first_s, longest_s
+        self._failures = 0
+
+    def failed(self, now: float, progressed: bool) -> float | None:
+        """When to try again, or None if it is given up.
+
+        Args:
+            progressed: whether a batch was finished since it was last started.
+        """
+        self._failures = 1 if progressed else self._failures + 1
+        if self._failures > self._most:
+            return None
+        return now + min(self._longest_s, self._first_s * 2.0 ** (self._failures - 1))
+
+
+class Watched:
+    """One query, which is started again when it fails.
+
+    Attributes:
+        running: None while it waits to be started again.
+        restarts: how often it was started again.
+    """
+
+    def __init__(self, name: str, start: Callable[[], Running], restarts: Restarts | None = None) -> None:
+        self.name = name
+        self.restarts = 0
+        self.running: Running | None = start()
+        self._start = start
+        self._policy = restarts or Restarts()
+        self._at = 0.0
+        self._cause = ""
+
+    @property
+    def problem(self) -> str:
+        """Why it doesn't run now; empty where it does. From any thread."""
+        return "" if self.running else f"{self.name} is started again after it failed: {self._cause}"
+
+    def look(self, now: float) -> None:
+        """To be called every second.
+
+        Raises:
+            ClientscopeError: it has failed in a way that a restart can't mend, or once too often.
+        """
+        running = self.running
+        if running is None:
+            if now >= self._at:
+                self._start_again(now)
+        elif running.query.isActive:
+            running.tick()
+        else:
+            self.running = None
+            progressed = running.query.lastProgress is not None
+            running.close()
+            self._failed(str(running.query.exception()), now, progressed)
+
+    def _start_again(self, now: float) -> None:
+        try:
+            self.running = self._start()
+        except (KafkaError, TimeoutError, OSError, PySparkException, Py4JError) as error:
+            self._failed(str(error), now, progressed=False)
+        else:
+            self.restarts += 1
+            log.warning("query %s is started again", self.name)
+
+    def _failed(self, text: str, now: float, progressed: bool) -> None:
+        self._cause = next(iter(text.strip().splitlines()), "without a cause")[:500]
+        for pattern, hint in _PERMANENT:
+            if pattern.search(text):
+                raise ClientscopeError(f"query {self.name} failed: {self._cause}", hint)
+        again = self._policy.failed(now, progressed)
+        if again is None:
+            raise ClientscopeError(f"query {self.name} fails at each start: {self._cause}", "see the log above")
+        self._at = again
+        log.error("query %s failed, and is started again in %.0f s: %s", self.name, again - now, text)

@@ -1,0 +1,99 @@
+"""When a query that failed is started again, and when it isn't."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from clientscope.errors import ClientscopeError
+from streaming.supervision import Restarts, Watched
+
+
+class Query:
+    """A query by what `Watched` asks of it, and what goes with it."""
+
+    def __init__(self) -> None:
+        self.query: Any = self
+        self.isActive = True
+        self.lastProgress: Any = None
+        self.ticks = self.closed = 0
+        self.text = ""
+
+    def exception(self) -> str:
+        return self.text
+
+    def tick(self) -> None:
+        self.ticks += 1
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def fail(self, text: str, progressed: bool = True) -> None:
+        self.isActive, self.text = False, text
+        self.lastProgress = SimpleNamespace() if progressed else None
+
+
+def watched(most: int = 3) -> tuple[Watched, list[Query]]:
+    started: list[Query] = []
+
+    def start() -> Query:
+        started.append(Query())
+        return started[-1]
+
+    return Watched("results", start, Restarts(most)), started
+
+
+def test_pauses_double_up_to_a_minute_and_begin_anew_after_progress() -> None:
+    restarts = Restarts(most=8)
+    assert [restarts.failed(100.0, progressed=False) for _ in range(8)] == [101, 102, 104, 108, 116, 132, 160, 160]
+    assert restarts.failed(100.0, progressed=False) is None
+    assert restarts.failed(100.0, progressed=True) == 101
+
+
+def test_a_query_that_fails_is_started_again_after_the_pause() -> None:
+    watching, started = watched()
+    watching.look(10.0)
+    assert (started[0].ticks, watching.problem) == (1, "")
+    started[0].fail("broken\nand a trace")
+    watching.look(11.0)
+    assert watching.problem == "results is started again after it failed: broken"
+    assert started[0].closed == 1
+    watching.look(11.9)
+    assert len(started) == 1
+    watching.look(12.0)
+    assert (len(started), watching.problem, watching.restarts) == (2, "", 1)
+    watching.look(13.0)
+    assert started[1].ticks == 1
+
+
+def test_a_start_that_fails_counts_too() -> None:
+    watching, started = watched(most=2)
+    started[0].fail("once")
+    watching.look(0.0)
+
+    def cannot() -> Query:
+        raise TimeoutError("no broker")
+
+    watching._start = cannot
+    watching.look(1.0)
+    assert watching.problem.endswith("no broker")
+    with pytest.raises(ClientscopeError, match="fails at each start: no broker"):
+        watching.look(3.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("[KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE] Some data may have been lost", "gone from the topic"),
+        ("[CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] An error occurred during loading state", "checkpoint is damaged"),
+    ],
+)
+def test_what_a_restart_can_not_mend_is_an_error_that_says_what_can(text: str, hint: str) -> None:
+    watching, started = watched()
+    started[0].fail(text)
+    with pytest.raises(ClientscopeError) as caught:
+        watching.look(0.0)
+    assert hint in caught.value.hint
+    assert "results" in str(caught.value)
