@@ -33,6 +33,8 @@ _START_TIMEOUT_S = 120.0
 _LAST_BATCHES_S = 10.0
 _STOP_LIMIT_S = 20.0
 _STUCK_S = 60.0
+_TELL_S = 5.0
+"""How often Spark is asked for its reports, each of which it writes as JSON: more often would cost the queries time."""
 
 
 def run(settings: StreamSettings) -> None:
@@ -88,6 +90,7 @@ class _Job:
         self.watched = [Watched(name, start) for name, start in starts.items()]
         self._metrics = JobMetrics()
         self._looked_s = time.monotonic()
+        self._told_s = 0.0
 
     def serve(self, address: str) -> Callable[[], None]:
         """Answers probes and Prometheus; returns what stops that."""
@@ -108,10 +111,12 @@ class _Job:
     def look(self) -> None:
         """Starts again what has failed, and takes in what Spark tells."""
         now = self._looked_s = time.monotonic()
+        tells = now - self._told_s >= _TELL_S
+        self._told_s = now if tells else self._told_s
         for each in self.watched:
             each.look(now)
             self._metrics.watched(each.name, each.running is not None, each.restarts)
-            if each.running is not None:
+            if tells and each.running is not None:
                 self._metrics.progressed(each.name, each.running.query.recentProgress)
 
     def stop(self) -> None:

@@ -53,7 +53,7 @@ def _configuration(settings: StreamSettings) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "false",
         # How often a query that has nothing to do asks Kafka for more; the default of 10 ms takes a fifth of a core.
         "spark.sql.streaming.pollingDelay": "50ms",
-        # The job looks every second, and a query has no more batches than that; each look hands all of them over.
+        # The job asks for them every five seconds (`streaming.job`), and a query has no more batches than that meanwhile.
         "spark.sql.streaming.numRecentProgressUpdates": "20",
         # Fixed once a checkpoint exists; every partition of the state costs a task and a commit in each batch.
         "spark.sql.shuffle.partitions": "8",

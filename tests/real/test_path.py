@@ -142,7 +142,9 @@ def test_the_gauges_are_the_brokers_own_jmx_connections(installation: Any, watch
 
 
 def test_the_job_tells_prometheus_what_it_does(installation: Any) -> None:
-    found = metrics(f"{installation.stream_url}metrics")
+    url = f"{installation.stream_url}metrics"
+    assert eventually(lambda: ("clientscope_stream_quarantined_total", "trailing_bytes", CONFIGS) in metrics(url), SLOW)
+    found = metrics(url)
     for query in ("results", "gauges", "history_pushes", "history_connections"):
         assert found["clientscope_stream_query_running", query] == 1
         assert found["clientscope_stream_query_restarts", query] == 0
@@ -189,7 +191,8 @@ def test_a_query_that_fails_is_started_again_and_the_others_run_on(installation:
 
     assert eventually(lambda: kept() == 1, SLOW)
     assert eventually(lambda: page("readyz")[0] == 200, SLOW)
-    assert metrics(f"{installation.stream_url}metrics")["clientscope_stream_query_restarts", "history_pushes"] >= 1
+    restarts = ("clientscope_stream_query_restarts", "history_pushes")
+    assert eventually(lambda: metrics(f"{installation.stream_url}metrics")[restarts] >= 1)
     installation.processes.check()
 
 
