@@ -23,7 +23,7 @@ test-real: venv chromium  ## a real broker, gateway, clients, job and browser
 test-long: venv  ## the long forms: ten-minute outages, a million fuzzed pushes (some 40 minutes; needs Atheris, so Linux)
 	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
 	$(BIN)/python tests/long/fuzz_push_config.py -runs=1000000
-	CLIENTSCOPE_TEST_LONG=1 $(BIN)/pytest tests -m long_form
+	TEST_LONG_FORMS=1 $(BIN)/pytest tests -m long_form
 check: venv      ## ruff, mypy, import contracts
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-LONG = os.environ.get("CLIENTSCOPE_TEST_LONG") == "1"
+LONG = os.environ.get("TEST_LONG_FORMS") == "1"
 
 
 def scaled(short: float, long: float) -> float:
