@@ -96,6 +96,10 @@ def test_f01_acks_0_leaves_nothing_behind_and_loses_nothing(gateway: Any, topic:
 @pytest.mark.timeout(scaled(300, 1200))
 def test_f09_a_client_that_reads_no_more_costs_no_memory_and_gets_every_byte(gateway: Any, topic: str) -> None:
     """A fetch of some 30 MB is asked for many times over, and read only much later."""
+    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, max_request_size=20_000_000)) as producer:
+        for _ in range(4):
+            producer.send(topic, os.urandom(8_000_000))
+        producer.flush(timeout=60)
     with closing(RawClient.connect(gateway.address, "slow-reader")) as client:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         client.api_versions("slow-reader", "1.0")

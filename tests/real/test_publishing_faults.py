@@ -116,7 +116,8 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
         stays, leaves = connect("stays"), connect("leaves")
         assert eventually(lambda: {"stays", "leaves"} <= set(open_by_topic(told(broker)).values()))
         cuttable.cut()
-        push = connect("pushes").push_config([("acks", "all", 1, False)])
+        pushes = connect("pushes")
+        push = pushes.push_config([("acks", "all", 1, False)])
         assert push.error_code == 0, "answered after 100 ms, and kept"
         assert eventually(lambda: count(gateway, "pushes_answered_early", "timeout") == 1)
         produced(gateway, 500)
@@ -126,7 +127,9 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
         produced(gateway, 500)
         assert eventually(lambda: count(gateway, "lost", "queue_full") > QUEUE)
         for _ in range(int(scaled(1, 600))):
+            # All of them, or the long form's outage would make them idle.
             assert stays.api_versions("stays", "2").error_code == 0
+            assert pushes.api_versions("pushes", "1").error_code == late.api_versions("late", "1").error_code == 0
             time.sleep(1)
         lost = late.push_config([("acks", "all", 1, False)])
         assert (lost.error_code, lost.throttle_time_ms) == (89, 1000), "no room: the client is told to try again"
