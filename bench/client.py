@@ -16,8 +16,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -27,10 +27,8 @@ import kafka
 from rich.console import Console
 from rich.table import Table
 
-from clientscope import topics
+from bench.installation import PUSHING, Installation
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
-from clientscope.demo.fleet import Fleet
-from clientscope.local.broker import Broker, BrokerPlan
 from clientscope.local.process import free_port
 from clientscope.wire.codes import PUSH_CONFIG
 
@@ -41,7 +39,7 @@ class Wire:
     """The proxy: where it leads to, and the api keys of the requests that went over it."""
 
     def __init__(self, port: int) -> None:
-        self.upstream = ("127.0.0.1", 0)
+        self.upstream = ""
         self.delay_s = 0.0
         self.api_keys: list[int] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -50,7 +48,7 @@ class Wire:
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        upstream_reader, upstream_writer = await asyncio.open_connection(*self.upstream)
+        upstream_reader, upstream_writer = await asyncio.open_connection(*self.upstream.split(":"))
         back = asyncio.create_task(self._pump(upstream_reader, writer, counting=False))
         self._tasks.add(back)
         back.add_done_callback(self._tasks.discard)
@@ -82,7 +80,7 @@ class Case:
     """One way for a client to begin."""
 
     name: str
-    upstream: int
+    upstream: str
     settings: dict[str, Any]
     delayed_ms: list[float] = field(default_factory=list)
     direct_ms: list[float] = field(default_factory=list)
@@ -116,33 +114,9 @@ FIRST_REQUESTS: dict[Any, Callable[[Any], None]] = {
 }
 
 
-@contextmanager
-def installation(wire_port: int) -> Iterator[tuple[int, int]]:
-    """Ports of a gateway, and of the broker behind it, which advertises the proxy."""
-    with tempfile.TemporaryDirectory() as folder:
-        gateway_port = free_port()
-        plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{wire_port}", Path(folder) / "broker")
-        broker, processes = Broker(plan), Fleet(Path(folder) / "logs", lambda line: None)
-        broker.start()
-        try:
-            topics.create(plan.internal)
-            with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
-                admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
-            processes.start(
-                "gateway", "gateway", "--bootstrap-servers", plan.internal, "--listen", f"127.0.0.1:{gateway_port}",
-                "--upstream", f"127.0.0.1:{plan.port}", "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-                "--push-rate-per-client", "1000", "--push-burst-per-client", "1000",
-            )  # fmt: skip
-            processes.await_ready("gateway", "ready")
-            yield gateway_port, plan.port
-        finally:
-            processes.stop()
-            broker.stop()
-
-
 def measure(wire: Wire, address: str, client_class: Any, case: Case) -> float:
     """One client's beginning, in ms."""
-    wire.upstream = ("127.0.0.1", case.upstream)
+    wire.upstream = case.upstream
     wire.api_keys.clear()
     started = time.perf_counter()
     with closing(client_class(bootstrap_servers=address, **case.settings)) as client:
@@ -189,12 +163,15 @@ def main() -> int:
     console = Console(width=140) if not sys.stdout.isatty() else Console()
     title = f"until the first answer; {given.rounds} clients each; ms are median (range); a round trip is {round_trip_ms:g} ms"
     table = Table("client", "case", "ms", "without the delay", "round trips", "more", "requests", "pushes", title=title)
-    with installation(port) as (gateway_port, broker_port):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Installation(Path(folder), *PUSHING, topic=TOPIC, advertised=f"127.0.0.1:{port}") as installation,
+    ):
         for client_class in FIRST_REQUESTS:
             cases = [
-                Case("gateway, enable_config_push=False", gateway_port, {"enable_config_push": False}),
-                Case("gateway, push", gateway_port, {}),
-                Case("a broker that doesn't advertise it", broker_port, {}),
+                Case("gateway, enable_config_push=False", installation.address, {"enable_config_push": False}),
+                Case("gateway, push", installation.address, {}),
+                Case("a broker that doesn't advertise it", installation.broker, {}),
             ]
             rounds(wire, f"127.0.0.1:{port}", client_class, cases, given.rounds, given.delay_ms / 1000)
             base = cases[0].round_trips(round_trip_ms)

@@ -18,9 +18,9 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,11 +29,8 @@ import kafka
 from rich.console import Console
 from rich.table import Table
 
-from clientscope import topics
+from bench.installation import Installation
 from clientscope.client.raw import RawClient
-from clientscope.demo.fleet import Fleet
-from clientscope.local.broker import Broker, BrokerPlan
-from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS
 
@@ -61,30 +58,6 @@ class Phase:
     produce: list[float] = field(default_factory=list)
     round_trip: list[float] = field(default_factory=list)
     pushed: set[str] = field(default_factory=set)
-
-
-@contextmanager
-def installation() -> Iterator[tuple[str, str]]:
-    """Addresses of listener INTERNAL and of the gateway."""
-    with tempfile.TemporaryDirectory() as folder:
-        address = f"127.0.0.1:{free_port()}"
-        plan = BrokerPlan(free_port(), free_port(), address, Path(folder) / "broker")
-        broker, processes = Broker(plan), Fleet(Path(folder) / "logs", lambda line: None)
-        broker.start()
-        try:
-            topics.create(plan.internal)
-            with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
-                admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
-            processes.start(
-                "gateway", "gateway", "--bootstrap-servers", plan.internal, "--listen", address, "--upstream", f"127.0.0.1:{plan.port}",
-                "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-                "--client-config-policy-class-name", "bad_policies.ActingPublisher",
-            )  # fmt: skip
-            processes.await_ready("gateway", "ready")
-            yield plan.internal, address
-        finally:
-            processes.stop()
-            broker.stop()
 
 
 def produce(producer: confluent_kafka.Producer, delay_s: float, until: float, into: list[float]) -> None:
@@ -177,7 +150,11 @@ def main() -> None:
     table = Table(
         "bad client", "produce p99 without, ms", "with, ms", "ratio", "round trip p99 with, ms", "pushes", "processed p99, max", "lost"
     )
-    with installation() as (internal, address):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Installation(Path(folder), "--client-config-policy-class-name", "bad_policies.ActingPublisher", topic=TOPIC) as installation,
+    ):
+        internal, address = installation.internal, installation.address
         producers = [
             confluent_kafka.Producer({"bootstrap.servers": address, "acks": 1, "linger.ms": 0, "log_level": 0}) for _ in range(PRODUCERS)
         ]

@@ -29,12 +29,9 @@ from rich.table import Table
 
 from bench.decode import KEYS, record
 from bench.gateway.proc import cpu_seconds
-from clientscope import topics
+from bench.installation import PUSHING, Installation
 from clientscope.client.raw import RawClient
-from clientscope.demo.fleet import Fleet
 from clientscope.errors import EnvironmentProblem
-from clientscope.local.broker import Broker, BrokerPlan
-from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, RESULTS
 from clientscope.session.state import UNKNOWN
@@ -58,28 +55,21 @@ class Figure:
     p99_goal: float
 
 
-class Installation:
-    """What an operator runs."""
+class Running(Installation):
+    """What an operator runs: the job too."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__(folder, *PUSHING)
         self._folder = folder
-        self.address = f"127.0.0.1:{free_port()}"
-        plan = BrokerPlan(free_port(), free_port(), self.address, folder / "broker")
-        self.internal = plan.internal
-        self._plan, self._broker = plan, Broker(plan)
-        self.processes = Fleet(folder / "logs", lambda line: None)
 
-    def start(self) -> None:
-        """Everything."""
-        self._broker.start()
-        topics.create(self.internal)
-        self.processes.start(
-            "gateway", "gateway", "--bootstrap-servers", self.internal, "--listen", self.address,
-            "--upstream", f"127.0.0.1:{self._plan.port}", "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-            "--push-rate-per-client", "1000", "--push-burst-per-client", "1000",
-        )  # fmt: skip
-        self.start_job()
-        self.processes.await_ready("gateway", "ready")
+    def __enter__(self) -> Running:
+        super().__enter__()
+        try:
+            self.start_job()
+        except BaseException:
+            self._stop()
+            raise
+        return self
 
     def start_job(self) -> None:
         """The job, again."""
@@ -88,11 +78,6 @@ class Installation:
             "--history-dir", str(self._folder / "history"), "--metrics-listen", "127.0.0.1:0",
         )  # fmt: skip
         self.processes.await_ready("stream", "ready", 180)
-
-    def stop(self) -> None:
-        """Everything."""
-        self.processes.stop()
-        self._broker.stop()
 
     def read(self, topic: str, begin: int = 0) -> list[confluent_kafka.Message]:
         """A topic's records, from an offset on; our topics have one partition."""
@@ -184,7 +169,7 @@ class Load:
             client.close()
 
 
-def steady(installation: Installation, seconds: float) -> tuple[list[Figure], dict[str, float]]:
+def steady(installation: Running, seconds: float) -> tuple[list[Figure], dict[str, float]]:
     """The latencies, and CPU seconds a second of the job."""
     load = Load(installation.address)
     with every(1 / PUSHES_PER_S, load.push), every(1 / CONNECTIONS_PER_S, load.connect):
@@ -206,7 +191,7 @@ def steady(installation: Installation, seconds: float) -> tuple[list[Figure], di
     return figures, {"the job's cores": cores, "results/s": counted}
 
 
-def _changes(installation: Installation, begin: int) -> list[float]:
+def _changes(installation: Running, begin: int) -> list[float]:
     """For each change of a series' count, how long until a gauge in the topic was at least as new."""
     told: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for message in installation.read(GAUGES):
@@ -226,7 +211,7 @@ def _changes(installation: Installation, begin: int) -> list[float]:
     return waits
 
 
-def backlog(installation: Installation, pushes: int) -> float:
+def backlog(installation: Running, pushes: int) -> float:
     """Results a second, from the first to the last."""
     installation.processes.stop("stream")
     before = installation.end(RESULTS)
@@ -282,19 +267,14 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60, metavar="S", help="of the steady load (default: %(default)s)")
     parser.add_argument("--backlog", type=int, default=300_000, metavar="N", help="pushes; 0 leaves it out (default: %(default)s)")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder:
-        installation = Installation(Path(folder))
-        try:
-            _say("starting everything")
-            installation.start()
-            _say("steady load")
-            figures, more = steady(installation, options.seconds)
-            _show(figures, more)
-            if options.backlog:
-                _say("backlog")
-                print(f"backlog of {options.backlog:,}: {backlog(installation, options.backlog):,.0f} results/s")
-        finally:
-            installation.stop()
+    _say("starting everything")
+    with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder, Running(Path(folder)) as installation:
+        _say("steady load")
+        figures, more = steady(installation, options.seconds)
+        _show(figures, more)
+        if options.backlog:
+            _say("backlog")
+            print(f"backlog of {options.backlog:,}: {backlog(installation, options.backlog):,.0f} results/s")
     return 0
 
 

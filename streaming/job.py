@@ -9,7 +9,6 @@ from collections.abc import Callable
 from kafka.errors import KafkaError
 from prometheus_client import make_wsgi_app
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
 from clientscope import pages, topics
 from clientscope.config import StreamSettings
@@ -104,7 +103,7 @@ class _Job:
         waiting = list(self.watched)
         while waiting and not stop.wait(0.1):
             self.look()
-            waiting = [each for each in waiting if each.running is None or not _has_begun(each.running.query)]
+            waiting = [each for each in waiting if not each.begun]
             if time.monotonic() > deadline:
                 raise ClientscopeError(f"queries do not start: {', '.join(each.name for each in waiting)}", "is the broker well?")
 
@@ -134,8 +133,3 @@ class _Job:
     def _stuck(self) -> str:
         silent_s = time.monotonic() - self._looked_s
         return f"nobody has looked after the queries for {silent_s:.0f} s" if silent_s > _STUCK_S else ""
-
-
-def _has_begun(query: StreamingQuery) -> bool:
-    status = query.status
-    return query.lastProgress is not None or (not status["isTriggerActive"] and "Initializing" not in status["message"])

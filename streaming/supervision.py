@@ -39,7 +39,7 @@ class Running(Protocol):
     query: StreamingQuery
 
     def tick(self) -> None:
-        """Called every second while the query runs."""
+        """Called every second while the query runs, once it has read its source."""
 
     def close(self) -> None:
         """Called once the query has ended."""
@@ -85,12 +85,14 @@ class Watched:
 
     Attributes:
         running: None while it waits to be started again.
+        begun: whether it has read its source since it was last started.
         restarts: how often it was started again.
     """
 
     def __init__(self, name: str, start: Callable[[], Running], restarts: Restarts | None = None) -> None:
         self.name = name
         self.restarts = 0
+        self.begun = False
         self.running: Running | None = start()
         self._start = start
         self._policy = restarts or Restarts()
@@ -113,9 +115,11 @@ class Watched:
             if now >= self._at:
                 self._start_again(now)
         elif running.query.isActive:
-            running.tick()
+            self.begun = self.begun or _has_read(running.query)
+            if self.begun:
+                running.tick()
         else:
-            self.running = None
+            self.running, self.begun = None, False
             progressed = running.query.lastProgress is not None
             running.close()
             self._failed(str(running.query.exception()), now, progressed)
@@ -139,3 +143,9 @@ class Watched:
             raise ClientscopeError(f"query {self.name} fails at each start: {self._cause}", "see the log above")
         self._at = again
         log.error("query %s failed, and is started again in %.0f s: %s", self.name, again - now, text)
+
+
+def _has_read(query: StreamingQuery) -> bool:
+    """Whether it has looked at its source, if only to find nothing there."""
+    status = query.status
+    return query.lastProgress is not None or (not status["isTriggerActive"] and "Initializing" not in status["message"])

@@ -10,6 +10,7 @@ the first reason.  Strings are not copied while reading: only their positions ar
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -122,21 +123,34 @@ class Reading:
 
     def _array(self, field: Field, element: Struct, lanes: Lanes) -> Values:
         count, null = self._length(lanes, field.nullable)
-        beyond = count * element.min_size > lanes.end - lanes.pos
+        for _, inner in self._elements(lanes, count, element.min_size):
+            self._read_struct(element, inner)
+        return count, null
+
+    def _elements(self, lanes: Lanes, count: Ints, least: int) -> Iterator[tuple[Ints, Lanes]]:
+        """First the first elements of all lanes, then the second ones of those that have two, and so on.
+
+        Args:
+            count: how many each lane says it has; set to 0 where the bytes can't hold them.
+            least: how many bytes an element takes at least.
+
+        Yields:
+            which of the lanes have such an element, and lanes that stand where it begins, to be moved behind it.
+        """
+        beyond = count * least > lanes.end - lanes.pos
         if beyond.any():
             self._fail(lanes, beyond, _COUNT)
             count[beyond] = 0
         owners = np.flatnonzero(count > 0)
         inner, left = lanes.select(owners), count[owners]
         while owners.size:
-            self._read_struct(element, inner)
+            yield owners, inner
             left = left - 1
             going = (left > 0) & (self.reasons[inner.root] == 0)
             if not going.all():
                 lanes.pos[owners[~going]] = inner.pos[~going]
                 owners, inner, left = owners[going], inner.select(going), left[going]
         self._bury(lanes, np.flatnonzero(self.reasons[lanes.root]))
-        return count, null
 
     def _fixed(self, lanes: Lanes, code: str) -> npt.NDArray[Any]:
         return self._views[code][self._span(lanes, np.dtype(code).itemsize)]
@@ -210,13 +224,7 @@ class Reading:
         count = self._varint(lanes)
         if not count.any():
             return
-        beyond = count * 2 > lanes.end - lanes.pos
-        if beyond.any():
-            self._fail(lanes, beyond, _COUNT)
-            count[beyond] = 0
-        owners = np.flatnonzero(count > 0)
-        inner, left = lanes.select(owners), count[owners]
-        while owners.size:
+        for owners, inner in self._elements(lanes, count, 2):
             tag, size = self._varint(inner), self._varint(inner)
             for field in struct.tagged:
                 which = np.flatnonzero(tag == field.tag)
@@ -231,12 +239,6 @@ class Reading:
                 self._fail(inner, beyond, _TRUNCATED)
                 size[beyond] = 0
             inner.pos = inner.pos + size
-            left = left - 1
-            going = (left > 0) & (self.reasons[inner.root] == 0)
-            if not going.all():
-                lanes.pos[owners[~going]] = inner.pos[~going]
-                owners, inner, left = owners[going], inner.select(going), left[going]
-        self._bury(lanes, np.flatnonzero(self.reasons[lanes.root]))
 
     def _absent(self, field: Field, lanes: Lanes) -> Values:
         """As if each lane had an empty one where it stands, so that positions rise."""

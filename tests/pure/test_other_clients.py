@@ -6,6 +6,8 @@ import asyncio
 import functools
 import logging
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -325,3 +327,28 @@ def test_the_loop_goes_on_while_it_pushes(answering: ScriptedBroker) -> None:
     outcome, ticks = run(push())
     assert outcome is Outcome.PUSHED
     assert ticks > 3
+
+
+def test_importing_the_client_imports_neither_optional_package() -> None:
+    code = """
+import sys
+import clientscope.client.push, clientscope.client.connection_settings
+print({"aiokafka", "confluent_kafka"} & set(sys.modules))
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(("module", "package"), [("aiokafka", "aiokafka"), ("confluent_kafka", "confluent-kafka")])
+def test_a_missing_package_is_named(module: str, package: str) -> None:
+    code = f"""
+import sys
+sys.modules[{module!r}] = None
+from clientscope.errors import ClientscopeError
+try:
+    import clientscope.client.{module}
+except ClientscopeError as error:
+    print(error.hint)
+"""
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == f"pip install {package}"
+    )

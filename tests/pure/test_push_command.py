@@ -15,12 +15,11 @@ import pytest
 from clientscope import cli, config_sources
 from clientscope.catalog.configs import ClientType
 from clientscope.client import command
-from clientscope.client.connection_settings.kafkajs import _as_librdkafka as as_librdkafka
 from clientscope.client.dry_run import why_held_back
 from clientscope.client.settings import collect_dialect
 from clientscope.client.settings_file import MAX_BYTES, parse
 from clientscope.config import PushSettings
-from clientscope.errors import ClientscopeError, SettingsError
+from clientscope.errors import SettingsError
 
 PROPERTIES = r"""
 # a comment
@@ -343,16 +342,3 @@ def test_why_a_key_is_held_back() -> None:
     held_back = collect_dialect("java", ClientType.PRODUCER, {}, ["ssl.protocol", "config.providers", "ssl.key.password", "x"]).sensitive
     assert held_back == ("ssl.protocol", "ssl.key.password", "x")
     assert why_held_back("key.serializer") == "classes and passwords are never pushed"
-
-
-def test_how_kafkajs_reaches_kafka() -> None:
-    settings = {"brokers": ["a:1", "b:2"], "clientId": "c", "ssl": True, "sasl.mechanism": "scram-sha-256", "sasl.username": "u"}
-    assert as_librdkafka({**settings, "sasl.password": "p", "groupId": "g"}) == {
-        "bootstrap.servers": "a:1,b:2", "client.id": "c", "security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-256",
-        "sasl.username": "u", "sasl.password": "p",
-    }  # fmt: skip
-    assert as_librdkafka({"brokers": ["a:1"]})["security.protocol"] == "PLAINTEXT"
-    tls = as_librdkafka({"ssl.ca": ["A", "B"], "ssl.rejectUnauthorized": False})
-    assert (tls["security.protocol"], tls["ssl.ca.pem"], tls["enable.ssl.certificate.verification"]) == ("SSL", "A\nB", "false")
-    with pytest.raises(ClientscopeError, match=r"sasl\.mechanism AWS can't be taken over"):
-        as_librdkafka({"sasl.mechanism": "aws"})

@@ -18,6 +18,7 @@ class Query:
         self.query: Any = self
         self.isActive = True
         self.lastProgress: Any = None
+        self.status = {"isTriggerActive": False, "message": "Waiting for data to arrive"}
         self.ticks = self.closed = 0
         self.text = ""
 
@@ -66,6 +67,24 @@ def test_a_query_that_fails_is_started_again_after_the_pause() -> None:
     assert (len(started), watching.problem, watching.restarts) == (2, "", 1)
     watching.look(13.0)
     assert started[1].ticks == 1
+
+
+def test_nothing_ticks_before_the_query_has_read_its_source() -> None:
+    watching, started = watched()
+    started[0].status = {"isTriggerActive": False, "message": "Initializing sources"}
+    watching.look(0.0)
+    started[0].status = {"isTriggerActive": True, "message": "Processing new data"}
+    watching.look(1.0)
+    assert (started[0].ticks, watching.begun) == (0, False)
+    started[0].lastProgress = SimpleNamespace()
+    watching.look(2.0)
+    assert (started[0].ticks, watching.begun) == (1, True)
+    started[0].fail("broken")
+    watching.look(3.0)
+    watching.look(4.0)
+    started[1].status = {"isTriggerActive": True, "message": "Processing new data"}
+    watching.look(5.0)
+    assert (started[1].ticks, watching.begun) == (0, False)
 
 
 def test_a_start_that_fails_counts_too() -> None:

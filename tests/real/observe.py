@@ -85,3 +85,8 @@ def rss_bytes(pid: int) -> int:
     """Resident memory of a process and all below it; what they share counts in each."""
     statuses = [Path(f"/proc/{number}/status").read_text() for number in (pid, *children(pid))]
     return sum(int(line.split()[1]) * 1024 for status in statuses for line in status.splitlines() if line.startswith("VmRSS:"))
+
+
+def minor_faults(pid: int) -> int:
+    """Page faults of a process that needed no disk, proc_pid_stat(5)."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[7])

@@ -12,9 +12,10 @@ import time
 from contextlib import closing
 from typing import Any
 
+import confluent_kafka
 import kafka
 import pytest
-from observe import eventually, gateway_connections, rss_bytes
+from observe import eventually, gateway_connections, minor_faults, rss_bytes, workers
 from scale import scaled
 
 from clientscope.client.raw import RawClient
@@ -50,6 +51,23 @@ def test_records_of_all_sizes_arrive_as_they_were_sent(gateway: Any, topic: str)
     with closing(consumer):
         received = [message.value for message in consumer]
     assert [hashlib.sha256(v).hexdigest() for v in received] == [hashlib.sha256(v).hexdigest() for v in values]
+
+
+def test_memory_that_bytes_went_through_is_kept_for_the_next(gateway: Any, topic: str) -> None:
+    """Each read given back to the kernel would be some 60 page faults a megabyte, and half of a worker's CPU time."""
+    (worker,) = workers(gateway.pid)
+    producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "batch.size": 1_000_000, "linger.ms": 5})
+
+    def produce(megabytes: int) -> None:
+        for _ in range(megabytes * 64):
+            producer.produce(topic, b"x" * 16_384)
+            producer.poll(0)
+        assert producer.flush(60) == 0
+
+    produce(16)  # what the worker needs is there from then on
+    before = minor_faults(worker)
+    produce(64)
+    assert minor_faults(worker) - before < 64 * 10
 
 
 def test_f02_256_requests_in_flight_are_answered_in_order(gateway: Any) -> None:

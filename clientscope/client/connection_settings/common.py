@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from clientscope.client.connection_settings.tls import Tls
 from clientscope.errors import SettingsError
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -63,6 +64,21 @@ class Settings:
                     raise SettingsError(f"{key} must be a number of milliseconds", f"set {key} to a number, or not at all")
                 arguments[key.replace(".", "_")] = int(text)
         return arguments
+
+
+def secured(settings: Settings, sasl: Callable[[Settings], dict[str, Any]], tls: Callable[[Settings], Tls]) -> dict[str, Any]:
+    """What ``security.protocol`` asks for.
+
+    Args:
+        sasl, tls: the dialect's own, asked where the protocol has it.
+    """
+    protocol = settings.protocol()
+    arguments: dict[str, Any] = {"security_protocol": protocol}
+    if protocol.startswith("SASL_"):
+        arguments |= sasl(settings)
+    if protocol.endswith("SSL"):
+        arguments["ssl_context"] = tls(settings).context()
+    return arguments
 
 
 def hosts(servers: str) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientscope.client.connection_settings import jaas, tokens
-from clientscope.client.connection_settings.common import GSSAPI_HINT, SCRAM, Settings, cannot, needed
+from clientscope.client.connection_settings.common import GSSAPI_HINT, SCRAM, Settings, cannot, needed, secured
 from clientscope.client.connection_settings.tls import Source, Tls
 from clientscope.errors import SettingsError
 
@@ -27,14 +27,7 @@ def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
         if _OURS.match(key) and isinstance(value, str) and _REFERENCE.search(value):
             raise cannot(key, "what a config provider fills in", f"set {key} to its value for the push")
     settings = Settings(values)
-    protocol = settings.protocol()
-    arguments = settings.reachable("", "bootstrap.servers")
-    arguments["security_protocol"] = protocol
-    if protocol.startswith("SASL_"):
-        arguments |= _sasl(settings)
-    if protocol.endswith("SSL"):
-        arguments["ssl_context"] = _tls(settings).context()
-    return arguments
+    return settings.reachable("", "bootstrap.servers") | secured(settings, _sasl, _tls)
 
 
 def _sasl(settings: Settings) -> dict[str, Any]:

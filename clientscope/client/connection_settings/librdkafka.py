@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clientscope.client.connection_settings import tokens
-from clientscope.client.connection_settings.common import GSSAPI_HINT, SCRAM, Settings, cannot, needed
+from clientscope.client.connection_settings.common import GSSAPI_HINT, SCRAM, Settings, cannot, needed, secured
 from clientscope.client.connection_settings.tls import Source, Tls
 from clientscope.errors import SettingsError
 
@@ -18,14 +18,7 @@ _PRINCIPAL = re.compile(r"(?:^|\s)principal=(\S+)")
 def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     """As `clientscope.client.connection_settings.connection_settings`."""
     settings = Settings(values)
-    protocol = settings.protocol()
-    arguments = settings.reachable("rdkafka", "bootstrap.servers", "metadata.broker.list")
-    arguments["security_protocol"] = protocol
-    if protocol.startswith("SASL_"):
-        arguments |= _sasl(settings)
-    if protocol.endswith("SSL"):
-        arguments["ssl_context"] = _tls(settings).context()
-    return arguments
+    return settings.reachable("rdkafka", "bootstrap.servers", "metadata.broker.list") | secured(settings, _sasl, _tls)
 
 
 def _sasl(settings: Settings) -> dict[str, Any]:
