@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
@@ -23,6 +24,10 @@ from clientscope.records.topics import BY_NAME, Topic
 
 _CODE_NAMES = {"Read": "READ", "Write": "WRITE", "DescribeConfigs": "DESCRIBE_CONFIGS"}
 """kafka-python's names of the operations that Kafka's own tools call so."""
+
+
+_KNOWN_S = 10.0
+"""How long a broker may take to hear of new topics: each answers by what it knows itself, and any may be asked."""
 
 
 class _LastFailure(logging.Handler):
@@ -116,10 +121,23 @@ def create(kafka: Kafka, partitions: int = 1, replication_factor: int = -1, name
                 raise no_right(kafka, "Create", missing[0]) from None
             except KafkaError as error:
                 raise EnvironmentProblem(f"the topics could not be created: {error}") from None
-        if _missing(admin, kafka, wanted):
-            raise EnvironmentProblem("the topics that were created aren't there", "try again; is the broker well?")
-        _verify(admin, wanted)
+        deadline = time.monotonic() + _KNOWN_S
+        while not _known(admin, kafka, wanted):
+            if time.monotonic() > deadline:
+                raise EnvironmentProblem("the topics that were created aren't there", "try again; are all brokers well?")
+            time.sleep(0.1)
     return sorted(missing)
+
+
+def _known(admin: KafkaAdminClient, kafka: Kafka, wanted: Mapping[str, Collection[str]]) -> bool:
+    """Whether the brokers that are asked know all topics, which then are as they should be."""
+    try:
+        if _missing(admin, kafka, wanted):
+            return False
+        _verify(admin, wanted)
+    except UnknownTopicOrPartitionError:
+        return False
+    return True
 
 
 def verify(kafka: Kafka, reads: Iterable[str] = (), writes: Iterable[str] = ()) -> None:
