@@ -88,6 +88,7 @@ class _Job:
         }
         self.watched = [Watched(name, start) for name, start in starts.items()]
         self._metrics = JobMetrics()
+        self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
         self._looked_s = time.monotonic()
         self._told_s = 0.0
 
@@ -117,6 +118,9 @@ class _Job:
             self._metrics.watched(each.name, each.running is not None, each.restarts)
             if tells and each.running is not None:
                 self._metrics.progressed(each.name, each.running.query.recentProgress)
+        if tells:
+            heap, other = (usage.getUsed() for usage in (self._jvm_memory.getHeapMemoryUsage(), self._jvm_memory.getNonHeapMemoryUsage()))
+            self._metrics.memory(heap, other)
 
     def stop(self) -> None:
         """Each query after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""

@@ -37,6 +37,7 @@ class JobMetrics:
         self._behind = self._gauge("lag_seconds", "For how long it hasn't read the partition to its end; 0 where it has.", list(_PARTITION))
         self._state_rows = self._gauge("state_rows", "Rows in the query's state.", ["query"])
         self._state_bytes = self._gauge("state_bytes", "Memory that the query's state takes.", ["query"])
+        self._memory = self._gauge("jvm_memory_bytes", "Memory of the driver's JVM that is in use, garbage included.", ["area"])
         self._seen: dict[str, tuple[str, int]] = {}
         self._caught_up: dict[tuple[str, str, str], float] = {}
 
@@ -44,6 +45,11 @@ class JobMetrics:
         """Whether a query runs."""
         self._running.labels(query).set(running)
         self._restarts.labels(query).set(restarts)
+
+    def memory(self, heap: int, other: int) -> None:
+        """Bytes that the JVM uses of its heap, and of its own besides (classes, compiled code)."""
+        self._memory.labels("heap").set(heap)
+        self._memory.labels("nonheap").set(other)
 
     def progressed(self, query: str, reports: Iterable[StreamingQueryProgress], now: float | None = None) -> None:
         """Takes in a query's last reports, the oldest first.

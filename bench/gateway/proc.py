@@ -40,6 +40,14 @@ def pss_bytes(root: int) -> int:
     return total
 
 
+def open_files(pid: int) -> int:
+    """Its file descriptors; 0 for a process that has ended."""
+    try:
+        return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+    except OSError:
+        return 0
+
+
 def _stat(pid: int) -> list[str]:
     """Fields of /proc/<pid>/stat from the state on; the command before them may hold blanks and brackets."""
     try:

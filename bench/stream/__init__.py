@@ -1,0 +1,1 @@
+"""The job under load: ``make bench-stream``."""

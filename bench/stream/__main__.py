@@ -1,0 +1,83 @@
+"""How soon the job tells what gateways saw, and how fast it catches up: ``make bench-stream``.
+
+A real broker, gateway and job, all queries running, on this machine. First a steady load: 100 pushes and 20 connections a second, through
+the gateway. From a push's arrival at the gateway to its result in the topic (Kafka's LogAppendTime), for every push; from each change of
+a software's count to the first gauge in the topic that knows it, for every change. Then a backlog: records written straight to the topic
+while the job is stopped, and how fast their results come once it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.stream.backlog import backlog
+from bench.stream.latency import Steady, steady
+from bench.stream.load import CONNECTIONS_PER_S, PUSHES_PER_S
+from bench.stream.running import Running
+from bench.stream.soak import soak
+
+_PHASES = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets")
+"""What a batch does one after the other; ``addBatch`` is everything from reading to writing."""
+
+
+def _show(seen: Steady) -> None:
+    view = Table(title=f"{PUSHES_PER_S} pushes/s, {CONNECTIONS_PER_S} connections/s, all queries running", title_justify="left")
+    for heading in ("ms", "samples", "p50", "goal", "p99", "goal", "most"):
+        view.add_column(heading, justify="left" if heading == "ms" else "right")
+    for figure in seen.figures:
+        hundredths = statistics.quantiles(figure.values, n=100)
+        row = (len(figure.values), hundredths[49], figure.p50_goal, hundredths[98], figure.p99_goal, max(figure.values))
+        view.add_row(figure.what, *(f"{value:,.0f}" for value in row))
+    console = Console(width=130)
+    console.print(view)
+    bounds = Table(title="what a batch waits for: ms, on average", title_justify="left")
+    for heading in ("query", "batches/s", "rows", *_PHASES, "other"):
+        bounds.add_column(heading, justify="left" if heading == "query" else "right")
+    for query, spent in seen.spent.items():
+        batches = max(1.0, spent.batches)
+        phases = {name: 1000 * seconds / batches for name, seconds in spent.phases.items()}
+        other = sum(value for name, value in phases.items() if name not in _PHASES)
+        known = (phases.get(name, 0.0) for name in _PHASES)
+        row = (spent.rows / batches, *known, other)
+        bounds.add_row(query, f"{spent.batches / seen.seconds:.2f}", *(f"{value:,.0f}" for value in row))
+    console.print(bounds)
+    print(f"the job's cores: {seen.cores:.2f}")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(prog="python -m bench.stream", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60, metavar="S", help="of the steady load (default: %(default)s)")
+    parser.add_argument("--warm-up", type=float, default=30, metavar="S", help="of load that isn't counted (default: %(default)s)")
+    parser.add_argument("--backlog", type=int, default=300_000, metavar="N", help="pushes; 0 leaves it out (default: %(default)s)")
+    parser.add_argument(
+        "--soak", type=float, default=0, metavar="MIN", help="of twice the load, minutes; 0 leaves it out (default: %(default)s)"
+    )
+    options = parser.parse_args()
+    _say("starting everything")
+    with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder, Running(Path(folder)) as installation:
+        if options.seconds:
+            _say("steady load")
+            _show(steady(installation, options.warm_up, options.seconds))
+        if options.soak:
+            _say(f"{options.soak:g} minutes of twice the load")
+            Console(width=130).print(soak(installation, options.warm_up, 60 * options.soak))
+        if options.backlog:
+            _say("backlog")
+            print(f"backlog of {options.backlog:,}: {backlog(installation, options.backlog):,.0f} results/s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

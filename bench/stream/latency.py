@@ -1,0 +1,84 @@
+"""How long it takes until what gateways saw is told, under a steady load."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+
+from bench.stream.load import Load
+from bench.stream.running import Running, Spent
+from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
+from clientscope.session.state import UNKNOWN
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Milliseconds, and what they should be."""
+
+    what: str
+    values: list[float]
+    p50_goal: float
+    p99_goal: float
+
+
+@dataclass(frozen=True)
+class Steady:
+    """What was seen of the job for so many seconds.
+
+    Attributes:
+        spent: by query.
+        cores: CPU seconds a second of the job's.
+    """
+
+    figures: list[Figure]
+    spent: dict[str, Spent]
+    cores: float
+    seconds: float
+
+
+def steady(installation: Running, warm_up_s: float, seconds: float) -> Steady:
+    """All latencies of records that came in these seconds."""
+    with Load(installation.address):
+        time.sleep(warm_up_s)
+        begin = {topic: installation.end(topic) for topic in (CONNECTIONS, RESULTS)}
+        cpu, before, started = installation.job_cpu_seconds(), installation.spent(), time.perf_counter()
+        time.sleep(seconds)
+        took = time.perf_counter() - started
+        cores = (installation.job_cpu_seconds() - cpu) / took
+        spent = {query: after.since(before[query]) for query, after in installation.spent().items()}
+        end = installation.end(RESULTS)
+    time.sleep(5)
+    results = installation.read(RESULTS, begin[RESULTS])[: end - begin[RESULTS]]
+    figures = [
+        Figure(
+            "from a push at the gateway to its result",
+            [m.timestamp()[1] - json.loads(m.value())["received_ms"] for m in results],
+            400,
+            1000,
+        ),
+        Figure("from a change of a count to its gauge", _changes(installation, begin[CONNECTIONS]), 700, 1500),
+    ]
+    return Steady(figures, spent, cores, took)
+
+
+def _changes(installation: Running, begin: int) -> list[float]:
+    """For each change of a series' count, how long until a gauge in the topic was at least as new."""
+    told: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for message in installation.read(GAUGES):
+        if message.value() is not None:
+            value = json.loads(message.value())
+            told[value["software_name"]].append((value["sequence"], message.timestamp()[1]))
+    waits = []
+    for message in installation.read(CONNECTIONS, begin):
+        change = decode(ClientConnectionRecord, message.value())
+        if change.kind in (Kind.OPENED, Kind.IDENTIFIED, Kind.CLOSED):
+            for count in change.counts:
+                if count.open_connections == 0 or count.count_software_name == UNKNOWN:
+                    continue  # its gauge is a tombstone, or is one a moment later, which doesn't say what it knows
+                later = [at for sequence, at in told[count.count_software_name] if sequence >= change.sequence]
+                if later:
+                    waits.append(min(later) - change.timestamp_ms)
+    return waits

@@ -1,0 +1,78 @@
+"""Clients that push, and clients that come and go."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+from bench.decode import KEYS
+from clientscope.client.raw import RawClient
+
+PUSHES_PER_S, CONNECTIONS_PER_S = 100, 20
+PUSHERS = 10
+"""Each waits for its push's answer, so one alone would not reach the rate."""
+_OPEN_S = 5.0
+_NAMES = 8
+_PUSH = [(key, "17", 1, True) for key in KEYS]
+
+
+@contextmanager
+def every(period_s: float, act: Any) -> Iterator[None]:
+    """Acts at a fixed rate in a thread, for as long as the context lasts."""
+    over = threading.Event()
+
+    def run() -> None:
+        due = time.perf_counter()
+        while not over.wait(max(0.0, due - time.perf_counter())):
+            act()
+            due += period_s
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+class Load:
+    """All of them, from ``with`` on until its end."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._passing: deque[tuple[float, RawClient]] = deque()
+        self._number = 0
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Load:
+        for number in range(PUSHERS):
+            client = self._stack.enter_context(self._connect(f"pusher-{number}"))
+            self._stack.enter_context(every(PUSHERS / PUSHES_PER_S, partial(client.push_config, _PUSH)))
+        self._stack.callback(self._leave, float("inf"))
+        self._stack.enter_context(every(1 / CONNECTIONS_PER_S, self._pass))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _connect(self, name: str) -> RawClient:
+        client = RawClient.connect(self._address, name)
+        client.api_versions(name, "1.0", uuid.uuid4())
+        return client
+
+    def _pass(self) -> None:
+        """One more connects, and whoever has stayed long enough leaves."""
+        self._number += 1
+        self._passing.append((time.monotonic(), self._connect(f"passing-{self._number % _NAMES}")))
+        self._leave(time.monotonic() - _OPEN_S)
+
+    def _leave(self, before: float) -> None:
+        while self._passing and self._passing[0][0] < before:
+            self._passing.popleft()[1].close()

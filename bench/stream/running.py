@@ -1,0 +1,142 @@
+"""An installation with the job, and what can be asked of it."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import confluent_kafka
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from bench.gateway.proc import cpu_seconds, open_files, pss_bytes, tree
+from bench.installation import PUSHING, Installation
+from clientscope.errors import EnvironmentProblem
+from clientscope.local.process import free_port
+
+_METRICS = "clientscope_stream_"
+
+
+@dataclass
+class Spent:
+    """What one query has done since the job was started.
+
+    Attributes:
+        phases: seconds, by Spark's own names of a batch's phases.
+    """
+
+    batches: float = 0
+    rows: float = 0
+    phases: dict[str, float] = field(default_factory=dict)
+
+    def since(self, earlier: Spent) -> Spent:
+        """What it has done since then."""
+        phases = {name: seconds - earlier.phases.get(name, 0.0) for name, seconds in self.phases.items()}
+        return Spent(self.batches - earlier.batches, self.rows - earlier.rows, phases)
+
+
+class Running(Installation):
+    """What an operator runs: the job too."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, *PUSHING)
+        self._folder = folder
+        self._metrics = f"127.0.0.1:{free_port()}"
+
+    def __enter__(self) -> Running:
+        super().__enter__()
+        try:
+            self.start_job()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def start_job(self) -> None:
+        """The job, again."""
+        self.processes.start(
+            "stream", "stream", "--bootstrap-servers", self.internal, "--checkpoint-dir", str(self._folder / "checkpoints"),
+            "--history-dir", str(self._folder / "history"), "--metrics-listen", self._metrics,
+        )  # fmt: skip
+        self.processes.await_ready("stream", "ready", 180)
+
+    def read(self, topic: str, begin: int = 0) -> list[confluent_kafka.Message]:
+        """A topic's records, from an offset on; our topics have one partition."""
+        found: list[confluent_kafka.Message] = []
+        end = self.end(topic)
+        with self._consumer() as consumer:
+            consumer.assign([confluent_kafka.TopicPartition(topic, 0, begin)])
+            while begin < end:
+                message = consumer.poll(10.0)
+                if message is None or message.error():
+                    raise EnvironmentProblem(f"{topic} could not be read beyond {begin} of {end}")
+                found.append(message)
+                begin = message.offset() + 1
+        return found
+
+    def appended_ms(self, topic: str, offset: int) -> int:
+        """When the record there was appended."""
+        with self._consumer() as consumer:
+            consumer.assign([confluent_kafka.TopicPartition(topic, 0, offset)])
+            message = consumer.poll(30.0)
+            if message is None or message.error():
+                raise EnvironmentProblem(f"{topic} has no record at {offset}")
+            return int(message.timestamp()[1])
+
+    def end(self, topic: str) -> int:
+        """Where a topic ends."""
+        with self._consumer() as consumer:
+            return int(consumer.get_watermark_offsets(confluent_kafka.TopicPartition(topic, 0), 30.0)[1])
+
+    @contextmanager
+    def _consumer(self) -> Iterator[confluent_kafka.Consumer]:
+        settings = {"bootstrap.servers": self.internal, "group.id": "bench", "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+        consumer = confluent_kafka.Consumer(settings)
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+    def job_cpu_seconds(self) -> float:
+        """What the job has taken of all cores."""
+        return cpu_seconds(self.processes.pid("stream"))
+
+    def spent(self) -> dict[str, Spent]:
+        """By query, as the job tells Prometheus."""
+        found: dict[str, Spent] = defaultdict(Spent)
+        for sample in self.metrics():
+            match sample.name.removeprefix(_METRICS):
+                case "batch_seconds_count":
+                    found[sample.labels["query"]].batches = sample.value
+                case "input_rows_total":
+                    found[sample.labels["query"]].rows = sample.value
+                case "batch_phase_seconds_total":
+                    found[sample.labels["query"]].phases[sample.labels["phase"]] = sample.value
+        return found
+
+    def metrics(self) -> list[Sample]:
+        """All that the job tells Prometheus."""
+        with urllib.request.urlopen(f"http://{self._metrics}/metrics") as answer:
+            families = text_string_to_metric_families(answer.read().decode())
+        return [sample for family in families for sample in family.samples]
+
+    def footprint(self) -> dict[str, float]:
+        """What the job holds: memory, files that are open, and files of its checkpoints."""
+        pids = tree(self.processes.pid("stream"))
+        heap, other = (
+            next(s.value for s in self.metrics() if s.name == f"{_METRICS}jvm_memory_bytes" and s.labels["area"] == area)
+            for area in ("heap", "nonheap")
+        )
+        state = sum(s.value for s in self.metrics() if s.name == f"{_METRICS}state_bytes")
+        return {
+            "heap in use, MB": heap / 1e6,
+            "other memory of the JVM's, MB": other / 1e6,
+            "state, MB": state / 1e6,
+            "all processes, MB (PSS)": pss_bytes(pids[0]) / 1e6,
+            "open files": sum(map(open_files, pids)),
+            "files of checkpoints": sum(path.is_file() for path in (self._folder / "checkpoints").rglob("*")),
+        }
