@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -14,8 +14,6 @@ from clientscope.config import StreamSettings
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 _JVM = (
     "-Duser.timezone=UTC",
-    # Hadoop's local file system starts a chmod for each file; the default way to do so copes badly with a large JVM.
-    "-Djdk.lang.Process.launchMechanism=VFORK",
     # Small batches are planned and generated more than they are run: the optimising compiler takes a core for minutes to make up
     # for it.  Its code cache would shrink to 48 MB with that, overflow, and keep a thread busy sweeping it.
     "-XX:TieredStopAtLevel=1",
@@ -32,13 +30,14 @@ def session(settings: StreamSettings, jars: Iterable[Path]) -> SparkSession:
     # Without these, workers are started with whatever python3 is first on PATH and miss the virtual environment.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(settings.master).appName("clientscope")
-    for key, value in (_configuration(settings) | {"spark.jars": ",".join(str(jar) for jar in jars)}).items():
+    for key, value in _configuration(settings, list(jars)).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def _configuration(settings: StreamSettings) -> dict[str, str]:
+def _configuration(settings: StreamSettings, jars: Sequence[Path]) -> dict[str, str]:
     configuration = {
+        "spark.jars": ",".join(map(str, jars)),
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.extraJavaOptions": " ".join((*_JVM, f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}")),
         "spark.python.daemon.module": "streaming.worker_daemon",
@@ -73,8 +72,11 @@ def _configuration(settings: StreamSettings) -> dict[str, str]:
             "spark.sql.shuffle.partitions": "1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # Without Hadoop's native library each file that is written through FileContext starts ten processes (chmod, readlink), and
-            # a batch writes four files.  Both classes below go round it; they are for one process on one machine.
+            # Without Hadoop's native library its local file system starts a process for every chmod: two for each file with its checksum,
+            # four files a batch.  This one asks Java.  It has no FileContext, so checkpoints are written through FileSystem, which is for
+            # one process on one machine, as is the log store.
+            "spark.driver.extraClassPath": next(str(jar) for jar in jars if "bare-naked-local-fs" in jar.name),
+            "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
             "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing"
             ".FileSystemBasedCheckpointFileManager",
             "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
