@@ -45,7 +45,9 @@ def reasons(keys: pa.StringArray, values: pa.StringArray, config_types: pa.Int8A
     by_type = np.isin(config_types.to_numpy(zero_copy_only=False), list(sensitive.SENSITIVE_TYPES))
     # In the scalar's order of precedence, the last that applies first.
     states = np.zeros(len(keys), np.int8)
-    undecided = np.flatnonzero((by_key == ValueState.PRESENT) & ~by_type)
+    # Most values are numbers and words; characters are at most as many as bytes.
+    long = pc.fill_null(pc.greater_equal(pc.binary_length(values), sensitive.SHORTEST_SHAPE), False).to_numpy(zero_copy_only=False)
+    undecided = np.flatnonzero((by_key == ValueState.PRESENT) & ~by_type & long)
     states[undecided] = _per_distinct(
         values.take(pa.array(undecided)), _value_states, lambda value: sensitive.reason("", value, _INNOCENT_TYPE)
     )

@@ -38,6 +38,9 @@ SHAPES = {
 }
 """Shapes of a credential within a value, by name."""
 
+SHORTEST_SHAPE = 8
+"""Characters: what is shorter has none of `SHAPES`."""
+
 _KEY_WORDS = re.compile(KEY_WORDS)
 _SHAPES = tuple(re.compile(pattern) for pattern in SHAPES.values())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from re import _parser  # type: ignore[attr-defined]  # only it knows how long a match is at least
+
 import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -25,6 +27,10 @@ VALUES = [
     "secret\u00a0=\u2003x",
     "\u00e9AKIAIOSFODNN7EXAMPLE",
     "http://us\u00e9r:word@host",
+    # As short as a credential's shape can be, in characters and in bytes.
+    "secret=x",
+    "a://b:c@",
+    "\u017fecret=x",
 ]
 ODD_KEYS = ["credent\u0130al", "\u212aeytab", "pass\u017fword", "sasl\u3002x", "", "\n"]
 
@@ -45,3 +51,7 @@ def test_agrees_with_the_scalar(settings: list[tuple[str, str | None, int]]) -> 
     key, value, config_type = zip(*settings, strict=True) if settings else ((), (), ())
     got = sensitive.reasons(pa.array(key, pa.string()), pa.array(value, pa.string()), pa.array(config_type, pa.int8()))
     assert list(got) == [scalar.reason(key, value or "", config_type) for key, value, config_type in settings]
+
+
+def test_nothing_shorter_has_a_shape() -> None:
+    assert min(_parser.parse(shape).getwidth()[0] for shape in scalar.SHAPES.values()) == scalar.SHORTEST_SHAPE
