@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures test test-pure test-spark test-real check test-long bench-client bench-gateway bench-policy bench-decode bench-stream lock clean venv java chromium
+.PHONY: help demo fixtures golden-checkpoint test test-pure test-spark test-real check test-long bench-client bench-gateway bench-policy bench-decode bench-stream lock clean venv java chromium
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -16,6 +16,8 @@ test-pure: venv  ## no Spark, no broker: under a minute
 	$(BIN)/pytest tests/pure
 fixtures: venv   ## capture what real clients say, again (needs a JDK)
 	$(BIN)/python tests/fixtures/capture.py
+golden-checkpoint: venv  ## keep a checkpoint of this release for the tests of those to come (two minutes)
+	$(BIN)/python tests/fixtures/checkpoint.py
 test-spark: venv ## one Spark session
 	$(BIN)/pytest tests/spark
 test-real: venv chromium  ## a real broker, gateway, clients, job and browser

@@ -106,6 +106,30 @@ def _demo(settings: config.DemoSettings) -> int:
     return run.run(settings)
 
 
+def _checkpoints_list(settings: config.CheckpointsListSettings) -> int:
+    from streaming.checkpoints import command
+
+    return command.list_(settings)
+
+
+def _checkpoints_verify(settings: config.CheckpointsVerifySettings) -> int:
+    from streaming.checkpoints import command
+
+    return command.verify(settings)
+
+
+def _checkpoints_backup(settings: config.CheckpointsBackupSettings) -> int:
+    from streaming.checkpoints import command
+
+    return command.backup(settings)
+
+
+def _checkpoints_reset(settings: config.CheckpointsResetSettings) -> int:
+    from streaming.checkpoints import command
+
+    return command.reset(settings)
+
+
 _COMMANDS: tuple[tuple[type[config.Settings], Callable[..., int]], ...] = (
     (config.DemoSettings, _demo),
     (config.TopicsSettings, _topics),
@@ -119,6 +143,14 @@ _COMMANDS: tuple[tuple[type[config.Settings], Callable[..., int]], ...] = (
     (config.BrokerSettings, _broker),
 )
 
+_CHECKPOINTS: tuple[tuple[type[config.Settings], Callable[..., int]], ...] = (
+    (config.CheckpointsListSettings, _checkpoints_list),
+    (config.CheckpointsVerifySettings, _checkpoints_verify),
+    (config.CheckpointsBackupSettings, _checkpoints_backup),
+    (config.CheckpointsResetSettings, _checkpoints_reset),
+)
+_CHECKPOINTS_TEXT = "The streaming job's checkpoints: lists, verifies, backs up, and starts a query anew."
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -131,16 +163,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"clientscope {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for cls, function in _COMMANDS:
-        text = (cls.__doc__ or "").strip()
-        command = commands.add_parser(
-            cls.section, help=text, description=text, allow_abbrev=False, formatter_class=config_sources.help_formatter
-        )
-        config_sources.add_flags(command, cls)
-        command.set_defaults(_cls=cls, _function=function)
+        _add(commands, cls, function)
+    checkpoints = commands.add_parser("checkpoints", help=_CHECKPOINTS_TEXT, description=_CHECKPOINTS_TEXT, allow_abbrev=False)
+    of_checkpoints = checkpoints.add_subparsers(metavar="WHAT", required=True)
+    for cls, function in _CHECKPOINTS:
+        _add(of_checkpoints, cls, function)
     jars = commands.add_parser("jars", help="Downloads the jars that the broker and Spark need.", allow_abbrev=False)
     jars.add_argument("--lock", action="store_true", help="resolve ivy.xml anew and write jars.sha256 (for developers)")
     jars.set_defaults(_cls=None)
     return parser
+
+
+def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], cls: type[config.Settings], function: object) -> None:
+    text = (cls.__doc__ or "").strip()
+    name = config_sources.words(cls)[-1]
+    command = commands.add_parser(name, help=text, description=text, allow_abbrev=False, formatter_class=config_sources.help_formatter)
+    config_sources.add_flags(command, cls)
+    command.set_defaults(_cls=cls, _function=function)
 
 
 def _jars(lock: bool) -> int:

@@ -16,10 +16,15 @@ from clientscope.config_types import Address, Addresses, BootstrapServers, Decla
 
 
 class Settings(BaseModel):
-    """What one command takes. ``section`` is its TOML table, and the middle of its environment variables."""
+    """What one command takes. ``section`` is its TOML table, and the middle of its environment variables.
+
+    Attributes:
+        subcommand: where a command is several: its own word after ``section``.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     section: ClassVar[str]
+    subcommand: ClassVar[str] = ""
 
 
 def _kafka(key: str, **extra: Any) -> dict[str, Any]:
@@ -268,18 +273,77 @@ class PushSettings(Settings):
     dry_run: bool = Field(False, description="show what would be pushed, and connect to nothing")
 
 
+_CHECKPOINT_DIR: Path = Field(
+    Path("checkpoints"),
+    description="where the queries' checkpoints are kept",
+    json_schema_extra={"section": "stream"},
+)
+
+
 class StreamSettings(KafkaSettings):
     """The Spark Structured Streaming job: decodes, judges, counts, keeps history."""
 
     section = "stream"
     master: str = Field("local[2]", description="Spark master; leave it to spark-submit on a cluster")
     driver_memory: str = Field("2g", description="heap of the Spark driver")
-    checkpoint_dir: Path = Field(Path("checkpoints"), description="where the queries' checkpoints are kept")
+    checkpoint_dir: Path = _CHECKPOINT_DIR
     history_dir: Path = Field(Path("data/history"), description="where the Delta tables are kept")
     history_interval_seconds: float = Field(10.0, ge=0, description="how often history is written")
     digest_key_file: Path | None = Field(None, description="keys of the HMAC digests, as the gateways have them; without it, none are made")
     metrics_listen: Address = Field("127.0.0.1:9466", description="where /metrics, /healthz and /readyz answer; port 0 is off")
     ui_port: int = Field(0, ge=0, le=65535, description="port of Spark's own page; 0 is off")
+
+
+class CheckpointsVerifySettings(Settings):
+    """Checks that checkpoints are whole; asks no broker."""
+
+    section = "checkpoints"
+    subcommand = "verify"
+    checkpoint_dir: Path = _CHECKPOINT_DIR
+
+
+class CheckpointsListSettings(KafkaSettings):
+    """Lists how far each query is, and what wrote its checkpoint."""
+
+    section = "checkpoints"
+    subcommand = "list"
+    checkpoint_dir: Path = _CHECKPOINT_DIR
+    bootstrap_servers: Addresses = Field(
+        "",
+        description="with it, how many records each query is behind its topic's end",
+        json_schema_extra=_kafka("bootstrap.servers"),
+    )
+
+
+class CheckpointsBackupSettings(Settings):
+    """Copies all checkpoints while no job runs, and verifies the copy."""
+
+    section = "checkpoints"
+    subcommand = "backup"
+    checkpoint_dir: Path = _CHECKPOINT_DIR
+    dir: Path = Field(description="where to: a directory that is new, or empty", json_schema_extra={"positional": True})
+
+
+class CheckpointsResetSettings(KafkaSettings):
+    """Starts one query anew: moves its checkpoint aside, never deletes it, and says where the job's next start begins."""
+
+    section = "checkpoints"
+    subcommand = "reset"
+    query: str = Field(
+        description="gauges, results, history_pushes or history_connections; see checkpoints/README.md on what is repeated",
+        json_schema_extra={"positional": True},
+    )
+    checkpoint_dir: Path = _CHECKPOINT_DIR
+    to_offsets: str = Field(
+        "",
+        description="""begin there: JSON, as in '{"0": 42}' (partition and offset), or a file that holds it;\n"""
+        "a partition that isn't named begins at its beginning",
+        json_schema_extra={"metavar": "JSON|FILE", "flag_only": True},
+    )
+    to_time: str = Field(
+        "", description="begin with the records of this time, ISO 8601", json_schema_extra={"metavar": "TIME", "flag_only": True}
+    )
+    to_earliest: bool = Field(False, description="begin with all that the topic holds; the default", json_schema_extra={"flag_only": True})
 
 
 class ServeSettings(KafkaSettings):
@@ -311,6 +375,10 @@ ALL: tuple[type[Settings], ...] = (
     BrokersSettings,
     PushSettings,
     StreamSettings,
+    CheckpointsListSettings,
+    CheckpointsVerifySettings,
+    CheckpointsBackupSettings,
+    CheckpointsResetSettings,
     ServeSettings,
     DemoSettings,
 )

@@ -37,14 +37,27 @@ def _place(cls: type[Settings], name: str, field: FieldInfo) -> tuple[str, str]:
 
 
 def flag(name: str, field: FieldInfo) -> str:
-    """The command-line flag of a field."""
+    """The command-line flag of a field; of one that is given by its place alone, how the help names it."""
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    if extra.get("positional"):
+        return name.upper()
     return "--" + str(extra.get("flag", name)).replace("_", "-")
 
 
 def is_secret(field: FieldInfo) -> bool:
     """Whether a setting is never given by a flag, which every user of the machine could read."""
     return isinstance(field.json_schema_extra, dict) and bool(field.json_schema_extra.get("secret"))
+
+
+def words(cls: type[Settings]) -> list[str]:
+    """What follows ``clientscope`` to call a command."""
+    return [word for word in (cls.section, cls.subcommand) if word]
+
+
+def is_flag_only(field: FieldInfo) -> bool:
+    """Whether a setting is of one invocation: given on the command line, never by the environment or a file."""
+    extra = field.json_schema_extra
+    return isinstance(extra, dict) and bool(extra.get("flag_only") or extra.get("positional"))
 
 
 def variable(cls: type[Settings], name: str, field: FieldInfo) -> str:
@@ -70,8 +83,12 @@ def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
     for name, field in cls.model_fields.items():
         if is_secret(field):
             continue
+        if isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("positional"):
+            parser.add_argument(name, metavar=flag(name, field), help=field.description)
+            continue
         default = "" if field.default in (None, "", {}) else f"default {field.default}, "
-        text = f"{field.description}\n[{default}{variable(cls, name, field)}]".replace("%", "%%")
+        origin = "" if is_flag_only(field) else f"\n[{default}{variable(cls, name, field)}]"
+        text = f"{field.description}{origin}".replace("%", "%%")
         if field.annotation is bool:
             parser.add_argument(flag(name, field), dest=name, action="store_const", const=True, help=text)
         else:
@@ -107,6 +124,10 @@ def load(cls: type[AnySettings], flags: Mapping[str, Any], environ: Mapping[str,
     origin: dict[str, str] = {}
     for name, field in cls.model_fields.items():
         section, key = _place(cls, name, field)
+        if is_flag_only(field):
+            if flags.get(name) is not None:
+                values[name], origin[name] = flags[name], flag(name, field)
+            continue
         if key in tables.get(section, {}):
             if is_secret(field):
                 require_private(Path(str(path)), f"[{section}] {key} stands in")
@@ -121,7 +142,7 @@ def load(cls: type[AnySettings], flags: Mapping[str, Any], environ: Mapping[str,
         first = error.errors()[0]
         where = origin.get(str(first["loc"][0]), str(first["loc"][0]))
         message = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"{where}: {message}", f"see: clientscope {cls.section} --help") from None
+        raise SettingsError(f"{where}: {message}", f"see: clientscope {' '.join(words(cls))} --help") from None
 
 
 def known_keys() -> dict[str, set[str]]:
@@ -129,8 +150,9 @@ def known_keys() -> dict[str, set[str]]:
     known: dict[str, set[str]] = {}
     for cls in ALL:
         for name, field in cls.model_fields.items():
-            section, key = _place(cls, name, field)
-            known.setdefault(section, set()).add(key)
+            if not is_flag_only(field):
+                section, key = _place(cls, name, field)
+                known.setdefault(section, set()).add(key)
     return known
 
 
@@ -161,7 +183,9 @@ def _line(text: str, key: str) -> int:
 
 
 def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
-    known = {variable(cls, name, field) for cls in ALL for name, field in cls.model_fields.items()} | _OTHER_VARIABLES
+    known = {
+        variable(cls, name, field) for cls in ALL for name, field in cls.model_fields.items() if not is_flag_only(field)
+    } | _OTHER_VARIABLES
     for name in sorted(environ):
         if name.startswith(ENV_PREFIX) and name not in known:
             raise SettingsError(f"unknown environment variable {name}", "clientscope COMMAND --help names those that exist")

@@ -60,7 +60,12 @@ class _LastFailure(logging.Handler):
             logger.propagate = before[1]
 
 
-def _admin(kafka: Kafka) -> KafkaAdminClient:
+def admin(kafka: Kafka) -> KafkaAdminClient:
+    """A client to ask and change a cluster with; the caller closes it.
+
+    Raises:
+        EnvironmentProblem: no broker answers, or it doesn't let us in; says why.
+    """
     failure = _LastFailure()
     try:
         with failure.listening():
@@ -104,8 +109,8 @@ def create(kafka: Kafka, partitions: int = 1, replication_factor: int = -1, name
         EnvironmentProblem: no broker, no right to create, or a topic that exists with other settings.
     """
     wanted = {name: {"DescribeConfigs"} for name in names}
-    with closing(_admin(kafka)) as admin:
-        missing = _missing(admin, kafka, wanted)
+    with closing(admin(kafka)) as client:
+        missing = _missing(client, kafka, wanted)
         new = {
             name: {
                 "num_partitions": partitions,
@@ -116,13 +121,13 @@ def create(kafka: Kafka, partitions: int = 1, replication_factor: int = -1, name
         }
         if new:
             try:
-                admin.create_topics(new, wait_for_metadata=True)
+                client.create_topics(new, wait_for_metadata=True)
             except (TopicAuthorizationFailedError, ClusterAuthorizationFailedError):
                 raise no_right(kafka, "Create", missing[0]) from None
             except KafkaError as error:
                 raise EnvironmentProblem(f"the topics could not be created: {error}") from None
         deadline = time.monotonic() + _KNOWN_S
-        while not _known(admin, kafka, wanted):
+        while not _known(client, kafka, wanted):
             if time.monotonic() > deadline:
                 raise EnvironmentProblem("the topics that were created aren't there", "try again; are all brokers well?")
             time.sleep(0.1)
@@ -152,10 +157,10 @@ def verify(kafka: Kafka, reads: Iterable[str] = (), writes: Iterable[str] = ()) 
     for operation, names in (("Read", reads), ("Write", writes)):
         for name in names:
             wanted.setdefault(name, {"DescribeConfigs"}).add(operation)
-    with closing(_admin(kafka)) as admin:
-        if missing := _missing(admin, kafka, wanted):
+    with closing(admin(kafka)) as client:
+        if missing := _missing(client, kafka, wanted):
             raise EnvironmentProblem(f"topics are missing: {', '.join(missing)}", "run: clientscope topics")
-        _verify(admin, wanted)
+        _verify(client, wanted)
 
 
 def _missing(admin: KafkaAdminClient, kafka: Kafka, wanted: Mapping[str, Collection[str]]) -> list[str]:

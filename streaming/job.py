@@ -5,25 +5,29 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 
+import pyspark
 from kafka.errors import KafkaError
 from prometheus_client import make_wsgi_app
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from clientscope import pages, topics
 from clientscope.config import StreamSettings
-from clientscope.errors import ClientscopeError
+from clientscope.errors import ClientscopeError, EnvironmentProblem
 from clientscope.kafka_access import KafkaAccess
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import StopRequest, children_ignore_sigterm
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
+from streaming.checkpoints.at_start import Checkpoints
 from streaming.job_metrics import JobMetrics
 from streaming.queries.gauges import GaugesQuery
 from streaming.queries.history import start_history_of_connections, start_history_of_pushes
 from streaming.queries.results import start_results
-from streaming.session import session
+from streaming.session import session, shuffle_partitions
 from streaming.supervision import Plain, Running, Watched
 
 _WATCH_S = 1.0
@@ -42,6 +46,8 @@ def run(settings: StreamSettings) -> None:
     Raises:
         EnvironmentProblem: no Java, no broker, or topics that are missing or otherwise than ``clientscope topics`` makes them.
         SettingsError: the digest key can't be read.
+        Locked: another job has the checkpoint directory.
+        Refused: a checkpoint can't be gone on with: damaged, another's, or its topic has lost records; says what to do.
         ClientscopeError: a query failed in a way that starting it again can't mend; says what can.
     """
     with StopRequest().installed(_STOP_LIMIT_S) as stop:
@@ -53,6 +59,14 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     java()
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=(CONFIGS, CONNECTIONS, GAUGES), writes=(RESULTS, GAUGES, QUARANTINE))
+    found = Checkpoints(settings.checkpoint_dir, settings.history_dir, kafka, pyspark.__version__, shuffle_partitions(settings.master))
+    with found.held() as checkpoints:
+        _run_on(checkpoints, settings, digest_key, kafka, stop)
+
+
+def _run_on(
+    checkpoints: Checkpoints, settings: StreamSettings, digest_key: DigestKey | None, kafka: KafkaAccess, stop: StopRequest
+) -> None:
     os.environ.update(kafka.java_environment())  # the JVM inherits it; an option would be shown in plans and logs
     with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
         spark = session(settings, jars("spark"))
@@ -60,9 +74,14 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
         if stop.wait(0):  # while the JVM started
             return
         try:
-            job = _Job(spark, settings, digest_key)
+            job = _Job(spark, settings, digest_key, checkpoints)
         except (KafkaError, TimeoutError) as error:
             raise topics.no_broker(kafka, error) from None
+        except PySparkException as error:
+            said = str(error).strip().splitlines()
+            raise ClientscopeError(
+                f"a query can't be started: {said[0][:500] if said else type(error).__name__}", "see the log above"
+            ) from None
         stop_pages = job.serve(settings.metrics_listen)
         try:
             job.await_first_batches(stop)
@@ -79,16 +98,17 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
 class _Job:
     """All queries, and what is told of them."""
 
-    def __init__(self, spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> None:
+    def __init__(self, spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None, checkpoints: Checkpoints) -> None:
         starts: dict[str, Callable[[], Running]] = {
             "gauges": lambda: GaugesQuery(spark, settings),
             "results": lambda: Plain(start_results(spark, settings, digest_key)),
             "history_pushes": lambda: Plain(start_history_of_pushes(spark, settings, digest_key)),
             "history_connections": lambda: Plain(start_history_of_connections(spark, settings, digest_key)),
         }
-        self.watched = [Watched(name, start) for name, start in starts.items()]
+        self.watched = [Watched(name, start, before_again=partial(_examine, checkpoints, name)) for name, start in starts.items()]
         self._metrics = JobMetrics()
         self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
+        self._metrics.lost(checkpoints.lost())
         self._looked_s = time.monotonic()
         self._told_s = 0.0
 
@@ -137,3 +157,10 @@ class _Job:
     def _stuck(self) -> str:
         silent_s = time.monotonic() - self._looked_s
         return f"nobody has looked after the queries for {silent_s:.0f} s" if silent_s > _STUCK_S else ""
+
+
+def _examine(checkpoints: Checkpoints, query: str) -> None:
+    try:
+        checkpoints.examine(query)
+    except EnvironmentProblem as error:  # a broker that comes back, for all that is known
+        raise TimeoutError(str(error)) from None

@@ -38,6 +38,9 @@ class JobMetrics:
         self._state_rows = self._gauge("state_rows", "Rows in the query's state.", ["query"])
         self._state_bytes = self._gauge("state_bytes", "Memory that the query's state takes.", ["query"])
         self._memory = self._gauge("jvm_memory_bytes", "Memory of the driver's JVM that is in use, garbage included.", ["area"])
+        self._lost = self._gauge(
+            "lost_records", "Records that the query passed over when it was last started anew (checkpoints reset).", list(_PARTITION)
+        )
         self._seen: dict[str, tuple[str, int]] = {}
         self._caught_up: dict[tuple[str, str, str], float] = {}
 
@@ -50,6 +53,11 @@ class JobMetrics:
         """Bytes that the JVM uses of its heap, and of its own besides (classes, compiled code)."""
         self._memory.labels("heap").set(heap)
         self._memory.labels("nonheap").set(other)
+
+    def lost(self, records: Mapping[tuple[str, str, int], int]) -> None:
+        """How many records were passed over, by query, topic and partition."""
+        for place, number in records.items():
+            self._lost.labels(*place).set(number)
 
     def progressed(self, query: str, reports: Iterable[StreamingQueryProgress], now: float | None = None) -> None:
         """Takes in a query's last reports, the oldest first.

@@ -35,6 +35,11 @@ def session(settings: StreamSettings, jars: Iterable[Path]) -> SparkSession:
     return builder.getOrCreate()
 
 
+def shuffle_partitions(master: str) -> int:
+    """Of a new checkpoint.  Every partition of the state costs a task and a commit in each batch."""
+    return 1 if master.startswith("local") else 8
+
+
 def _configuration(settings: StreamSettings, jars: Sequence[Path]) -> dict[str, str]:
     configuration = {
         "spark.jars": ",".join(map(str, jars)),
@@ -54,8 +59,8 @@ def _configuration(settings: StreamSettings, jars: Sequence[Path]) -> dict[str, 
         "spark.sql.streaming.pollingDelay": "50ms",
         # The job asks for them every five seconds (`streaming.job`), and a query has no more batches than that meanwhile.
         "spark.sql.streaming.numRecentProgressUpdates": "20",
-        # Fixed once a checkpoint exists; every partition of the state costs a task and a commit in each batch.
-        "spark.sql.shuffle.partitions": "8",
+        # A checkpoint keeps what it began with, whatever stands here.
+        "spark.sql.shuffle.partitions": str(shuffle_partitions(settings.master)),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -69,7 +74,6 @@ def _configuration(settings: StreamSettings, jars: Sequence[Path]) -> dict[str, 
     }
     if settings.master.startswith("local"):
         configuration |= {
-            "spark.sql.shuffle.partitions": "1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             # Without Hadoop's native library its local file system starts a process for every chmod: two for each file with its checksum,

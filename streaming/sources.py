@@ -14,16 +14,19 @@ def spark_options(kafka: KafkaAccess) -> dict[str, str]:
     return {f"kafka.{key}": value for key, value in kafka.java_options().items()}
 
 
-def records(spark: SparkSession, kafka: KafkaAccess, topic: str) -> DataFrame:
-    """A topic's records from its beginning, or from where the checkpoint stands: value, topic, partition, offset, timestamp.
+def records(spark: SparkSession, kafka: KafkaAccess, topic: str, starting_offsets: str = "earliest") -> DataFrame:
+    """A topic's records from where the checkpoint stands: value, topic, partition, offset, timestamp.
 
     The query fails when records are gone that it has not read, rather than going on without them.
+
+    Args:
+        starting_offsets: where to begin without a checkpoint, as `streaming.checkpoints.start_file.starting_offsets` has it.
     """
     return (
         spark.readStream.format("kafka")
         .options(**spark_options(kafka))
         .option("subscribe", topic)
-        .option("startingOffsets", "earliest")
+        .option("startingOffsets", starting_offsets)
         .option("failOnDataLoss", "true")
         .option("maxOffsetsPerTrigger", str(_MAX_OFFSETS))
         .load()

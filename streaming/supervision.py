@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,17 +18,24 @@ from clientscope.errors import ClientscopeError
 
 log = logging.getLogger(__name__)
 
-_AGAIN = "checkpoints/README.md says how to start a query again from its topic"
+_AGAIN = "clientscope checkpoints verify says more, and checkpoints/README.md how to start a query again from its topic"
 _PERMANENT = (
     (
-        re.compile(r"KAFKA_DATA_LOSS|OffsetOutOfRangeException"),
+        re.compile(r"KAFKA_DATA_LOSS|OffsetOutOfRangeException|Some data may have been lost because"),
         f"records that it has not read yet are gone from the topic, by retention or with a topic that was deleted; {_AGAIN}",
     ),
     (
+        # Spark names no condition for a log or a state file that is damaged: Hadoop's checksums and its own parsers fail.
         re.compile(
-            r"CANNOT_LOAD_STATE_STORE|STATE_STORE_\w*(?:INCOMPATIBLE|NOT_FOUND|MISMATCH|INVALID)|BATCH_METADATA_NOT_FOUND|CHECKPOINT_"
+            r"CANNOT_LOAD_STATE_STORE|STATE_STORE_\w*(?:INCOMPATIBLE|NOT_COMPATIBLE|NOT_FOUND|MISMATCH|INVALID|NOT_EMPTY|FAILURE)"
+            r"|BATCH_METADATA_NOT_FOUND|CHECKPOINT_|STREAMING_CHECKPOINT_MISSING_METADATA_FILE|INVALID_LOG_VERSION|MALFORMED_LOG_FILE"
+            r"|Failed to read log file|batch \d+ doesn't exist|Checksum error: \S*/(?:metadata|(?:offsets|commits|sources|state)/)"
         ),
         f"its checkpoint is damaged, or another version's; {_AGAIN}",
+    ),
+    (
+        re.compile(r"CONCURRENT_STREAM_LOG_UPDATE"),
+        "another job writes the same checkpoint, from another machine or without clientscope's lock; stop one of them",
     ),
 )
 """Failures that come again at each start, by Spark's error conditions, and what to do."""
@@ -83,18 +91,29 @@ class Restarts:
 class Watched:
     """One query, which is started again when it fails.
 
+    Args:
+        before_again: called before it is started again, and before it is given up: raises ClientscopeError where it knows better why
+            a restart can't mend it, and TimeoutError where it can't tell yet.
+
     Attributes:
         running: None while it waits to be started again.
         begun: whether it has read its source since it was last started.
         restarts: how often it was started again.
     """
 
-    def __init__(self, name: str, start: Callable[[], Running], restarts: Restarts | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        start: Callable[[], Running],
+        restarts: Restarts | None = None,
+        before_again: Callable[[], None] = lambda: None,
+    ) -> None:
         self.name = name
         self.restarts = 0
         self.begun = False
         self.running: Running | None = start()
         self._start = start
+        self._before_again = before_again
         self._policy = restarts or Restarts()
         self._at = 0.0
         self._cause = ""
@@ -126,6 +145,7 @@ class Watched:
 
     def _start_again(self, now: float) -> None:
         try:
+            self._before_again()
             self.running = self._start()
         except (KafkaError, TimeoutError, OSError, PySparkException, Py4JError) as error:
             self._failed(str(error), now, progressed=False)
@@ -137,6 +157,8 @@ class Watched:
         self._cause = next(iter(text.strip().splitlines()), "without a cause")[:500]
         for pattern, hint in _PERMANENT:
             if pattern.search(text):
+                with suppress(TimeoutError):
+                    self._before_again()
                 raise ClientscopeError(f"query {self.name} failed: {self._cause}", hint)
         again = self._policy.failed(now, progressed)
         if again is None:

@@ -13,6 +13,7 @@ from clientscope.kafka_access import KafkaAccess
 from clientscope.records.topics import CONNECTIONS, GAUGES
 from sinks.gauges import Changes, Gauges
 from sinks.topics import TopicWriter, read_compacted
+from streaming.checkpoints.start_file import starting_offsets
 from streaming.queries.start import start
 from streaming.sources import records
 from streaming.transforms.gauges import gauges
@@ -29,7 +30,7 @@ class GaugesQuery:
         self._writer = TopicWriter(KafkaAccess.of(settings), GAUGES)
         self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), time.monotonic())
         self._lock = threading.Lock()
-        rows = gauges(records(spark, KafkaAccess.of(settings), CONNECTIONS))
+        rows = gauges(records(spark, KafkaAccess.of(settings), CONNECTIONS, starting_offsets(settings.checkpoint_dir, "gauges")))
         self.query: StreamingQuery = start(
             rows.writeStream.outputMode("update").foreachBatch(self._write), "gauges", settings.checkpoint_dir
         )

@@ -13,6 +13,7 @@ from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS, QUARANTINE
 from sinks.history import append
+from streaming.checkpoints.start_file import starting_offsets
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.queries.start import start
 from streaming.sources import records, spark_options
@@ -40,9 +41,11 @@ def _start(spark: SparkSession, settings: StreamSettings, table: str, topic: str
             rows.unpersist()
 
     sink = {**spark_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
-    rows = history.observed(step(records(spark, KafkaAccess.of(settings), topic)), QUARANTINED)
+    name = f"history_{table}"
+    begin = starting_offsets(settings.checkpoint_dir, name)
+    rows = history.observed(step(records(spark, KafkaAccess.of(settings), topic, begin)), QUARANTINED)
     writer = rows.writeStream.foreachBatch(write)
-    return start(writer, f"history_{table}", settings.checkpoint_dir, settings.history_interval_seconds)
+    return start(writer, name, settings.checkpoint_dir, settings.history_interval_seconds)
 
 
 def _query_id(spark: SparkSession) -> str:

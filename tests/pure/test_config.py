@@ -74,12 +74,24 @@ def test_a_policys_setting_may_not_be_one_of_the_gateways() -> None:
 @pytest.mark.parametrize("cls", config.ALL)
 def test_every_setting_is_in_its_help(cls: type[config.Settings], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        cli.main([cls.section, "--help"])
+        cli.main([*config_sources.words(cls), "--help"])
     text = "".join(capsys.readouterr().out.split())
     for name, field in cls.model_fields.items():
         assert config_sources.is_secret(field) or config_sources.flag(name, field) in text
-        assert config_sources.variable(cls, name, field) in text
+        assert config_sources.is_flag_only(field) or config_sources.variable(cls, name, field) in text
         assert field.description
+
+
+def test_what_is_said_once_is_no_setting_of_a_file_or_the_environment(tmp_path: Path) -> None:
+    file = tmp_path / "clientscope.toml"
+    file.write_text('[checkpoints]\nquery = "gauges"\n')
+    with pytest.raises(SettingsError, match="unknown table"):
+        config_sources.load(config.CheckpointsResetSettings, {"config": str(file), "query": "results"}, {})
+    with pytest.raises(SettingsError, match="unknown environment variable CLIENTSCOPE_CHECKPOINTS_TO_TIME"):
+        config_sources.load(config.CheckpointsResetSettings, {"query": "results"}, {"CLIENTSCOPE_CHECKPOINTS_TO_TIME": "2026-01-01"})
+    environ = {"CLIENTSCOPE_STREAM_CHECKPOINT_DIR": "elsewhere"}
+    loaded = config_sources.load(config.CheckpointsResetSettings, {"query": "results", "to_earliest": True}, environ)
+    assert (loaded.query, loaded.to_earliest, loaded.checkpoint_dir) == ("results", True, Path("elsewhere"))
 
 
 def test_errors_are_a_line_and_a_hint(capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,11 +102,31 @@ def test_a_start_that_fails_counts_too() -> None:
         watching.look(3.0)
 
 
+_STORE = "file:/checkpoints/gauges/v1/state/0/0/18.changelog"
+
+
 @pytest.mark.parametrize(
     ("text", "hint"),
-    [
-        ("[KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE] Some data may have been lost", "gone from the topic"),
-        ("[CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] An error occurred during loading state", "checkpoint is damaged"),
+    [  # what Spark 4.2.0 says, each taken from a query that failed so
+        (
+            "Some data may have been lost because they are not available in Kafka any more;\n"
+            "either the data was aged out by Kafka or the topic may have been deleted before all the data in the\ntopic was processed.",
+            "gone from the topic",
+        ),
+        (
+            f"[CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE] An error occurred during loading state. Error reading streaming"
+            f" state file of {_STORE} does not exist. If the stream job is restarted with a new or updated state operation, please create"
+            " a new checkpoint location or clear the existing checkpoint location. SQLSTATE: 58030",
+            "checkpoint is damaged",
+        ),
+        (
+            "[STREAMING_CHECKPOINT_MISSING_METADATA_FILE] Checkpoint location file:/checkpoints/gauges/v1 is in an inconsistent state: the"
+            " metadata file is missing but offset and/or commit logs contain data.",
+            "checkpoint is damaged",
+        ),
+        ("Checksum error: file:/checkpoints/gauges/v1/offsets/17 at 512 exp: 1207910186 got: 1724123156", "checkpoint is damaged"),
+        ("Failed to read log file file:/checkpoints/gauges/v1/offsets/17. Incomplete log file", "checkpoint is damaged"),
+        ("batch 16 doesn't exist", "checkpoint is damaged"),
     ],
 )
 def test_what_a_restart_can_not_mend_is_an_error_that_says_what_can(text: str, hint: str) -> None:
@@ -116,3 +136,45 @@ def test_what_a_restart_can_not_mend_is_an_error_that_says_what_can(text: str, h
         watching.look(0.0)
     assert hint in caught.value.hint
     assert "results" in str(caught.value)
+
+
+def test_who_knows_better_why_is_asked_before_it_is_given_up_and_before_each_start() -> None:
+    watching, started = watched()
+    started[0].fail("batch 16 doesn't exist")
+    known = ClientscopeError("offsets/16 is missing", "reset it")
+
+    def examine() -> None:
+        raise known
+
+    watching._before_again = examine
+    with pytest.raises(ClientscopeError) as caught:
+        watching.look(0.0)
+    assert caught.value is known
+
+    watching, started = watched()
+    started[0].fail("broken")
+    watching.look(0.0)
+    watching._before_again = examine
+    with pytest.raises(ClientscopeError) as caught:
+        watching.look(1.0)
+    assert caught.value is known
+    assert len(started) == 1
+
+
+def test_who_can_not_tell_yet_changes_nothing() -> None:
+    watching, started = watched()
+
+    def examine() -> None:
+        raise TimeoutError("no broker")
+
+    watching._before_again = examine
+    started[0].fail("broken")
+    watching.look(0.0)
+    watching.look(1.0)
+    assert watching.problem.endswith("no broker")
+
+    watching, started = watched()
+    watching._before_again = examine
+    started[0].fail("batch 16 doesn't exist")
+    with pytest.raises(ClientscopeError, match="query results failed: batch 16 doesn't exist"):
+        watching.look(0.0)

@@ -1,0 +1,165 @@
+"""Before any query starts: whether each may go on with what is there of it; and again when one has failed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from clientscope import __version__
+from clientscope.kafka_access import Kafka
+from clientscope.records.codec import schema
+from streaming.checkpoints import broker, delta, manifest, spark_files, start_file
+from streaming.checkpoints.broker import Broker
+from streaming.checkpoints.compare import RESET, Decision, decide
+from streaming.checkpoints.lock import locked
+from streaming.checkpoints.manifest import Manifest, Refused
+from streaming.checkpoints.offsets import EARLIEST, to_json
+from streaming.checkpoints.plans import PLANS, Plan, folder, versions
+from streaming.checkpoints.spark_files import SparkFiles
+
+log = logging.getLogger(__name__)
+
+_LOOKS, _BETWEEN_LOOKS_S = 3, 0.7
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """A job's checkpoints.
+
+    Attributes:
+        history_dir: where the Delta tables are.
+        spark_version: that is about to run.
+        shuffle_partitions: that a new checkpoint gets.
+    """
+
+    checkpoint_dir: Path
+    history_dir: Path
+    kafka: Kafka
+    spark_version: str
+    shuffle_partitions: int
+
+    @contextmanager
+    def held(self) -> Iterator[Checkpoints]:
+        """Has the directory to itself, and each checkpoint compared and its manifest written, for as long as the context lasts.
+
+        Raises:
+            Locked: another process has the directory.
+            Refused: one can't be gone on with; nothing was written, of any.
+            EnvironmentProblem: no broker answers.
+        """
+        with locked(self.checkpoint_dir, "clientscope stream"):
+            said = broker.ask(self.kafka, {plan.topic for plan in PLANS.values()})
+            decisions = [(query, *self._decide(query, said)) for query in PLANS]
+            for query, decision, start in decisions:
+                checkpoint = folder(self.checkpoint_dir, query)
+                for note in decision.notes:
+                    log.warning("%s", note)
+                if start is not None:
+                    start_file.write(checkpoint, start)
+                manifest.write(checkpoint, decision.manifest)
+            yield self
+
+    def examine(self, query: str) -> None:
+        """Looks again at one query that doesn't run.
+
+        Raises:
+            Refused: it can't go on; says why.
+            EnvironmentProblem: no broker answers.
+        """
+        self._decide(query, broker.ask(self.kafka, {PLANS[query].topic}))
+
+    def lost(self) -> dict[tuple[str, str, int], int]:
+        """How many records each query passed over when it was started anew: by query, topic and partition."""
+        found: dict[tuple[str, str, int], int] = {}
+        for query in PLANS:
+            written = manifest.read(folder(self.checkpoint_dir, query))
+            for topic, partitions in (written.lost if written else {}).items():
+                for number, ranges in partitions.items():
+                    found[query, topic, int(number)] = sum(end - begin for begin, end in ranges)
+        return found
+
+    def _decide(self, query: str, said: Broker) -> tuple[Decision, start_file.Start | None]:
+        plan, checkpoint = PLANS[query], folder(self.checkpoint_dir, query)
+        notes = _require_none_newer(self.checkpoint_dir, query, plan)
+        before, files = manifest.read(checkpoint), _settled(checkpoint)
+        extents = {plan.topic: said.extents[plan.topic]}
+        decision = decide(self._manifest(query, plan, said), before, files, extents)
+        if files.begun:
+            if plan.table:
+                delta.require_not_ahead(query, self.history_dir / plan.table, files)
+            return decision, None
+        start = start_file.read(checkpoint)
+        if start is None:
+            return Decision(decision.manifest, notes), None
+        start = start.model_copy(
+            update={"offsets": start.offsets and start_file.completed(start.offsets, {plan.topic: len(said.extents[plan.topic])}, EARLIEST)}
+        )
+        passed = _passed_over(query, start, said)
+        notes.append(f"{query}: begins anew, at {to_json(start.offsets) if start.offsets else 'the beginning of its topic'}")
+        notes += [f"{query}: passes over {topic}, partition {number}, offsets {b} to {e - 1}" for topic, number, b, e in passed]
+        ranges: dict[str, dict[str, list[tuple[int, int]]]] = {}
+        for topic, number, begin, end in passed:
+            ranges.setdefault(topic, {})[str(number)] = [(begin, end)]
+        return Decision(decision.manifest.model_copy(update={"lost": ranges}), notes), start
+
+    def _manifest(self, query: str, plan: Plan, said: Broker, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Manifest:
+        return Manifest(
+            query=query,
+            state_version=plan.version,
+            record_versions={plan.record: newest_version(plan.record)},
+            shuffle_partitions=self.shuffle_partitions,
+            topics={plan.topic: said.topics[plan.topic]},
+            spark_version=self.spark_version,
+            clientscope_version=__version__,
+            written_at=now().isoformat(timespec="seconds"),
+        )
+
+
+def _settled(checkpoint: Path) -> SparkFiles:
+    """Spark's files, once nothing seems wrong with them, or still is a moment later: the JVM of a job that was killed ends after it."""
+    for _ in range(_LOOKS - 1):
+        files = spark_files.read(checkpoint)
+        if not files.problems:
+            return files
+        time.sleep(_BETWEEN_LOOKS_S)
+    return spark_files.read(checkpoint)
+
+
+def newest_version(record: str) -> int:
+    """The newest version of a record that this clientscope reads."""
+    return int(str(schema(record)["validVersions"]).rpartition("-")[2])
+
+
+def _require_none_newer(checkpoint_dir: Path, query: str, plan: Plan) -> list[str]:
+    there = {number for number, path in versions(checkpoint_dir, query).items() if spark_files.begun(path)}
+    if newer := max((number for number in there if number > plan.version), default=0):
+        raise Refused(
+            f"{query} has a checkpoint of version {newer}, and this clientscope ({__version__}) knows version {plan.version}",
+            f"run the newer clientscope again, or go back for good: {RESET} {query} --to-earliest",
+        )
+    if plan.version not in there and (older := max(there, default=0)):
+        return [f"{query}: begins anew with version {plan.version} of its checkpoint; version {older} isn't read any more, and stays"]
+    return []
+
+
+def _passed_over(query: str, start: start_file.Start, said: Broker) -> list[tuple[str, int, int, int]]:
+    """What lies between where the query was and where it begins anew."""
+    topic = PLANS[query].topic
+    found = []
+    for number, extent in said.extents[topic].items():
+        given = (start.offsets or {}).get(topic, {}).get(number, EARLIEST)
+        first = extent.begin if given == EARLIEST else given
+        if not extent.begin <= first <= extent.end:
+            raise Refused(
+                f"{query} is to begin at offset {first} of {topic}, partition {number}, which holds {extent.begin} to {extent.end - 1}",
+                f"choose another place: {RESET} {query}",
+            )
+        was = start.position.get(topic, {}).get(number)
+        if was is not None and first > was:
+            found.append((topic, number, was, first))
+    return found

@@ -1,0 +1,38 @@
+"""A copy of all checkpoints, made while nothing writes them, and verified."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from clientscope.errors import ClientscopeError, SettingsError
+from streaming.checkpoints import lock
+from streaming.checkpoints.plans import PLANS
+from streaming.checkpoints.verify import Problem, verify
+
+
+def backup(checkpoint_dir: Path, target: Path) -> list[Problem]:
+    """Copies every query's folder, without what was moved aside; returns what is wrong with the copy.
+
+    Raises:
+        Locked: a job, or another command, has the directory: a copy of files that change would fit nothing.
+        SettingsError: the target is there already, or within the directory.
+        ClientscopeError: nothing is there to copy, or it can't be written.
+    """
+    target, source = target.absolute(), checkpoint_dir.absolute()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise SettingsError(f"{target} is there already", "name a directory that is new, or empty")
+    if target.resolve().is_relative_to(source.resolve()):
+        raise SettingsError(f"{target} is within {source}", "name a directory elsewhere")
+    with lock.locked(checkpoint_dir, "clientscope checkpoints backup"):
+        folders = [source / query for query in PLANS if (source / query).is_dir()]
+        if not folders:
+            raise ClientscopeError(f"{source} has no checkpoints", "is that --checkpoint-dir the job's?")
+        try:
+            for folder in folders:
+                shutil.copytree(folder, target / folder.name, ignore=shutil.ignore_patterns("v*.before-*"))
+        except OSError as error:
+            raise ClientscopeError(
+                f"the copy in {target} isn't complete: {error}", "remove it, and see what is wrong with the disk"
+            ) from None
+    return verify(target)

@@ -1,0 +1,40 @@
+"""What a Delta table knows of the checkpoint that it was written from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from streaming.checkpoints.compare import RESET
+from streaming.checkpoints.manifest import Refused
+from streaming.checkpoints.offsets import to_json
+from streaming.checkpoints.spark_files import SparkFiles
+
+
+def require_not_ahead(query: str, table: Path, files: SparkFiles) -> None:
+    """Refuses a checkpoint that is older than what its table holds: one that came from a backup.
+
+    Delta skips a batch whose number is not above the last one of the same checkpoint (``sinks.history.append``). The batches that
+    follow on an older checkpoint have numbers that it has seen, and other records: those would be lost without a word.
+
+    Raises:
+        Refused: as said.
+    """
+    written = last_batch(table, files.query_id)
+    if written is not None and written > (-1 if files.planned is None else files.planned):
+        raise Refused(
+            f"the checkpoint of {query} is older than its table: {table} has batch {written}, the checkpoint"
+            f" {'none' if files.planned is None else files.planned}; Delta would skip what comes under numbers that it has seen",
+            f"take what was read since twice rather than lose rows: {RESET} {query} --to-offsets '{to_json(files.position)}'",
+        )
+
+
+def last_batch(table: Path, query_id: str) -> int | None:
+    """The last batch of a checkpoint that a table holds; None where there is none, or no table that can be read."""
+    try:
+        written: int | None = DeltaTable(str(table)).transaction_version(query_id)
+    except DeltaError:
+        return None
+    return written

@@ -1,0 +1,99 @@
+"""Offsets by topic and partition, and the ranges of them that nobody can read any more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Offsets: TypeAlias = Mapping[str, Mapping[int, int]]
+"""Topic → partition → the offset of the next record to read."""
+
+EARLIEST = -2
+"""Spark's and Kafka's number for where a partition begins now."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What a partition holds: from its first offset to the one that its next record gets."""
+
+    begin: int
+    end: int
+
+
+Extents: TypeAlias = Mapping[str, Mapping[int, Extent]]
+"""Topic → partition → what it holds now."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Records that were not read and are gone: from ``begin`` to before ``end``; an end of None isn't known."""
+
+    topic: str
+    partition: int
+    begin: int
+    end: int | None
+
+    def __str__(self) -> str:
+        until = f"to {self.end - 1}, {self.end - self.begin} records" if self.end is not None else "on, nobody can say how many"
+        return f"{self.topic}, partition {self.partition}: offsets from {self.begin} {until}"
+
+
+def from_json(text: str) -> dict[str, dict[int, int]]:
+    """Spark's own JSON of a Kafka source's offsets.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    found = json.loads(text)
+    if not isinstance(found, dict) or not all(isinstance(partitions, dict) for partitions in found.values()):
+        raise ValueError("it is no JSON of offsets by topic and partition")
+    return {topic: {_partition(number): _offset(offset) for number, offset in found[topic].items()} for topic in found}
+
+
+def to_json(offsets: Offsets) -> str:
+    """As Spark's option ``startingOffsets`` takes them."""
+    return json.dumps({topic: {str(number): offset for number, offset in sorted(found.items())} for topic, found in offsets.items()})
+
+
+def _partition(text: str) -> int:
+    if not text.isdigit():
+        raise ValueError(f"{text!r} is no partition")
+    return int(text)
+
+
+def _offset(found: Any) -> int:
+    if not isinstance(found, int) or isinstance(found, bool) or found < EARLIEST:
+        raise ValueError(f"{found!r} is no offset")
+    return found
+
+
+def lost(position: Offsets, extents: Extents) -> list[Lost]:
+    """Which records can't be read any more, of those that a query has not read.
+
+    Args:
+        position: where it goes on; a partition that isn't there is new, and begins at 0.
+        extents: what the topics hold.
+    """
+    found = []
+    for topic, partitions in extents.items():
+        at = position.get(topic, {})
+        found += [Lost(topic, number, at.get(number, 0), e.begin) for number, e in partitions.items() if at.get(number, 0) < e.begin]
+        found += [Lost(topic, number, at[number], None) for number in sorted(at.keys() - partitions.keys())]
+    return found
+
+
+def beyond(position: Offsets, extents: Extents) -> list[str]:
+    """Where a partition ends before what was read of it already, in words: it isn't the one that was read, or has been cut."""
+    return [
+        f"{topic}, partition {number}, ends at {extent.end}, and {position[topic][number]} is where reading goes on"
+        for topic, partitions in extents.items()
+        for number, extent in partitions.items()
+        if extent.end < position.get(topic, {}).get(number, 0)
+    ]
+
+
+def said(ranges: Iterable[Lost]) -> str:
+    """All of them in a line."""
+    return "; ".join(str(each) for each in ranges)

@@ -1,0 +1,54 @@
+"""Which checkpoint each query has: its state's version, and what it reads."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One query, as far as its checkpoint depends on it.
+
+    Attributes:
+        version: of what it keeps there; see ``checkpoints/README.md`` on what needs a new one.
+        topic: that it reads.
+        record: the topic's record, by the name of its schema.
+        stateful: whether Spark keeps state for it, which can only be made again from the topic's beginning.
+        table: the Delta table that it writes, by its folder in ``history_dir``; empty for none.
+    """
+
+    version: int
+    topic: str
+    record: str
+    stateful: bool = False
+    table: str = ""
+
+    @property
+    def folder(self) -> str:
+        """Name of its folder below the query's."""
+        return f"v{self.version}"
+
+
+PLANS = {
+    "gauges": Plan(1, CONNECTIONS, "ClientConnectionRecord", stateful=True),
+    "results": Plan(1, CONFIGS, "ClientConfigRecord"),
+    "history_pushes": Plan(1, CONFIGS, "ClientConfigRecord", table="pushes"),
+    "history_connections": Plan(1, CONNECTIONS, "ClientConnectionRecord", table="connections"),
+}
+"""Every query by its name.  A checkpoint of an older version stays where it is, and isn't read any more."""
+
+
+def folder(checkpoint_dir: Path, query: str) -> Path:
+    """Where a query's checkpoint is, or will be."""
+    return checkpoint_dir.absolute() / query / PLANS[query].folder
+
+
+def versions(checkpoint_dir: Path, query: str) -> dict[int, Path]:
+    """The checkpoints that are there of a query, by version, the oldest first."""
+    parent = checkpoint_dir.absolute() / query
+    names = [path.name for path in parent.iterdir()] if parent.is_dir() else []
+    return {number: parent / f"v{number}" for number in sorted(int(name[1:]) for name in names if re.fullmatch(r"v\d+", name))}

@@ -1,0 +1,66 @@
+"""Where a query begins that has no checkpoint: a small JSON that ``clientscope checkpoints reset`` leaves for the job.
+
+Spark's Kafka source takes ``startingOffsets`` only for a new checkpoint, and never looks at them again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from streaming.checkpoints import spark_files
+from streaming.checkpoints.files import write_atomically
+from streaming.checkpoints.manifest import Refused
+from streaming.checkpoints.offsets import Offsets, to_json
+from streaming.checkpoints.plans import folder
+
+FILE = "clientscope-start.json"
+
+
+class Start(BaseModel):
+    """Where to begin.
+
+    Attributes:
+        offsets: topic → partition → offset, -2 for where it begins; None begins at the beginning of all.
+        position: how far the checkpoint was that was moved aside, so that what lies between is told as lost.
+        written_at: ISO 8601, UTC.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    offsets: dict[str, dict[int, int]] | None
+    position: dict[str, dict[int, int]]
+    written_at: str
+
+
+def read(checkpoint: Path) -> Start | None:
+    """What was left there, or None.
+
+    Raises:
+        Refused: it is damaged.
+    """
+    path = checkpoint / FILE
+    try:
+        return Start.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (ValidationError, OSError) as error:
+        raise Refused(f"{path} is damaged: {str(error).splitlines()[0]}", "write it again: clientscope checkpoints reset") from None
+
+
+def write(checkpoint: Path, start: Start) -> None:
+    """Leaves it there."""
+    write_atomically(checkpoint / FILE, json.dumps(start.model_dump(mode="json"), indent=1) + "\n")
+
+
+def starting_offsets(checkpoint_dir: Path, query: str) -> str:
+    """Spark's option of that name, for a query that is about to start; it only matters where there is no checkpoint yet."""
+    checkpoint = folder(checkpoint_dir, query)
+    start = None if spark_files.begun(checkpoint) else read(checkpoint)
+    return "earliest" if start is None or start.offsets is None else to_json(start.offsets)
+
+
+def completed(offsets: Offsets, partitions: dict[str, int], default: int) -> dict[str, dict[int, int]]:
+    """With an offset for each partition, as Spark demands."""
+    return {topic: {number: offsets.get(topic, {}).get(number, default) for number in range(count)} for topic, count in partitions.items()}

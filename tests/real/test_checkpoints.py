@@ -1,0 +1,306 @@
+"""F23, F24, F25: a job goes on from what a released version left, and ends by name where it can't; then it is told how to begin anew.
+
+The tests share a broker and a checkpoint, and follow one another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import golden_checkpoint as golden
+import kafka
+import pytest
+from conftest import RunningBroker, start_broker
+from kafka.admin import ConfigResource, ConfigResourceType
+from newest_counts import NewestCounts
+from observe import children, eventually, metrics, read_all
+from record_bytes import config_record, connection_record, setting
+
+from clientscope import topics
+from clientscope.demo.fleet import Fleet
+from clientscope.local.process import free_port
+from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, RESULTS
+from sinks.gauges import Gauges
+from streaming.checkpoints import manifest
+from streaming.checkpoints.at_start import Checkpoints
+from streaming.checkpoints.manifest import Refused
+from streaming.checkpoints.plans import PLANS, folder
+
+SLOW = 90.0
+OLDER = connection_record(1, [("go", "1.0", 99, 99, 0)])
+"""Of a series whose newest count is in the golden checkpoint alone: who has lost that would believe it."""
+
+
+@dataclass
+class Rig:
+    """A broker, and a job over it that runs or not."""
+
+    broker: RunningBroker
+    folder: Path
+    stream_url: str = field(default_factory=lambda: f"http://127.0.0.1:{free_port()}/")
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.folder / "checkpoints"
+
+    def arguments(self, checkpoints: Path | None = None) -> list[str]:
+        return [
+            "stream", "--bootstrap-servers", self.broker.internal, "--checkpoint-dir", str(checkpoints or self.checkpoints),
+            "--history-dir", str(self.folder / "history"), "--history-interval-seconds", "1", "--driver-memory", "1g",
+            "--metrics-listen", self.stream_url.split("/")[2],
+        ]  # fmt: skip
+
+    @contextmanager
+    def job(self) -> Iterator[Fleet]:
+        processes = Fleet(self.folder / "logs", lambda line: None)
+        try:
+            processes.start("stream", *self.arguments())
+            processes.await_ready("stream", "ready", 180)
+            yield processes
+        finally:
+            processes.stop()
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "logs" / "stream.log").read_text()
+
+    def push(self, partition: int, *client_ids: str) -> None:
+        with closing(kafka.KafkaProducer(bootstrap_servers=self.broker.internal)) as producer:
+            for client_id in client_ids:
+                value = config_record(setting("acks", "all"), client_id=client_id)
+                producer.send(CONFIGS, key=client_id.encode(), value=value, partition=partition).get(timeout=30)
+
+    def results(self) -> list[str]:
+        return [json.loads(message.value)["client_id"] for message in read_all(self.broker.internal, RESULTS)]
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "clientscope.cli", *arguments], capture_output=True, text=True, timeout=60, check=False
+        )
+
+    def on_checkpoints(self, what: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.command("checkpoints", what, "--checkpoint-dir", str(self.checkpoints), *arguments)
+
+    def found(self) -> Checkpoints:
+        """What a job looks at before it starts Spark."""
+        return Checkpoints(self.checkpoints, self.folder / "history", self.broker.internal, "4.2.0", 1)
+
+    def expire(self, before: int) -> None:
+        """Takes away the records before an offset of partition 0 of the pushes' topic, as retention would, did it have any."""
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=self.broker.internal)) as admin:
+            for policy in ("compact,delete", "compact"):
+                admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, CONFIGS, {"cleanup.policy": policy})])
+                if policy != "compact":
+                    admin.delete_records({kafka.TopicPartition(CONFIGS, 0): before})
+
+
+@contextmanager
+def rig_from(packed: Path, directory: Path) -> Iterator[Rig]:
+    started, broker = start_broker(directory / "broker")
+    try:
+        rig = Rig(broker, directory)
+        golden.unpack(packed, rig.checkpoints)
+        golden.fit(broker.internal, rig.checkpoints)
+        yield rig
+    finally:
+        started.stop()
+
+
+@pytest.fixture(scope="module")
+def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    with rig_from(golden.GOLDEN[-1], tmp_path_factory.mktemp("newest")) as rig:
+        yield rig
+
+
+def newest_gauges(internal: str) -> dict[str, int]:
+    newest: dict[str, bytes | None] = {message.key.decode(): message.value for message in read_all(internal, GAUGES)}
+    return {key: json.loads(value)["connections"] for key, value in newest.items() if value}
+
+
+def replayed(internal: str) -> dict[str, int]:
+    """The oracle: all connection records, in one batch."""
+    rows = NewestCounts().batch((message.value, message.timestamp) for message in read_all(internal, CONNECTIONS))
+    changes = Gauges({}, 0.0).apply(rows, 0.0)
+    return {key: json.loads(value)["connections"] for key, value in changes.items() if value}
+
+
+def goes_on(rig: Rig) -> None:
+    """Nothing is told again, and nothing forgotten."""
+    with closing(kafka.KafkaProducer(bootstrap_servers=rig.broker.internal)) as producer:
+        producer.send(CONNECTIONS, key=b"g", value=OLDER).get(timeout=30)
+        newer = connection_record(100, [("java", "1.0", 7, 60, 53)])
+        producer.send(CONNECTIONS, key=b"g", value=newer).get(timeout=30)
+    expected = replayed(rig.broker.internal)
+    assert len(expected) == 2
+    assert 99 not in expected.values()
+    assert eventually(lambda: newest_gauges(rig.broker.internal) == expected, SLOW), newest_gauges(rig.broker.internal)
+    assert not [client_id for client_id in rig.results() if client_id.startswith("golden-")]
+
+
+def test_f25_what_older_releases_left_is_gone_on_with(tmp_path: Path) -> None:
+    for packed in golden.GOLDEN[:-1]:
+        with rig_from(packed, tmp_path / packed.name) as rig, rig.job():
+            rig.push(0, "new")
+            assert eventually(lambda rig=rig: rig.results() == ["new"], SLOW)  # type: ignore[misc]
+            goes_on(rig)
+
+
+def test_f25_what_the_last_release_left_is_gone_on_with_and_partitions_that_were_added_are_read(rig: Rig) -> None:
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=rig.broker.internal)) as admin:
+        admin.create_partitions({CONFIGS: 2})
+    with rig.job() as processes:
+        rig.push(0, "old-partition")
+        rig.push(1, "new-partition")
+        assert eventually(lambda: sorted(rig.results()) == ["new-partition", "old-partition"], SLOW)
+        goes_on(rig)
+        assert "results: clientscope.configs has 2 partitions now, 1 before; all are read" in rig.log
+
+        # F23: a second job, and what else would change files under the first.
+        for second in (rig.command(*rig.arguments()), rig.on_checkpoints("backup", str(rig.folder / "too-early"))):
+            assert second.returncode == 1
+            assert f"is in use by clientscope stream, process {processes.pid('stream')} on " in second.stderr
+        listed = rig.on_checkpoints("list", "--bootstrap-servers", rig.broker.internal)
+        assert listed.returncode == 0, listed.stderr
+        assert "in use by clientscope stream" in listed.stdout
+        assert "clientscope.configs/1" in listed.stdout
+    assert rig.on_checkpoints("verify").stdout == "all checkpoints are whole\n"
+    kept = rig.on_checkpoints("backup", str(rig.folder / "backup"))
+    assert (kept.returncode, kept.stdout.endswith("verified\n")) == (0, True), kept.stderr
+
+
+def last(log: Path) -> Path:
+    return max((path for path in log.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
+
+
+def cut(checkpoint: Path) -> None:
+    path = last(checkpoint / "offsets")
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def without_metadata(checkpoint: Path) -> None:
+    (checkpoint / "metadata").unlink()
+
+
+def without_state(checkpoint: Path) -> None:
+    max((checkpoint / "state").rglob("*.changelog"), key=lambda path: int(path.stem)).unlink()
+
+
+DAMAGES: list[tuple[str, Callable[[Path], None], str]] = [
+    ("gauges", cut, r"was changed after it was written"),
+    ("history_pushes", without_metadata, r"metadata is missing"),
+    *([("gauges", without_state, r"changelog is missing")] if PLANS["gauges"].stateful else []),
+]
+
+
+@pytest.mark.parametrize(("query", "damage", "what"), DAMAGES, ids=[f"{query}-{damage.__name__}" for query, damage, _ in DAMAGES])
+def test_f23_a_damaged_checkpoint_is_refused_by_name(
+    rig: Rig, tmp_path: Path, query: str, damage: Callable[[Path], None], what: str
+) -> None:
+    shutil.copytree(rig.folder / "backup", tmp_path / "checkpoints")
+    damage(folder(tmp_path / "checkpoints", query))
+    before = len(read_all(rig.broker.internal, GAUGES))
+    refused = rig.command(*rig.arguments(tmp_path / "checkpoints"))
+    assert refused.returncode == 1
+    said = refused.stderr.splitlines()
+    assert said[-2].startswith(f"error: the checkpoint of {query} is damaged: "), refused.stderr
+    assert what in said[-2]
+    assert f"clientscope checkpoints reset {query} --to-" in said[-1]
+    assert len(read_all(rig.broker.internal, GAUGES)) == before  # no zeros, nor anything else
+    verified = rig.command("checkpoints", "verify", "--checkpoint-dir", str(tmp_path / "checkpoints"))
+    assert verified.returncode == 1
+    assert f"{query}: " in verified.stdout
+
+
+def test_f24_records_that_expired_unread_are_named_and_a_reset_goes_on_without_them(rig: Rig) -> None:
+    ends = golden.RECORDS + 1
+    rig.push(0, "expired-1", "expired-2", "kept")
+    rig.expire(before=ends + 2)
+    refused = rig.command(*rig.arguments())
+    assert refused.returncode == 1
+    expected = f"records are gone that results has not read: {CONFIGS}, partition 0: offsets from {ends} to {ends + 1}, 2 records"
+    assert f"error: {expected}" in refused.stderr
+    assert "clientscope checkpoints reset results --to-earliest" in refused.stderr
+
+    (moved,) = [line for line in rig.on_checkpoints("reset", "results", "--to-earliest").stdout.splitlines() if "moved aside" in line]
+    assert Path(moved.removeprefix("moved aside: ")).is_dir()
+    told = rig.on_checkpoints(
+        "reset", "history_pushes", "--bootstrap-servers", rig.broker.internal, "--to-offsets", json.dumps({"0": ends + 2, "1": 1})
+    )
+    assert told.stdout.splitlines()[-1] == f'history_pushes will begin at {{"{CONFIGS}": {{"0": {ends + 2}, "1": 1}}}}', told.stderr
+    with rig.job() as processes:
+        assert eventually(lambda: rig.results().count("kept") == 1, SLOW)
+        lost = metrics(f"{rig.stream_url}metrics")
+        for query in ("results", "history_pushes"):
+            assert lost["clientscope_stream_lost_records", "0", query, CONFIGS] == 2
+        _loses_records_while_it_runs(rig, processes, ends + 3)
+
+
+def _loses_records_while_it_runs(rig: Rig, processes: Fleet, end: int) -> None:
+    """Spark stands still while records come and go."""
+    (jvm,) = [pid for pid in children(processes.pid("stream")) if (Path("/proc") / str(pid) / "comm").read_text() == "java\n"]
+    os.kill(jvm, signal.SIGSTOP)
+    try:
+        rig.push(0, "unseen-1", "unseen-2", "unseen-3")
+        rig.expire(before=end + 3)
+    finally:
+        os.kill(jvm, signal.SIGCONT)
+    assert eventually(lambda: "error: " in rig.log, SLOW)
+    (error,) = [line for line in rig.log.splitlines() if line.startswith("error: ")]
+    assert f"has not read: {CONFIGS}, partition 0: offsets from {end} to {end + 2}, 3 records" in error
+
+
+def test_f24_a_topic_that_was_made_again_is_another_topic(rig: Rig) -> None:
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=rig.broker.internal)) as admin:
+        admin.delete_topics([CONNECTIONS])
+        assert eventually(lambda: CONNECTIONS not in admin.list_topics(), SLOW)
+    topics.create(rig.broker.internal)
+    golden.write(rig.broker.internal, range(3 * golden.RECORDS))  # so many that offsets alone would tell nobody
+    _resets(rig, "results", "history_pushes")
+    refused = rig.command(*rig.arguments())
+    assert f"error: {CONNECTIONS} was deleted and made again, or this is another cluster" in refused.stderr
+    assert "what it had not read of that is lost: partition 0 from offset" in refused.stderr
+    _resets(rig, "gauges", "history_connections")
+    with rig.found().held() as begun:
+        assert {place[1] for place in begun.lost()} <= {CONFIGS}
+
+
+def _resets(rig: Rig, *queries: str) -> None:
+    for query in queries:
+        done = rig.on_checkpoints("reset", query, "--to-earliest")
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_reset_to_a_time_begins_with_that_times_records(rig: Rig) -> None:
+    when = datetime.now(UTC).isoformat()
+    time.sleep(0.01)
+    rig.push(1, "later")
+    told = rig.on_checkpoints("reset", "results", "--bootstrap-servers", rig.broker.internal, "--to-time", when)
+    begins: dict[str, Any] = json.loads(told.stdout.splitlines()[-1].removeprefix("results will begin at "))
+    ends = {str(message.partition): message.offset for message in read_all(rig.broker.internal, CONFIGS)}
+    assert begins == {CONFIGS: {"0": ends["0"] + 1, "1": ends["1"]}}
+    wrong = rig.on_checkpoints("reset", "results", "--bootstrap-servers", rig.broker.internal, "--to-offsets", '{"0": 100000}')
+    assert (wrong.returncode, "holds offsets" in wrong.stderr) == (1, True)
+
+
+def test_a_job_that_may_not_go_on_writes_nothing(rig: Rig) -> None:
+    _resets(rig, "results")
+    damaged = folder(rig.checkpoints, "history_connections") / manifest.FILE
+    damaged.write_text("{")
+    with (
+        pytest.raises(Refused, match="is damaged"),
+        Checkpoints(rig.checkpoints, rig.folder / "history", rig.broker.internal, "4.2.0", 1).held(),
+    ):
+        pass
+    assert not (folder(rig.checkpoints, "results") / manifest.FILE).exists()
