@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures golden-checkpoint test test-pure test-spark test-real check test-long bench-client bench-gateway bench-policy bench-decode bench-stream lock clean venv java chromium
+.PHONY: help demo fixtures golden-checkpoint test test-pure test-spark test-real check test-long bench-client bench-gateway bench-policy bench-decode bench-gauges bench-stream lock clean venv java chromium
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -33,6 +33,8 @@ bench-stream: venv  ## how soon pushes become results and connections gauges, an
 	@$(BIN)/python -m bench.stream $(ARGS)
 bench-decode: venv  ## how fast pushes are decoded, inside Spark and outside (five minutes)
 	@$(BIN)/python -m bench.decode $(ARGS)
+bench-gauges: venv  ## what gauges cost with 10,000 and 100,000 connections, beside Spark's own ways to keep state (five minutes)
+	@$(BIN)/python -m bench.gauges $(ARGS)
 bench-policy: venv  ## what a policy that misbehaves costs other clients (10 minutes, nothing else running)
 	$(BIN)/python -m bench.policy_isolation $(ARGS)
 bench-client: venv  ## what a push costs a user's first request (two minutes, nothing else running)

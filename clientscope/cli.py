@@ -8,6 +8,8 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from clientscope import __version__, config, config_sources
 from clientscope.errors import ClientscopeError
@@ -170,7 +172,10 @@ def _parser() -> argparse.ArgumentParser:
         _add(of_checkpoints, cls, function)
     jars = commands.add_parser("jars", help="Downloads the jars that the broker and Spark need.", allow_abbrev=False)
     jars.add_argument("--lock", action="store_true", help="resolve ivy.xml anew and write jars.sha256 (for developers)")
-    jars.set_defaults(_cls=None)
+    jars.set_defaults(_cls=None, _function=_jars)
+    bundle = commands.add_parser("bundle", help="Writes what spark-submit needs to run the job on a cluster.", allow_abbrev=False)
+    bundle.add_argument("folder", type=Path, help="where; made if it isn't there")
+    bundle.set_defaults(_cls=None, _function=_bundle)
     return parser
 
 
@@ -182,10 +187,19 @@ def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], cls: typ
     command.set_defaults(_cls=cls, _function=function)
 
 
-def _jars(lock: bool) -> int:
+def _bundle(flags: dict[str, Any]) -> int:
+    from clientscope.local import jars
+    from streaming import bundle
+
+    bundle.write(flags["folder"], jars.jars("spark", print))
+    print(f"wrote {flags['folder']}; docs/cluster.md says how spark-submit takes it")
+    return 0
+
+
+def _jars(flags: dict[str, Any]) -> int:
     from clientscope.local import jars
 
-    if lock:
+    if flags["lock"]:
         print(f"locked {jars.lock(print)} jars in {jars.LOCK}")
     for configuration in jars.CONFIGURATIONS:
         print(f"{configuration}: {len(jars.jars(configuration, print))} jars in {jars.home() / configuration}")
@@ -200,7 +214,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
     try:
         if flags["_cls"] is None:
-            return _jars(flags["lock"])
+            return int(flags["_function"](flags))
         load = partial(config_sources.load, flags["_cls"], flags)
         arguments = [load(), load] if flags["_function"] is _gateway else [load()]
         return int(flags["_function"](*arguments))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from clientscope import pages, topics
 from clientscope.config import StreamSettings
-from clientscope.errors import ClientscopeError, EnvironmentProblem
+from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.kafka_access import KafkaAccess
 from clientscope.local.jars import jars
 from clientscope.local.java import java
@@ -23,13 +24,15 @@ from clientscope.local.process import StopRequest, children_ignore_sigterm
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
 from streaming.checkpoints.at_start import Checkpoints
+from streaming.culprits.search import Culprits
 from streaming.job_metrics import JobMetrics
 from streaming.queries.gauges import GaugesQuery
 from streaming.queries.history import start_history_of_connections, start_history_of_pushes
 from streaming.queries.results import start_results
-from streaming.session import session, shuffle_partitions
+from streaming.session import session, shuffle_partitions, submitted
 from streaming.supervision import Plain, Running, Watched
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _WATCH_S = 1.0
 _START_TIMEOUT_S = 120.0
 # Kubernetes kills 30 s after its SIGTERM: what waits for a broker that is gone ends before, and is done again at the next start.
@@ -55,11 +58,13 @@ def run(settings: StreamSettings) -> None:
 
 
 def _run(settings: StreamSettings, stop: StopRequest) -> None:
+    _require_paths(settings)
     digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
-    java()
+    if not submitted():
+        java()
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=(CONFIGS, CONNECTIONS, GAUGES), writes=(RESULTS, GAUGES, QUARANTINE))
-    found = Checkpoints(settings.checkpoint_dir, settings.history_dir, kafka, pyspark.__version__, shuffle_partitions(settings.master))
+    found = Checkpoints(settings.checkpoint_dir, settings.history_dir, kafka, pyspark.__version__, shuffle_partitions(settings))
     with found.held() as checkpoints:
         _run_on(checkpoints, settings, digest_key, kafka, stop)
 
@@ -67,9 +72,12 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
 def _run_on(
     checkpoints: Checkpoints, settings: StreamSettings, digest_key: DigestKey | None, kafka: KafkaAccess, stop: StopRequest
 ) -> None:
-    os.environ.update(kafka.java_environment())  # the JVM inherits it; an option would be shown in plans and logs
-    with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
-        spark = session(settings, jars("spark"))
+    if submitted():
+        spark = session(settings)
+    else:
+        os.environ.update(kafka.java_environment())  # the JVM inherits it; an option would be shown in plans and logs
+        with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
+            spark = session(settings, jars("spark"))
     try:
         if stop.wait(0):  # while the JVM started
             return
@@ -95,6 +103,12 @@ def _run_on(
         spark.stop()
 
 
+def _require_paths(settings: StreamSettings) -> None:
+    for name, path in (("checkpoint-dir", settings.checkpoint_dir), ("history-dir", settings.history_dir)):
+        if _ADDRESS.match(str(path)):
+            raise SettingsError(f"--{name} {path}: this is an address, and must be a path", "mount it; docs/cluster.md, Object stores")
+
+
 class _Job:
     """All queries, and what is told of them."""
 
@@ -105,10 +119,14 @@ class _Job:
             "history_pushes": lambda: Plain(start_history_of_pushes(spark, settings, digest_key)),
             "history_connections": lambda: Plain(start_history_of_connections(spark, settings, digest_key)),
         }
-        self.watched = [Watched(name, start, before_again=partial(_examine, checkpoints, name)) for name, start in starts.items()]
         self._metrics = JobMetrics()
-        self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
         self._metrics.lost(checkpoints.lost())
+        self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
+        culprits = Culprits(settings, digest_key, self._metrics.crashed)
+        self.watched = [
+            Watched(name, start, before_again=partial(_examine, checkpoints, name), search=partial(culprits.search, name))
+            for name, start in starts.items()
+        ]
         self._looked_s = time.monotonic()
         self._told_s = 0.0
 
@@ -138,6 +156,8 @@ class _Job:
             self._metrics.watched(each.name, each.running is not None, each.restarts)
             if tells and each.running is not None:
                 self._metrics.progressed(each.name, each.running.query.recentProgress)
+                if isinstance(each.running, GaugesQuery):
+                    self._metrics.state(each.name, *each.running.size())
         if tells:
             heap, other = (usage.getUsed() for usage in (self._jvm_memory.getHeapMemoryUsage(), self._jvm_memory.getNonHeapMemoryUsage()))
             self._metrics.memory(heap, other)

@@ -13,6 +13,9 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 QUARANTINE = "quarantine"
 """The observed metrics in which a history query counts what could not be decoded, a column for each reason."""
 
+CRASHED = "crashed"
+"""The ``reason`` of records that kill whoever decodes them, beside `udfs.reading.REASONS`."""
+
 _SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0)
 _PARTITION = ("query", "topic", "partition")
 
@@ -58,6 +61,15 @@ class JobMetrics:
         """How many records were passed over, by query, topic and partition."""
         for place, number in records.items():
             self._lost.labels(*place).set(number)
+
+    def state(self, query: str, rows: int, size_bytes: int) -> None:
+        """What a query keeps itself, rather than in Spark's state store."""
+        self._state_rows.labels(query).set(rows)
+        self._state_bytes.labels(query).set(size_bytes)
+
+    def crashed(self, topic: str, number: int) -> None:
+        """So many records of a topic were found to kill whoever decodes them. From any thread."""
+        self._quarantined.labels(topic, CRASHED).inc(number)
 
     def progressed(self, query: str, reports: Iterable[StreamingQueryProgress], now: float | None = None) -> None:
         """Takes in a query's last reports, the oldest first.

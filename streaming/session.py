@@ -1,51 +1,156 @@
-"""The Spark session of the job, and of its tests."""
+"""The Spark session of the job, and of its tests.
+
+Started by ``clientscope stream`` the JVM is ours, and everything is set here. Started by spark-submit the JVM was there before: what its
+command line and its properties say wins, and what belongs to the JVM itself stands in the bundle's properties (`streaming.bundle`).
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from clientscope.config import StreamSettings
+from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.kafka_access import JAAS_VARIABLE, KafkaAccess
 
-_LOG4J = Path(__file__).with_name("log4j2.properties")
-_JVM = (
+LOG4J = Path(__file__).with_name("log4j2.properties")
+JVM = (
     "-Duser.timezone=UTC",
     # Small batches are planned and generated more than they are run: the optimising compiler takes a core for minutes to make up
     # for it.  Its code cache would shrink to 48 MB with that, overflow, and keep a thread busy sweeping it.
     "-XX:TieredStopAtLevel=1",
     "-XX:ReservedCodeCacheSize=240m",
 )
+"""Options of the driver's JVM."""
+
+DAEMON = "streaming.worker_daemon"
+"""For ``spark.python.daemon.module``.  Each executor must be able to import it before Spark has told it of any ``--py-files``."""
+
+PROGRAM = "submit.py"
+"""What spark-submit is given to run."""
+
+_BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
+"""Environment variable under which spark-submit tells a Python program of the JVM that started it."""
+
+# Otherwise rows would be filed under other dates, or Delta wouldn't be found: no setting of a cluster may change these.
+_NEEDED = ("spark.sql.session.timeZone", "spark.sql.extensions", "spark.sql.catalog.spark_catalog")
+_CLASSES = {
+    "org.apache.spark.sql.kafka010.KafkaSourceProvider": "Spark's Kafka connector",
+    "io.delta.sql.DeltaSparkSessionExtension": "Delta Lake",
+}
 
 
-def session(settings: StreamSettings, jars: Iterable[Path]) -> SparkSession:
+def submitted() -> bool:
+    """Whether spark-submit has started this process."""
+    return _BY_SPARK_SUBMIT in os.environ
+
+
+def session(settings: StreamSettings, jars: Iterable[Path] = ()) -> SparkSession:
     """A session with the Kafka connector, Delta, and state that restarts quickly.
 
     Args:
-        jars: as ``clientscope.local.jars.jars("spark")`` finds them.
+        jars: as ``clientscope.local.jars.jars("spark")`` finds them; none where spark-submit brings them.
+
+    Raises:
+        SettingsError: spark-submit was told otherwise than the job can work with.
+        EnvironmentProblem: spark-submit was not told of the connector's jars.
     """
+    if submitted():
+        return _session_of_spark_submit(settings)
     # Without these, workers are started with whatever python3 is first on PATH and miss the virtual environment.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master(settings.master).appName("clientscope")
-    for key, value in _configuration(settings, list(jars)).items():
+    jars = list(jars)
+    own = {
+        "spark.driver.memory": settings.driver_memory,
+        "spark.driver.extraJavaOptions": " ".join((*JVM, f"-Dlog4j2.configurationFile={LOG4J.as_uri()}")),
+        "spark.python.daemon.module": DAEMON,
+        "spark.jars": ",".join(map(str, jars)),
+    }
+    if settings.master.startswith("local"):
+        own |= _file_system(jars)
+    return _built(SparkSession.builder.master(settings.master), own | _configuration(settings, settings.master))
+
+
+def _file_system(jars: Iterable[Path]) -> dict[str, str]:
+    """A local file system for where everything is in one JVM, which is ours.
+
+    Without its native library Hadoop's own starts a process for every chmod, two for each file with its checksum; a batch writes
+    four files. This one asks Java.
+    """
+    return {
+        "spark.driver.extraClassPath": next(str(jar) for jar in jars if "bare-naked-local-fs" in jar.name),
+        "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+    }
+
+
+def _session_of_spark_submit(settings: StreamSettings) -> SparkSession:
+    for name, flag in (("master", "--master"), ("driver_memory", "--driver-memory")):
+        if name in settings.model_fields_set:
+            raise SettingsError(f"stream.{name} has no effect under spark-submit", f"take it away, and give spark-submit its own {flag}")
+    java_environment = KafkaAccess.of(settings).java_environment()
+    if java_environment and JAAS_VARIABLE not in os.environ:
+        raise SettingsError(
+            f"with SASL, spark-submit and every executor need the environment variable {JAAS_VARIABLE}",
+            "their JVMs started before these settings were read; docs/cluster.md says how",
+        )
+    given = _given()
+    if given.get("spark.app.name") == PROGRAM:  # nobody gave it a name: that is spark-submit's own
+        del given["spark.app.name"]
+    ours = _configuration(settings, given.get("spark.master", ""))
+    for key in _NEEDED:
+        if ours[key] not in given.get(key, ours[key]).split(","):
+            raise SettingsError(f"spark-submit was told {key}={given[key]}", f"the job needs {ours[key]}")
+    spark = _built(SparkSession.builder, {key: value for key, value in ours.items() if key not in given})
+    _require_classes(spark)
+    return spark
+
+
+def _built(builder: SparkSession.Builder, configuration: Mapping[str, str]) -> SparkSession:
+    for key, value in configuration.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def shuffle_partitions(master: str) -> int:
+def shuffle_partitions(settings: StreamSettings) -> int:
     """Of a new checkpoint.  Every partition of the state costs a task and a commit in each batch."""
+    if not submitted():
+        return _shuffle_partitions(settings.master)
+    given = _given()
+    return int(given.get("spark.sql.shuffle.partitions") or _shuffle_partitions(given.get("spark.master", "")))
+
+
+def _shuffle_partitions(master: str) -> int:
     return 1 if master.startswith("local") else 8
 
 
-def _configuration(settings: StreamSettings, jars: Sequence[Path]) -> dict[str, str]:
+def _given() -> dict[str, str]:
+    """What spark-submit was told."""
+    SparkContext._ensure_initialized()  # connects to the JVM, whose system properties that is
+    return dict(SparkConf().getAll())
+
+
+def _require_classes(spark: SparkSession) -> None:
+    loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    for name, what in _CLASSES.items():
+        try:
+            loader.loadClass(name)
+        except Py4JJavaError:
+            spark.stop()
+            raise EnvironmentProblem(
+                f"Spark was started without {what}",
+                "give spark-submit the properties that `clientscope bundle` writes; docs/cluster.md",
+            ) from None
+
+
+def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
     configuration = {
-        "spark.jars": ",".join(map(str, jars)),
-        "spark.driver.memory": settings.driver_memory,
-        "spark.driver.extraJavaOptions": " ".join((*_JVM, f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}")),
-        "spark.python.daemon.module": "streaming.worker_daemon",
+        "spark.app.name": "clientscope",
         "spark.ui.enabled": str(settings.ui_port > 0).lower(),
         "spark.ui.port": str(settings.ui_port),
         "spark.ui.showConsoleProgress": "false",
@@ -60,7 +165,7 @@ def _configuration(settings: StreamSettings, jars: Sequence[Path]) -> dict[str, 
         # The job asks for them every five seconds (`streaming.job`), and a query has no more batches than that meanwhile.
         "spark.sql.streaming.numRecentProgressUpdates": "20",
         # A checkpoint keeps what it began with, whatever stands here.
-        "spark.sql.shuffle.partitions": str(shuffle_partitions(settings.master)),
+        "spark.sql.shuffle.partitions": str(_shuffle_partitions(master)),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -72,15 +177,11 @@ def _configuration(settings: StreamSettings, jars: Sequence[Path]) -> dict[str, 
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
         "spark.databricks.delta.properties.defaults.checkpointInterval": "100",
     }
-    if settings.master.startswith("local"):
+    if master.startswith("local"):
         configuration |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # Without Hadoop's native library its local file system starts a process for every chmod: two for each file with its checksum,
-            # four files a batch.  This one asks Java.  It has no FileContext, so checkpoints are written through FileSystem, which is for
-            # one process on one machine, as is the log store.
-            "spark.driver.extraClassPath": next(str(jar) for jar in jars if "bare-naked-local-fs" in jar.name),
-            "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+            # Through FileSystem rather than FileContext, which starts processes too; both are for one process on one machine.
             "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing"
             ".FileSystemBasedCheckpointFileManager",
             "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",

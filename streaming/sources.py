@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from clientscope.kafka_access import KafkaAccess
+from streaming.culprits.skipped import Place
 
 _MAX_OFFSETS = 50_000
 
@@ -14,15 +18,18 @@ def spark_options(kafka: KafkaAccess) -> dict[str, str]:
     return {f"kafka.{key}": value for key, value in kafka.java_options().items()}
 
 
-def records(spark: SparkSession, kafka: KafkaAccess, topic: str, starting_offsets: str = "earliest") -> DataFrame:
+def records(
+    spark: SparkSession, kafka: KafkaAccess, topic: str, starting_offsets: str = "earliest", skipped: Iterable[Place] = ()
+) -> DataFrame:
     """A topic's records from where the checkpoint stands: value, topic, partition, offset, timestamp.
 
     The query fails when records are gone that it has not read, rather than going on without them.
 
     Args:
         starting_offsets: where to begin without a checkpoint, as `streaming.checkpoints.start_file.starting_offsets` has it.
+        skipped: what is left out before any Python process sees it (`streaming.culprits`).
     """
-    return (
+    read = (
         spark.readStream.format("kafka")
         .options(**spark_options(kafka))
         .option("subscribe", topic)
@@ -32,3 +39,12 @@ def records(spark: SparkSession, kafka: KafkaAccess, topic: str, starting_offset
         .load()
         .select("value", "topic", "partition", "offset", "timestamp")
     )
+    return without(read, [place for place in skipped if place.topic == topic])
+
+
+def without(rows: DataFrame, skipped: Iterable[Place]) -> DataFrame:
+    """The rows of all other places; a place is one only together with Kafka's timestamp."""
+    for place in skipped:
+        is_it = (F.col("partition") == place.partition) & (F.col("offset") == place.offset)
+        rows = rows.where(~(is_it & (F.unix_millis("timestamp") == place.timestamp_ms)))
+    return rows

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -39,6 +41,9 @@ _PERMANENT = (
     ),
 )
 """Failures that come again at each start, by Spark's error conditions, and what to do."""
+
+_WORKER_DIED = re.compile(r"Python worker exited unexpectedly|MemoryError|PythonException|ExecutorLostFailure")
+"""Failures that a single record may cause, whoever decodes it."""
 
 
 class Running(Protocol):
@@ -76,6 +81,11 @@ class Restarts:
         self._most, self._first_s, self._longest_s = most, first_s, longest_s
         self._failures = 0
 
+    @property
+    def repeated(self) -> bool:
+        """Whether it has failed at the same place more than once."""
+        return self._failures > 1
+
     def failed(self, now: float, progressed: bool) -> float | None:
         """When to try again, or None if it is given up.
 
@@ -94,6 +104,8 @@ class Watched:
     Args:
         before_again: called before it is started again, and before it is given up: raises ClientscopeError where it knows better why
             a restart can't mend it, and TimeoutError where it can't tell yet.
+        search: called in a thread of its own when workers die again and again; finds and puts away the record that does it, and
+            returns whether it has.
 
     Attributes:
         running: None while it waits to be started again.
@@ -107,6 +119,7 @@ class Watched:
         start: Callable[[], Running],
         restarts: Restarts | None = None,
         before_again: Callable[[], None] = lambda: None,
+        search: Callable[[], bool] | None = None,
     ) -> None:
         self.name = name
         self.restarts = 0
@@ -115,6 +128,8 @@ class Watched:
         self._start = start
         self._before_again = before_again
         self._policy = restarts or Restarts()
+        self._search = search
+        self._searching: Future[bool] | None = None
         self._at = 0.0
         self._cause = ""
 
@@ -131,7 +146,7 @@ class Watched:
         """
         running = self.running
         if running is None:
-            if now >= self._at:
+            if self._searched(now) and now >= self._at:
                 self._start_again(now)
         elif running.query.isActive:
             self.begun = self.begun or _has_read(running.query)
@@ -142,6 +157,20 @@ class Watched:
             progressed = running.query.lastProgress is not None
             running.close()
             self._failed(str(running.query.exception()), now, progressed)
+
+    def _searched(self, now: float) -> bool:
+        """Whether no search is under way; what one has found makes it worth to try again at once."""
+        if self._searching is None:
+            return True
+        if not self._searching.done():
+            return False
+        searching, self._searching = self._searching, None
+        try:
+            if searching.result():
+                self._at = now
+        except (KafkaError, TimeoutError, OSError) as error:
+            log.warning("which record query %s fails at could not be found: %s", self.name, error)
+        return True
 
     def _start_again(self, now: float) -> None:
         try:
@@ -164,6 +193,8 @@ class Watched:
         if again is None:
             raise ClientscopeError(f"query {self.name} fails at each start: {self._cause}", "see the log above")
         self._at = again
+        if self._search is not None and self._policy.repeated and _WORKER_DIED.search(text):
+            self._searching = _in_background(self._search)
         log.error("query %s failed, and is started again in %.0f s: %s", self.name, again - now, text)
 
 
@@ -171,3 +202,17 @@ def _has_read(query: StreamingQuery) -> bool:
     """Whether it has looked at its source, if only to find nothing there."""
     status = query.status
     return query.lastProgress is not None or (not status["isTriggerActive"] and "Initializing" not in status["message"])
+
+
+def _in_background(call: Callable[[], bool]) -> Future[bool]:
+    """In a thread that nobody waits for at exit."""
+    future: Future[bool] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="culprits", daemon=True).start()
+    return future

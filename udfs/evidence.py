@@ -23,9 +23,13 @@ def with_evidence(decoded: pa.StructArray, values: pa.BinaryArray, key: DigestKe
     return pa.StructArray.from_arrays([*columns, lengths, _digests(values, np.flatnonzero(failed), key)], fields=[*decoded.type, *FIELDS])
 
 
+def digest(value: bytes, key: DigestKey | None) -> str | None:
+    """HMAC-SHA-256 of the bytes, in hexadecimal; None without a key."""
+    return None if key is None else hmac.digest(key.secret, value, "sha256").hex()
+
+
 def _digests(values: pa.BinaryArray, failed: npt.NDArray[Any], key: DigestKey | None) -> pa.StringArray:
     digests: list[str | None] = [None] * len(values)
-    if key is not None:
-        for position in failed:
-            digests[position] = hmac.digest(key.secret, values[position].as_py() or b"", "sha256").hex()
+    for position in failed:
+        digests[position] = digest(values[position].as_py() or b"", key)
     return pa.array(digests, pa.string())

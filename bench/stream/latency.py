@@ -66,11 +66,11 @@ def steady(installation: Running, warm_up_s: float, seconds: float) -> Steady:
 
 def _changes(installation: Running, begin: int) -> list[float]:
     """For each change of a series' count, how long until a gauge in the topic was at least as new."""
-    told: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    told: dict[str | None, list[tuple[int, int]]] = defaultdict(list)  # under None what is of a gateway as a whole
     for message in installation.read(GAUGES):
         if message.value() is not None:
             value = json.loads(message.value())
-            told[value["software_name"]].append((value["sequence"], message.timestamp()[1]))
+            told[value.get("software_name")].append((value["sequence"], message.timestamp()[1]))
     waits = []
     for message in installation.read(CONNECTIONS, begin):
         change = decode(ClientConnectionRecord, message.value())

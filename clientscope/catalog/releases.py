@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from pathlib import Path
+from importlib import resources
 from typing import Any
 
 from clientscope.wire.codes import PUSH_CONFIG
 
-DATA = Path(__file__).with_name("releases.json")
+DATA = resources.files("clientscope.catalog").joinpath("releases.json")
 
 Range = tuple[int, int]
 """Lowest and highest version of an API, both included."""

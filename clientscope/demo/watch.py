@@ -64,7 +64,7 @@ class TopicWatch:
         with self._lock:
             sums: Counter[Series] = Counter()
             for gauge in self._gauges.values():
-                if gauge["listener"] == "CLIENT":
+                if gauge.get("listener") == "CLIENT":  # a gateway's own row has none
                     sums[gauge["software_name"], gauge["software_version"]] += gauge["connections"]
             connections = {series: count for series, count in sums.items() if count}
             return Snapshot(connections, self._pushes, frozenset(self._pushing), dict(self._findings), dict(self._named))

@@ -11,6 +11,7 @@ from kafka.errors import KafkaError
 
 from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
+from clientscope.gateway.epoch import next_epoch
 from clientscope.gateway.tls import ClientAuth, plan
 from clientscope.kafka_access import KafkaAccess
 
@@ -23,7 +24,7 @@ class Place:
     """Where this gateway stands.
 
     Attributes:
-        gateway_epoch: when this process started, in ms since the epoch, UTC.
+        gateway_epoch: when this process started, in ms since the epoch, UTC; and above its process's before (``gateway.epoch``).
         security_protocol: Kafka's name of what clients speak to the gateway: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
         tls: whether what passes is TLS, of which nothing can be read.
         warnings: what the operator should know at the start.
@@ -62,11 +63,12 @@ def find_place(settings: GatewaySettings) -> Place:
         if not protocol:
             protocol, client_auth = _ask_protocol(admin, broker_id, settings)
         tls = plan(settings, protocol, client_auth)
+        gateway_id = settings.gateway_id or settings.listen
         return Place(
             cluster_id=cluster["cluster_id"],
             broker_id=broker_id,
-            gateway_id=settings.gateway_id or settings.listen,
-            gateway_epoch=time.time_ns() // 1_000_000,
+            gateway_id=gateway_id,
+            gateway_epoch=next_epoch(KafkaAccess.of(settings), gateway_id, time.time_ns() // 1_000_000),
             listener_name=settings.listener_name,
             security_protocol=tls.clients,
             tls=tls.passes,

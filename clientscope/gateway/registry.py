@@ -15,9 +15,9 @@ from clientscope.gateway.known import KnownClients
 from clientscope.gateway.place import Place
 from clientscope.policy.interface import RequestContext
 from clientscope.records.codec import ClientConnectionRecord, Kind
+from clientscope.records.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
 from clientscope.session.state import UNKNOWN, Identity
 
-OTHER = "other"
 _OTHERS = (OTHER, OTHER)
 _UNKNOWNS = (UNKNOWN, UNKNOWN)
 _UNIDENTIFIED = Identity()
@@ -41,6 +41,7 @@ class Connection:
 @dataclass(slots=True)
 class _Count:
     series: tuple[str, str]
+    size: int
     open: int = 0
     opened: int = 0
     closed: int = 0
@@ -52,15 +53,18 @@ class ConnectionRegistry:
 
     Args:
         most_series: (name, version) pairs counted by themselves; a further one counts as (other, other).
+        most_bytes: what they may take, by ``records.series.series_bytes``; whichever bound comes first.
     """
 
-    def __init__(self, place: Place, most_series: int = 10_000) -> None:
+    def __init__(self, place: Place, most_series: int = MOST_SERIES, most_bytes: int = MOST_BYTES) -> None:
         self.place = place
         self.connections: dict[int, Connection] = {}
         self._counts: dict[tuple[str, str], _Count] = {}
         self._known = KnownClients()
         self._addresses: Counter[str] = Counter()
         self._most_series = most_series
+        self._most_bytes = most_bytes
+        self._bytes = self._opened = self._closed = 0
         self._sequence = 0
         self._recorded_ms: dict[int, int] = {}  # when each open connection was last on the topic, the longest ago first
 
@@ -76,6 +80,7 @@ class ConnectionRegistry:
         connection = Connection(connection_id, client_address, now_ms, identity, series)
         self.connections[connection_id] = connection
         self._addresses[client_address] += 1
+        self._opened += 1
         self._enter(series)
         return self._record(Kind.OPENED, now_ms, connection, [connection.series])
 
@@ -104,6 +109,7 @@ class ConnectionRegistry:
         self._addresses[connection.client_address] -= 1
         if not self._addresses[connection.client_address]:
             del self._addresses[connection.client_address]
+        self._closed += 1
         self._leave(connection.series)
         record = self._record(Kind.CLOSED, now_ms, connection, [connection.series], reason=reason)
         del self._recorded_ms[connection_id]
@@ -127,13 +133,16 @@ class ConnectionRegistry:
     def heartbeat(self, now_ms: int, interval_ms: int) -> list[ClientConnectionRecord]:
         """All counts, in parts; ``interval_ms`` 0 says that there will be no further one.
 
-        A series at zero is told three times more, for a reader that lost the record of its last close, and then no longer.
+        A series at zero is told three times more, for a reader that lost the record of its last close, and is then forgotten: should
+        it come again, it counts from zero.
         """
         listed = []
         for series, count in list(self._counts.items()):
             if count.open == 0:
                 count.heartbeats_at_zero += 1
                 if count.heartbeats_at_zero > _HEARTBEATS_AT_ZERO:
+                    del self._counts[series]
+                    self._bytes -= count.size
                     continue
             listed.append(series)
         parts = [listed[start : start + _COUNTS_PER_PART] for start in range(0, len(listed), _COUNTS_PER_PART)] or [[]]
@@ -143,6 +152,7 @@ class ConnectionRegistry:
             record = self._record(Kind.HEARTBEAT, now_ms, None, touched)
             record.heartbeat_part, record.heartbeat_parts = part, len(parts)
             record.heartbeat_interval_ms, record.client_instances = interval_ms, instances
+            record.opened_connections, record.closed_connections = self._opened, self._closed
             records.append(record)
         return records
 
@@ -205,10 +215,17 @@ class ConnectionRegistry:
         series = (identity.software_name, identity.software_version)
         if (count := self._counts.get(series)) is not None:
             return count.series  # one tuple for all
-        return series if len(self._counts) < self._most_series else _OTHERS
+        fits = len(self._counts) < self._most_series and self._bytes + self._size(series) <= self._most_bytes
+        return series if fits else _OTHERS
+
+    def _size(self, series: tuple[str, str]) -> int:
+        return series_bytes(series_key(self.place.listener_name, *series))
 
     def _enter(self, series: tuple[str, str]) -> None:
-        count = self._counts.setdefault(series, _Count(series))
+        count = self._counts.get(series)
+        if count is None:
+            count = self._counts[series] = _Count(series, self._size(series))
+            self._bytes += count.size
         count.open += 1
         count.opened += 1
         count.heartbeats_at_zero = 0

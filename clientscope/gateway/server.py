@@ -60,7 +60,7 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
     template = Template()
     try:
         tls.load(settings)
-        topics.verify(KafkaAccess.of(settings), writes=[CONFIGS, CONNECTIONS])
+        topics.verify(KafkaAccess.of(settings), reads=[CONNECTIONS], writes=[CONFIGS, CONNECTIONS])
         place = find_place(settings)
         uvloop.run(_serve(settings, place, template, again))
     finally:

@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 from sinks.dashboard.pushes import OTHER
 from sinks.dashboard.state import State
-from sinks.dashboard.values import GaugeValue
+from sinks.dashboard.values import GatewayValue, GaugeValue
 
 SERIES_LIMIT = 1_000
 
@@ -47,6 +47,7 @@ class StateCollector(Collector):
             f"Series beyond {self._series_limit}, which are counted under the name and version {OTHER}.",
             value=folded,
         )
+        yield from _of_gateways(self._state.gateway_values())
         yield _counter(
             "clientscope_results",
             "Configurations judged since serve was up to date, by origin: pushed by the client, or observed on the wire.",
@@ -82,6 +83,22 @@ class StateCollector(Collector):
             "1 while the topics are read to their ends, else 0.",
             value=float(self._state.feed()[0] == "live"),
         )
+
+
+def _of_gateways(values: Iterable[GatewayValue]) -> Iterable[Metric]:
+    figures = {
+        "client_instances": ("Client instances (KIP-1324) that are connected; one that connects to two gateways is in both.", "instances"),
+        "client_connections_opened_per_minute": ("Connections opened in the last minute.", "opened_per_minute"),
+        "client_connections_closed_per_minute": ("Connections closed in the last minute.", "closed_per_minute"),
+        "client_series_folded": ("Series of the last heartbeat that are counted under other, beyond a gateway's bound.", "other_series"),
+    }
+    values = sorted(values, key=lambda value: (value.cluster, value.broker, value.gateway))
+    for name, (text, field) in figures.items():
+        family = GaugeMetricFamily(f"clientscope_{name}", text, labels=("cluster", "broker", "gateway"))
+        for value in values:
+            if getattr(value, field) is not None:
+                family.add_metric((value.cluster, str(value.broker), value.gateway), getattr(value, field))
+        yield family
 
 
 def registry(state: State) -> CollectorRegistry:

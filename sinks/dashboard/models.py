@@ -51,6 +51,9 @@ class Gateway(Model):
     epoch: int = Field(description="When that gateway process started.")
     heartbeat_ms: int | None = Field(description="When Kafka took its last heartbeat; null before the first.")
     late: bool = Field(description="Its next heartbeat is overdue; after three intervals it counts as lost.")
+    instances: int | None = Field(default=None, description="Client instances (KIP-1324) that are connected to it; null where not told.")
+    opened_per_minute: int | None = Field(default=None, description="Connections opened in the last minute; null where not told.")
+    closed_per_minute: int | None = Field(default=None, description="Connections closed in the last minute; null where not told.")
 
 
 class Findings(Model):

@@ -6,19 +6,18 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
-
-from pydantic import ValidationError
 
 from clientscope.errors import RecordError
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
 from sinks.dashboard.connections import ConnectionTable
+from sinks.dashboard.gauges import GaugeTable
 from sinks.dashboard.models import (
     Check,
     Clients,
     Connections,
     Feed,
+    Gateway,
     Gauges,
     Overview,
     Progress,
@@ -27,16 +26,12 @@ from sinks.dashboard.models import (
     Versions,
 )
 from sinks.dashboard.pushes import PushTable
-from sinks.dashboard.values import GaugeValue, ResultValue, Value
-
-TopicValue = TypeVar("TopicValue", bound=Value)
+from sinks.dashboard.values import GatewayValue, GaugeValue, ResultValue, parse
 
 _KINDS = frozenset(Kind)
 
 SOFTWARE_ROWS = 200
 """Rows of the gauge in an overview; the rest is summed."""
-
-MAX_KEY_BYTES = 8_192
 
 DISAGREE_AFTER_MS = 5_000
 """For how long the gauges may differ from the gateways' records before that is worth telling: they are two ways through."""
@@ -71,13 +66,11 @@ class State:
 
     def __init__(self, gauge_limit: int = 100_000, connection_limit: int = 100_000, result_limit: int = 1_000) -> None:
         self._lock = threading.RLock()
-        self._gauge_limit = gauge_limit
-        self._gauges: dict[bytes, GaugeValue] = {}
+        self._gauges = GaugeTable(gauge_limit)
         self._connections = ConnectionTable(connection_limit)
         self._pushes = PushTable(result_limit)
         self._records: Counter[str] = Counter()
         self._undecodable: Counter[tuple[str, str]] = Counter()
-        self._dropped: Counter[str] = Counter()
         self._versions: Counter[str] = Counter()
         self._feed: Feed = "starting"
         self._feed_detail: str | None = None
@@ -137,7 +130,7 @@ class State:
                 return
             if self._connections.expire(now_ms):
                 self._touch(CONNECTIONS, now_ms)
-            agree = self._gauge_counts() == self._connections.counts()
+            agree = self._gauges.counts() == self._connections.counts()
             self._disagree_since_ms = None if agree else self._disagree_since_ms or now_ms
             disagree = not agree and now_ms - (self._disagree_since_ms or now_ms) >= DISAGREE_AFTER_MS
             if disagree != self._disagree:
@@ -158,7 +151,7 @@ class State:
                 findings=dict(self._pushes.findings - findings) if self._was_live else {},
                 records=dict(self._records),
                 undecodable=dict(self._undecodable),
-                dropped=dict(self._dropped + self._connections.dropped),
+                dropped=dict(self._gauges.dropped + self._connections.dropped),
             )
 
     def overview(self, now_ms: int) -> Overview:
@@ -171,7 +164,7 @@ class State:
     def gauges(self, limit: int) -> Gauges:
         """See `Gauges`."""
         with self._lock:
-            items = sorted(self._gauges.values(), key=lambda g: (-g.connections, g.model_dump_json())) if self._was_live else []
+            items = sorted(self._gauges.series.values(), key=lambda g: (-g.connections, g.model_dump_json())) if self._was_live else []
             return Gauges(version=self._versions[GAUGES], feed=self._feed, total=self._total(items), items=items[:limit])
 
     def connections(self, limit: int) -> Connections:
@@ -197,11 +190,16 @@ class State:
     def series(self) -> list[GaugeValue]:
         """The gauges as they are; none before the feed was first live."""
         with self._lock:
-            return list(self._gauges.values()) if self._was_live else []
+            return list(self._gauges.series.values()) if self._was_live else []
+
+    def gateway_values(self) -> list[GatewayValue]:
+        """What the topic says of each gateway; nothing before the feed was first live."""
+        with self._lock:
+            return list(self._gauges.gateways.values()) if self._was_live else []
 
     def _apply(self, record: Record) -> bool:
         if record.topic == GAUGES:
-            return self._apply_gauge(record)
+            return self._gauges.apply(record.key, record.value)
         if record.value is None:
             raise RecordError("tombstone")
         if record.topic == CONNECTIONS:
@@ -209,21 +207,7 @@ class State:
             if connection.kind not in _KINDS:
                 raise RecordError("unknown_kind")
             return self._connections.apply(connection, record.timestamp_ms)
-        return self._pushes.apply(_parse(ResultValue, record.value), record.timestamp_ms)
-
-    def _apply_gauge(self, record: Record) -> bool:
-        key = record.key
-        if key is None or len(key) > MAX_KEY_BYTES:
-            raise RecordError("key")
-        gauge = None if record.value is None else _parse(GaugeValue, record.value)
-        known = self._gauges.get(key)
-        if gauge is None or gauge.connections == 0:
-            return self._gauges.pop(key, None) is not None
-        if known is None and len(self._gauges) >= self._gauge_limit:
-            self._dropped["gauges"] += 1
-            return False
-        self._gauges[key] = gauge
-        return known is None or known.connections != gauge.connections
+        return self._pushes.apply(parse(ResultValue, record.value), record.timestamp_ms)
 
     def _touch(self, what: str, at_ms: int) -> None:
         self._versions[what] += 1
@@ -237,19 +221,13 @@ class State:
     def _total(self, items: Sequence[object]) -> int | None:
         return len(items) if self._was_live else None
 
-    def _gauge_counts(self) -> dict[str, int]:
-        counts: Counter[str] = Counter()
-        for gauge in self._gauges.values():
-            counts[gauge.gateway] += gauge.connections
-        return dict(counts)
-
     def _make_overview(self, now_ms: int) -> Overview:
         known = self._was_live
         rows: Counter[tuple[str, str, str]] = Counter()
-        for g in self._gauges.values() if known else ():
+        for g in self._gauges.series.values() if known else ():
             rows[g.listener, g.software_name, g.software_version] += g.connections
         largest = sorted(rows.items(), key=lambda row: (-row[1], row[0]))[:SOFTWARE_ROWS]
-        gateways = self._connections.gateways() if known else []
+        gateways = [self._with_figures(gateway) for gateway in self._connections.gateways()] if known else []
         return Overview(
             version=self.version,
             versions=Versions(gauges=self._versions[GAUGES], connections=self._versions[CONNECTIONS], results=self._versions[RESULTS]),
@@ -259,7 +237,7 @@ class State:
             now_ms=now_ms,
             last_record_ms=self._last_record_ms,
             last_change_ms=self._last_change_ms,
-            clusters=sorted({g.cluster for g in gateways} | {g.cluster for g in self._gauges.values()}) if known else [],
+            clusters=sorted({g.cluster for g in gateways} | {g.cluster for g in self._gauges.series.values()}) if known else [],
             connections=rows.total() if known else None,
             software_versions=len({row[1:] for row in rows}) if known else None,
             clients=self._connections.client_count() if known else None,
@@ -274,11 +252,18 @@ class State:
             checks=self._checks() if known else [],
         )
 
+    def _with_figures(self, gateway: Gateway) -> Gateway:
+        row = self._gauges.of_gateway(gateway.cluster, gateway.broker, gateway.gateway)
+        if row is None:
+            return gateway
+        update = {"instances": row.instances, "opened_per_minute": row.opened_per_minute, "closed_per_minute": row.closed_per_minute}
+        return gateway.model_copy(update=update)
+
     def _checks(self) -> list[Check]:
         gateways, lost = self._connections.gateways(), self._connections.lost()
         late = sorted(gateway.gateway for gateway in gateways if gateway.late)
         undecodable = self._undecodable.total()
-        dropped = (self._dropped + self._connections.dropped).total()
+        dropped = (self._gauges.dropped + self._connections.dropped).total()
         disagree = "The gauges differ from what the gateways say: is clientscope stream running?" if self._disagree else ""
         return [
             _check("gateways", f"No heartbeat from {', '.join((lost + late)[:3])}." if lost or late else ""),
@@ -294,11 +279,3 @@ def _plural(records: int) -> str:
 
 def _check(name: str, warning: str) -> Check:
     return Check(name=name, state="warn" if warning else "ok", detail=warning)
-
-
-def _parse(value_class: type[TopicValue], value: bytes) -> TopicValue:
-    try:
-        return value_class.model_validate_json(value)
-    except ValidationError as error:
-        reason = error.errors(include_input=False, include_url=False, include_context=False)[0]["type"]
-        raise RecordError("json" if reason == "json_invalid" else "fields") from None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from clientscope.catalog import sensitive
+from clientscope.errors import RecordError
 from clientscope.records.codec import ValueState
 
 NAME_LENGTH = 256
@@ -58,6 +59,27 @@ class GaugeValue(Value):
     epoch: int = 0
     sequence: int = 0
     timestamp_ms: int = 0
+
+
+class GatewayValue(Value):
+    """Value of ``clientscope.gauges``: what concerns a gateway as a whole.  None is what it doesn't tell."""
+
+    cluster: Name
+    broker: int
+    gateway: Name
+    instances: Count
+    opened_per_minute: Count | None = None
+    closed_per_minute: Count | None = None
+    opened: Count | None = None
+    closed: Count | None = None
+    other_series: Count = 0
+    clock_skew_minutes: int = 0
+    epoch: int = 0
+
+    @property
+    def figures(self) -> tuple[int | None, ...]:
+        """What is shown."""
+        return self.instances, self.opened_per_minute, self.closed_per_minute, self.other_series
 
 
 class Setting(Value):
@@ -118,3 +140,19 @@ class ResultValue(Value):
     settings: Count
     redacted: Count
     rules: Annotated[list[RuleResult], Field(max_length=1_000)] = []
+
+
+TopicValue = TypeVar("TopicValue", bound=Value)
+
+
+def parse(value_class: type[TopicValue], value: bytes) -> TopicValue:
+    """A topic's value.
+
+    Raises:
+        RecordError: it is no such value; its ``reason`` says why in one word.
+    """
+    try:
+        return value_class.model_validate_json(value)
+    except ValidationError as error:
+        reason = error.errors(include_input=False, include_url=False, include_context=False)[0]["type"]
+        raise RecordError("json" if reason == "json_invalid" else "fields") from None

@@ -9,10 +9,11 @@ from clientscope.errors import ClientscopeError, SettingsError
 from streaming.checkpoints import lock
 from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.verify import Problem, verify
+from streaming.culprits import skipped
 
 
 def backup(checkpoint_dir: Path, target: Path) -> list[Problem]:
-    """Copies every query's folder, without what was moved aside; returns what is wrong with the copy.
+    """Copies every query's folder, without what was moved aside, and what all skip; returns what is wrong with the copy.
 
     Raises:
         Locked: a job, or another command, has the directory: a copy of files that change would fit nothing.
@@ -31,6 +32,8 @@ def backup(checkpoint_dir: Path, target: Path) -> list[Problem]:
         try:
             for folder in folders:
                 shutil.copytree(folder, target / folder.name, ignore=shutil.ignore_patterns("v*.before-*"))
+            if (source / skipped.FILE).exists():
+                shutil.copy2(source / skipped.FILE, target)
         except OSError as error:
             raise ClientscopeError(
                 f"the copy in {target} isn't complete: {error}", "remove it, and see what is wrong with the disk"

@@ -34,7 +34,7 @@ class Plan:
 
 
 PLANS = {
-    "gauges": Plan(1, CONNECTIONS, "ClientConnectionRecord", stateful=True),
+    "gauges": Plan(2, CONNECTIONS, "ClientConnectionRecord"),
     "results": Plan(1, CONFIGS, "ClientConfigRecord"),
     "history_pushes": Plan(1, CONFIGS, "ClientConfigRecord", table="pushes"),
     "history_connections": Plan(1, CONNECTIONS, "ClientConnectionRecord", table="connections"),

@@ -32,6 +32,7 @@ class SparkFiles:
         planned: the number of the last batch whose offsets were fixed; None before the first.
         committed: the number of the last batch that was done; None before the first.
         position: from where records have not been read, or not to a batch's end.
+        planned_to: where the last batch ends whose offsets were fixed.
         shuffle_partitions: as the last planned batch fixed them for good.
         problems: what is wrong, a sentence each; the rest is to be trusted only where there is none.
         query_id: the checkpoint's own, which sinks know it by.
@@ -41,6 +42,7 @@ class SparkFiles:
     planned: int | None = None
     committed: int | None = None
     position: Offsets = field(default_factory=dict)
+    planned_to: Offsets = field(default_factory=dict)
     shuffle_partitions: int | None = None
     problems: tuple[str, ...] = ()
     query_id: str = ""
@@ -80,6 +82,7 @@ def read(checkpoint: Path) -> SparkFiles:
         planned=last,
         committed=committed,
         position=done.offsets if done else {},
+        planned_to=batch.offsets if batch else {},
         shuffle_partitions=batch.shuffle_partitions if batch else None,
         problems=tuple(dict.fromkeys(problems)),
         query_id=query_id,

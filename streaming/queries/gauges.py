@@ -1,22 +1,26 @@
-"""gauges: ``clientscope.connections`` -> newest per series -> ``clientscope.gauges``."""
+"""gauges: ``clientscope.connections`` -> newest per series -> ``clientscope.gauges``.
+
+Spark keeps no state for it: what is published is the state, and the topic is where it lasts (``sinks.gauges``). ``bench/gauges.py``
+measures that against Spark's own aggregation and against TransformWithState.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.config import StreamSettings
 from clientscope.kafka_access import KafkaAccess
-from clientscope.records.topics import CONNECTIONS, GAUGES
-from sinks.gauges import Changes, Gauges
+from clientscope.records.topics import GAUGES
+from sinks.gauges import Changes, Entry, Gauges
 from sinks.topics import TopicWriter, read_compacted
-from streaming.checkpoints.start_file import starting_offsets
-from streaming.queries.start import start
-from streaming.sources import records
-from streaming.transforms.gauges import gauges
+from streaming.queries.start import source, start
+from streaming.transforms.gauges import entries
+from udfs.counts import newest
 
 
 class GaugesQuery:
@@ -30,10 +34,8 @@ class GaugesQuery:
         self._writer = TopicWriter(KafkaAccess.of(settings), GAUGES)
         self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), time.monotonic())
         self._lock = threading.Lock()
-        rows = gauges(records(spark, KafkaAccess.of(settings), CONNECTIONS, starting_offsets(settings.checkpoint_dir, "gauges")))
-        self.query: StreamingQuery = start(
-            rows.writeStream.outputMode("update").foreachBatch(self._write), "gauges", settings.checkpoint_dir
-        )
+        rows = entries(source(spark, settings, "gauges"))
+        self.query: StreamingQuery = start(rows.writeStream.foreachBatch(self._write), "gauges", settings.checkpoint_dir)
 
     def tick(self) -> None:
         """Publishes that gateways have been lost, if all that was there has been read."""
@@ -41,15 +43,26 @@ class GaugesQuery:
             with self._lock:
                 self._publish(self._gauges.expire(time.monotonic()))
 
+    def size(self) -> tuple[int, int]:
+        """Rows and bytes of the state."""
+        with self._lock:
+            return self._gauges.size()
+
     def close(self) -> None:
         """After the query has stopped."""
         self._writer.close()
 
     def _write(self, rows: DataFrame, _batch_id: int) -> None:
-        newest = [row.asDict() for row in rows.collect()]
+        found = arrived(rows.toArrow())
         with self._lock:
-            self._publish(self._gauges.apply(newest, time.monotonic()))
+            self._publish(self._gauges.apply(found, time.monotonic()))
 
     def _publish(self, changes: Changes) -> None:
         if changes:
             self._writer.write(changes)
+
+
+def arrived(rows: pa.Table) -> list[Entry]:
+    """What ``streaming.transforms.gauges.entries`` made, as the sink takes it."""
+    rows = newest(rows)
+    return [Entry(*values) for values in zip(*(rows.column(name).to_pylist() for name in Entry._fields), strict=True)]

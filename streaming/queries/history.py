@@ -13,10 +13,9 @@ from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS, QUARANTINE
 from sinks.history import append
-from streaming.checkpoints.start_file import starting_offsets
 from streaming.job_metrics import QUARANTINE as QUARANTINED
-from streaming.queries.start import start
-from streaming.sources import records, spark_options
+from streaming.queries.start import source, start
+from streaming.sources import spark_options
 from streaming.transforms import history
 
 
@@ -42,8 +41,7 @@ def _start(spark: SparkSession, settings: StreamSettings, table: str, topic: str
 
     sink = {**spark_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
     name = f"history_{table}"
-    begin = starting_offsets(settings.checkpoint_dir, name)
-    rows = history.observed(step(records(spark, KafkaAccess.of(settings), topic, begin)), QUARANTINED)
+    rows = history.observed(step(source(spark, settings, name)), QUARANTINED)
     writer = rows.writeStream.foreachBatch(write)
     return start(writer, name, settings.checkpoint_dir, settings.history_interval_seconds)
 

@@ -8,16 +8,14 @@ from pyspark.sql.streaming import StreamingQuery
 from clientscope.config import StreamSettings
 from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.redaction import DigestKey
-from clientscope.records.topics import CONFIGS, RESULTS
-from streaming.checkpoints.start_file import starting_offsets
-from streaming.queries.start import start
-from streaming.sources import records, spark_options
+from clientscope.records.topics import RESULTS
+from streaming.queries.start import source, start
+from streaming.sources import spark_options
 from streaming.transforms.results import results
 
 
 def start_results(spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> StreamingQuery:
     """Without state, and in one job per batch: Spark's own Kafka sink writes in the task that judged."""
-    begin = starting_offsets(settings.checkpoint_dir, "results")
-    rows = results(records(spark, KafkaAccess.of(settings), CONFIGS, begin), digest_key)
+    rows = results(source(spark, settings, "results"), digest_key)
     writer = rows.writeStream.format("kafka").options(**spark_options(KafkaAccess.of(settings))).option("topic", RESULTS)
     return start(writer, "results", settings.checkpoint_dir)

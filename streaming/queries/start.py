@@ -1,12 +1,28 @@
-"""Starting a query under its name."""
+"""Where a query begins, and starting it under its name."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
-from streaming.checkpoints.plans import folder
+from clientscope.config import StreamSettings
+from clientscope.kafka_access import KafkaAccess
+from streaming.checkpoints.plans import PLANS, folder
+from streaming.checkpoints.start_file import starting_offsets
+from streaming.culprits import skipped
+from streaming.sources import records
+
+
+def source(spark: SparkSession, settings: StreamSettings, name: str) -> DataFrame:
+    """The records that a query has still to read.
+
+    Args:
+        name: one of `streaming.checkpoints.plans.PLANS`.
+    """
+    begin, left_out = starting_offsets(settings.checkpoint_dir, name), skipped.read(settings.checkpoint_dir)
+    return records(spark, KafkaAccess.of(settings), PLANS[name].topic, begin, left_out)
 
 
 def start(writer: DataStreamWriter, name: str, checkpoint_dir: Path, interval_seconds: float = 0) -> StreamingQuery:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
@@ -23,23 +25,26 @@ def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
         records: of ``clientscope.configs``; its tombstones are passed over.
         digest_key: digests leaks that no gateway has redacted, and what can't be decoded.
     """
-
-    def rows(values: pa.Array) -> pa.StructArray:
-        decoded = decoder("ClientConfigRecord")(values)
-        return with_evidence(redact(decoded, digest_key), values, digest_key)
-
+    rows = partial(push_rows, digest_key=digest_key)
     arrow_type = pa.struct([*decoder("ClientConfigRecord").arrow_type, *FIELDS])
     return records.where(F.col("value").isNotNull()).select(*_PLACE, kernel.column(rows, arrow_type, "value").alias("r"))
 
 
 def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """Every field of each ClientConnectionRecord; otherwise as `pushes`."""
-
-    def rows(values: pa.Array) -> pa.StructArray:
-        return with_evidence(decoder("ClientConnectionRecord")(values), values, digest_key)
-
+    rows = partial(connection_rows, digest_key=digest_key)
     arrow_type = pa.struct([*decoder("ClientConnectionRecord").arrow_type, *FIELDS])
     return records.select(*_PLACE, kernel.column(rows, arrow_type, "value").alias("r"))
+
+
+def push_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
+    """The kernel of `pushes`."""
+    return with_evidence(redact(decoder("ClientConfigRecord")(values), digest_key), values, digest_key)
+
+
+def connection_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
+    """The kernel of `connections`."""
+    return with_evidence(decoder("ClientConnectionRecord")(values), values, digest_key)
 
 
 def observed(rows: DataFrame, name: str) -> DataFrame:

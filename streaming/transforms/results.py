@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
@@ -22,10 +24,6 @@ def results(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
         records: of ``clientscope.configs``; its tombstones are passed over.
         digest_key: digests leaks that no gateway has redacted.
     """
-
-    def verdicts(values: pa.Array) -> pa.StructArray:
-        return judge(Pushes(redact(decoder("ClientConfigRecord")(values), digest_key)))
-
     application = F.to_json(F.array("push.principal", "push.application_client_id", "push.group_id"))
     identity = [F.col(f"push.{name}") for name in TYPE.names if name not in _LATER]
     value = F.struct(
@@ -33,8 +31,13 @@ def results(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     )
     return (
         records.where(F.col("value").isNotNull())
-        .withColumn("push", kernel.column(verdicts, TYPE, "value"))
+        .withColumn("push", kernel.column(partial(verdicts, digest_key=digest_key), TYPE, "value"))
         .where(F.col("push.decode_error").isNull())
         .withColumn("key", application)
         .select("key", F.to_json(value, {"ignoreNullFields": "false"}).alias("value"))
     )
+
+
+def verdicts(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
+    """The kernel of `results`."""
+    return judge(Pushes(redact(decoder("ClientConfigRecord")(values), digest_key)))

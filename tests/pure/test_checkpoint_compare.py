@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,11 +10,17 @@ from made_checkpoints import holding, manifest_of
 
 from streaming.checkpoints.compare import decide, reset
 from streaming.checkpoints.manifest import Refused, SeenTopic
+from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.spark_files import SparkFiles
 
 CONFIGS = "clientscope.configs"
-READ = SparkFiles(True, 4, 4, {CONFIGS: {0: 50}}, 1)
-GAUGES_READ = SparkFiles(True, 4, 4, {"clientscope.connections": {0: 50}}, 1)
+READ = SparkFiles(True, 4, 4, {CONFIGS: {0: 50}}, shuffle_partitions=1)
+
+
+@pytest.fixture
+def stateful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if `results` kept state in Spark, which no query does now."""
+    monkeypatch.setitem(PLANS, "results", replace(PLANS["results"], stateful=True))
 
 
 def topic(**changes: Any) -> dict[str, SeenTopic]:
@@ -52,9 +59,10 @@ def test_an_allowed_change_is_said_and_written_down(changes: dict[str, Any], not
     assert decision.manifest == now.model_copy(update={"batch": 4})
 
 
+@pytest.mark.usefixtures("stateful")
 def test_shuffle_partitions_stay_what_the_checkpoint_began_with() -> None:
-    now = manifest_of("gauges", shuffle_partitions=8)
-    decision = decide(now, manifest_of("gauges"), GAUGES_READ, holding("gauges", (0, 60)))
+    now = manifest_of("results", shuffle_partitions=8)
+    decision = decide(now, manifest_of("results"), READ, holding("results", (0, 60)))
     assert decision.manifest.shuffle_partitions == 1
     assert "goes on with 1 shuffle partitions, which its checkpoint fixes; 8 would need a reset" in decision.notes[0]
 
@@ -112,10 +120,11 @@ def test_a_topic_that_ends_before_what_was_read_is_another_one() -> None:
 
 def test_damage_is_refused_with_the_way_back() -> None:
     with pytest.raises(Refused, match=r"the checkpoint of results is damaged: offsets/5 is damaged \(and 1 more") as refused:
-        files = SparkFiles(True, 5, 4, {CONFIGS: {0: 50}}, None, ("offsets/5 is damaged", "more"))
+        files = SparkFiles(True, 5, 4, {CONFIGS: {0: 50}}, problems=("offsets/5 is damaged", "more"))
         decide(manifest_of("results"), manifest_of("results"), files, holding("results", (0, 60)))
     assert """reset results --to-offsets '{"clientscope.configs": {"0": 50}}'""" in (refused.value.hint or "")
 
 
+@pytest.mark.usefixtures("stateful")
 def test_state_can_only_be_made_again_from_the_beginning() -> None:
-    assert reset("gauges", GAUGES_READ) == "clientscope checkpoints reset gauges --to-earliest"
+    assert reset("results", READ) == "clientscope checkpoints reset results --to-earliest"

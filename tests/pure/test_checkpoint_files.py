@@ -11,6 +11,8 @@ from made_checkpoints import made, put, remove, with_state
 from streaming.checkpoints import spark_files
 from streaming.checkpoints.spark_files import SparkFiles
 
+READ = {"clientscope.connections": {0: 150}}
+
 
 def whole(folder: Path) -> Path:
     return with_state(made(folder, "gauges", committed=14), versions=15, snapshot=10)
@@ -18,7 +20,9 @@ def whole(folder: Path) -> Path:
 
 def test_what_a_whole_checkpoint_says(tmp_path: Path) -> None:
     found = spark_files.read(whole(tmp_path))
-    assert found == SparkFiles(True, 14, 14, {"clientscope.connections": {0: 150}}, 1, (), "48859602-d4f8-43f5-a89a-7e831e07c9fb")
+    assert found == SparkFiles(
+        begun=True, planned=14, committed=14, position=READ, planned_to=READ, shuffle_partitions=1, query_id="48859602-d4f8-43f5-a89a-7e831e07c9fb",
+    )  # fmt: skip
 
 
 def test_what_is_not_there_will_begin(tmp_path: Path) -> None:

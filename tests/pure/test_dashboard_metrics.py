@@ -83,3 +83,23 @@ def test_fold_keeps_the_sum_and_the_limit(limit: int) -> None:
 def test_fold_leaves_what_fits() -> None:
     series, folded = fold([gauge("a", 1), gauge("b", 2)], 2)
     assert (len(series), folded) == (2, 0)
+
+
+def test_a_gateways_figures_are_shown_as_far_as_they_are_told() -> None:
+    state = State()
+    row = {
+        "cluster": "c",
+        "broker": 1,
+        "gateway": "g",
+        "instances": 4,
+        "opened_per_minute": 9,
+        "closed_per_minute": None,
+        "other_series": 0,
+    }
+    state.apply([Record(GAUGES, 1, b'["c",1,"g"]', json.dumps(row).encode())])
+    assert "clientscope_client_instances{" not in generate_latest(registry(state)).decode(), "not before all has been read"
+    state.live()
+    text = generate_latest(registry(state)).decode()
+    assert 'clientscope_client_instances{broker="1",cluster="c",gateway="g"} 4.0' in text
+    assert 'clientscope_client_connections_opened_per_minute{broker="1",cluster="c",gateway="g"} 9.0' in text
+    assert "clientscope_client_connections_closed_per_minute{" not in text

@@ -241,3 +241,23 @@ def test_counters_begin_when_the_feed_is_first_live() -> None:
     state.live()
     assert state.counts().pushes == {"pushed": 2}
     assert state.overview(NOW).pushes == 3
+
+
+def gateway_row(at: int = NOW, **figures: Any) -> Record:
+    value = {"cluster": "c", "broker": 1, "gateway": "gw", "epoch": 1, "sequence": 4, "later_field": 1, **figures}
+    return Record(GAUGES, at, b'["c",1,"gw"]', json.dumps(value).encode())
+
+
+def test_a_gateways_own_figures_stand_beside_it_and_are_no_series() -> None:
+    state = live(connection(Kind.HEARTBEAT), gauge(3))
+    assert state.overview(NOW).gateways[0].instances is None, "a job that doesn't tell them is read too"
+    state.apply([gateway_row(instances=2, opened_per_minute=7, closed_per_minute=None)])
+    (shown,) = state.overview(NOW).gateways
+    assert (shown.instances, shown.opened_per_minute, shown.closed_per_minute) == (2, 7, None)
+    assert sums(state) == {"librdkafka": 3}
+    before = state.version
+    state.apply([gateway_row(at=NOW + 1, instances=2, opened_per_minute=7, closed_per_minute=None, sequence=9)])
+    assert state.version == before, "nothing that is shown has changed"
+    state.apply([Record(GAUGES, NOW, b'["c",1,"gw"]', None)])
+    assert state.overview(NOW).gateways[0].instances is None
+    assert state.counts().undecodable == {}

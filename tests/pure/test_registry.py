@@ -72,6 +72,38 @@ def test_a_series_at_zero_is_told_in_three_heartbeats_and_then_no_more() -> None
     assert told == [1, 1, 1, 0, 0]
 
 
+def test_f37_a_series_that_is_gone_makes_room_and_counts_from_zero_when_it_comes_again() -> None:
+    registry = ConnectionRegistry(PLACE, most_series=3)
+    for number in range(2):
+        registry.opened(number, "10.0.0.1", 1, Identity("app", "java", str(number)))
+        registry.closed(number, "client_closed", 2)
+    registry.opened(3, "10.0.0.1", 3, Identity("app", "java", "3"))
+    registry.opened(4, "10.0.0.1", 3, Identity("app", "java", "4"))
+    assert registry.counts() == {("java", "3"): 1, ("other", "other"): 1}
+    for _ in range(4):
+        registry.heartbeat(4, 5000)
+    registry.opened(5, "10.0.0.1", 5, Identity("app", "java", "0"))
+    assert registry.counts() == {("java", "3"): 1, ("other", "other"): 1, ("java", "0"): 1}
+    (beat,) = registry.heartbeat(6, 5000)
+    assert {count.count_software_version: count.opened_total for count in beat.counts} == {"3": 1, "other": 1, "0": 1}
+    assert (beat.opened_connections, beat.closed_connections) == (5, 2), "of the gateway as a whole nothing is forgotten"
+
+
+def test_f37_long_names_fill_the_bytes_before_the_number() -> None:
+    registry = ConnectionRegistry(PLACE, most_bytes=10_000)
+    for number in range(100):
+        registry.opened(number, "10.0.0.1", 1, Identity("app", "n" * 256, f"{number:0256}"))
+    counts = registry.counts()
+    assert len(counts) == 16, "other among them"
+    assert sum(counts.values()) == 100
+    for number in range(100):
+        registry.closed(number, "client_closed", 2)
+    for _ in range(4):
+        registry.heartbeat(3, 5000)
+    registry.opened(100, "10.0.0.1", 4, Identity("app", "n" * 256, "1"))
+    assert list(registry.counts()) == [("n" * 256, "1")], "what is gone takes none"
+
+
 def test_an_open_connection_is_recorded_again_every_six_hours() -> None:
     registry = ConnectionRegistry(PLACE)
     six_hours = 6 * 60 * 60 * 1000

@@ -178,3 +178,78 @@ def test_who_can_not_tell_yet_changes_nothing() -> None:
     started[0].fail("batch 16 doesn't exist")
     with pytest.raises(ClientscopeError, match="query results failed: batch 16 doesn't exist"):
         watching.look(0.0)
+
+
+DIED = "Job aborted: Lost task 0.0: org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)"
+
+
+def searching(outcome: bool | Exception) -> tuple[Watched, list[Query], list[int]]:
+    started: list[Query] = []
+    searches: list[int] = []
+
+    def start() -> Query:
+        started.append(Query())
+        return started[-1]
+
+    def search() -> bool:
+        searches.append(len(started))
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    return Watched("results", start, Restarts(3), search=search), started, searches
+
+
+def await_search(watching: Watched) -> None:
+    assert watching._searching is not None
+    watching._searching.exception(10)
+
+
+def test_workers_that_die_twice_at_the_same_place_make_a_search_and_what_it_finds_a_start_at_once() -> None:
+    watching, started, searches = searching(True)
+    started[0].fail(DIED, progressed=True)
+    watching.look(0.0)
+    watching.look(1.0)
+    assert (len(started), searches) == (2, []), "once is an accident"
+    started[1].fail(DIED, progressed=False)
+    watching.look(1.0)
+    await_search(watching)
+    watching.look(1.1)
+    assert (len(started), searches) == (3, [2]), "before the pause of two seconds is over"
+
+
+def test_another_failure_makes_no_search() -> None:
+    watching, started, searches = searching(True)
+    for now in (0.0, 1.0):
+        started[-1].fail("No space left on device", progressed=False)
+        watching.look(now)
+        watching.look(now + 1)
+    assert searches == []
+
+
+@pytest.mark.parametrize("outcome", [False, TimeoutError("no broker")])
+def test_a_search_that_finds_nothing_changes_no_pause(outcome: bool | Exception) -> None:
+    watching, started, searches = searching(outcome)
+    for now in (0.0, 1.0):
+        started[-1].fail(DIED, progressed=False)
+        watching.look(now)
+        if now:
+            await_search(watching)
+        else:
+            watching.look(now + 1)
+    watching.look(2.9)
+    assert (len(started), searches) == (2, [2])
+    watching.look(3.0)
+    assert len(started) == 3
+
+
+def test_too_many_of_them_end_the_job() -> None:
+    watching, started, _ = searching(ClientscopeError("11 records", "update"))
+    for now in (0.0, 1.0):
+        started[-1].fail(DIED, progressed=False)
+        watching.look(now)
+        if now == 0.0:
+            watching.look(1.0)
+    await_search(watching)
+    with pytest.raises(ClientscopeError, match="11 records"):
+        watching.look(1.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import urllib.request
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,12 @@ def eventually(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
 
 
 def children(pid: int) -> list[int]:
-    """Child processes and theirs."""
-    found = [int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()]
+    """Child processes and theirs; what ends meanwhile may be missing."""
+    found: list[int] = []
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):  # a JVM's threads come and go
+                found += [int(word) for word in (task / "children").read_text().split()]
     return [*found, *(below for child in found for below in children(child))]
 
 

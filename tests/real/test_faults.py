@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -19,8 +18,8 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import RunningGateway, running_gateway, start_broker
+from gauge_rows import Topic, rows
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
-from newest_counts import NewestCounts
 from observe import eventually, gateway_connections, metrics, read_all
 
 from clientscope.client.raw import RawClient
@@ -160,16 +159,14 @@ class Reader:
     def published(self, until: int, expire_after_s: float = 0.0) -> dict[str, int]:
         """Connections by software name after the first ``until`` records, and so much time without any more."""
         first = self.messages[0].timestamp
-        gauges, newest, shown = Gauges({}, now=0), NewestCounts(), {}
+        gauges, topic = Gauges({}, now=0), Topic()
         taken = self.messages[:until]
         end_s = (taken[-1].timestamp - first) / 1000
-        shown.update(gauges.apply(newest.batch((message.value, message.timestamp) for message in taken), now=end_s))
-        shown.update(gauges.expire(end_s + expire_after_s))
+        topic.write(gauges.apply(rows((message.value, message.timestamp) for message in taken), now=end_s))
+        topic.write(gauges.expire(end_s + expire_after_s))
         counts: Counter[str] = Counter()
-        for text in shown.values():
-            if text is not None:
-                value = json.loads(text)
-                counts[value["software_name"]] += value["connections"]
+        for value in topic.series():
+            counts[value["software_name"]] += value["connections"]
         return dict(counts)
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from pathlib import Path
+from importlib import resources
 from typing import Any
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects.dialect import Default, Dialect, Release, numbers, settle_idempotence
 
-DATA = Path(__file__).with_name("java.json")
+DATA = resources.files("clientscope.catalog.dialects").joinpath("java.json")
 
 _IDEMPOTENCE_NOT_APPLIED = ((3, 0, 0), (3, 1, 0))
 """ConfigDef says that idempotence is on, and the producer leaves it off (KAFKA-13598)."""

@@ -1,0 +1,31 @@
+"""Series of the gauges: what one is called in a topic, what one costs, and how many a gateway may have.
+
+A client chooses its name and version, so their number needs a bound. Gateways hold it, and the job once more, by the same measure: what
+a gateway has told apart, the job never has to fold.
+"""
+
+from __future__ import annotations
+
+import json
+
+OTHER = "other"
+"""Name and version of what is counted together, beyond the bound."""
+
+MOST_SERIES = 10_000
+"""Series (listener, name, version) of one gateway that are told apart."""
+
+MOST_BYTES = 2_000_000
+"""What they may take in a reader's memory, by `series_bytes`."""
+
+_FIXED_BYTES = 140
+"""Beside the key's own bytes: two bytes objects, five 64-bit numbers and a flag, an entry of a dict (measured on CPython 3.11)."""
+
+
+def series_key(listener: str, name: str, version: str) -> bytes:
+    """A series within its gateway, as compact JSON without the brackets: the end of its key in ``clientscope.gauges``."""
+    return json.dumps([listener, name, version], separators=(",", ":"), ensure_ascii=False)[1:-1].encode("utf-8", "replace")
+
+
+def series_bytes(key: bytes) -> int:
+    """What a series costs whoever keeps its newest counts."""
+    return len(key) + _FIXED_BYTES

@@ -1,0 +1,9 @@
+"""Records that kill the process that decodes them: finding which, telling of them, and going on without them.
+
+A kernel never raises on bad bytes, so what a worker dies of is a bug of ours, of Arrow or of numpy. It must not stop a query for good.
+
+failed_batch   which records the batch had that a query fails at, and their bytes
+probe          a query's kernel in a child process, to see of which record it dies
+skipped        the places that no query reads any more
+search         all three together
+"""

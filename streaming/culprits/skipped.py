@@ -1,0 +1,61 @@
+"""Places that no query reads any more, since the record there kills whoever decodes it.
+
+They stand in one small file beside the checkpoints. A topic that is deleted and made again uses its offsets again, so a place is known by
+the time at which Kafka appended its record too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from clientscope.errors import ClientscopeError
+from streaming.checkpoints.files import write_atomically
+
+FILE = "skipped.json"
+_VERSION = "v1"
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """One record's.
+
+    Attributes:
+        timestamp_ms: Kafka's own, when it was appended.
+        found_ms: when it was found, in milliseconds since the epoch.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    found_ms: int = 0
+
+    @property
+    def fingerprint(self) -> tuple[str, int, int]:
+        """What makes it one record."""
+        return self.topic, self.partition, self.offset
+
+
+def read(checkpoint_dir: Path) -> list[Place]:
+    """All that were found until now.
+
+    Raises:
+        ClientscopeError: the file is no such list; says what to do.
+    """
+    path = checkpoint_dir / FILE
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        return [Place(**place) for place in content[_VERSION]]
+    except FileNotFoundError:
+        return []
+    except (ValueError, TypeError, KeyError) as error:
+        raise ClientscopeError(f"{path} is damaged: {error!r}", "remove it; records that kill a decoder are then searched again") from None
+
+
+def add(checkpoint_dir: Path, found: Iterable[Place]) -> None:
+    """Remembers these as well; the file is whole at any time. For one caller at a time."""
+    known = {place.fingerprint: place for place in (*read(checkpoint_dir), *found)}
+    write_atomically(checkpoint_dir / FILE, json.dumps({_VERSION: [asdict(place) for place in sorted(known.values())]}, indent=1))

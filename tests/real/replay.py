@@ -1,0 +1,163 @@
+"""An oracle of the job: what its topics and tables must say of an input, from the input alone and without Spark."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Collection
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import kafka
+import pyarrow as pa
+from deltalake import DeltaTable
+from observe import eventually, read_all
+from record_bytes import config_record, heartbeat, setting
+
+from clientscope.policy.redaction import DigestKey
+from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
+from streaming.transforms.history import connection_rows, push_rows
+from streaming.transforms.results import verdicts
+
+Place = tuple[str, int, int]
+SLOW = 120.0
+_NO_FIELDS = ("decode_error", "length", "digest")
+_OF_KAFKA = ("topic", "partition", "offset", "timestamp", "date")
+_NOT_IN_RESULTS = ("application_client_id", "group_id", "decode_error")
+
+
+class Input:
+    """Writes records of both topics, by a seed; one in a hundred is no record."""
+
+    def __init__(self, bootstrap_servers: str, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311 - an input that can be had again
+        self._servers = bootstrap_servers
+        self._written = 0
+
+    def write(self, number: int) -> None:
+        """So many on each topic; returns once Kafka has them."""
+        with closing(kafka.KafkaProducer(bootstrap_servers=self._servers, linger_ms=5, max_request_size=1_048_576)) as producer:
+            sent = []
+            for _ in range(number):
+                self._written += 1
+                key, poisoned = b"%d" % self._written, self._written % 100 == 50
+                sent.append(producer.send(CONFIGS, key=key, value=self._poison(self._push()) if poisoned else self._push()))
+                sent.append(producer.send(CONNECTIONS, key=key, value=self._poison(self._beat()) if poisoned else self._beat()))
+            for future in sent:
+                future.get(timeout=30)
+
+    def _push(self) -> bytes:
+        acks = self._random.choice(["0", "1", "all"])
+        leak = [setting("ssl.key.password", "hunter2")] if self._random.random() < 0.1 else []
+        when = self._random.choice([1_790_000_000_000, 0, -1, 4_102_444_800_000])
+        return config_record(setting("acks", acks), *leak, client_id=f"c{self._written}", received_timestamp_ms=when)
+
+    def _beat(self) -> bytes:
+        counts = [(name, "1.0", self._random.randint(1, 99), 100, 1) for name in ("java", "librdkafka", "kafka-python")]
+        gateway = f"g{self._random.randrange(3)}"
+        # An interval so long that no gateway is taken for lost while a test lasts.
+        return heartbeat(self._written, counts, gateway_id=gateway, heartbeat_interval_ms=600_000, timestamp_ms=self._written)
+
+    def _poison(self, good: bytes) -> bytes:
+        kinds: list[Callable[[], bytes]] = [
+            lambda: b"",
+            lambda: good[: self._random.randrange(1, len(good))],
+            lambda: b"\0\x63" + good[2:],
+            lambda: b"\0" * self._random.randrange(1, 40),
+            lambda: good + b"\0",
+            lambda: b"\0\0" + b"\xff" * 1_000_000,  # with anything around it, more than the quarantine topic takes
+        ]
+        return kinds[self._written // 100 % len(kinds)]()
+
+
+class Replay:
+    """What must come of all that is on the two topics now.
+
+    Args:
+        skipped: places that nobody reads.
+    """
+
+    def __init__(self, bootstrap_servers: str, key: DigestKey, skipped: Collection[Place] = ()) -> None:
+        self.results: dict[Place, dict[str, Any]] = {}
+        self.quarantined: dict[Place, dict[str, Any]] = {}
+        self.rows: dict[str, dict[Place, dict[str, Any]]] = {"pushes": {}, "connections": {}}
+        self.gauges: dict[tuple[str, str, str], int] = {}
+        for topic, table, kernel in ((CONFIGS, "pushes", push_rows), (CONNECTIONS, "connections", connection_rows)):
+            messages = read_all(bootstrap_servers, topic)
+            kept = [each for each in messages if (each.topic, each.partition, each.offset) not in skipped]
+            values = pa.array([message.value for message in kept], pa.binary())
+            for message, row in zip(kept, kernel(values, digest_key=key).to_pylist(), strict=True):
+                place = message.topic, message.partition, message.offset
+                if row["decode_error"] is None:
+                    self.rows[table][place] = {name: value for name, value in row.items() if name not in _NO_FIELDS}
+                else:
+                    self.quarantined[place] = {"reason": row["decode_error"], "length": row["length"], "digest": row["digest"]}
+            if topic == CONFIGS:
+                for message, row in zip(kept, verdicts(values, digest_key=key).to_pylist(), strict=True):
+                    if row["decode_error"] is None:
+                        value = {name: value for name, value in row.items() if name not in _NOT_IN_RESULTS}
+                        self.results[message.topic, message.partition, message.offset] = value
+            else:
+                self._count([message.value for message in kept if (CONNECTIONS, message.partition, message.offset) in self.rows[table]])
+
+    def _count(self, values: list[bytes]) -> None:
+        newest: dict[tuple[str, str, str], tuple[int, int]] = {}
+        for record in (decode(ClientConnectionRecord, value) for value in values):
+            for count in record.counts:
+                series = record.gateway_id, count.count_software_name, count.count_software_version
+                newest[series] = max(newest.get(series, (-1, 0)), (record.sequence, count.open_connections))
+        self.gauges = {series: connections for series, (_, connections) in newest.items()}
+
+
+def results(bootstrap_servers: str) -> dict[Place, dict[str, Any]]:
+    """By place; a place that is told twice must be told alike."""
+    return _by_place(bootstrap_servers, RESULTS, ("topic", "partition", "offset", "application"))
+
+
+def quarantined(bootstrap_servers: str) -> dict[Place, dict[str, Any]]:
+    """By place; as `results`."""
+    return _by_place(bootstrap_servers, QUARANTINE, ("topic", "partition", "offset", "timestamp_ms"))
+
+
+def gauges(bootstrap_servers: str) -> dict[tuple[str, str, str], int]:
+    """Connections by gateway, name and version: the newest value of each key."""
+    newest = {message.key: message.value for message in read_all(bootstrap_servers, GAUGES)}
+    shown = [json.loads(value) for value in newest.values() if value is not None]
+    return {(v["gateway"], v["software_name"], v["software_version"]): v["connections"] for v in shown if v.get("listener") == "CLIENT"}
+
+
+def rows(history_dir: Path, table: str) -> dict[Place, dict[str, Any]]:
+    """A Delta table's rows by place; a place that is there twice is an error."""
+    if not (history_dir / table / "_delta_log").is_dir():
+        return {}
+    found = DeltaTable(history_dir / table).to_pyarrow_table().to_pylist()
+    by_place = {(row["topic"], row["partition"], row["offset"]): row for row in found}
+    assert len(by_place) == len(found), f"{table}: {len(found) - len(by_place)} rows twice"
+    return {place: {name: field for name, field in row.items() if name not in _OF_KAFKA} for place, row in by_place.items()}
+
+
+def _by_place(bootstrap_servers: str, topic: str, apart: Collection[str]) -> dict[Place, dict[str, Any]]:
+    told: dict[Place, dict[str, Any]] = {}
+    for message in read_all(bootstrap_servers, topic):
+        value = json.loads(message.value)
+        rest = {name: field for name, field in value.items() if name not in apart}
+        assert told.setdefault((value["topic"], value["partition"], value["offset"]), rest) == rest, "told twice, and not alike"
+    return told
+
+
+def comes_out(bootstrap_servers: str, history_dir: Path, key: DigestKey, skipped: Collection[Place] = ()) -> None:
+    """Waits until everything that was written has come out, and compares it with what the input alone says."""
+    expected = Replay(bootstrap_servers, key, skipped)
+    assert eventually(lambda: results(bootstrap_servers).keys() >= expected.results.keys(), SLOW)
+    assert eventually(lambda: gauges(bootstrap_servers) == expected.gauges, SLOW)
+    for table in ("pushes", "connections"):
+        assert eventually(lambda table=table: rows(history_dir, table).keys() >= expected.rows[table].keys(), SLOW)
+    assert eventually(lambda: quarantined(bootstrap_servers).keys() >= expected.quarantined.keys() | set(skipped), SLOW)
+    assert results(bootstrap_servers) == expected.results
+    told = quarantined(bootstrap_servers)
+    assert {place: told.pop(place)["reason"] for place in skipped} == dict.fromkeys(skipped, "crashed")
+    assert told == expected.quarantined
+    for table in ("pushes", "connections"):
+        assert rows(history_dir, table) == expected.rows[table]

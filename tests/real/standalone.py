@@ -1,0 +1,174 @@
+"""A real Spark cluster: a master and two workers from PySpark's own jars, each in a directory of its own, all on 127.0.0.1.
+
+Its machines have what the job depends on, and not the job: neither the driver nor an executor finds any of our packages but in the zip
+that spark-submit ships.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pyspark
+from observe import children, eventually
+
+from clientscope.local.process import free_port, spawn, stop
+from streaming.bundle import PACKAGES
+
+SPARK_HOME = Path(pyspark.__file__).parent
+
+
+def environment_without_us(folder: Path) -> Path:
+    """A Python environment that has all we depend on but not our packages; returns its interpreter."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(folder)], check=True, timeout=60)
+    own = next(folder.glob("lib/python*/site-packages"))
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if "clientscope" not in entry.name and entry.name not in PACKAGES:
+            (own / entry.name).symlink_to(entry)
+    python = folder / "bin" / "python"
+    found = subprocess.run(
+        [python, "-c", "import kafka, pyarrow, pyspark, clientscope"],
+        cwd=folder,
+        env=scrubbed(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    assert "No module named 'clientscope'" in found.stderr, found.stderr
+    return python
+
+
+def make_deadly(python: Path) -> None:
+    """Decoders that this interpreter runs die of certain records, as ``deadly/sitecustomize.py`` says."""
+    own = next(python.parent.parent.glob("lib/python*/site-packages"))
+    shutil.copyfile(Path(__file__).with_name("deadly") / "sitecustomize.py", own / "sitecustomize.py")
+
+
+def scrubbed(**more: str) -> dict[str, str]:
+    """The environment of a machine that knows nothing of these tests."""
+    kept = {key: os.environ[key] for key in ("PATH", "HOME", "JAVA_HOME", "LANG", "TMPDIR") if key in os.environ}
+    return kept | {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1"} | more
+
+
+class Standalone:
+    """The cluster's processes.
+
+    Attributes:
+        master: its URL.
+        python: the interpreter of its machines.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.python = environment_without_us(folder / "python")
+        make_deadly(self.python)
+        self._port, self._page = free_port(), free_port()
+        self.master = f"spark://127.0.0.1:{self._port}"
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._driver: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._start("master", "master.Master", "--port", str(self._port), "--webui-port", str(self._page))
+        for name in ("worker-1", "worker-2"):
+            self._start(
+                name, "worker.Worker", "--port", str(free_port()), "--webui-port", str(free_port()), "--cores", "1", "--memory", "600m",
+                "--work-dir", str(self.folder / name), self.master,
+            )  # fmt: skip
+        assert eventually(lambda: self.state().count('"state" : "ALIVE"') == 2, 60), self._log("master")
+
+    def submit(self, bundle: Path, *flags: str, given: Sequence[str] = (), **more: str) -> None:
+        """Starts the job by spark-submit, as docs/cluster.md says."""
+        command = [
+            str(SPARK_HOME / "bin" / "spark-submit"), "--master", self.master, "--properties-file", str(bundle / "clientscope.properties"),
+            "--driver-memory", "768m", "--executor-memory", "512m", "--executor-cores", "1", "--total-executor-cores", "2",
+            "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1", *given,
+            str(bundle / "submit.py"), *flags,
+        ]  # fmt: skip
+        driver = self.folder / "driver"
+        driver.mkdir(exist_ok=True)
+        with (self.folder / "driver.log").open("ab") as log:
+            environment = scrubbed(PYSPARK_PYTHON=str(self.python), **more)
+            self._driver = subprocess.Popen(
+                command, cwd=driver, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+
+    def await_ready(self, timeout_s: float = 120.0) -> None:
+        assert self._driver is not None
+        assert eventually(lambda: "clientscope stream: ready" in self.log() or self._ended(), timeout_s), self.log()
+        assert self._driver.poll() is None, self.log()
+
+    def executors(self) -> list[int]:
+        """The processes of the executors' JVMs."""
+        below = [pid for child in self._children for pid in children(child.pid)]
+        found = []
+        for pid in below:
+            with suppress(OSError):  # it has just ended
+                found += [pid] if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes() else []
+        return found
+
+    def log(self) -> str:
+        """What the job has said."""
+        return self._log("driver")
+
+    def stop_job(self) -> int:
+        """SIGTERM to the job's Python process, which ends in its own order; returns spark-submit's exit status."""
+        assert self._driver is not None
+        if self._driver.poll() is None:
+            program = [pid for pid in children(self._driver.pid) if b"submit.py" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+            for pid in program:
+                os.kill(pid, signal.SIGTERM)
+        try:
+            return self._driver.wait(40)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._driver.pid, signal.SIGKILL)
+            raise
+
+    def stop(self) -> None:
+        try:
+            if self._driver is not None:
+                self.stop_job()
+        finally:
+            for child in reversed(self._children):
+                stop(child)
+
+    def _ended(self) -> bool:
+        return self._driver is not None and self._driver.poll() is not None
+
+    def state(self) -> str:
+        """What the master says of workers and applications, in JSON."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._page}/json/", timeout=5) as response:
+                return str(response.read().decode())
+        except OSError:
+            return ""
+
+    def _start(self, name: str, what: str, *arguments: str) -> None:
+        folder = self.folder / name
+        folder.mkdir(parents=True)
+        command = [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{what}", "--host", "127.0.0.1", *arguments]
+        environment = scrubbed(SPARK_DAEMON_MEMORY="256m", SPARK_MASTER_OPTS="-Dspark.master.rest.enabled=false")
+        with (self.folder / f"{name}.log").open("wb") as log:
+            self._children.append(spawn(["env", "-C", str(folder), *command], log, environment))
+
+    def _log(self, name: str) -> str:
+        path = self.folder / f"{name}.log"
+        return path.read_text(errors="replace") if path.is_file() else ""
+
+
+@contextmanager
+def standalone(folder: Path) -> Iterator[Standalone]:
+    """A cluster that is up, and the job on it stopped before it."""
+    cluster = Standalone(folder)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()

@@ -1,0 +1,71 @@
+"""The job on a real Spark cluster says what it says in local mode, and an executor's death changes nothing of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from contextlib import closing
+from pathlib import Path
+
+import kafka
+import pytest
+from conftest import start_broker
+from observe import eventually
+from record_bytes import config_record
+from replay import Input, comes_out
+from scale import scaled
+from standalone import standalone
+
+from clientscope.local.jars import jars
+from clientscope.policy.redaction import DigestKey
+from clientscope.records.topics import CONFIGS
+from streaming import bundle
+
+SEED = 23
+KEY = DigestKey(b"0123456789abcdef" * 4)
+
+
+@pytest.mark.long_form
+@pytest.mark.timeout(scaled(300, 2400))
+def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tmp_path: Path) -> None:
+    """`replay` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
+    chance = random.Random(SEED)  # noqa: S311 - moments that can be had again
+    digest_key = tmp_path / "digest.key"
+    digest_key.write_bytes(KEY.secret)
+    digest_key.chmod(0o600)
+    bundle.write(tmp_path / "bundle", jars("spark"))
+    started, broker = start_broker(tmp_path / "broker")
+    try:
+        written = Input(broker.internal, SEED)
+        written.write(200)
+        with standalone(tmp_path / "cluster") as cluster:
+            cluster.submit(
+                tmp_path / "bundle", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
+                "--history-dir", str(tmp_path / "history"), "--history-interval-seconds", "1", "--metrics-listen", "127.0.0.1:0",
+                "--digest-key-file", str(digest_key),
+                given=("--conf", "spark.sql.shuffle.partitions=2", "--name", "ours"),
+            )  # fmt: skip
+            cluster.await_ready()
+            comes_out(broker.internal, tmp_path / "history", KEY)
+            (offsets,) = (tmp_path / "checkpoints" / "gauges").glob("*/offsets/0")
+            conf = json.loads(offsets.read_text().splitlines()[1])["conf"]
+            assert conf["spark.sql.shuffle.partitions"] == "2", "what spark-submit was told wins"
+            assert '"name" : "ours"' in cluster.state()
+            for _ in range(int(scaled(1, 20))):
+                assert eventually(lambda: len(cluster.executors()) == 2, 60)
+                written.write(chance.randrange(50, 200))
+                time.sleep(chance.uniform(0, 1))
+                os.kill(chance.choice(cluster.executors()), signal.SIGKILL)
+                written.write(50)
+            comes_out(broker.internal, tmp_path / "history", KEY)
+            assert "Traceback" not in cluster.log(), cluster.log()
+            with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal)) as producer:
+                where = producer.send(CONFIGS, key=b"deadly", value=config_record(client_id="deadly:exit")).get(timeout=30)
+            written.write(50)
+            comes_out(broker.internal, tmp_path / "history", KEY, {(where.topic, where.partition, where.offset)})
+            assert cluster.stop_job() == 0, cluster.log()
+    finally:
+        started.stop()

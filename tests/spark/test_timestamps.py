@@ -1,0 +1,86 @@
+"""F29: timestamps of 1970, of 2100, before 1970, and the ends of 64 bits: none moves another record, and each is kept as it was.
+
+Rows are filed and gateways expire by the time at which Kafka appended a record, which `clientscope.topics` requires of our topics
+(LogAppendTime); what a record says of its own time is passed on and never compared with anything.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from record_bytes import Records, config_record, connection_record, heartbeat
+
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+from sinks.gauges import Gauges
+from sinks.history import append
+from streaming.transforms import history
+from streaming.transforms.gauges import gauges
+from streaming.transforms.results import results
+
+EXTREMES = (0, -1, -62_135_596_800_000, 4_102_444_800_000, 2**63 - 1, -(2**63))
+"""1970, a moment before it, the year 1, 2100, and the ends of 64 bits; in milliseconds."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+APPENDED = (EPOCH - timedelta(days=1), EPOCH, datetime(2100, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))
+
+
+@pytest.fixture
+def appended(spark: SparkSession) -> Records:
+    """As ``records``, with Kafka's own times from `APPENDED`."""
+
+    def make(topic: str, *values: bytes) -> DataFrame:
+        rows = [(value, topic, 0, offset, APPENDED[offset]) for offset, value in enumerate(values)]
+        return spark.createDataFrame(rows, "value binary, topic string, partition int, offset long, timestamp timestamp")
+
+    return make
+
+
+def test_results_pass_them_on(records: Records) -> None:
+    rows = results(records(CONFIGS, *(config_record(received_timestamp_ms=ms) for ms in EXTREMES)), None).collect()
+    assert [json.loads(row["value"])["received_ms"] for row in rows] == list(EXTREMES)
+
+
+STEPS = [(CONFIGS, history.pushes, "received_timestamp_ms"), (CONNECTIONS, history.connections, "timestamp_ms")]
+
+
+@pytest.mark.parametrize(("topic", "step", "field"), STEPS)
+def test_history_files_by_kafkas_time_and_keeps_the_records_own(
+    records: Records, tmp_path: Path, topic: str, step: object, field: str
+) -> None:
+    assert callable(step)
+    make = config_record if topic == CONFIGS else lambda **changes: connection_record(0, **changes)
+    append(history.kept(step(records(topic, *(make(**{field: ms}) for ms in EXTREMES)), None)), tmp_path / "table", "query", 0)
+    table = DeltaTable(tmp_path / "table").to_pyarrow_table().sort_by("offset").to_pylist()
+    assert [row[field] for row in table] == list(EXTREMES)
+    assert {row["date"] for row in table} == {date(2026, 1, 2), date(2026, 1, 3)}
+
+
+def test_kafkas_own_times_may_be_anything_too(appended: Records, tmp_path: Path) -> None:
+    """On a topic that was LogAppendTime's all along it can't be; on one that was mended later it can."""
+    rows = history.connections(appended(CONNECTIONS, *(connection_record(number) for number in range(4))), None)
+    append(history.kept(rows), tmp_path / "table", "query", 0)
+    table = DeltaTable(tmp_path / "table").to_pyarrow_table().sort_by("offset").to_pylist()
+    assert [row["date"] for row in table] == [date(1969, 12, 31), date(1970, 1, 1), date(2100, 1, 1), date(2026, 1, 2)]
+    junk = history.quarantine(history.connections(appended(CONNECTIONS, b"junk", b"junk", b"junk"), None)).collect()
+    assert [json.loads(row["value"])["timestamp_ms"] for row in junk] == [-86_400_000, 0, 4_102_444_800_000]
+
+
+def test_gauges_go_by_epoch_and_sequence_alone(records: Records) -> None:
+    """The newest record says 1970, an older one 2100."""
+    told = [
+        heartbeat(1, [("java", "4", 1, 1, 0)], timestamp_ms=4_102_444_800_000),
+        heartbeat(2, [("java", "4", 2, 2, 0)], timestamp_ms=2**63 - 1),
+        heartbeat(3, [("java", "4", 3, 3, 0)], timestamp_ms=0),
+    ]
+    rows = [row.asDict() for row in gauges(records(CONNECTIONS, *told)).collect()]
+    shown = Gauges({}, now=0.0)
+    written = shown.apply(rows, now=100.0)
+    (value,) = [json.loads(text) for text in written.values() if text is not None]
+    assert (value["connections"], value["sequence"]) == (3, 3)
+    assert shown.expire(114.0) == {}, "three heartbeats of five seconds have not passed"
+    assert list(shown.expire(116.0).values()) == [None]
