@@ -288,7 +288,7 @@ class StreamSettings(KafkaSettings):
     driver_memory: str = Field("2g", description="heap of the Spark driver")
     checkpoint_dir: Path = _CHECKPOINT_DIR
     history_dir: Path = Field(Path("data/history"), description="where the Delta tables are kept")
-    history_interval_seconds: float = Field(10.0, ge=0, description="how often history is written")
+    history_interval_seconds: float = Field(60.0, ge=0, description="how often history and quarantine are written")
     digest_key_file: Path | None = Field(None, description="keys of the HMAC digests, as the gateways have them; without it, none are made")
     metrics_listen: Address = Field("127.0.0.1:9466", description="where /metrics, /healthz and /readyz answer; port 0 is off")
     ui_port: int = Field(0, ge=0, le=65535, description="port of Spark's own page; 0 is off")

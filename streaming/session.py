@@ -166,6 +166,9 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.streaming.numRecentProgressUpdates": "20",
         # A checkpoint keeps what it began with, whatever stands here.
         "spark.sql.shuffle.partitions": str(_shuffle_partitions(master)),
+        # Four queries and Delta have some hundreds of generated classes.  With the default of 100 they displace each other: each batch
+        # compiles its own anew, and so does the JVM's compiler.
+        "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -176,6 +179,9 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # Optional files that say what the log says; making one costs more than the commit itself.
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
         "spark.databricks.delta.properties.defaults.checkpointInterval": "100",
+        # Least and greatest values are kept of a row's place alone (date, topic, partition, offset, timestamp): those of all columns cost
+        # a generated class of their own in each write.
+        "spark.databricks.delta.properties.defaults.dataSkippingNumIndexedCols": "5",
     }
     if master.startswith("local"):
         configuration |= {

@@ -11,6 +11,8 @@ from clientscope.kafka_access import KafkaAccess
 from streaming.culprits.skipped import Place
 
 _MAX_OFFSETS = 50_000
+_MAX_RECORDS_PER_TASK = 12_500
+"""A backlog is read by several tasks even from one partition; what comes in live is one task's, since each costs."""
 
 
 def spark_options(kafka: KafkaAccess) -> dict[str, str]:
@@ -36,6 +38,7 @@ def records(
         .option("startingOffsets", starting_offsets)
         .option("failOnDataLoss", "true")
         .option("maxOffsetsPerTrigger", str(_MAX_OFFSETS))
+        .option("maxRecordsPerPartition", str(_MAX_RECORDS_PER_TASK))
         .load()
         .select("value", "topic", "partition", "offset", "timestamp")
     )

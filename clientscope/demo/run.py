@@ -120,7 +120,7 @@ class _Demo:
         self._processes.start(
             "stream", "stream", *internal, *digests,
             "--checkpoint-dir", str(self._data_dir / "checkpoints"), "--history-dir", str(self._data_dir / "history"),
-            "--metrics-listen", f"127.0.0.1:{free_port()}",
+            "--history-interval-seconds", "10", "--metrics-listen", f"127.0.0.1:{free_port()}",
         )  # fmt: skip
         admin = f"127.0.0.1:{free_port()}"
         self._processes.start(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial
 
@@ -18,6 +19,9 @@ from streaming.queries.start import source, start
 from streaming.sources import spark_options
 from streaming.transforms import history
 
+_TURN = threading.Lock()
+"""Both queries' batches come due at the same moment, and nobody waits for either: one after the other leaves a core to the others."""
+
 
 def start_history_of_pushes(spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> StreamingQuery:
     """Two queries rather than one, since their topics grow, expire and fail apart from each other."""
@@ -32,12 +36,13 @@ def start_history_of_connections(spark: SparkSession, settings: StreamSettings, 
 def _start(spark: SparkSession, settings: StreamSettings, table: str, topic: str, step: Callable[[DataFrame], DataFrame]) -> StreamingQuery:
     def write(rows: DataFrame, batch_id: int) -> None:
         # Both sinks from one decoding.  Nothing sensitive is in these rows any more, should Spark spill them.
-        rows.persist()
-        try:
-            append(history.kept(rows), settings.history_dir / table, _query_id(rows.sparkSession), batch_id)
-            history.quarantine(rows).write.format("kafka").options(**sink).save()
-        finally:
-            rows.unpersist()
+        with _TURN:
+            rows.persist()
+            try:
+                append(history.kept(rows), settings.history_dir / table, _query_id(rows.sparkSession), batch_id)
+                history.quarantine(rows).write.format("kafka").options(**sink).save()
+            finally:
+                rows.unpersist()
 
     sink = {**spark_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
     name = f"history_{table}"

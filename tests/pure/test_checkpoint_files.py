@@ -21,7 +21,8 @@ def whole(folder: Path) -> Path:
 def test_what_a_whole_checkpoint_says(tmp_path: Path) -> None:
     found = spark_files.read(whole(tmp_path))
     assert found == SparkFiles(
-        begun=True, planned=14, committed=14, position=READ, planned_to=READ, shuffle_partitions=1, query_id="48859602-d4f8-43f5-a89a-7e831e07c9fb",
+        begun=True, planned=14, committed=14, position=READ, planned_to=READ, shuffle_partitions=1,
+        query_id="48859602-d4f8-43f5-a89a-7e831e07c9fb",
     )  # fmt: skip
 
 
