@@ -23,8 +23,8 @@ import golden_checkpoint as golden
 import kafka
 import pytest
 from conftest import RunningBroker, start_broker
+from gauge_rows import of_series, rows
 from kafka.admin import ConfigResource, ConfigResourceType
-from newest_counts import NewestCounts
 from observe import children, eventually, metrics, read_all
 from record_bytes import config_record, connection_record, setting
 
@@ -126,14 +126,13 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
 
 def newest_gauges(internal: str) -> dict[str, int]:
     newest: dict[str, bytes | None] = {message.key.decode(): message.value for message in read_all(internal, GAUGES)}
-    return {key: json.loads(value)["connections"] for key, value in newest.items() if value}
+    return {value["listener"] + value["software_name"]: value["connections"] for value in of_series(newest)}
 
 
 def replayed(internal: str) -> dict[str, int]:
     """The oracle: all connection records, in one batch."""
-    rows = NewestCounts().batch((message.value, message.timestamp) for message in read_all(internal, CONNECTIONS))
-    changes = Gauges({}, 0.0).apply(rows, 0.0)
-    return {key: json.loads(value)["connections"] for key, value in changes.items() if value}
+    changes = Gauges({}, 0.0).apply(rows((message.value, message.timestamp) for message in read_all(internal, CONNECTIONS)), 0.0)
+    return {value["listener"] + value["software_name"]: value["connections"] for value in of_series(changes)}
 
 
 def goes_on(rig: Rig) -> None:
