@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from gauge_rows import of_series
 from pyspark.sql import DataFrame, SparkSession
 from record_bytes import Records, config_record, connection_record, heartbeat
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.gauges import Gauges
 from sinks.history import append
+from streaming.queries.gauges import arrived
 from streaming.transforms import history
-from streaming.transforms.gauges import gauges
+from streaming.transforms.gauges import entries
 from streaming.transforms.results import results
 
 EXTREMES = (0, -1, -62_135_596_800_000, 4_102_444_800_000, 2**63 - 1, -(2**63))
@@ -77,10 +79,9 @@ def test_gauges_go_by_epoch_and_sequence_alone(records: Records) -> None:
         heartbeat(2, [("java", "4", 2, 2, 0)], timestamp_ms=2**63 - 1),
         heartbeat(3, [("java", "4", 3, 3, 0)], timestamp_ms=0),
     ]
-    rows = [row.asDict() for row in gauges(records(CONNECTIONS, *told)).collect()]
     shown = Gauges({}, now=0.0)
-    written = shown.apply(rows, now=100.0)
-    (value,) = [json.loads(text) for text in written.values() if text is not None]
+    written = shown.apply(arrived(entries(records(CONNECTIONS, *told)).toArrow()), now=100.0)
+    (value,) = of_series(written)
     assert (value["connections"], value["sequence"]) == (3, 3)
     assert shown.expire(114.0) == {}, "three heartbeats of five seconds have not passed"
-    assert list(shown.expire(116.0).values()) == [None]
+    assert list(shown.expire(116.0).values()) == [None, None]
