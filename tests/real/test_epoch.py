@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import kafka
 import pytest
-from conftest import running_gateway
+from conftest import RunningBroker, running_gateway, start_broker
 from observe import connection_records, eventually
 from record_bytes import connection_record, heartbeat
 
@@ -18,6 +19,14 @@ from clientscope.client.raw import RawClient
 from clientscope.gateway.epoch import next_epoch
 from clientscope.local.process import free_port
 from clientscope.records.topics import CONNECTIONS
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """One of its own, since what is written here would be read by others' tests."""
+    started, running = start_broker(tmp_path_factory.mktemp("epochs"))
+    yield running
+    started.stop()
 
 
 def write(broker: Any, gateway_id: str, *values: bytes) -> None:

@@ -215,21 +215,3 @@ def test_f15_a_gateway_that_is_lost_loses_its_series_with_nothing_else_happening
         assert eventually(lambda: watch.snapshot().connections == {}, SLOW)
     installation.processes.start("gateway", *installation.gateway_arguments())
     installation.processes.await_ready("gateway", "ready")
-
-
-def test_f22_a_job_that_is_killed_and_starts_again_repeats_and_loses_nothing(installation: Any, watch: TopicWatch) -> None:
-    installation.processes.signal("stream", signal.SIGKILL)
-    with held_open(installation, ["while-down"]) as (client,):
-        assert client.push_config([("acks", "1", 1, False)]).error_code == 0
-        installation.processes.start("stream", *installation.stream_arguments())
-        assert eventually(lambda: len(results(installation, "held")) == 1, 180)
-        assert eventually(lambda: watch.snapshot().connections == {("while-down", "1.0"): 1}, SLOW)
-
-        def rows() -> list[tuple[int, int]]:
-            table = deltalake.DeltaTable(installation.data_dir / "history" / "pushes").to_pyarrow_table(columns=["partition", "offset"])
-            return [(row["partition"], row["offset"]) for row in table.to_pylist()]
-
-        newest = results(installation, "held")[0]
-        assert eventually(lambda: (newest["partition"], newest["offset"]) in rows(), SLOW)
-        assert len(rows()) == len(set(rows()))
-    assert eventually(lambda: watch.snapshot().connections == {}, SLOW)
