@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 import kafka
 
@@ -40,7 +41,7 @@ class Installation:
         self._broker = Broker(plan)
         self._flags, self._topic = flags, topic
 
-    def __enter__(self) -> Installation:
+    def __enter__(self) -> Self:
         self._broker.start()
         try:
             self._start()

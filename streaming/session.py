@@ -52,7 +52,7 @@ def submitted() -> bool:
 
 
 def session(settings: StreamSettings, jars: Iterable[Path] = ()) -> SparkSession:
-    """A session with the Kafka connector, Delta, and state that restarts quickly.
+    """A session with the Kafka connector and Delta.
 
     Args:
         jars: as ``clientscope.local.jars.jars("spark")`` finds them; none where spark-submit brings them.
@@ -156,7 +156,9 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         # One query's long job must not hold up another's short one.
         "spark.scheduler.mode": "FAIR",
+        # Rows of history are filed by the date in UTC, wherever the job runs.
         "spark.sql.session.timeZone": "UTC",
+        # Where Delta's tables are; Spark would make a folder of its own in the working directory.
         "spark.sql.warehouse.dir": str(settings.history_dir.absolute()),
         # Made for long queries: it would plan each small write of history several times.
         "spark.sql.adaptive.enabled": "false",
@@ -169,15 +171,19 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # Four queries and Delta have some hundreds of generated classes.  With the default of 100 they displace each other: each batch
         # compiles its own anew, and so does the JVM's compiler.
         "spark.sql.codegen.cache.maxEntries": "2000",
+        # As many pushes as a core's cache holds while they are decoded.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+        # For a query with state, of which only `bench/gauges.py` has one now: a commit writes what has changed, not all.
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        # Delta's own two.
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # Made for lakes of many files: the log of a small table needn't be read in fifty tasks.
         "spark.databricks.delta.snapshotPartitions": "1",
         # Optional files that say what the log says; making one costs more than the commit itself.
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
+        # Each is read whole by the next snapshot; a batch a minute makes one every hour and a half.
         "spark.databricks.delta.properties.defaults.checkpointInterval": "100",
         # Least and greatest values are kept of a row's place alone (date, topic, partition, offset, timestamp): those of all columns cost
         # a generated class of their own in each write.

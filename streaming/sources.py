@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from clientscope.kafka_access import KafkaAccess
-from streaming.culprits.skipped import Place
+from streaming.checkpoints.skipped import Place
 
 _MAX_OFFSETS = 50_000
 _MAX_RECORDS_PER_TASK = 12_500

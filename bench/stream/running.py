@@ -47,14 +47,9 @@ class Running(Installation):
         self._folder = folder
         self._metrics = f"127.0.0.1:{free_port()}"
 
-    def __enter__(self) -> Running:
-        super().__enter__()
-        try:
-            self.start_job()
-        except BaseException:
-            self._stop()
-            raise
-        return self
+    def _start(self) -> None:
+        super()._start()
+        self.start_job()
 
     def start_job(self) -> None:
         """The job, again."""

@@ -6,10 +6,9 @@ import shutil
 from pathlib import Path
 
 from clientscope.errors import ClientscopeError, SettingsError
-from streaming.checkpoints import lock
+from streaming.checkpoints import lock, skipped
 from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.verify import Problem, verify
-from streaming.culprits import skipped
 
 
 def backup(checkpoint_dir: Path, target: Path) -> list[Problem]:

@@ -16,11 +16,11 @@ from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import QUARANTINE
 from sinks.topics import TopicWriter
+from streaming.checkpoints import skipped
 from streaming.checkpoints.plans import folder
-from streaming.culprits import skipped
+from streaming.checkpoints.skipped import Place
 from streaming.culprits.failed_batch import Record, failed_range, fetch
 from streaming.culprits.probe import Kernel, Probe
-from streaming.culprits.skipped import Place
 from streaming.job_metrics import CRASHED
 from streaming.transforms import history, results
 from udfs.counts import counts

@@ -9,9 +9,9 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from clientscope.config import StreamSettings
 from clientscope.kafka_access import KafkaAccess
+from streaming.checkpoints import skipped
 from streaming.checkpoints.plans import PLANS, folder
 from streaming.checkpoints.start_file import starting_offsets
-from streaming.culprits import skipped
 from streaming.sources import records
 
 

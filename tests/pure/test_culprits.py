@@ -13,11 +13,11 @@ from record_bytes import config_record, connection_record, setting
 from clientscope.errors import ClientscopeError
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from streaming.culprits import skipped
+from streaming.checkpoints import skipped
+from streaming.checkpoints.skipped import Place
 from streaming.culprits.failed_batch import failed_range
 from streaming.culprits.probe import Probe
 from streaming.culprits.search import kernels
-from streaming.culprits.skipped import Place
 
 
 def batch(checkpoint: Path, number: int, offsets: dict[str, int], committed: bool) -> None:

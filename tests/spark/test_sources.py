@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from record_bytes import Records, config_record, setting
 
 from clientscope.records.topics import CONFIGS
-from streaming.culprits.skipped import Place
+from streaming.checkpoints.skipped import Place
 from streaming.sources import without
 from streaming.transforms.results import results
 

@@ -1,0 +1,46 @@
+"""Topics that were created aren't known to every broker at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clientscope import topics
+from clientscope.errors import EnvironmentProblem
+from clientscope.records.topics import BY_NAME, RESULTS
+
+
+class LateCluster:
+    """Brokers by what `topics.create` asks of them: so many answers come from one that has not heard of the topic."""
+
+    def __init__(self, late: int) -> None:
+        self.late, self.created = late, False
+
+    def describe_topics(self, names: list[str]) -> list[dict[str, Any]]:
+        known = self.created and self.late <= 0
+        self.late -= self.created
+        return [{"name": name, "error_code": 0 if known else 3} for name in names]
+
+    def create_topics(self, new: dict[str, Any], wait_for_metadata: bool) -> None:
+        self.created = True
+
+    def describe_configs(self, resources: list[Any], config_filter: str) -> dict[str, Any]:
+        return {"topic": {RESULTS: {key: {"value": value} for key, value in BY_NAME[RESULTS].required_configs.items()}}}
+
+    def close(self) -> None:
+        pass
+
+
+def test_it_returns_once_they_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = LateCluster(late=2)
+    monkeypatch.setattr(topics, "admin", lambda kafka: cluster)
+    assert topics.create("127.0.0.1:1", names=[RESULTS]) == [RESULTS]
+    assert cluster.late < 0
+
+
+def test_it_gives_up_where_they_never_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "admin", lambda kafka: LateCluster(late=10**9))
+    monkeypatch.setattr(topics, "_KNOWN_S", 0.2)
+    with pytest.raises(EnvironmentProblem, match="aren't there"):
+        topics.create("127.0.0.1:1", names=[RESULTS])
