@@ -31,6 +31,7 @@ from streaming.queries.history import start_history_of_connections, start_histor
 from streaming.queries.results import start_results
 from streaming.session import session, shuffle_partitions, submitted
 from streaming.supervision import Plain, Running, Watched
+from streaming.turns import LIVE, Turns, live_queries_behind
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _WATCH_S = 1.0
@@ -113,11 +114,12 @@ class _Job:
     """All queries, and what is told of them."""
 
     def __init__(self, spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None, checkpoints: Checkpoints) -> None:
+        self._turns = Turns(partial(live_queries_behind, spark))
         starts: dict[str, Callable[[], Running]] = {
             "gauges": lambda: GaugesQuery(spark, settings),
             "results": lambda: Plain(start_results(spark, settings, digest_key)),
-            "history_pushes": lambda: Plain(start_history_of_pushes(spark, settings, digest_key)),
-            "history_connections": lambda: Plain(start_history_of_connections(spark, settings, digest_key)),
+            "history_pushes": lambda: Plain(start_history_of_pushes(spark, settings, self._turns, digest_key)),
+            "history_connections": lambda: Plain(start_history_of_connections(spark, settings, self._turns, digest_key)),
         }
         self._metrics = JobMetrics()
         self._metrics.lost(checkpoints.lost())
@@ -137,9 +139,9 @@ class _Job:
         return pages.serve("metrics-listen", address, {"/metrics": app, "/healthz": healthz, "/readyz": pages.probe(self._not_running)})
 
     def await_first_batches(self, stop: StopRequest) -> None:
-        """Returns once each query has read its source at least once."""
+        """Returns once each live query has read its source at least once; history may have to wait for them."""
         deadline = time.monotonic() + _START_TIMEOUT_S
-        waiting = list(self.watched)
+        waiting = [each for each in self.watched if each.name in LIVE]
         while waiting and not stop.wait(0.1):
             self.look()
             waiting = [each for each in waiting if not each.begun]
@@ -164,6 +166,7 @@ class _Job:
 
     def stop(self) -> None:
         """Each query after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""
+        self._turns.stop()
         deadline = time.monotonic() + _LAST_BATCHES_S
         for running in [each.running for each in self.watched if each.running is not None]:
             while running.query.isActive and running.query.status["isTriggerActive"] and time.monotonic() < deadline:

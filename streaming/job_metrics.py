@@ -10,6 +10,8 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
+from streaming.progress import unread
+
 QUARANTINE = "quarantine"
 """The observed metrics in which a history query counts what could not be decoded, a column for each reason."""
 
@@ -107,9 +109,7 @@ class JobMetrics:
 
     def _offsets(self, query: str, sources: Iterable[Any], now: float) -> None:
         for source in sources:
-            read, latest = (_by_partition(text) for text in (source.endOffset, source.latestOffset))
-            for place, end in latest.items():
-                lag = max(0, end - read.get(place, end))
+            for place, lag in unread(source).items():
                 key = (query, *place)
                 if not lag:
                     self._caught_up[key] = now
@@ -121,9 +121,3 @@ class JobMetrics:
 
     def _gauge(self, name: str, text: str, labels: list[str]) -> Gauge:
         return Gauge(f"clientscope_stream_{name}", text, labels, registry=self.registry)
-
-
-def _by_partition(offsets: str | None) -> dict[tuple[str, str], int]:
-    """Spark's JSON of a Kafka source's offsets."""
-    found: Mapping[str, Mapping[str, int]] = json.loads(offsets) if offsets and offsets != "null" else {}
-    return {(topic, partition): end for topic, partitions in found.items() for partition, end in partitions.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
@@ -10,9 +11,32 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from clientscope.kafka_access import KafkaAccess
 from streaming.checkpoints.skipped import Place
 
-_MAX_OFFSETS = 50_000
-_MAX_RECORDS_PER_TASK = 12_500
+_MAX_RECORDS_PER_TASK = 25_000
 """A backlog is read by several tasks even from one partition; what comes in live is one task's, since each costs."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much a batch takes, and when it begins.
+
+    Attributes:
+        most: records that a batch takes at most.
+        full_or_after_s: a batch begins once as many wait, or so many seconds have passed since the last one; 0 for as soon as there is one.
+    """
+
+    most: int
+    full_or_after_s: float = 0
+
+    def options(self) -> dict[str, str]:
+        """For Spark's Kafka source."""
+        options = {"maxOffsetsPerTrigger": str(self.most)}
+        if self.full_or_after_s:
+            options |= {"minOffsetsPerTrigger": str(self.most), "maxTriggerDelay": f"{self.full_or_after_s * 1000:.0f}ms"}
+        return options
+
+
+LIVE = Pace(200_000)
+"""What somebody waits for.  Only a backlog is ever as large; each of its batches has some 0.2 s that have nothing to do with its size."""
 
 
 def spark_options(kafka: KafkaAccess) -> dict[str, str]:
@@ -21,7 +45,12 @@ def spark_options(kafka: KafkaAccess) -> dict[str, str]:
 
 
 def records(
-    spark: SparkSession, kafka: KafkaAccess, topic: str, starting_offsets: str = "earliest", skipped: Iterable[Place] = ()
+    spark: SparkSession,
+    kafka: KafkaAccess,
+    topic: str,
+    starting_offsets: str = "earliest",
+    skipped: Iterable[Place] = (),
+    pace: Pace = LIVE,
 ) -> DataFrame:
     """A topic's records from where the checkpoint stands: value, topic, partition, offset, timestamp.
 
@@ -37,7 +66,7 @@ def records(
         .option("subscribe", topic)
         .option("startingOffsets", starting_offsets)
         .option("failOnDataLoss", "true")
-        .option("maxOffsetsPerTrigger", str(_MAX_OFFSETS))
+        .options(**pace.options())
         .option("maxRecordsPerPartition", str(_MAX_RECORDS_PER_TASK))
         .load()
         .select("value", "topic", "partition", "offset", "timestamp")

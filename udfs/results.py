@@ -1,44 +1,28 @@
-"""What all rules say of each push: the columns of ``clientscope.results``."""
+"""What all rules say of each push: the keys and values of ``clientscope.results``."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from udfs import settings
+from udfs.json_text import arrays, literals, members
 from udfs.pushes import Pushes
 from udfs.rules import RULES
-from udfs.rules.rule import VERDICT
+from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, SEVERITIES, Evidence, Judgement, Rule
+
+TYPE = pa.struct([("key", pa.string()), ("members", pa.string()), ("decode_error", pa.string())])
+"""One row per push: the application's key, and all that is said of the push, as the members of a JSON object.
+
+Both are null where it could not be decoded.
+"""
 
 _ORIGINS = pa.array(["pushed", "observed"])
-
-TYPE = pa.struct(
-    [
-        ("received_ms", pa.int64()),
-        ("cluster", pa.string()),
-        ("broker", pa.int32()),
-        ("gateway", pa.string()),
-        ("epoch", pa.int64()),
-        ("connection", pa.int64()),
-        ("listener", pa.string()),
-        ("security_protocol", pa.string()),
-        ("address", pa.string()),
-        ("principal", pa.string()),
-        ("client_id", pa.string()),
-        ("software_name", pa.string()),
-        ("software_version", pa.string()),
-        ("instance_id", pa.string()),
-        ("origin", pa.string()),
-        ("application_client_id", pa.string()),
-        ("group_id", pa.string()),
-        ("settings", pa.int32()),
-        ("redacted", pa.int32()),
-        ("rules", pa.list_(VERDICT)),
-        ("decode_error", pa.string()),
-    ]
-)
-"""One row per push; all null but ``decode_error`` where it could not be decoded."""
 
 _SAME = {
     "received_ms": "received_timestamp_ms",
@@ -55,30 +39,86 @@ _SAME = {
     "software_name": "client_software_name",
     "software_version": "client_software_version",
     "instance_id": "client_instance_id",
-    "decode_error": "decode_error",
 }
 
 
-def judge(pushes: Pushes) -> pa.StructArray:
-    """Every rule's verdict on every push, as `TYPE`."""
+def results(pushes: Pushes, rules: Sequence[Rule] = RULES) -> pa.StructArray:
+    """Every rule's verdict on every push, as `TYPE`.
+
+    A value has the record's own fields, then ``rules``, what fired and why, and the codes of those that ``passed``, and of those that were
+    ``not_evaluable``.
+    """
     records = pushes.records
-    decoded = records.field("decode_error").is_null()
-    columns = {name: records.field(field) for name, field in _SAME.items()}
+    decode_error = records.field("decode_error")
+    client_ids = settings.application_client_id(records.field("client_id"))
+    application = [literals(column) for column in (records.field("principal"), client_ids, settings.text(pushes, settings.GROUP_ID))]
+    key = pc.binary_join_element_wise("[", pc.binary_join_element_wise(*application, ","), "]", "")
+    fields = {name: literals(records.field(field)) for name, field in _SAME.items()}
     # An origin from a newer gateway is told as observed: not the client's own word.
-    columns["origin"] = _ORIGINS.take(pc.min_element_wise(pc.abs(records.field("origin")), 1, skip_nulls=False))
-    columns["application_client_id"] = settings.application_client_id(records.field("client_id"))
-    columns["group_id"] = settings.text(pushes, settings.GROUP_ID)
-    columns["settings"] = pc.list_value_length(records.field("configs"))
+    fields["origin"] = literals(_ORIGINS.take(pc.min_element_wise(pc.abs(records.field("origin")), 1, skip_nulls=False)))
+    fields["application"] = literals(key)
+    fields["settings"] = literals(pc.list_value_length(records.field("configs")))
     hidden = pushes.settings["value_state"].to_numpy(zero_copy_only=False) != 0
-    redacted = np.bincount(pushes.parents[hidden], minlength=len(pushes)).astype(np.int32)
-    columns["redacted"] = pc.if_else(decoded, pa.array(redacted), None)
-    columns["rules"] = _side_by_side([rule.verdicts(pushes) for rule in RULES], decoded)
-    return pa.StructArray.from_arrays([columns[field.name] for field in TYPE], fields=list(TYPE))
+    fields["redacted"] = literals(pa.array(np.bincount(pushes.parents[hidden], minlength=len(pushes))))
+    judgements = [rule.evaluate(pushes) for rule in rules]
+    fields["rules"] = _fired(pushes, rules, judgements)
+    fields |= _others(rules, judgements)
+    decoded = decode_error.is_null()
+    columns = [pc.if_else(decoded, column, None) for column in (key, members(fields))]
+    return pa.StructArray.from_arrays([*columns, decode_error], fields=list(TYPE))
 
 
-def _side_by_side(verdicts: list[pa.StructArray], decoded: pa.BooleanArray) -> pa.ListArray:
-    """A list per push, in the order of the rules."""
-    count, rules = len(decoded), len(verdicts)
-    order = np.arange(count * rules).reshape(rules, count).T.reshape(-1)
-    offsets = pa.array(np.arange(0, count * rules + 1, rules), pa.int32())
-    return pa.ListArray.from_arrays(offsets, pa.concat_arrays(verdicts).take(pa.array(order)), mask=pc.invert(decoded))
+def _fired(pushes: Pushes, rules: Sequence[Rule], judgements: Sequence[Judgement]) -> pa.StringArray:
+    """Per push, an array of the rules that fired, in their order."""
+    verdicts: list[str] = []
+    rows, chosen = [], []
+    for rule, judgement in zip(rules, judgements, strict=True):
+        fired = np.flatnonzero(judgement.outcomes == FIRED)
+        if not fired.size:
+            continue
+        evidence = rule.evidence(pushes, fired)
+        severities = None if judgement.severities is None else judgement.severities[fired]
+        texts, indices = _verdicts(rule, evidence, severities)
+        rows.append(fired)
+        chosen.append(indices + len(verdicts))
+        verdicts += texts
+    counts, order = np.zeros(len(pushes), np.int64), np.zeros(0, np.int64)
+    if rows:
+        row = np.concatenate(rows)
+        counts = np.bincount(row, minlength=len(pushes))
+        # Stable, so that the rules' order stays.
+        order = np.concatenate(chosen)[np.argsort(row, kind="stable")]
+    offsets = pa.array(np.append(0, np.cumsum(counts)), pa.int32())
+    return arrays(pa.ListArray.from_arrays(offsets, pa.array(verdicts, pa.string()).take(pa.array(order))))
+
+
+def _verdicts(rule: Rule, evidence: Evidence, severities: npt.NDArray[np.int8] | None) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """The JSON of each distinct verdict, and which of them each row has."""
+    levels = np.full(evidence.indices.size, SEVERITIES.index(rule.severity)) if severities is None else severities.astype(np.int64)
+    pairs, indices = np.unique(levels * len(evidence.distinct) + evidence.indices, return_inverse=True)
+    texts = []
+    for pair in pairs.tolist():
+        level, which = divmod(pair, len(evidence.distinct))
+        verdict = {
+            "code": rule.code,
+            "name": rule.name,
+            "severity": SEVERITIES[level],
+            "message": rule.messages[FIRED],
+            "settings": [setting._asdict() for setting in evidence.distinct[which]],
+        }
+        texts.append(json.dumps(verdict, ensure_ascii=False, separators=(",", ":")))
+    return texts, indices
+
+
+def _others(rules: Sequence[Rule], judgements: Sequence[Judgement]) -> dict[str, pa.StringArray]:
+    """Per push, the codes of the rules that passed, and of those that couldn't judge: few combinations, each written once."""
+    outcomes = np.stack([judgement.outcomes for judgement in judgements], axis=1)
+    distinct, indices = np.unique(outcomes, axis=0, return_inverse=True)
+    found = {}
+    for name, outcome in (("passed", PASSED), ("not_evaluable", NOT_EVALUABLE)):
+        texts = [
+            json.dumps([rule.code for rule, said in zip(rules, row, strict=True) if said == outcome], separators=(",", ":"))
+            for row in distinct
+        ]
+        found[name] = pa.array(texts, pa.string()).take(pa.array(indices.reshape(-1)))
+    return found

@@ -95,10 +95,9 @@ class TopicWatch:
         self._pushes += 1
         self._pushing.add((result["software_name"], result["software_version"]))
         for rule in result["rules"]:
-            if rule["outcome"] == "fired":
-                self._findings[rule["code"]] += 1
-                keys = ", ".join(setting["key"] for setting in rule["settings"])
-                self._named[rule["code"]] = f"{result['client_id']}: {keys}"
+            self._findings[rule["code"]] += 1
+            keys = ", ".join(setting["key"] for setting in rule["settings"])
+            self._named[rule["code"]] = f"{result['client_id']}: {keys}"
 
 
 def jmx_connections(port: int, listener: str = "CLIENT") -> dict[Series, int]:

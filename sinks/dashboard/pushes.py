@@ -85,22 +85,20 @@ class PushTable:
         minute: Counter[tuple[str, str]] = Counter({("origin", value.origin): 1})
         self.pushes[value.origin] += 1
         for rule in value.rules:
-            if rule.outcome == "fired":
-                known = (rule.code, rule.severity) in self.findings or len(self.findings) < _RULES_LIMIT
-                code, severity = (rule.code, rule.severity) if known else (OTHER, OTHER)
-                self.findings[code, severity] += 1
-                minute["severity", severity] += 1
+            known = (rule.code, rule.severity) in self.findings or len(self.findings) < _RULES_LIMIT
+            code, severity = (rule.code, rule.severity) if known else (OTHER, OTHER)
+            self.findings[code, severity] += 1
+            minute["severity", severity] += 1
         self._minutes.setdefault(arrived_ms // _MINUTE_MS, Counter()).update(minute)
         self._day.update(minute)
 
 
 def _verdict(value: ResultValue) -> Verdict:
-    outcomes = {rule.outcome for rule in value.rules}
-    if "fired" in outcomes:
+    if value.rules:
         return "findings"
-    if "passed" not in outcomes:
+    if not value.passed:
         return "not_judged"
-    return "partly_judged" if "not_evaluable" in outcomes else "clean"
+    return "partly_judged" if value.not_evaluable else "clean"
 
 
 def _trim(table: OrderedDict[_Source, Any], limit: int) -> None:

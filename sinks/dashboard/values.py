@@ -36,6 +36,8 @@ def _sentence(text: str) -> str:
 Name = Annotated[str, AfterValidator(clean)]
 Sentence = Annotated[str, AfterValidator(_sentence)]
 Count = Annotated[int, Field(ge=0)]
+Codes = Annotated[list[Name], Field(max_length=1_000)]
+"""Of rules."""
 
 
 class Value(BaseModel):
@@ -104,13 +106,12 @@ class Setting(Value):
         return {"length": length, **fields, "value": None, "reason": fields.get("reason") or reason.name.lower()}
 
 
-class RuleResult(Value):
-    """What one rule said of one push."""
+class Fired(Value):
+    """A rule that fired on a push."""
 
     code: Name
     name: Name = ""
     severity: Name = "unknown"
-    outcome: Literal["fired", "passed", "not_evaluable"]
     settings: Annotated[list[Setting], Field(max_length=1_000)] = []
     message: Sentence = ""
 
@@ -139,7 +140,9 @@ class ResultValue(Value):
     application: Annotated[str, Field(max_length=4_096)] = ""
     settings: Count
     redacted: Count
-    rules: Annotated[list[RuleResult], Field(max_length=1_000)] = []
+    rules: Annotated[list[Fired], Field(max_length=1_000)] = []
+    passed: Codes = []
+    not_evaluable: Codes = []
 
 
 TopicValue = TypeVar("TopicValue", bound=Value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import partial
 
@@ -16,27 +15,35 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS, QUARANTINE
 from sinks.history import append
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.queries.start import source, start
-from streaming.sources import spark_options
+from streaming.sources import Pace, spark_options
 from streaming.transforms import history
+from streaming.turns import Turns
 
-_TURN = threading.Lock()
-"""Both queries' batches come due at the same moment, and nobody waits for either: one after the other leaves a core to the others."""
+_MOST = 50_000
+"""Records of a batch, whose decoded rows Spark keeps until both sinks have them."""
+
+_LOOK_S = 5.0
+"""How often it is looked whether a batch is full, or due."""
 
 
-def start_history_of_pushes(spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> StreamingQuery:
+def start_history_of_pushes(spark: SparkSession, settings: StreamSettings, turns: Turns, digest_key: DigestKey | None) -> StreamingQuery:
     """Two queries rather than one, since their topics grow, expire and fail apart from each other."""
-    return _start(spark, settings, "pushes", CONFIGS, partial(history.pushes, digest_key=digest_key))
+    return _start(spark, settings, turns, "pushes", CONFIGS, partial(history.pushes, digest_key=digest_key))
 
 
-def start_history_of_connections(spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> StreamingQuery:
+def start_history_of_connections(
+    spark: SparkSession, settings: StreamSettings, turns: Turns, digest_key: DigestKey | None
+) -> StreamingQuery:
     """The other."""
-    return _start(spark, settings, "connections", CONNECTIONS, partial(history.connections, digest_key=digest_key))
+    return _start(spark, settings, turns, "connections", CONNECTIONS, partial(history.connections, digest_key=digest_key))
 
 
-def _start(spark: SparkSession, settings: StreamSettings, table: str, topic: str, step: Callable[[DataFrame], DataFrame]) -> StreamingQuery:
+def _start(
+    spark: SparkSession, settings: StreamSettings, turns: Turns, table: str, topic: str, step: Callable[[DataFrame], DataFrame]
+) -> StreamingQuery:
     def write(rows: DataFrame, batch_id: int) -> None:
         # Both sinks from one decoding.  Nothing sensitive is in these rows any more, should Spark spill them.
-        with _TURN:
+        with turns.turn():
             rows.persist()
             try:
                 append(history.kept(rows), settings.history_dir / table, _query_id(rows.sparkSession), batch_id)
@@ -46,9 +53,10 @@ def _start(spark: SparkSession, settings: StreamSettings, table: str, topic: str
 
     sink = {**spark_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
     name = f"history_{table}"
-    rows = history.observed(step(source(spark, settings, name)), QUARANTINED)
+    interval_s = settings.history_interval_seconds
+    rows = history.observed(step(source(spark, settings, name, Pace(_MOST, interval_s))), QUARANTINED)
     writer = rows.writeStream.foreachBatch(write)
-    return start(writer, name, settings.checkpoint_dir, settings.history_interval_seconds)
+    return start(writer, name, settings.checkpoint_dir, min(interval_s, _LOOK_S))
 
 
 def _query_id(spark: SparkSession) -> str:

@@ -12,17 +12,17 @@ from clientscope.kafka_access import KafkaAccess
 from streaming.checkpoints import skipped
 from streaming.checkpoints.plans import PLANS, folder
 from streaming.checkpoints.start_file import starting_offsets
-from streaming.sources import records
+from streaming.sources import LIVE, Pace, records
 
 
-def source(spark: SparkSession, settings: StreamSettings, name: str) -> DataFrame:
+def source(spark: SparkSession, settings: StreamSettings, name: str, pace: Pace = LIVE) -> DataFrame:
     """The records that a query has still to read.
 
     Args:
         name: one of `streaming.checkpoints.plans.PLANS`.
     """
     begin, left_out = starting_offsets(settings.checkpoint_dir, name), skipped.read(settings.checkpoint_dir)
-    return records(spark, KafkaAccess.of(settings), PLANS[name].topic, begin, left_out)
+    return records(spark, KafkaAccess.of(settings), PLANS[name].topic, begin, left_out, pace)
 
 
 def start(writer: DataStreamWriter, name: str, checkpoint_dir: Path, interval_seconds: float = 0) -> StreamingQuery:

@@ -10,11 +10,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from clientscope.policy.redaction import DigestKey
 from streaming.transforms import kernel
+from udfs import results as kernels
 from udfs.decode import decoder
 from udfs.pushes import Pushes, redact
-from udfs.results import TYPE, judge
-
-_LATER = ("application_client_id", "group_id", "settings", "redacted", "rules", "decode_error")
 
 
 def results(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
@@ -24,20 +22,17 @@ def results(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
         records: of ``clientscope.configs``; its tombstones are passed over.
         digest_key: digests leaks that no gateway has redacted.
     """
-    application = F.to_json(F.array("push.principal", "push.application_client_id", "push.group_id"))
-    identity = [F.col(f"push.{name}") for name in TYPE.names if name not in _LATER]
-    value = F.struct(
-        "topic", "partition", "offset", *identity, F.col("key").alias("application"), "push.settings", "push.redacted", "push.rules"
-    )
+    # A topic's name needs no escaping.
+    opening, partition, offset = (F.lit(text) for text in ('{"topic":"', '","partition":', ',"offset":'))
+    place = F.concat(opening, "topic", partition, F.col("partition").cast("string"), offset, F.col("offset").cast("string"))
     return (
         records.where(F.col("value").isNotNull())
-        .withColumn("push", kernel.column(partial(verdicts, digest_key=digest_key), TYPE, "value"))
+        .withColumn("push", kernel.column(partial(verdicts, digest_key=digest_key), kernels.TYPE, "value"))
         .where(F.col("push.decode_error").isNull())
-        .withColumn("key", application)
-        .select("key", F.to_json(value, {"ignoreNullFields": "false"}).alias("value"))
+        .select("push.key", F.concat(place, F.lit(","), "push.members", F.lit("}")).alias("value"))
     )
 
 
 def verdicts(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `results`."""
-    return judge(Pushes(redact(decoder("ClientConfigRecord")(values), digest_key)))
+    return kernels.results(Pushes(redact(decoder("ClientConfigRecord")(values), digest_key)))

@@ -13,7 +13,8 @@ NOW = 10 * DAY_MS
 
 
 def result(offset: int, *outcomes: str, **fields: Any) -> ResultValue:
-    rules = [{"code": f"AN{i}", "severity": "high", "outcome": outcome} for i, outcome in enumerate(outcomes)]
+    codes = {outcome: [f"AN{i}" for i, each in enumerate(outcomes) if each == outcome] for outcome in ("passed", "not_evaluable")}
+    rules = [{"code": f"AN{i}", "severity": "high"} for i, outcome in enumerate(outcomes) if outcome == "fired"]
     return ResultValue.model_validate(
         {
             "topic": "clientscope.configs",
@@ -33,6 +34,7 @@ def result(offset: int, *outcomes: str, **fields: Any) -> ResultValue:
             "settings": 3,
             "redacted": 0,
             "rules": rules,
+            **codes,
             **fields,
         }
     )
@@ -95,7 +97,7 @@ def test_what_is_older_than_a_day_goes_and_counters_stay() -> None:
 def test_codes_beyond_the_limit_are_other() -> None:
     table = PushTable()
     for offset in range(600):
-        rules = [{"code": f"X{offset}", "severity": "low", "outcome": "fired"}]
+        rules = [{"code": f"X{offset}", "severity": "low"}]
         table.apply(result(offset, rules=rules), NOW)
     assert len(table.findings) == 501
     assert table.findings["other", "other"] == 100

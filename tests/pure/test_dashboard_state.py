@@ -69,7 +69,8 @@ def result(offset: int, outcome: str = "passed", at: int = NOW) -> Record:
         "origin": "pushed",
         "settings": 3,
         "redacted": 0,
-        "rules": [{"code": "AN101", "severity": "high", "outcome": outcome}],
+        "rules": [{"code": "AN101", "severity": "high"}] if outcome == "fired" else [],
+        "passed": ["AN101"] if outcome == "passed" else [],
     }
     return Record(RESULTS, at, b"app", json.dumps(value).encode())
 

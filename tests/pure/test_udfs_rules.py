@@ -7,28 +7,40 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pytest
 from record_bytes import config_record, setting
 
 from clientscope.policy.redaction import DigestKey
+from udfs import results as kernels
 from udfs import rules
 from udfs.decode import decoder
 from udfs.pushes import Pushes, redact
-from udfs.results import TYPE, judge
-from udfs.rules.rule import OUTCOMES, SEVERITIES, Rule
+from udfs.rules.rule import FIRED, NOT_EVALUABLE, OUTCOMES, PASSED, SEVERITIES, Evidence, Judgement, Rule
 
 KEY = DigestKey(b"k" * 32)
 SECTIONS = ("What", "Why", "Example", "Use instead", "Source")
 
 
 def results(*records: bytes | None) -> list[dict[str, Any]]:
-    return judge(Pushes(redact(decoder("ClientConfigRecord")(pa.array(records, pa.binary())), KEY))).to_pylist()
+    rows = kernels.results(Pushes(redact(decoder("ClientConfigRecord")(pa.array(records, pa.binary())), KEY))).to_pylist()
+    return [{"key": row["key"], "decode_error": row["decode_error"]} | json.loads(f"{{{row['members'] or ''}}}") for row in rows]
 
 
-def verdict(code: str, *settings: Any) -> dict[str, Any]:
+def fired(code: str, *settings: Any) -> list[dict[str, Any]]:
+    """The settings that the rule points to."""
     (result,) = results(config_record(*settings))
-    return next(item for item in result["rules"] if item["code"] == code)
+    (found,) = (item["settings"] for item in result["rules"] if item["code"] == code)
+    return [{name: value for name, value in each.items() if value is not None} for each in found]
+
+
+def outcome(code: str, *settings: Any) -> str:
+    (result,) = results(config_record(*settings))
+    told = {"fired": [item["code"] for item in result["rules"]]} | {name: result[name] for name in ("passed", "not_evaluable")}
+    (found,) = (name for name, codes in told.items() if code in codes)
+    return found
 
 
 @pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.code)
@@ -50,48 +62,39 @@ def test_every_rule_is_registered_once() -> None:
 
 
 def test_sk001_passes_an_innocent_push() -> None:
-    assert verdict("SK001", setting("acks", "1"))["outcome"] == "passed"
+    assert outcome("SK001", setting("acks", "1")) == "passed"
 
 
 def test_sk001_fires_on_what_the_gateway_redacted_and_on_what_nobody_did() -> None:
     digest = b"d" * 32
-    fired = verdict(
+    assert fired(
         "SK001",
         setting("sasl.jaas.config", None, value_state=1, value_digest=digest, value_length=71),
         setting("acks", "1"),
         setting("token", "hunter2"),
         setting("odd", None, value_state=42),
-    )
-    assert fired["outcome"] == "fired"
-    assert fired["settings"] == [
-        {"key": "sasl.jaas.config", "value": None, "reason": "key_prefix", "length": 71, "digest": digest.hex()},
-        {"key": "token", "value": None, "reason": "key_word", "length": 7, "digest": KEY.digest("hunter2").hex()},
-        {"key": "odd", "value": None, "reason": "unknown", "length": 0, "digest": None},
+    ) == [
+        {"key": "sasl.jaas.config", "reason": "key_prefix", "length": 71, "digest": digest.hex()},
+        {"key": "token", "reason": "key_word", "length": 7, "digest": KEY.digest("hunter2").hex()},
+        {"key": "odd", "reason": "unknown", "length": 0},
     ]
 
 
-@pytest.mark.parametrize(("value", "outcome"), [("0", "fired"), ("1", "passed"), ("all", "passed"), ("lots", "not_evaluable")])
-def test_an101(value: str, outcome: str) -> None:
-    said = verdict("AN101", setting("acks", value))
-    assert said["outcome"] == outcome
-    assert said["settings"][0]["key"] == "acks"
+@pytest.mark.parametrize(("value", "said"), [("0", "fired"), ("1", "passed"), ("all", "passed"), ("lots", "not_evaluable")])
+def test_an101(value: str, said: str) -> None:
+    assert outcome("AN101", setting("acks", value)) == said
+
+
+def test_an101_points_to_the_setting_under_its_own_name() -> None:
+    assert fired("AN101", setting("request.required.acks", "0")) == [{"key": "request.required.acks", "value": "0"}]
 
 
 def test_an101_needs_acks() -> None:
-    assert verdict("AN101", setting("linger.ms", "5")) | {"message": ""} == {
-        "code": "AN101",
-        "name": "acks_zero",
-        "severity": "high",
-        "outcome": "not_evaluable",
-        "settings": [],
-        "message": "",
-    }
+    assert outcome("AN101", setting("linger.ms", "5")) == "not_evaluable"
 
 
-def test_a_setting_that_leaks_is_not_shown_by_another_rule() -> None:
-    said = verdict("AN101", setting("acks", "0", config_type=8))
-    assert said["outcome"] == "not_evaluable"
-    assert said["settings"][0]["value"] is None
+def test_a_setting_that_leaks_is_not_judged_by_another_rule() -> None:
+    assert outcome("AN101", setting("acks", "0", config_type=8)) == "not_evaluable"
 
 
 def test_rows_stay_in_order_and_apart() -> None:
@@ -99,7 +102,37 @@ def test_rows_stay_in_order_and_apart() -> None:
         b"junk", config_record(setting("acks", "0"), setting("token", "hunter2"), client_id="a-1"), None, config_record(origin=7)
     )
     assert [row["decode_error"] for row in rows] == ["unknown_version", None, "no_value", None]
-    assert rows[0] == dict.fromkeys(TYPE.names) | {"decode_error": "unknown_version"}
-    assert [rows[1][name] for name in ("settings", "redacted", "application_client_id", "origin")] == [2, 1, "a", "pushed"]
+    assert rows[0] == {"key": None, "decode_error": "unknown_version"}
+    assert [rows[1][name] for name in ("settings", "redacted", "key", "origin")] == [2, 1, '[null,"a",null]', "pushed"]
     assert [rows[3][name] for name in ("settings", "redacted", "origin")] == [0, 0, "observed"]
+    assert [[rule["code"] for rule in row.get("rules", [])] for row in rows] == [[], ["SK001", "AN101"], [], []]
     assert "hunter2" not in json.dumps(rows)
+
+
+def test_each_push_gets_its_own_verdicts() -> None:
+    """Verdicts are written once for all pushes that share them, so they may go to the wrong ones."""
+    keys = [f"secret.{i % 7}" for i in range(40)]
+    rows = results(*(config_record(setting(key, "hunter2"), setting("acks", str(i % 3))) for i, key in enumerate(keys)))
+    for i, (row, key) in enumerate(zip(rows, keys, strict=True)):
+        codes = ["SK001", "AN101"] if i % 3 == 0 else ["SK001"]
+        assert [rule["code"] for rule in row["rules"]] == codes
+        assert [each["key"] for each in row["rules"][0]["settings"]] == [key]
+        assert (row["passed"], row["not_evaluable"]) == (([] if i % 3 == 0 else ["AN101"]), [])
+
+
+def leveled(pushes: Pushes) -> Judgement:
+    outcomes = np.array([FIRED, FIRED, NOT_EVALUABLE, PASSED, FIRED], np.int8)
+    return Judgement(outcomes, np.array([2, 4, 0, 0, 2], np.int8))
+
+
+def no_evidence(pushes: Pushes, rows: npt.NDArray[np.int64]) -> Evidence:
+    return Evidence(np.zeros(rows.size, np.int64), [()])
+
+
+def test_a_rule_may_have_several_severities() -> None:
+    rule = Rule("AN999", "leveled", "critical", ("", "", ""), leveled, no_evidence)
+    pushes = Pushes(redact(decoder("ClientConfigRecord")(pa.array([config_record()] * 5, pa.binary())), KEY))
+    rows = [json.loads(f"{{{row['members']}}}") for row in kernels.results(pushes, [rule]).to_pylist()]
+    assert [[each["severity"] for each in row["rules"]] for row in rows] == [["medium"], ["critical"], [], [], ["medium"]]
+    assert [row["passed"] for row in rows] == [[], [], [], ["AN999"], []]
+    assert [row["not_evaluable"] for row in rows] == [[], [], ["AN999"], [], []]

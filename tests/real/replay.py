@@ -25,7 +25,6 @@ Place = tuple[str, int, int]
 SLOW = 120.0
 _NO_FIELDS = ("decode_error", "length", "digest")
 _OF_KAFKA = ("topic", "partition", "offset", "timestamp", "date")
-_NOT_IN_RESULTS = ("application_client_id", "group_id", "decode_error")
 
 
 class Input:
@@ -97,7 +96,8 @@ class Replay:
             if topic == CONFIGS:
                 for message, row in zip(kept, verdicts(values, digest_key=key).to_pylist(), strict=True):
                     if row["decode_error"] is None:
-                        value = {name: value for name, value in row.items() if name not in _NOT_IN_RESULTS}
+                        value = json.loads(f"{{{row['members']}}}")
+                        del value["application"]
                         self.results[message.topic, message.partition, message.offset] = value
             else:
                 self._count([message.value for message in kept if (CONNECTIONS, message.partition, message.offset) in self.rows[table]])

@@ -74,7 +74,7 @@ class Topics:
     def heartbeat(self, interval_ms: int) -> None:
         self.connection(Kind.HEARTBEAT, -1, heartbeat_interval_ms=interval_ms, heartbeat_parts=1)
 
-    def result(self, offset: int, client_id: str, *rules: dict[str, Any]) -> None:
+    def result(self, offset: int, client_id: str, *rules: dict[str, Any], **codes: list[str]) -> None:
         value = {
             "topic": f"clientscope.configs/{self.gateway}",
             "partition": 0,
@@ -98,6 +98,7 @@ class Topics:
             "settings": 25,
             "redacted": 1,
             "rules": list(rules),
+            **codes,
         }
         self._send(RESULTS, _json([None, client_id, None]), _json(value))
 
@@ -116,12 +117,11 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _rule(outcome: str, settings: list[dict[str, Any]], message: str = "") -> dict[str, Any]:
+def _rule(settings: list[dict[str, Any]], message: str = "") -> dict[str, Any]:
     return {
         "code": "SK001",
         "name": "pushed_credential",
         "severity": "critical",
-        "outcome": outcome,
         "settings": settings,
         "message": message,
     }
@@ -191,9 +191,9 @@ def test_the_page_shows_gauges_clients_and_findings_and_follows_them(topics: Top
     topics.gauge(name, "1.2.3", 7)
     topics.connection(Kind.OPENED, 1, client_id=client, client_software_name=name, client_software_version="1.2.3", principal="User:anna")
     secret = {"key": "sasl.jaas.config", "reason": "key_prefix", "length": 71, "digest": None}
-    topics.result(1, client, _rule("fired", [secret], "This client pushed a credential."))
-    topics.result(2, f"{client}-clean", _rule("passed", []))
-    topics.result(3, f"{client}-open", _rule("not_evaluable", []))
+    topics.result(1, client, _rule([secret], "This client pushed a credential."))
+    topics.result(2, f"{client}-clean", passed=["SK001"])
+    topics.result(3, f"{client}-open", not_evaluable=["SK001"])
     topics.broken()
 
     page = open_page(address)
@@ -235,7 +235,7 @@ def test_hostile_strings_stay_text(topics: Topics, address: str, open_page: Call
         1,
         **dict.fromkeys(("client_id", "client_software_name", "client_software_version", "principal", "client_address"), HOSTILE),
     )
-    topics.result(1, HOSTILE, _rule("fired", [{"key": HOSTILE, "value": HOSTILE}], HOSTILE))
+    topics.result(1, HOSTILE, _rule([{"key": HOSTILE, "value": HOSTILE}], HOSTILE))
 
     page = open_page(address)
     for section in ("#software", "#clients", "#findings", "#pushes"):
@@ -248,7 +248,7 @@ def test_narrow_and_dark(topics: Topics, address: str, open_page: Callable[..., 
     topics.heartbeat(60_000)
     topics.gauge("x" * 300, "1" * 100, 3)
     topics.connection(Kind.OPENED, 1, client_id="c" * 249, client_software_name="x" * 300)
-    topics.result(1, "c" * 249, _rule("fired", [{"key": "k" * 200, "value": "v" * 200}], "m" * 500))
+    topics.result(1, "c" * 249, _rule([{"key": "k" * 200, "value": "v" * 200}], "m" * 500))
 
     for scheme in ("light", "dark"):
         page = open_page(address, viewport={"width": 360, "height": 800}, color_scheme=scheme)

@@ -41,7 +41,8 @@ def results(installation: Any, client_id: str) -> list[dict[str, Any]]:
 
 
 def outcomes(row: dict[str, Any]) -> dict[str, str]:
-    return {rule["code"]: rule["outcome"] for rule in row["rules"]}
+    fired = {rule["code"]: "fired" for rule in row["rules"]}
+    return fired | {code: outcome for outcome in ("passed", "not_evaluable") for code in row[outcome]}
 
 
 def api(installation: Any, path: str) -> Any:

@@ -20,21 +20,25 @@ Source
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from udfs import settings
 from udfs.pushes import Pushes
-from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, Judgement, Rule, judged_settings
+from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, Evidence, Judgement, Rule, Setting
 
 
 def evaluate(pushes: Pushes) -> Judgement:
     """Not evaluable where acks wasn't pushed, was redacted, or is no number."""
-    acks = settings.acks(pushes)
-    outcomes = pc.if_else(pc.equal(acks, 0), FIRED, PASSED).fill_null(NOT_EVALUABLE)
-    return Judgement(
-        outcomes.to_numpy(zero_copy_only=False).astype(np.int8),
-        judged_settings(pushes, settings.positions(pushes, settings.ACKS)),
-    )
+    outcomes = pc.if_else(pc.equal(settings.acks(pushes), 0), FIRED, PASSED).fill_null(NOT_EVALUABLE)
+    return Judgement(outcomes.to_numpy(zero_copy_only=False).astype(np.int8))
+
+
+def evidence(pushes: Pushes, rows: npt.NDArray[np.int64]) -> Evidence:
+    """The setting, under the name it was pushed by."""
+    names = pushes.settings["config_key"].take(settings.positions(pushes, settings.ACKS).take(pa.array(rows))).dictionary_encode()
+    return Evidence(names.indices.to_numpy().astype(np.int64), [(Setting(name, "0"),) for name in names.dictionary.to_pylist()])
 
 
 RULE = Rule(
@@ -47,4 +51,5 @@ RULE = Rule(
         "This producer waits for no acknowledgement and loses records without notice: set acks=all.",
     ),
     evaluate=evaluate,
+    evidence=evidence,
 )

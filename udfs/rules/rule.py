@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from udfs.pushes import Pushes
 
@@ -18,21 +17,22 @@ OUTCOMES = ("not_evaluable", "passed", "fired")
 
 SEVERITIES = ("info", "low", "medium", "high", "critical")
 
-SETTING = pa.struct(
-    [("key", pa.string()), ("value", pa.string()), ("reason", pa.string()), ("length", pa.int32()), ("digest", pa.string())]
-)
-"""A setting that a rule points to: its value if a rule that isn't about secrets judged it, or else what stands for the value."""
 
-VERDICT = pa.struct(
-    [
-        ("code", pa.string()),
-        ("name", pa.string()),
-        ("severity", pa.string()),
-        ("outcome", pa.string()),
-        ("settings", pa.list_(SETTING)),
-        ("message", pa.string()),
-    ]
-)
+class Setting(NamedTuple):
+    """A setting that a rule points to: its value, or what stands for a value that is no one's to see.
+
+    Attributes:
+        value: None where it was redacted.
+        reason: why it was.
+        length: of the redacted value, in bytes of UTF-8.
+        digest: of the redacted value, in hexadecimal.
+    """
+
+    key: str
+    value: str | None
+    reason: str | None = None
+    length: int | None = None
+    digest: str | None = None
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,24 @@ class Judgement:
 
     Attributes:
         outcomes: one of `OUTCOMES` per push, by number.
-        settings: the settings judged, as `SETTING`, per push.
+        severities: one of `SEVERITIES` per push, by number; None where the rule has one alone.
     """
 
     outcomes: npt.NDArray[np.int8]
-    settings: pa.ListArray
+    severities: npt.NDArray[np.int8] | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What rules point to, in a dictionary: the same settings are written once.
+
+    Attributes:
+        indices: per push that was asked about, which of ``distinct``.
+        distinct: settings, as a rule shows them together.
+    """
+
+    indices: npt.NDArray[np.int64]
+    distinct: Sequence[tuple[Setting, ...]]
 
 
 @dataclass(frozen=True)
@@ -55,9 +68,10 @@ class Rule:
     Attributes:
         code: SK… for sensitive keys, AN… for anomalous settings; never used again for another rule.
         name: the bad pattern, never the cure.
-        severity: one of `SEVERITIES`.
+        severity: one of `SEVERITIES`; the worst, where it has several.
         messages: for each of `OUTCOMES` one sentence; when fired, one that a person can act on.
         evaluate: judges a whole batch; pure.
+        evidence: what it points to in the pushes of these rows, where it fired.
     """
 
     code: str
@@ -65,33 +79,4 @@ class Rule:
     severity: str
     messages: tuple[str, str, str]
     evaluate: Callable[[Pushes], Judgement]
-
-    def verdicts(self, pushes: Pushes) -> pa.StructArray:
-        """One `VERDICT` per push."""
-        judgement = self.evaluate(pushes)
-        count = len(pushes)
-        columns: list[pa.Array] = [
-            pa.repeat(self.code, count),
-            pa.repeat(self.name, count),
-            pa.repeat(self.severity, count),
-            pa.array(OUTCOMES).take(pa.array(judgement.outcomes)),
-            judgement.settings,
-            pa.array(self.messages).take(pa.array(judgement.outcomes)),
-        ]
-        return pa.StructArray.from_arrays(columns, fields=list(VERDICT))
-
-
-def judged_settings(pushes: Pushes, positions: pa.Int64Array) -> pa.ListArray:
-    """The one setting that each push was judged by, with its value; ``positions`` as `udfs.settings.positions` returns them."""
-    chosen = positions.drop_null()
-    nothing = {"reason": pa.string(), "length": pa.int32(), "digest": pa.string()}
-    items = pa.StructArray.from_arrays(
-        [
-            pushes.settings["config_key"].take(chosen),
-            pushes.settings["config_value"].take(chosen),
-            *(pa.nulls(len(chosen), arrow_type) for arrow_type in nothing.values()),
-        ],
-        fields=list(SETTING),
-    )
-    counts = pc.cast(positions.is_valid(), pa.int32()).to_numpy(zero_copy_only=False)
-    return pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(counts)), pa.int32()), items)
+    evidence: Callable[[Pushes, npt.NDArray[np.int64]], Evidence]

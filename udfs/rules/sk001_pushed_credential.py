@@ -21,32 +21,40 @@ Source
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from clientscope.records.codec import ValueState
 from udfs.pushes import Pushes
-from udfs.rules.rule import FIRED, PASSED, SETTING, Judgement, Rule
+from udfs.rules.rule import FIRED, PASSED, Evidence, Judgement, Rule, Setting
 
-_REASONS = pa.array([state.name.lower() for state in ValueState] + ["unknown"])
+_EVIDENCE = ("config_key", "value_state", "value_length", "value_digest")
+_REASONS = {int(state): state.name.lower() for state in ValueState}
 
 
 def evaluate(pushes: Pushes) -> Judgement:
     """Fires where a value was redacted, by the gateway or by us; a push can always be judged."""
-    states = pushes.settings["value_state"].to_numpy(zero_copy_only=False)
-    chosen = np.flatnonzero(states != ValueState.PRESENT)
     outcomes = np.full(len(pushes), PASSED, np.int8)
-    outcomes[pushes.parents[chosen]] = FIRED
-    taken = {name: column.take(pa.array(chosen)) for name, column in pushes.settings.items()}
-    # A state from a newer gateway, or a made-up one.
-    known = np.isin(states[chosen], list(ValueState))
-    columns: list[pa.Array] = [
-        taken["config_key"],
-        pa.nulls(chosen.size, pa.string()),
-        _REASONS.take(pa.array(np.where(known, states[chosen], len(ValueState)))),
-        taken["value_length"],
-        pa.array([digest and digest.hex() for digest in taken["value_digest"].to_pylist()], pa.string()),
-    ]
-    return Judgement(outcomes, pushes.group(chosen, pa.StructArray.from_arrays(columns, fields=list(SETTING))))
+    outcomes[pushes.parents[_redacted(pushes)]] = FIRED
+    return Judgement(outcomes)
+
+
+def evidence(pushes: Pushes, rows: npt.NDArray[np.int64]) -> Evidence:
+    """All of a push's redacted settings.  A loop, over leaks alone."""
+    found: dict[int, list[Setting]] = {row: [] for row in rows.tolist()}
+    chosen = _redacted(pushes)
+    chosen = chosen[np.isin(pushes.parents[chosen], rows)]
+    columns = [pushes.settings[name].take(pa.array(chosen)).to_pylist() for name in _EVIDENCE]
+    for row, key, state, length, digest in zip(pushes.parents[chosen].tolist(), *columns, strict=True):
+        # A state from a newer gateway, or a made-up one, has no name here.
+        found[row].append(Setting(key, None, _REASONS.get(state, "unknown"), length, digest and digest.hex()))
+    distinct: dict[tuple[Setting, ...], int] = {}
+    indices = [distinct.setdefault(tuple(settings), len(distinct)) for settings in found.values()]
+    return Evidence(np.array(indices, np.int64), list(distinct))
+
+
+def _redacted(pushes: Pushes) -> npt.NDArray[np.int64]:
+    return np.flatnonzero(pushes.settings["value_state"].to_numpy(zero_copy_only=False) != ValueState.PRESENT)
 
 
 RULE = Rule(
@@ -59,4 +67,5 @@ RULE = Rule(
         "This client pushes settings that hold credentials: keep them out of what it pushes, and replace the credentials.",
     ),
     evaluate=evaluate,
+    evidence=evidence,
 )

@@ -14,7 +14,7 @@ let findings = null;
 function group(results) {
   const groups = new Map();
   for (const result of results) {
-    for (const rule of result.rules.filter((candidate) => candidate.outcome === "fired")) {
+    for (const rule of result.rules) {
       const id = JSON.stringify([rule.code, result.application, result.cluster]);
       const known = groups.get(id);
       if (known) known.times += 1;
@@ -128,8 +128,8 @@ function received(cell, row) {
 // A result never changes, so it is written once. A rule that could not judge is "–", which must not look like clean.
 function verdict(cell, row) {
   if (cell.firstChild) return;
-  const fired = row.rules.filter((rule) => rule.outcome === "fired");
-  const open = row.rules.filter((rule) => rule.outcome === "not_evaluable").map((rule) => rule.code);
+  const fired = row.rules;
+  const open = row.not_evaluable;
   for (const rule of fired) {
     cell.append(el("span", { class: "pill", "data-severity": rule.severity, title: words(rule.name) }, rule.code), " ");
   }

@@ -1,0 +1,23 @@
+"""What a query's report of its progress says of its source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def unread(source: Any) -> dict[tuple[str, str], int]:
+    """Records that a query had still to read when a batch was planned, by topic and partition.
+
+    Args:
+        source: one of ``StreamingQueryProgress.sources``, of a Kafka source.
+    """
+    read, latest = (_by_partition(text) for text in (source.endOffset, source.latestOffset))
+    return {place: max(0, end - read.get(place, end)) for place, end in latest.items()}
+
+
+def _by_partition(offsets: str | None) -> dict[tuple[str, str], int]:
+    """Spark's JSON of a Kafka source's offsets."""
+    found: Mapping[str, Mapping[str, int]] = json.loads(offsets) if offsets and offsets != "null" else {}
+    return {(topic, partition): end for topic, partitions in found.items() for partition, end in partitions.items()}

@@ -1,0 +1,72 @@
+"""Who may keep a core busy for seconds: history's batches wait for each other, and for queries that somebody waits for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from streaming.progress import unread
+
+LIVE = ("results", "gauges")
+"""Queries that come first."""
+
+_FAR_BEHIND = 50_000
+"""Records: more than a second's work."""
+
+_PATIENCE_S = 600.0
+_LOOK_S = 1.0
+
+
+class Stopped(Exception):
+    """The job stops: the batch is written after its next start."""
+
+
+class Turns:
+    """Gives a turn to one batch at a time, and none while live queries are far behind.
+
+    A backlog would otherwise be read by all queries at once, and what comes in new would wait for history too. After ten minutes a batch
+    gets its turn all the same: a job that is always behind must not lose history to the topic's retention.
+    """
+
+    def __init__(self, behind: Callable[[], bool], patience_s: float = _PATIENCE_S, clock: Callable[[], float] = time.monotonic) -> None:
+        """
+        Args:
+            behind: whether a live query is; asked every second while somebody waits.
+        """
+        self._behind, self._patience_s, self._clock = behind, patience_s, clock
+        self._one = threading.Lock()
+        self._stopped = threading.Event()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Waits for a turn, and has it while in here.
+
+        Raises:
+            Stopped: instead of a turn.
+        """
+        since = self._clock()
+        while True:
+            with self._one:
+                if not self._behind() or self._clock() - since >= self._patience_s:
+                    yield
+                    return
+            if self._stopped.wait(_LOOK_S):
+                raise Stopped
+
+    def stop(self) -> None:
+        """Nobody waits any longer."""
+        self._stopped.set()
+
+
+def live_queries_behind(spark: SparkSession) -> bool:
+    """Whether a live query has much to read, by its last report; before its first nobody knows, and it counts."""
+    for query in spark.streams.active:
+        if query.name in LIVE:
+            report = query.lastProgress
+            if report is None or any(sum(unread(source).values()) > _FAR_BEHIND for source in report.sources):
+                return True
+    return False
