@@ -13,7 +13,8 @@ from streaming.queries.start import source, start
 from streaming.sources import spark_options
 from streaming.transforms.results import results
 
-_LARGE_REQUESTS = {"kafka.linger.ms": "20", "kafka.batch.size": str(256 * 1024), "kafka.compression.type": "lz4"}
+# Not compressed: the topic's readers need no more than kafka-python then.
+_LARGE_REQUESTS = {"kafka.linger.ms": "20", "kafka.batch.size": str(256 * 1024)}
 
 
 def start_results(spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None) -> StreamingQuery:
