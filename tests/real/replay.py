@@ -130,7 +130,7 @@ def gauges(bootstrap_servers: str) -> dict[tuple[str, str, str], int]:
 
 def rows(history_dir: Path, table: str) -> dict[Place, dict[str, Any]]:
     """A Delta table's rows by place; a place that is there twice is an error."""
-    if not (history_dir / table / "_delta_log").is_dir():
+    if not list((history_dir / table / "_delta_log").glob("*.json")):  # before the first commit there is a folder already
         return {}
     found = DeltaTable(history_dir / table).to_pyarrow_table().to_pylist()
     by_place = {(row["topic"], row["partition"], row["offset"]): row for row in found}

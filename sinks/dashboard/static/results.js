@@ -125,19 +125,23 @@ function received(cell, row) {
   setAttribute(cell, "title", exactTime(row.received_ms));
 }
 
-// A result never changes, so it is written once. A rule that could not judge is "–", which must not look like clean.
+const PILLS_LIMIT = 4;
+
+// A result never changes, so it is written once. What could not be judged is "–", which must not look like clean.
 function verdict(cell, row) {
   if (cell.firstChild) return;
-  const fired = row.rules;
-  const open = row.not_evaluable;
-  for (const rule of fired) {
+  const worst = [...row.rules].sort((a, b) => rank(a.severity) - rank(b.severity));
+  for (const rule of worst.slice(0, PILLS_LIMIT)) {
     cell.append(el("span", { class: "pill", "data-severity": rule.severity, title: words(rule.name) }, rule.code), " ");
   }
-  if (fired.length === 0 && row.verdict !== "not_judged") cell.append(el("span", { class: "clean" }, "clean"), " ");
-  if (row.verdict === "not_judged") {
-    cell.append(el("span", { class: "not-judged", "aria-label": "not judged", role: "img", title: "not judged: no rule could judge this push" }, "–"));
-  } else if (open.length) {
-    const label = `${open.join(", ")} could not be judged`;
-    cell.append(el("span", { class: "not-judged", "aria-label": label, role: "img", title: label }, `${open.join(", ")} –`));
-  }
+  const more = worst.slice(PILLS_LIMIT).map((rule) => rule.code);
+  if (more.length) cell.append(el("span", { class: "muted", title: more.join(", ") }, `+${more.length}`), " ");
+  if (worst.length === 0 && row.verdict !== "not_judged") cell.append(el("span", { class: "clean" }, "clean"), " ");
+  const open = row.not_evaluable;
+  if (row.verdict === "not_judged") cell.append(notJudgedMark("–", "not judged: no rule could judge this push"));
+  else if (open.length) cell.append(notJudgedMark(`– ${count(open.length)}`, `not judged: ${open.join(", ")}`));
+}
+
+function notJudgedMark(text, label) {
+  return el("span", { class: "not-judged", "aria-label": label, role: "img", title: label }, text);
 }
