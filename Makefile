@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures golden-checkpoint test test-pure test-spark test-real check test-long bench-client bench-gateway bench-policy bench-decode bench-gauges bench-stream lock clean venv java chromium
+.PHONY: help demo fixtures docs-rules golden-checkpoint test test-pure test-spark test-real check test-long bench-client bench-gateway bench-policy bench-decode bench-rules bench-gauges bench-stream lock clean venv java chromium
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -26,11 +26,15 @@ test-long: venv  ## the long forms: ten-minute outages, a million fuzzed pushes 
 	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
 	$(BIN)/python tests/long/fuzz_push_config.py -runs=1000000
 	TEST_LONG_FORMS=1 $(BIN)/pytest tests -m long_form
+docs-rules: venv ## write docs/rules.md anew from the rules
+	$(BIN)/python -m udfs.rules.docs
 check: venv      ## ruff, mypy, import contracts
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 
 bench-stream: venv  ## how soon pushes become results and connections gauges, and how fast a backlog is read (four minutes)
 	@$(BIN)/python -m bench.stream $(ARGS)
+bench-rules: venv  ## what rules cost beside decoding, each and all (two minutes)
+	@$(BIN)/python -m bench.rules $(ARGS)
 bench-decode: venv  ## how fast pushes are decoded, inside Spark and outside (five minutes)
 	@$(BIN)/python -m bench.decode $(ARGS)
 bench-gauges: venv  ## what gauges cost with 10,000 and 100,000 connections, beside Spark's own ways to keep state (five minutes)

@@ -154,6 +154,9 @@ _CHECKPOINTS: tuple[tuple[type[config.Settings], Callable[..., int]], ...] = (
 _CHECKPOINTS_TEXT = "The streaming job's checkpoints: lists, verifies, backs up, and starts a query anew."
 
 
+_RULES_TEXT = "What is judged of clients' settings: lists the rules, or explains one."
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="clientscope",
@@ -173,6 +176,10 @@ def _parser() -> argparse.ArgumentParser:
     jars = commands.add_parser("jars", help="Downloads the jars that the broker and Spark need.", allow_abbrev=False)
     jars.add_argument("--lock", action="store_true", help="resolve ivy.xml anew and write jars.sha256 (for developers)")
     jars.set_defaults(_cls=None, _function=_jars)
+    rules = commands.add_parser("rules", help=_RULES_TEXT, description=_RULES_TEXT, allow_abbrev=False)
+    rules.add_argument("code", nargs="?", help="a rule to explain: its code or name, such as AN101 or acks_zero")
+    rules.add_argument("-o", "--output", choices=("text", "json"), default="text", help="how it is told (default: %(default)s)")
+    rules.set_defaults(_cls=None, _function=_rules)
     bundle = commands.add_parser("bundle", help="Writes what spark-submit needs to run the job on a cluster.", allow_abbrev=False)
     bundle.add_argument("folder", type=Path, help="where; made if it isn't there")
     bundle.set_defaults(_cls=None, _function=_bundle)
@@ -194,6 +201,12 @@ def _bundle(flags: dict[str, Any]) -> int:
     bundle.write(flags["folder"], jars.jars("spark", print))
     print(f"wrote {flags['folder']}; docs/cluster.md says how spark-submit takes it")
     return 0
+
+
+def _rules(flags: dict[str, Any]) -> int:
+    from udfs.rules import command
+
+    return command.run(flags["code"], flags["output"])
 
 
 def _jars(flags: dict[str, Any]) -> int:

@@ -256,7 +256,7 @@ class PushSettings(Settings):
         description="which client the settings are for; empty is streams where they have an application.id,\n"
         "consumer where they have a group.id, else producer",
     )
-    dialect: Literal["java", "librdkafka", "kafka-python", "aiokafka", "kafkajs"] = Field(
+    dialect: Literal["java", "librdkafka", "kafka-python", "aiokafka", "kafkajs", "franz-go", "sarama"] = Field(
         "java", description="the client library: whose names, spellings and defaults they are"
     )
     software_name: SoftwareText = Field("", description="the client library's name (KIP-511); empty is the dialect's")

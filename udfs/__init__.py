@@ -5,7 +5,7 @@ pushes      decoded pushes, redacted, with their settings laid flat
 counts      the counts that connection records carry
 evidence    what may be told of bytes that are no record
 sensitive   which settings may not be written down
-settings    the settings that rules need, as typed columns
-rules/      one file per rule
+settings    the settings by which results are grouped
+rules/      one file per rule, and the batch of typed columns that they judge
 results     what all rules say of each push
 """

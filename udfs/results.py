@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from udfs import settings
+from udfs.distinct import distinct_rows
 from udfs.json_text import arrays, literals, members
 from udfs.pushes import Pushes
 from udfs.rules import RULES
+from udfs.rules.batch import Batch, judge
 from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, SEVERITIES, Evidence, Judgement, Rule
 
 TYPE = pa.struct([("key", pa.string()), ("members", pa.string()), ("decode_error", pa.string())])
@@ -23,6 +25,7 @@ Both are null where it could not be decoded.
 """
 
 _ORIGINS = pa.array(["pushed", "observed"])
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 _SAME = {
     "received_ms": "received_timestamp_ms",
@@ -46,7 +49,7 @@ def results(pushes: Pushes, rules: Sequence[Rule] = RULES) -> pa.StructArray:
     """Every rule's verdict on every push, as `TYPE`.
 
     A value has the record's own fields, then ``rules``, what fired and why, and the codes of those that ``passed``, and of those that were
-    ``not_evaluable``.
+    ``not_evaluable``; a rule that isn't for this client is in none of them.
     """
     records = pushes.records
     decode_error = records.field("decode_error")
@@ -60,15 +63,16 @@ def results(pushes: Pushes, rules: Sequence[Rule] = RULES) -> pa.StructArray:
     fields["settings"] = literals(pc.list_value_length(records.field("configs")))
     hidden = pushes.settings["value_state"].to_numpy(zero_copy_only=False) != 0
     fields["redacted"] = literals(pa.array(np.bincount(pushes.parents[hidden], minlength=len(pushes))))
-    judgements = [rule.evaluate(pushes) for rule in rules]
-    fields["rules"] = _fired(pushes, rules, judgements)
+    batch = Batch(pushes)
+    judgements = judge(batch, rules)
+    fields["rules"] = _fired(batch, rules, judgements)
     fields |= _others(rules, judgements)
     decoded = decode_error.is_null()
     columns = [pc.if_else(decoded, column, None) for column in (key, members(fields))]
     return pa.StructArray.from_arrays([*columns, decode_error], fields=list(TYPE))
 
 
-def _fired(pushes: Pushes, rules: Sequence[Rule], judgements: Sequence[Judgement]) -> pa.StringArray:
+def _fired(batch: Batch, rules: Sequence[Rule], judgements: Sequence[Judgement]) -> pa.StringArray:
     """Per push, an array of the rules that fired, in their order."""
     verdicts: list[str] = []
     rows, chosen = [], []
@@ -76,16 +80,16 @@ def _fired(pushes: Pushes, rules: Sequence[Rule], judgements: Sequence[Judgement
         fired = np.flatnonzero(judgement.outcomes == FIRED)
         if not fired.size:
             continue
-        evidence = rule.evidence(pushes, fired)
+        evidence = rule.shown(batch, fired)
         severities = None if judgement.severities is None else judgement.severities[fired]
         texts, indices = _verdicts(rule, evidence, severities)
         rows.append(fired)
         chosen.append(indices + len(verdicts))
         verdicts += texts
-    counts, order = np.zeros(len(pushes), np.int64), np.zeros(0, np.int64)
+    counts, order = np.zeros(len(batch), np.int64), np.zeros(0, np.int64)
     if rows:
         row = np.concatenate(rows)
-        counts = np.bincount(row, minlength=len(pushes))
+        counts = np.bincount(row, minlength=len(batch))
         # Stable, so that the rules' order stays.
         order = np.concatenate(chosen)[np.argsort(row, kind="stable")]
     offsets = pa.array(np.append(0, np.cumsum(counts)), pa.int32())
@@ -96,29 +100,27 @@ def _verdicts(rule: Rule, evidence: Evidence, severities: npt.NDArray[np.int8] |
     """The JSON of each distinct verdict, and which of them each row has."""
     levels = np.full(evidence.indices.size, SEVERITIES.index(rule.severity)) if severities is None else severities.astype(np.int64)
     pairs, indices = np.unique(levels * len(evidence.distinct) + evidence.indices, return_inverse=True)
+    openings = [_opening(rule, severity) for severity in SEVERITIES]
     texts = []
     for pair in pairs.tolist():
         level, which = divmod(pair, len(evidence.distinct))
-        verdict = {
-            "code": rule.code,
-            "name": rule.name,
-            "severity": SEVERITIES[level],
-            "message": rule.messages[FIRED],
-            "settings": [setting._asdict() for setting in evidence.distinct[which]],
-        }
-        texts.append(json.dumps(verdict, ensure_ascii=False, separators=(",", ":")))
+        told = [{name: value for name, value in setting._asdict().items() if value is not None} for setting in evidence.distinct[which]]
+        texts.append(openings[level] + _compact(told) + "}")
     return texts, indices
+
+
+def _opening(rule: Rule, severity: str) -> str:
+    """A verdict up to its settings, which alone differ from push to push."""
+    verdict = {"code": rule.code, "name": rule.name, "severity": severity, "message": rule.messages[FIRED]}
+    return _compact(verdict)[:-1] + ',"settings":'
 
 
 def _others(rules: Sequence[Rule], judgements: Sequence[Judgement]) -> dict[str, pa.StringArray]:
     """Per push, the codes of the rules that passed, and of those that couldn't judge: few combinations, each written once."""
     outcomes = np.stack([judgement.outcomes for judgement in judgements], axis=1)
-    distinct, indices = np.unique(outcomes, axis=0, return_inverse=True)
+    first, indices = distinct_rows(outcomes)
     found = {}
     for name, outcome in (("passed", PASSED), ("not_evaluable", NOT_EVALUABLE)):
-        texts = [
-            json.dumps([rule.code for rule, said in zip(rules, row, strict=True) if said == outcome], separators=(",", ":"))
-            for row in distinct
-        ]
-        found[name] = pa.array(texts, pa.string()).take(pa.array(indices.reshape(-1)))
+        texts = [_compact([rule.code for rule, said in zip(rules, row, strict=True) if said == outcome]) for row in outcomes[first]]
+        found[name] = pa.array(texts, pa.string()).take(pa.array(indices))
     return found

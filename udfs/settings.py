@@ -1,4 +1,7 @@
-"""The settings that rules and findings need, as typed columns: one value per push, null where it wasn't pushed."""
+"""The settings by which results are grouped, as columns: one value per push, null where it wasn't pushed.
+
+Rules have `udfs.rules.batch`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from udfs.pushes import Pushes
-
-ACKS = ("acks", "request.required.acks")
-"""Kafka's and librdkafka's older name for it."""
 
 GROUP_ID = ("group.id",)
 
@@ -34,13 +34,6 @@ def positions(pushes: Pushes, names: tuple[str, ...]) -> pa.Int64Array:
 def text(pushes: Pushes, names: tuple[str, ...]) -> pa.StringArray:
     """The setting's value as it was pushed; null also where it was redacted."""
     return pushes.settings["config_value"].take(positions(pushes, names))
-
-
-def acks(pushes: Pushes) -> pa.Int64Array:
-    """How many acknowledgements a producer waits for, ``all`` being -1; null also where the value is no number."""
-    value = pc.utf8_lower(pc.utf8_trim_whitespace(text(pushes, ACKS)))
-    value = pc.if_else(pc.equal(value, "all"), "-1", value)
-    return pc.if_else(pc.match_substring_regex(value, r"^-?\d{1,9}$"), value, None).cast(pa.int64())
 
 
 def application_client_id(client_ids: pa.StringArray) -> pa.StringArray:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.demo.watch import Snapshot
+from clientscope.demo.watch import SEVERITIES, Snapshot
 
 _BAR = 24
+_WORST = 5
+_STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
 
 
 def render(snapshot: Snapshot, page: str, seconds: int) -> RenderableType:
@@ -25,13 +29,26 @@ def render(snapshot: Snapshot, page: str, seconds: int) -> RenderableType:
         table.add_row(Text(name), Text(version), str(count), Text(bar, "cyan"), "yes" if (name, version) in snapshot.pushing else "–")
     if not snapshot.connections:
         table.add_row("[dim]waiting for the first gauge…", "", "", "", "")
-    findings = Text("findings  ", "bold")
-    if not snapshot.findings:
-        findings.append("none yet", "dim")
-    for code, count in sorted(snapshot.findings.items()):
-        findings.append(f"{code} ×{count} ", "red" if code.startswith("SK") else "yellow")
-        findings.append(f"({snapshot.named[code]})  ", "dim")
     status = Text.assemble(
         ("pushes    ", "bold"), str(snapshot.pushes), "    ", ("page  ", "bold"), page, f"    {seconds} s", "    Ctrl-C ends it"
     )
-    return Group(Text(), table, Text(), findings, status)
+    return Group(Text(), table, Text(), _findings(snapshot), Text(), status)
+
+
+def _findings(snapshot: Snapshot) -> RenderableType:
+    """The worst, a line each; how many rules more fired, by severity."""
+    if not snapshot.findings:
+        return Text.assemble(("findings  ", "bold"), ("none yet", "dim"))
+    order = sorted(snapshot.findings, key=lambda code: (-SEVERITIES.index(snapshot.severities[code]), code))
+    lines = Table.grid(padding=(0, 2, 0, 0))
+    for place, code in enumerate(order[:_WORST]):
+        severity = snapshot.severities[code]
+        head = Text("findings" if place == 0 else "", "bold")
+        lines.add_row(
+            head, Text(severity, _STYLES[severity]), Text(f"{code} ×{snapshot.findings[code]}"), Text(snapshot.named[code], "dim")
+        )
+    more = Counter(snapshot.severities[code] for code in order[_WORST:])
+    if more:
+        said = ", ".join(f"{more[severity]} {severity}" for severity in reversed(SEVERITIES) if more[severity])
+        lines.add_row("", "", "", Text(f"and {said}: on the page", "dim"))
+    return lines

@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from clientscope.records.topics import GAUGES, RESULTS
 
+SEVERITIES = ("info", "low", "medium", "high", "critical")
 Series = tuple[str, str]
 """Software name and version."""
 
@@ -27,6 +28,7 @@ class Snapshot:
         pushes: decoded rows on ``clientscope.results``.
         pushing: the software names of the clients that pushed.
         findings: how often each rule fired, by code.
+        severities: for each code, the worst that it was found with.
         named: for each code, the application and setting that it last fired for.
     """
 
@@ -34,6 +36,7 @@ class Snapshot:
     pushes: int = 0
     pushing: frozenset[Series] = frozenset()
     findings: dict[str, int] = field(default_factory=dict)
+    severities: dict[str, str] = field(default_factory=dict)
     named: dict[str, str] = field(default_factory=dict)
 
 
@@ -54,6 +57,7 @@ class TopicWatch:
         self._pushes = 0
         self._pushing: set[Series] = set()
         self._findings: Counter[str] = Counter()
+        self._severities: dict[str, str] = {}
         self._named: dict[str, str] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
@@ -67,7 +71,8 @@ class TopicWatch:
                 if gauge.get("listener") == "CLIENT":  # a gateway's own row has none
                     sums[gauge["software_name"], gauge["software_version"]] += gauge["connections"]
             connections = {series: count for series, count in sums.items() if count}
-            return Snapshot(connections, self._pushes, frozenset(self._pushing), dict(self._findings), dict(self._named))
+            found = dict(self._findings), dict(self._severities), dict(self._named)
+            return Snapshot(connections, self._pushes, frozenset(self._pushing), *found)
 
     def close(self) -> None:
         """Stops reading."""
@@ -95,9 +100,11 @@ class TopicWatch:
         self._pushes += 1
         self._pushing.add((result["software_name"], result["software_version"]))
         for rule in result["rules"]:
-            self._findings[rule["code"]] += 1
+            code, severity = rule["code"], rule["severity"]
+            self._findings[code] += 1
+            self._severities[code] = max(self._severities.get(code, severity), severity, key=SEVERITIES.index)
             keys = ", ".join(setting["key"] for setting in rule["settings"])
-            self._named[rule["code"]] = f"{result['client_id']}: {keys}"
+            self._named[code] = f"{result['client_id']}: {keys}"
 
 
 def jmx_connections(port: int, listener: str = "CLIENT") -> dict[Series, int]:

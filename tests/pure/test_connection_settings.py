@@ -95,7 +95,9 @@ def test_all_arguments_are_kafka_pythons() -> None:
 
 
 REFUSED = [
-    ("sarama", {}, "sarama"),
+    ("cobol", {}, "cobol"),
+    ("sarama", {"Net.SASL.User": "orders"}, "Net.SASL.User"),
+    ("franz-go", {"DialTLS": "true"}, "DialTLS"),
     ("java", {"security.protocol": "TLS"}, "security.protocol"),
     ("java", {"retry.backoff.ms": "soon"}, "retry.backoff.ms"),
     ("java", SASL, "GSSAPI"),

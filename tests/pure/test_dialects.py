@@ -239,6 +239,74 @@ def test_kafkajs_in_kafkas_words() -> None:
     assert [entry.key for entry in collect_dialect("kafkajs", ClientType.CONSUMER, settings).entries] == ["group.id", "session.timeout.ms"]
 
 
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("0.1.0", ["0", "1000000", "30000", "100"]),  # what releases before 1.1.3 say of themselves
+        ("v1.2.6", ["0", "1000000", "10000", "250"]),
+        ("v1.19.5", ["0", "1000012", "10000", "250"]),
+        ("v1.20.0", ["10", "1000012", "10000", "250"]),
+        ("unknown", ["10", "1000012", "10000", "250"]),
+    ],
+)
+def test_franz_go_by_version(version: str, expected: list[str]) -> None:
+    keys = ("linger.ms", "batch.size", "request.timeout.ms", "retry.backoff.ms")
+    assert effective("franz-go", ClientType.PRODUCER, {}, *keys, version=version) == [(value, True) for value in expected]
+
+
+def test_franz_go_in_kafkas_words() -> None:
+    settings = {
+        "ClientID": "orders", "RequiredAcks": "LeaderAck", "DisableIdempotentWrite": True, "ProducerLinger": "1m0.5s",
+        "RecordDeliveryTimeout": 0, "ProduceRequestTimeout": 5_000_000_000,
+    }  # fmt: skip
+    keys = ("client.id", "acks", "enable.idempotence", "linger.ms", "delivery.timeout.ms", "request.timeout.ms")
+    values = ["orders", "1", "false", "60500", LARGEST_INT, "5000"]
+    assert effective("franz-go", ClientType.PRODUCER, settings, *keys) == [(value, False) for value in values]
+    in_flight = "max.in.flight.requests.per.connection"
+    assert effective("franz-go", ClientType.PRODUCER, settings, in_flight) == [("1", True)]
+    assert effective("franz-go", ClientType.PRODUCER, {}, in_flight, "enable.idempotence", "acks") == [
+        ("5", True), ("true", True), ("all", True),
+    ]  # fmt: skip
+    settings = {"ConsumerGroup": "g", "FetchMaxWait": "250us", "FetchIsolationLevel": "ReadCommitted", "DisableAutoCommit": "true"}
+    keys = ("group.id", "fetch.max.wait.ms", "isolation.level", "enable.auto.commit")
+    assert effective("franz-go", ClientType.CONSUMER, settings, *keys) == [
+        ("g", False), ("0.25", False), ("read_committed", False), ("false", False),
+    ]  # fmt: skip
+    keys = ("auto.offset.reset", "session.timeout.ms", "partition.assignment.strategy", "fetch.max.wait.ms")
+    assert [value for value, _ in effective("franz-go", ClientType.CONSUMER, {}, *keys)] == [
+        "earliest",
+        "45000",
+        "cooperative-sticky",
+        "5000",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("v1.29.1", ["250", None, None]), ("v1.43.0", ["500", "true", None]), ("dev", ["500", "true", "52428800"])],
+)
+def test_sarama_by_version(version: str, expected: list[str | None]) -> None:
+    found = dialect("sarama").defaults_of(ClientType.CONSUMER, version)
+    assert [found.get(key) for key in ("fetch.max.wait.ms", "allow.auto.create.topics", "fetch.max.bytes")] == expected
+
+
+def test_sarama_in_kafkas_words() -> None:
+    keys = ("acks", "retries", "enable.idempotence", "linger.ms", "max.in.flight.requests.per.connection", "client.id")
+    values = ["1", "3", "false", "0", "5", "sarama"]
+    assert effective("sarama", ClientType.PRODUCER, {}, *keys) == [(value, True) for value in values]
+    settings = {
+        "Producer": {"RequiredAcks": -1, "Compression": 4, "Flush": {"Frequency": 5_000_000}, "Idempotent": True},
+        "Net": {"MaxOpenRequests": 1},
+    }
+    keys = ("acks", "compression.type", "linger.ms", "enable.idempotence", "max.in.flight.requests.per.connection")
+    assert effective("sarama", ClientType.PRODUCER, settings, *keys) == [(value, False) for value in ("all", "zstd", "5", "true", "1")]
+    settings = {"Consumer": {"Offsets": {"Initial": -2, "AutoCommit": {"Enable": False}}, "Group": {"Session": {"Timeout": "20s"}}}}
+    keys = ("auto.offset.reset", "enable.auto.commit", "session.timeout.ms")
+    values = ["earliest", "false", "20000"]
+    assert effective("sarama", ClientType.CONSUMER, settings, *keys) == [(value, False) for value in values]
+    assert effective("sarama", ClientType.CONSUMER, {"Consumer.MaxWaitTime": "soon"}, "fetch.max.wait.ms") == [("soon", False)]
+
+
 def test_a_default_that_names_the_version_is_left_out_without_one() -> None:
     assert effective("kafka-python", ClientType.ADMIN, {}, "client.id", version="3.0.12") == [("kafka-python-3.0.12", True)]
     assert not collect_dialect("kafka-python", ClientType.ADMIN, {}, ["client.id"]).entries
@@ -253,4 +321,4 @@ def test_the_command_knows_every_dialect_and_client_type() -> None:
 def test_an_unknown_dialect() -> None:
     with pytest.raises(ClientscopeError, match="no dialect is called 'cobol'") as caught:
         dialect("cobol")
-    assert caught.value.hint == "known: java, librdkafka, kafka-python, aiokafka, kafkajs"
+    assert caught.value.hint == "known: java, librdkafka, kafka-python, aiokafka, kafkajs, franz-go, sarama"

@@ -13,7 +13,7 @@ from clientscope.records.codec import ValueState
 from udfs import settings
 from udfs.decode import decoder
 from udfs.evidence import with_evidence
-from udfs.pushes import Pushes, redact
+from udfs.pushes import redact
 
 KEY = DigestKey(b"k" * 32)
 SECRET = "hunter2 \u00e9"
@@ -77,29 +77,6 @@ def test_what_can_not_be_decoded_stays_null() -> None:
     bad, good = redacted(b"junk", config_record(setting("token", SECRET)))
     assert bad["configs"] is None
     assert good["configs"][0]["config_value"] is None
-
-
-def pushes(*records: bytes) -> Pushes:
-    return Pushes(redact(decoder("ClientConfigRecord")(pa.array(records, pa.binary())), None))
-
-
-@pytest.mark.parametrize(
-    ("pushed", "acks"),
-    [
-        ([], None),
-        ([("acks", "0")], 0),
-        ([("acks", " ALL ")], -1),
-        ([("acks", "-1")], -1),
-        ([("Request_Required_Acks", "1")], 1),
-        ([("acks", "0"), ("acks", "1")], 1),
-        ([("acks", "many")], None),
-        ([("acks", "99999999999999999999")], None),
-        ([("acks", None)], None),
-    ],
-)
-def test_acks(pushed: list[tuple[str, str | None]], acks: int | None) -> None:
-    batch = pushes(config_record(), config_record(*[setting(key, value) for key, value in pushed]), b"junk")
-    assert settings.acks(batch).to_pylist() == [None, acks, None]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,9 @@ def test_a_push_becomes_a_result_a_row_of_history_and_a_line_on_the_page(install
     assert eventually(lambda: len(results(installation, "path-producer")) == 1, SLOW)
     (row,) = results(installation, "path-producer")
     assert (row["software_name"], row["instance_id"], row["redacted"]) == ("kafka-python", instance, 0)
-    assert outcomes(row) == {"SK001": "passed", "AN101": "fired"}
+    said = outcomes(row)
+    assert (said["SK001"], said["AN101"], said["AN102"], said["AN114"]) == ("passed", "fired", "fired", "not_evaluable")
+    assert "AN202" not in said, "a consumer's rule says nothing of a producer"
     assert eventually(lambda: any(r["client_id"] == "path-producer" for r in api(installation, "results")["items"]), 5)
 
     def in_history() -> bool:

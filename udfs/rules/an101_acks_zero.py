@@ -4,8 +4,8 @@ What
     ``acks`` (librdkafka also: ``request.required.acks``) is 0.
 
 Why
-    The broker doesn't answer, so a record that never arrived, or that the broker refused, is lost without notice; retries
-    and idempotence are without effect.
+    The broker doesn't answer, so a record that never arrived, or that the broker refused, is lost without notice; retries and
+    idempotence are without effect.
 
 Example
     ``acks=0``
@@ -14,31 +14,21 @@ Use instead
     ``acks=all``, the default since Kafka 3.0; ``acks=1`` where losing the newest records with a leader is acceptable.
 
 Source
-    AWS, "Best practices for Apache Kafka clients" (MSK), acks=all; confluentinc/librdkafka#1467: "recommended to not use acks=0".
+    Apache Kafka, acks: https://kafka.apache.org/documentation/#producerconfigs_acks
+    AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
+    confluentinc/librdkafka#1467, "recommended to not use acks=0": https://github.com/confluentinc/librdkafka/issues/1467
 """
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from udfs import settings
-from udfs.pushes import Pushes
-from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, Evidence, Judgement, Rule, Setting
+from udfs.rules.batch import Batch
+from udfs.rules.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
 
 
-def evaluate(pushes: Pushes) -> Judgement:
-    """Not evaluable where acks wasn't pushed, was redacted, or is no number."""
-    outcomes = pc.if_else(pc.equal(settings.acks(pushes), 0), FIRED, PASSED).fill_null(NOT_EVALUABLE)
-    return Judgement(outcomes.to_numpy(zero_copy_only=False).astype(np.int8))
-
-
-def evidence(pushes: Pushes, rows: npt.NDArray[np.int64]) -> Evidence:
-    """The setting, under the name it was pushed by."""
-    names = pushes.settings["config_key"].take(settings.positions(pushes, settings.ACKS).take(pa.array(rows))).dictionary_encode()
-    return Evidence(names.indices.to_numpy().astype(np.int64), [(Setting(name, "0"),) for name in names.dictionary.to_pylist()])
+def evaluate(batch: Batch) -> Judgement:
+    """Not evaluable where acks wasn't pushed, was redacted, or is no number of acknowledgements that Kafka knows."""
+    acks = batch.text("acks")
+    return judged(acks.equals("0"), acks.isin({"0", "1", "all"}))
 
 
 RULE = Rule(
@@ -46,10 +36,21 @@ RULE = Rule(
     name="acks_zero",
     severity="high",
     messages=(
-        "acks was not pushed, or not as a number.",
-        "This client waits for acknowledgements.",
+        "acks was not pushed, or is none of 0, 1 and all.",
+        "This producer waits for acknowledgements.",
         "This producer waits for no acknowledgement and loses records without notice: set acks=all.",
     ),
     evaluate=evaluate,
-    evidence=evidence,
+    client_types=PRODUCERS,
+    keys=("acks",),
+    cases=(
+        Case(FIRED, {"acks": "0"}),
+        Case(FIRED, {"request.required.acks": "0"}, software="librdkafka", version="2.8.0"),
+        Case(PASSED, {"acks": "1"}),
+        Case(PASSED, {"acks": "-1"}),
+        Case(NOT_EVALUABLE, {"linger.ms": "5"}),
+        Case(NOT_EVALUABLE, {"acks": "lots"}),
+        Case(NOT_EVALUABLE, {"acks": None}),
+        Case(NOT_APPLICABLE, {"group.id": "g"}),
+    ),
 )

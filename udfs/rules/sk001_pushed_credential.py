@@ -15,46 +15,43 @@ Use instead
     A client that applies KIP-1324's exclusion, and ``config.push.allowed.keys`` without such keys; then a new credential.
 
 Source
-    KIP-1324, "Excluding Sensitive Configuration"; underscore spellings and values from public issue trackers.
+    KIP-1324, "Excluding Sensitive Configuration": https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324
+    Underscore spellings and values from public issue trackers.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from clientscope.records.codec import ValueState
-from udfs.pushes import Pushes
-from udfs.rules.rule import FIRED, PASSED, Evidence, Judgement, Rule, Setting
+from udfs.rules.batch import Batch
+from udfs.rules.rule import FIRED, PASSED, Case, Evidence, Judgement, Rule, Setting
 
-_EVIDENCE = ("config_key", "value_state", "value_length", "value_digest")
 _REASONS = {int(state): state.name.lower() for state in ValueState}
 
 
-def evaluate(pushes: Pushes) -> Judgement:
+def evaluate(batch: Batch) -> Judgement:
     """Fires where a value was redacted, by the gateway or by us; a push can always be judged."""
-    outcomes = np.full(len(pushes), PASSED, np.int8)
-    outcomes[pushes.parents[_redacted(pushes)]] = FIRED
+    states = batch.pushes.settings["value_state"].to_numpy(zero_copy_only=False)
+    outcomes = np.full(len(batch), PASSED, np.int8)
+    outcomes[batch.pushes.parents[states != ValueState.PRESENT]] = FIRED
     return Judgement(outcomes)
 
 
-def evidence(pushes: Pushes, rows: npt.NDArray[np.int64]) -> Evidence:
-    """All of a push's redacted settings.  A loop, over leaks alone."""
+def evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """All redacted settings of each push; what is said of a leak is hardly ever the same twice."""
+    settings, parents = batch.pushes.settings, batch.pushes.parents
+    states = settings["value_state"].to_numpy(zero_copy_only=False)
+    redacted = np.flatnonzero((states != ValueState.PRESENT) & np.isin(parents, rows))
     found: dict[int, list[Setting]] = {row: [] for row in rows.tolist()}
-    chosen = _redacted(pushes)
-    chosen = chosen[np.isin(pushes.parents[chosen], rows)]
-    columns = [pushes.settings[name].take(pa.array(chosen)).to_pylist() for name in _EVIDENCE]
-    for row, key, state, length, digest in zip(pushes.parents[chosen].tolist(), *columns, strict=True):
-        # A state from a newer gateway, or a made-up one, has no name here.
-        found[row].append(Setting(key, None, _REASONS.get(state, "unknown"), length, digest and digest.hex()))
-    distinct: dict[tuple[Setting, ...], int] = {}
-    indices = [distinct.setdefault(tuple(settings), len(distinct)) for settings in found.values()]
-    return Evidence(np.array(indices, np.int64), list(distinct))
-
-
-def _redacted(pushes: Pushes) -> npt.NDArray[np.int64]:
-    return np.flatnonzero(pushes.settings["value_state"].to_numpy(zero_copy_only=False) != ValueState.PRESENT)
+    for position in redacted.tolist():
+        digest = settings["value_digest"][position].as_py()
+        # A state from a newer gateway, or a made-up one, is unknown.
+        reason = _REASONS.get(int(states[position]), "unknown")
+        key, length = settings["config_key"][position].as_py(), settings["value_length"][position].as_py()
+        found[int(parents[position])].append(Setting(key, None, "pushed", reason, length, digest and digest.hex()))
+    return Evidence(np.arange(rows.size), [tuple(found[row]) for row in rows.tolist()])
 
 
 RULE = Rule(
@@ -68,4 +65,8 @@ RULE = Rule(
     ),
     evaluate=evaluate,
     evidence=evidence,
+    cases=(
+        Case(FIRED, {"sasl.jaas.config": None}),
+        Case(PASSED, {"acks": "1"}),
+    ),
 )

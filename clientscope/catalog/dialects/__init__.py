@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from clientscope.catalog.dialects.aiokafka import AIOKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.dialects.franz_go import FRANZ_GO
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.dialects.kafka_python import KAFKA_PYTHON
 from clientscope.catalog.dialects.kafkajs import KAFKAJS
 from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
+from clientscope.catalog.dialects.sarama import SARAMA
 from clientscope.errors import ClientscopeError
 
-DIALECTS = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA, KAFKAJS)
+DIALECTS = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA, KAFKAJS, FRANZ_GO, SARAMA)
 
 
 def dialect(name: str) -> Dialect:

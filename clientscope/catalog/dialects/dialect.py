@@ -24,6 +24,24 @@ Settle = Callable[[ClientType, Mapping[str, str | None], Collection[str], Releas
 """What the library makes of settings that bear on each other: from all values, and the keys that the user gave, to those that differ."""
 
 
+_OPPOSITE = {"true": "false", "false": "true"}
+
+_NANOSECONDS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_DURATION_PART = r"(\d{1,18}(?:\.\d{1,9})?)(ns|us|µs|μs|ms|s|m|h)"
+
+
+def _milliseconds(text: str) -> str:
+    """A duration as Go's time.ParseDuration reads it, or its number of nanoseconds, in milliseconds; else as it was."""
+    if re.fullmatch(r"\d{1,19}", text):
+        nanoseconds = int(text)
+    elif re.fullmatch(f"(?:{_DURATION_PART})+", text):
+        nanoseconds = round(sum(float(number) * _NANOSECONDS[unit] for number, unit in re.findall(_DURATION_PART, text)))
+    else:
+        return text
+    whole, rest = divmod(nanoseconds, 10**6)
+    return str(whole) if not rest else str(nanoseconds / 10**6)
+
+
 def numbers(version: str) -> Release:
     """The leading numbers of a version as software reports it."""
     found = re.match(r"v?(\d+(?:\.\d+)*)", version)
@@ -51,8 +69,11 @@ class Dialect:
         spellings: Kafka's name → the value in lower case → as Kafka writes it.
         booleans: a truth value in lower case → as Kafka writes it.
         factors: its name → what a value is multiplied by, for another unit than Kafka's.
+        durations: its names whose values are Go's durations (``500ms``, ``1m30s``), or their nanoseconds as a number.
+        inverted: its names for truth values that mean the opposite of Kafka's.
         settle: see `Settle`.
         numbers_of: its versions' leading numbers, as its `defaults` name them.
+        pushes_defaults: whether its own KIP-1324 push tells its defaults too, so that one without any had other keys allowed.
         oldest: how far back the data reaches; what is older counts as this.
     """
 
@@ -65,8 +86,11 @@ class Dialect:
     spellings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     booleans: Mapping[str, str] = field(default_factory=lambda: {"true": "true", "false": "false"})
     factors: Mapping[str, int] = field(default_factory=dict)
+    durations: frozenset[str] = frozenset()
+    inverted: frozenset[str] = frozenset()
     settle: Settle = settle_nothing
     numbers_of: Callable[[str], Release] = numbers
+    pushes_defaults: bool = False
     oldest: Release = ()
 
     def release_of(self, version: str) -> Release:
@@ -84,10 +108,13 @@ class Dialect:
         text = text.strip()
         if name in self.factors and re.fullmatch(r"-?\d+", text):
             text = str(int(text) * self.factors[name])
+        if name in self.durations:
+            text = _milliseconds(text)
         spellings = self.spellings.get(key, {})
         if TYPES.get(key) is Type.BOOLEAN:
             spellings = self.booleans
-        return spellings.get(text.lower(), text)
+        text = spellings.get(text.lower(), text)
+        return _OPPOSITE.get(text, text) if name in self.inverted else text
 
     def defaults_of(self, client_type: ClientType, version: str) -> dict[str, str]:
         """What a client has that sets nothing; a version that begins with no number is the newest."""

@@ -61,5 +61,6 @@ JAVA = Dialect(
     },
     settle=_settle,
     numbers_of=_numbers_of,
+    pushes_defaults=True,
     oldest=(2, 0, 0),
 )

@@ -28,9 +28,11 @@ _ALL: dict[str, Default] = {
 
 def _settle(client_type: ClientType, values: Mapping[str, str | None], given: Collection[str], software: Release) -> Mapping[str, str]:
     """Until 3.0 idempotence is off unless it is asked for, and then takes other defaults with it."""
+    if client_type is not ClientType.PRODUCER:
+        return {}
     with_it = {}
     asked = "enable.idempotence" in given and values.get("enable.idempotence") == "true"
-    if client_type is ClientType.PRODUCER and software and software < (3, 0, 0) and (asked or values.get("transactional.id")):
+    if software and software < (3, 0, 0) and (asked or values.get("transactional.id")):
         defaults = {"acks": "all", "max.in.flight.requests.per.connection": "1"}
         with_it = {key: value for key, value in defaults.items() if key not in given}
     return {**with_it, **settle_idempotence(client_type, {**values, **with_it}, given, software)}

@@ -130,11 +130,12 @@ LIBRDKAFKA = Dialect(
     aliases=_ALIASES | {f"default.topic.config.{name}": key for name, key in _ALIASES.items()},
     aliases_of=dict.fromkeys((ClientType.CONSUMER, ClientType.SHARE_CONSUMER, ClientType.ADMIN), _ALIASES_UNLESS_PRODUCER),
     spellings={
-        "acks": {"-1": "all"},
+        "acks": {"-1": "all", "all": "all"},
         "auto.offset.reset": {
             "largest": "latest", "latest": "latest", "end": "latest", "smallest": "earliest", "earliest": "earliest",
             "beginning": "earliest", "error": "none",
         },
+        "delivery.timeout.ms": {"0": "2147483647"},  # infinite
         # What is one of a list may be written in any case.
         "compression.type": {codec: codec for codec in ("none", "gzip", "snappy", "lz4", "zstd")},
         "group.protocol": {protocol: protocol for protocol in ("classic", "consumer")},

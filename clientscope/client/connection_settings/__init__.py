@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clientscope.client.connection_settings import aiokafka, java, kafka_python, kafkajs, librdkafka
+from clientscope.client.connection_settings import aiokafka, golang, java, kafka_python, kafkajs, librdkafka
 from clientscope.errors import SettingsError
 
 __all__ = ["connection_settings"]
@@ -19,6 +19,8 @@ _DIALECTS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "aiokafka": aiokafka.connection_settings,
     "kafka-python": kafka_python.connection_settings,
     "kafkajs": kafkajs.connection_settings,
+    "franz-go": golang.of("kgo"),
+    "sarama": golang.of("sarama"),
 }
 
 

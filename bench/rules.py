@@ -1,0 +1,138 @@
+"""What rules cost, beside what decoding costs: ``make bench-rules``.
+
+Two loads, in batches of 1,000 pushes. A fleet: all dialects, several releases, producers and consumers, with 25 settings each, of which
+clients of one application share most. And pushes of 25 settings of which no two values are alike, as `bench.decode` has them, which is the
+worst that rules can meet. Figures are CPU time of one core; decoding takes turns with them, and the best of all rounds counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import cycle, islice
+
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+
+from bench.decode import BATCH, NEEDED, record
+from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
+from clientscope.catalog.dialects import dialect
+from clientscope.client.settings import collect_dialect
+from clientscope.policy.redaction import DigestKey
+from clientscope.records.codec import ClientConfigRecord, encode
+from udfs.decode import decoder
+from udfs.pushes import Pushes, redact
+from udfs.rules import RULES
+from udfs.rules.batch import Batch, judge
+
+BATCHES = 8
+SETTINGS = 25
+SOFTWARE = (
+    ("java", "4.4.0"), ("java", "3.9.2"), ("java", "2.8.2"), ("librdkafka", "2.8.0"), ("librdkafka", "1.9.2"), ("kafka-python", "3.0.12"),
+    ("aiokafka", "0.14.0"), ("kafkajs", "2.2.4"), ("franz-go", "v1.21.5"), ("sarama", "v1.43.0"),
+)  # fmt: skip
+CHOSEN = ({"acks": "1"}, {"linger.ms": "20", "batch.size": "65536"}, {"compression.type": "zstd"}, {"session.timeout.ms": "6000"}, {})
+"""What users set."""
+APPLICATIONS = 50
+
+
+def fleet() -> Iterator[bytes]:
+    """Pushes of clients of some applications, for ever."""
+    for number in cycle(range(100_000)):
+        name, version = SOFTWARE[number % len(SOFTWARE)]
+        client_type = (ClientType.PRODUCER, ClientType.CONSUMER)[number // len(SOFTWARE) % 2]
+        application = number % APPLICATIONS
+        yield _push(name, version, client_type, application, number)
+
+
+def _push(name: str, version: str, client_type: ClientType, application: int, instance: int) -> bytes:
+    settings = dict(CHOSEN[application % len(CHOSEN)], **{"client.id": f"app-{application}-{instance}", "group.id": f"app-{application}"})
+    more = [key for key, config_type in TYPES.items() if config_type not in (Type.CLASS, Type.PASSWORD)]
+    entries = collect_dialect(name, client_type, settings, [*DEFAULT_KEYS[client_type], *more], version).entries[:SETTINGS]
+    configs = [
+        ClientConfigRecord.Config(
+            version=0, config_key=entry.key, config_value=entry.value, value_state=0, config_type=int(entry.type),
+            is_default=entry.is_default, value_digest=None, value_length=len(entry.value),
+        )
+        for entry in entries
+    ]  # fmt: skip
+    plain = ClientConfigRecord(
+        version=0, received_timestamp_ms=1_700_000_000_000, cluster_id="MkU3OEVBNTcwNTJENDM2Qk", broker_id=1,
+        gateway_id="gateway-1.example.org:9092", gateway_epoch=1_700_000_000_000, connection_id=instance, listener_name="CLIENT",
+        security_protocol="SASL_SSL", client_address="10.0.0.1", principal=f"User:team-{application}", principal_source=2,
+        client_id=f"app-{application}-{instance}", client_software_name=dialect(name).software[0], client_software_version=version,
+        client_instance_id=None, origin=0, digest_key_id=None, configs=configs,
+    )  # fmt: skip
+    return bytes(encode(plain))
+
+
+def measure(values: list[bytes], rounds: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Microseconds for each push, of the stages and of each rule."""
+    batches = [pa.array(values[start : start + BATCH], pa.binary()) for start in range(0, len(values), BATCH)]
+    key = DigestKey(b"k" * 32)
+    needed, whole = decoder("ClientConfigRecord", NEEDED), decoder("ClientConfigRecord")
+    pushes = [Pushes(redact(whole(values), key)) for values in batches]
+    for each in pushes:
+        _ = (each.settings, each.parents)
+    parsed = [Batch(each) for each in pushes]
+    stages: dict[str, Callable[[], object]] = {
+        "decoding, what rules need": lambda: [needed(values) for values in batches],
+        "decoding, every string made": lambda: [whole(values) for values in batches],
+        "the batch: parsing": lambda: [Batch(Pushes(each.records)) for each in pushes],
+        "all rules": lambda: [judge(batch, RULES) for batch in parsed],
+        "parsing and all rules": lambda: [judge(Batch(Pushes(each.records)), RULES) for each in pushes],
+    }
+    rules: dict[str, Callable[[], object]] = {
+        f"{rule.code} {rule.name}": lambda rule=rule: [judge(batch, [rule]) for batch in parsed] for rule in RULES
+    }
+    best = _best({**stages, **rules}, rounds)
+    count = len(values) / 1e6
+    return {name: best[name] / count for name in stages}, {name: best[name] / count for name in rules}
+
+
+def _best(cases: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for number in range(rounds + 1):
+        for name, work in cases.items():
+            started = time.process_time()
+            work()
+            taken = time.process_time() - started
+            if number:  # the first warms up
+                found[name] = min(taken, found.get(name, taken))
+    return found
+
+
+def _show(title: str, costs: dict[str, float], base: float) -> None:
+    view = Table(title=title, title_justify="left")
+    for heading in ("", "µs a push", "ms per 1,000", "× decoding"):
+        view.add_column(heading, justify="right" if heading else "left")
+    for name, cost in costs.items():
+        view.add_row(name, f"{cost:.3f}", f"{cost:.3f}", f"{cost / base:.3f}")
+    Console(width=130).print(view)
+
+
+def main() -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(prog="python -m bench.rules", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="of each case, after one that warms up (default: %(default)s)")
+    parser.add_argument("--stages", action="store_true", help="leave out what each rule costs")
+    options = parser.parse_args()
+    loads = {
+        "A fleet": list(islice(fleet(), BATCH * BATCHES)),
+        "No two values alike": [record(number) for number in range(BATCH * BATCHES)],
+    }
+    for title, values in loads.items():
+        stages, rules = measure(values, options.rounds)
+        base = stages["decoding, what rules need"]
+        size = sum(map(len, values)) / len(values)
+        _show(f"{title}: {len(values):,} pushes of {size:.0f} bytes in batches of {BATCH:,}", stages, base)
+        if not options.stages:
+            _show("Each rule by itself", dict(sorted(rules.items(), key=lambda each: -each[1])), base)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

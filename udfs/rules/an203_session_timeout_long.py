@@ -1,0 +1,58 @@
+"""AN203: a dead consumer keeps its partitions.
+
+What
+    ``session.timeout.ms`` is above five minutes. With ``group.protocol=consumer`` the broker decides it, so nothing is wrong.
+
+Why
+    Until the session ends, nobody reads what a consumer that died had.
+
+Example
+    ``session.timeout.ms=600000``
+
+Use instead
+    ``session.timeout.ms=45000``; for restarts without a rebalance a ``group.instance.id`` and a few minutes.
+
+Source
+    Apache Kafka, session.timeout.ms: https://kafka.apache.org/documentation/#consumerconfigs_session.timeout.ms
+    Strimzi, developing client applications: https://strimzi.io/blog/2021/01/07/consumer-tuning/
+    Azure Event Hubs, recommended configurations: https://learn.microsoft.com/azure/event-hubs/apache-kafka-configurations
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from udfs.rules.batch import Batch
+from udfs.rules.rule import CONSUMERS, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Mask, Rule, judged
+
+
+def _classic(batch: Batch) -> Mask:
+    """Where the client itself decides, and not the broker's coordinator (KIP-848)."""
+    return ~batch.text("group.protocol").equals("consumer")
+
+
+def evaluate(batch: Batch) -> Judgement:
+    """By the effective number."""
+    session = batch.number("session.timeout.ms")
+    return judged((session > batch.limit(RULE, "maximum_ms")) & _classic(batch), ~np.isnan(session))
+
+
+RULE = Rule(
+    code="AN203",
+    name="session_timeout_long",
+    severity="info",
+    messages=(
+        "session.timeout.ms was not pushed.",
+        "A dead consumer is noticed within minutes.",
+        "A consumer that dies keeps its partitions for minutes: set session.timeout.ms=45000.",
+    ),
+    evaluate=evaluate,
+    client_types=CONSUMERS,
+    keys=("session.timeout.ms",),
+    limits={"maximum_ms": 300000},
+    cases=(
+        Case(FIRED, {"session.timeout.ms": "600000"}),
+        Case(PASSED, {"session.timeout.ms": "300000"}),
+        Case(NOT_EVALUABLE, {"group.id": "g"}),
+    ),
+)

@@ -1,0 +1,105 @@
+"""AN307: a version of a client library with a known bug.
+
+What
+    A Java producer of 2.8.0 to 3.9.1, 4.0.0, 4.0.1, 4.1.0 or 4.1.1 (KAFKA-19012); of 3.0.0 or 3.1.0, unless ``enable.idempotence``
+    was set (KAFKA-13598); or any Java client before 2.1, which brokers of 4.0 and later refuse. Builds of Confluent's may have the
+    first fix in versions of their own, so they aren't judged by it.
+
+Why
+    KAFKA-19012 (CVE-2026-35554): a buffer is used again while it is still being sent, and records arrive in a wrong topic, or
+    damaged. KAFKA-13598: idempotence is said to be on by default, and is off.
+
+Example
+    ``apache-kafka-java 3.1.0``
+
+Use instead
+    The newest patch: 3.9.2, 4.0.2, 4.1.2, 4.2.0 or later.
+
+Source
+    KAFKA-19012: https://github.com/apache/kafka/pull/21065
+    Apache Kafka, list of CVEs: https://kafka.apache.org/community/cve-list
+    KAFKA-13598: https://issues.apache.org/jira/browse/KAFKA-13598
+    KIP-896: https://cwiki.apache.org/confluence/display/KAFKA/KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0
+"""
+
+from __future__ import annotations
+
+from clientscope.catalog.configs import ClientType
+from udfs.rules.batch import Batch
+from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
+from udfs.rules.software import Known
+
+_MENDED = {(3, 9): 2, (4, 0): 2, (4, 1): 2}
+"""Release → the patch that has KAFKA-19012's fix; later releases have it from the start."""
+
+
+def _java(it: Known) -> bool:
+    return it.dialect is not None and it.dialect.name == "java" and bool(it.release)
+
+
+def _confluents(it: Known) -> bool:
+    return it.version.endswith(("-ccs", "-ce"))
+
+
+def _in_range(it: Known) -> bool:
+    patch = it.release[2] if len(it.release) > 2 else 0
+    return (
+        _java(it)
+        and len(it.release) > 1
+        and (2, 8) <= it.release < (4, 2)
+        and patch < _MENDED.get((it.release[0], it.release[1]), patch + 1)
+    )
+
+
+def _misdirects(it: Known) -> bool:
+    return _in_range(it) and not _confluents(it)
+
+
+def _maybe_mended(it: Known) -> bool:
+    return _in_range(it) and _confluents(it)
+
+
+def _idempotence_not_applied(it: Known) -> bool:
+    return _java(it) and it.release[:3] in {(3, 0, 0), (3, 1, 0)}
+
+
+def evaluate(batch: Batch) -> Judgement:
+    """By the software's name and version, and whether the client produces."""
+    misdirects, not_applied = batch.software.where(_misdirects), batch.software.where(_idempotence_not_applied)
+    refused = batch.software.where(lambda it: _java(it) and it.release < (2, 1))
+    produces = batch.may_be(ClientType.PRODUCER) | batch.may_be(ClientType.STREAMS)
+    surely = produces & ((batch.client_types >= 0) | batch.shared)
+    fired = refused | (surely & (misdirects | (not_applied & ~batch.is_set("enable.idempotence"))))
+    told = batch.software.where(lambda it: it.dialect is not None and (it.dialect.name != "java" or bool(it.release)))
+    undecided = (produces & ~surely & (misdirects | not_applied)) | (produces & batch.software.where(_maybe_mended))
+    return judged(fired, fired | (told & ~undecided))
+
+
+RULE = Rule(
+    code="AN307",
+    name="software_known_bad",
+    severity="high",
+    messages=(
+        "The client's software, its release, or whether it is a producer isn't known.",
+        "No bug of this version is listed here.",
+        "This version of the client library has a bug that loses guarantees or records: move to its newest patch "
+        "(3.9.2, 4.0.2, 4.1.2, 4.2.0 or later).",
+    ),
+    evaluate=evaluate,
+    keys=("enable.idempotence",),
+    cases=(
+        Case(FIRED, {"acks": "all"}, version="3.1.0"),
+        Case(FIRED, {"acks": "all"}, version="4.1.1"),
+        Case(FIRED, {"acks": "all"}, version="2.8.0"),
+        Case(FIRED, {"group.id": "g"}, version="2.0.1"),
+        Case(PASSED, {"acks": "all"}, version="3.9.2"),
+        Case(PASSED, {"acks": "all"}, version="4.2.0"),
+        Case(PASSED, {"acks": "all"}, version="2.7.2"),
+        Case(PASSED, {"group.id": "g"}, version="3.1.0"),
+        Case(PASSED, {"acks": "all"}, software="librdkafka", version="2.8.0"),
+        Case(NOT_EVALUABLE, {"acks": "all"}, version="7.6.1-ccs"),
+        Case(NOT_EVALUABLE, {"client.id": "c"}, version="3.9.1"),
+        Case(NOT_EVALUABLE, {"acks": "all"}, version="unknown"),
+        Case(NOT_EVALUABLE, {"acks": "all"}, software="unknown", version="unknown"),
+    ),
+)
