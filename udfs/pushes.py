@@ -44,6 +44,7 @@ def redact(decoded: pa.StructArray, key: DigestKey | None) -> pa.StructArray:
     return _replace(
         decoded,
         digest_key_id=key_ids,
+        client_id=sensitive.shown(decoded.field("client_id")),
         configs=pa.ListArray.from_arrays(
             _offsets(configs), pa.StructArray.from_arrays(list(column.values()), fields=list(flat.type)), mask=configs.is_null()
         ),
@@ -104,6 +105,13 @@ class Pushes:
         """The settings' keys, normalised."""
         encoded = self.settings["config_key"].dictionary_encode()
         return sensitive.normalise(encoded.dictionary).take(encoded.indices)
+
+    @cached_property
+    def tiers(self) -> sensitive.States:
+        """For each setting how bad it is that it was pushed, as ``Tier``."""
+        columns = self.settings
+        states = columns["value_state"].to_numpy(zero_copy_only=False)
+        return sensitive.tiers(states, columns["config_key"], columns["config_type"], columns["value_length"])
 
     def group(self, chosen: npt.NDArray[Any], items: pa.Array) -> pa.ListArray:
         """One list per record of ``items``, which belong to the settings at the rising positions ``chosen``."""

@@ -1,84 +1,138 @@
 """The vectorised twin of ``clientscope.catalog.sensitive``: same data, same judgement, over columns.
 
-RE2 and Python's ``re`` agree on printable ASCII only (RE2's ``\\s`` has no vertical tab, its ``\\b`` no letters beyond ASCII, its
-lower case no dotted capital I).  So what isn't printable ASCII, which is rare, goes to the scalar judgement, each distinct
-string once.
+Keys and values are judged once per distinct string.  Of values, two expressions find the few that may be sensitive, and the
+scalar judgement says which are: a digest of each of those is made one by one, too.
+
+Arrow and Python agree on keys in printable ASCII only (Arrow's lower case has no dotted capital I, RE2's white space no vertical
+tab).  So other keys, which are rare, go to the scalar judgement too; what finds values is the same in both, whatever the text.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.catalog import sensitive
+from clientscope.catalog import sensitive, sensitive_keys, sensitive_values
+from clientscope.catalog.sensitive import Tier
 from clientscope.records.codec import ValueState
 
 _PLAIN = r"^[\t\n\r -~]*$"
-_INNOCENT_TYPE = next(number for number in range(9) if number not in sensitive.SENSITIVE_TYPES)
-# One expression rather than one pass each; a group around each keeps its flags to itself.
-_SHAPES = "|".join(f"(?:{shape})" for shape in sensitive.SHAPES.values())
-_PREFIXES, _INFIXES = ("|".join(map(re.escape, texts)) for texts in (sensitive.PREFIXES, sensitive.INFIXES))
-_SUFFIXES = "|".join(map(re.escape, sensitive.SUFFIXES))
-_BY_KEY = (
-    (f"^(?:{_PREFIXES})", ValueState.KEY_PREFIX),
-    (_INFIXES, ValueState.KEY_INFIX),
-    (f"(?:{_SUFFIXES})$", ValueState.KEY_SUFFIX),
-    (sensitive.KEY_WORDS, ValueState.KEY_WORD),
-)
+_RANDOM_KINDS = ("[a-z]", "[A-Z]", "[0-9]")
 
 States = npt.NDArray[np.int8]
+Mask = npt.NDArray[np.bool_]
 
 
 def normalise(keys: pa.StringArray) -> pa.StringArray:
-    """Keys as patterns expect them: Kafka's dots where a dialect writes underscores, in lower case."""
+    """Keys in Kafka's spelling: dots where a dialect writes underscores, in lower case."""
     return pc.utf8_lower(pc.replace_substring(keys, "_", "."))
 
 
 def reasons(keys: pa.StringArray, values: pa.StringArray, config_types: pa.Int8Array) -> States:
     """For each setting why its value may not be written down, as `ValueState`; a null value has no shape."""
-    by_key = _per_distinct(keys, _key_states, lambda key: sensitive.reason(key, "", _INNOCENT_TYPE))
-    by_type = np.isin(config_types.to_numpy(zero_copy_only=False), list(sensitive.SENSITIVE_TYPES))
-    # In the scalar's order of precedence, the last that applies first.
-    states = np.zeros(len(keys), np.int8)
+    excluded, credential = _judge_keys(keys, config_types)
+    types = config_types.to_numpy(zero_copy_only=False)
+    states = excluded.copy()
+    states[(states == ValueState.PRESENT) & np.isin(types, list(sensitive.SENSITIVE_TYPES))] = ValueState.TYPE
+    states[(states == ValueState.PRESENT) & credential] = ValueState.KEY_WORD
     # Most values are numbers and words; characters are at most as many as bytes.
-    long = pc.fill_null(pc.greater_equal(pc.binary_length(values), sensitive.SHORTEST_SHAPE), False).to_numpy(zero_copy_only=False)
-    undecided = np.flatnonzero((by_key == ValueState.PRESENT) & ~by_type & long)
-    states[undecided] = _per_distinct(
-        values.take(pa.array(undecided)), _value_states, lambda value: sensitive.reason("", value, _INNOCENT_TYPE)
-    )
-    states[by_key == ValueState.KEY_WORD] = ValueState.KEY_WORD
-    states[by_type] = ValueState.TYPE
-    earlier = np.isin(by_key, (ValueState.KEY_PREFIX, ValueState.KEY_INFIX, ValueState.KEY_SUFFIX))
-    states[earlier] = by_key[earlier]
+    lengths = pc.fill_null(pc.binary_length(values), 0).to_numpy(zero_copy_only=False)
+    pushed = np.flatnonzero(credential & (lengths > 0))
+    states[pushed[_per_distinct(values, pushed, _are_without_secret)]] = ValueState.WITHOUT_SECRET
+    others = np.flatnonzero(~credential & (lengths >= sensitive_values.SHORTEST))
+    shapes = _per_distinct(values, others, _shapes)
+    random = np.flatnonzero(shapes == ValueState.LOOKS_RANDOM)
+    shapes[random[_per_distinct(keys, others[random], _are_identifiers)]] = ValueState.PRESENT
+    told = (states[others] == ValueState.PRESENT) | (shapes == ValueState.VALUE_SHAPE)
+    states[others[told]] = shapes[told]
     return states
 
 
-def _per_distinct(strings: pa.StringArray, plain: Callable[[pa.StringArray], States], other: Callable[[str], ValueState]) -> States:
-    """Judges each distinct string once; null is not sensitive."""
-    encoded = strings.dictionary_encode()
+def shown(names: pa.StringArray) -> pa.StringArray:
+    """Names that clients chose, as they may be recorded; the scalar's ``shown``."""
+    encoded = names.dictionary_encode()
     distinct = encoded.dictionary
-    states = plain(distinct)
-    unusual = pc.invert(pc.match_substring_regex(distinct, _PLAIN)).to_numpy(zero_copy_only=False)
-    for position in np.flatnonzero(unusual):
-        states[position] = other(distinct[position].as_py())
-    indices = pc.fill_null(encoded.indices, len(distinct)).to_numpy(zero_copy_only=False)
-    judged: States = np.append(states, np.int8(ValueState.PRESENT))[indices]
+    hidden = pa.array(_shapes(distinct) == ValueState.VALUE_SHAPE)
+    return pc.if_else(hidden, sensitive.REDACTED, distinct).take(encoded.indices)
+
+
+def tiers(states: States, keys: pa.StringArray, config_types: pa.Int8Array, lengths: pa.Int32Array) -> States:
+    """For each setting how bad it is that it was pushed, as `Tier`."""
+    judged = np.full(len(keys), np.int8(Tier.CREDENTIAL))
+    for state, tier in sensitive.TIERS.items():
+        judged[states == state] = tier
+    by_key = np.flatnonzero(np.isin(states, sensitive.BY_KEY))
+    chosen = pa.array(by_key)
+    _, credential = _judge_keys(keys.take(chosen), config_types.take(chosen))
+    empty = pc.fill_null(pc.equal(lengths.take(chosen), 0), False).to_numpy(zero_copy_only=False)
+    judged[by_key[~credential | empty]] = Tier.EXCLUDED
     return judged
 
 
-def _key_states(keys: pa.StringArray) -> States:
-    names = normalise(keys)
-    states = np.zeros(len(keys), np.int8)
-    for pattern, state in reversed(_BY_KEY):
-        states[pc.match_substring_regex(names, pattern).to_numpy(zero_copy_only=False)] = state
+def _judge_keys(keys: pa.StringArray, config_types: pa.Int8Array) -> tuple[States, Mask]:
+    """For each setting KIP-1324's reason by its name, and whether its value is a credential."""
+    encoded = keys.dictionary_encode()
+    distinct = encoded.dictionary
+    names = _spellings(distinct)
+    excluded = np.zeros(len(distinct), np.int8)
+    for state, pattern in reversed(sensitive_keys.EXCLUDED):
+        excluded[_matches(names, pattern)] = state
+    by_word = _matches(names, sensitive_keys.CREDENTIAL)
+    if by_word.any():
+        by_word &= ~_matches(names, sensitive_keys.ABOUT_CREDENTIAL)
+    for position in np.flatnonzero(~_matches(distinct, _PLAIN)):
+        excluded[position], by_word[position], _ = sensitive_keys.judge_key(distinct[position].as_py())
+    positions = encoded.indices.to_numpy(zero_copy_only=False)
+    credential = by_word[positions]
+    password = config_types.to_numpy(zero_copy_only=False) == sensitive.PASSWORD
+    if password.any():
+        credential |= password & ~_matches(normalise(distinct), sensitive.CERTIFICATE_KEYS)[positions]
+    return excluded[positions], credential
+
+
+def _spellings(keys: pa.StringArray) -> pa.StringArray:
+    """As ``sensitive_keys.spellings``."""
+    apart = keys
+    for pattern in sensitive_keys.CAMEL_CASE:
+        apart = pc.replace_substring_regex(apart, pattern, r"\1.\2")
+    return normalise(pc.replace_substring(pc.binary_join_element_wise(keys, apart, " "), "-", "_"))
+
+
+def _per_distinct(
+    strings: pa.StringArray, chosen: npt.NDArray[Any], judge: Callable[[pa.StringArray], npt.NDArray[Any]]
+) -> npt.NDArray[Any]:
+    """Judges each distinct string among the chosen ones once."""
+    encoded = strings.take(pa.array(chosen)).dictionary_encode()
+    judged: npt.NDArray[Any] = judge(encoded.dictionary)[encoded.indices.to_numpy(zero_copy_only=False)]
+    return judged
+
+
+def _are_identifiers(keys: pa.StringArray) -> Mask:
+    return np.fromiter((sensitive_keys.judge_key(key).identifier for key in keys.to_pylist()), np.bool_, len(keys))
+
+
+def _are_without_secret(values: pa.StringArray) -> Mask:
+    return np.fromiter(map(sensitive_values.is_without_secret, values.to_pylist()), np.bool_, len(values))
+
+
+def _shapes(values: pa.StringArray) -> States:
+    states = np.zeros(len(values), np.int8)
+    # The hints rather than the shapes, and apart from the runs: one expression of all would take RE2 longer than all the rest.
+    found = _matches(values, sensitive_values.HINT)
+    runs = np.flatnonzero(_matches(values, sensitive_values.RANDOM_RUN))
+    if runs.size:
+        candidates = values.take(pa.array(runs))
+        found[runs] |= np.logical_and.reduce([_matches(candidates, kind) for kind in _RANDOM_KINDS])
+    for position in np.flatnonzero(found):
+        states[position] = sensitive_values.judge_value(values[position].as_py())
     return states
 
 
-def _value_states(values: pa.StringArray) -> States:
-    found = pc.match_substring_regex(values, _SHAPES).to_numpy(zero_copy_only=False)
-    return np.where(found, np.int8(ValueState.VALUE_SHAPE), np.int8(ValueState.PRESENT))
+def _matches(strings: pa.StringArray, pattern: str) -> Mask:
+    matches: Mask = pc.match_substring_regex(strings, pattern).to_numpy(zero_copy_only=False)
+    return matches

@@ -1,68 +1,100 @@
-"""What may not be written down: sensitive keys, types and shapes of values, as data, and one scalar judgement over them.
+"""What may not be written down: one scalar judgement of a setting, and how bad it is that it was pushed.
 
-Sources: KIP-1324 "Excluding Sensitive Configuration" (prefixes, infixes, suffixes, types); the key words are those that
-dialects and applications use beyond Kafka's own names; the shapes are those of credentials found under innocent keys in public
-issue trackers.  The gateway judges one setting at a time with `reason`; ``udfs/sensitive.py`` judges an Arrow batch from the
-same data, and a parity test holds the two together.
-
-The expressions keep to the syntax that Python's ``re`` and RE2 (Arrow's) share: no look-around, no back-references.
+The data are in ``sensitive_keys`` and ``sensitive_values``.  The gateway judges one setting at a time with `reason`;
+``udfs/sensitive.py`` judges an Arrow batch from the same data, and a parity test holds the two together.
 """
 
 from __future__ import annotations
 
 import re
+from enum import IntEnum
 
+from clientscope.catalog.sensitive_keys import INFIXES, PREFIXES, SUFFIXES, judge_key, normalise
+from clientscope.catalog.sensitive_values import is_without_secret, judge_value
 from clientscope.records.codec import ValueState
 
-PREFIXES = ("sasl.", "security.", "ssl.")
-INFIXES = (".sasl.", ".security.", ".ssl.")
-SUFFIXES = (".class", ".classes")
+__all__ = ["INFIXES", "PREFIXES", "SUFFIXES", "Tier", "normalise", "reason", "shown", "tier"]
 
 CLASS, PASSWORD = 7, 8
 SENSITIVE_TYPES = frozenset({CLASS, PASSWORD})
 """Ordinals of Kafka's ConfigDef.Type."""
 
-KEY_WORDS = (
-    r"password|passwd|passphrase|secret|credential|token|api[._-]?key|access[._-]?key|private[._-]?key"
-    r"|keyfile|jaas|basic\.auth\.|oauth|keytab"
-)
-"""Words within a key, in lower case and with ``_`` read as ``.``, that mark a credential in any dialect."""
+CERTIFICATE_KEYS = r"(?:^|\.)ssl\.(?:truststore\.certificates|keystore\.certificate\.chain)$"
+"""Of type PASSWORD in Kafka's ConfigDefs, since they are long; a certificate is public."""
 
-SHAPES = {
-    "jaas": r"(?i)loginmodule\s+(required|requisite|sufficient|optional)",
-    "password_assignment": r"(?i)(password|passwd|secret)\s*=\s*[\"']?[^\s\"';]+",
-    "pem": r"-----BEGIN [A-Z ]*(PRIVATE KEY|CERTIFICATE)-----",
-    "jwt": r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-    "cloud_access_key": r"\b(AKIA|ASIA)[A-Z0-9]{16}\b",
-    "url_userinfo": r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@",
+
+REDACTED = "[redacted]"
+"""What stands for a client id that holds a credential."""
+
+_CERTIFICATE_KEYS = re.compile(CERTIFICATE_KEYS)
+
+
+class Tier(IntEnum):
+    """How bad it is that a setting was pushed."""
+
+    CLEAN = 0
+    """It may be written down."""
+    EXCLUDED = 1
+    """KIP-1324 keeps it on the client, or its key is a credential's, but no secret has got out."""
+    DOUBTFUL = 2
+    """It may be a secret: entropy alone says so."""
+    CREDENTIAL = 3
+    """It is one."""
+
+
+BY_KEY = (ValueState.KEY_PREFIX, ValueState.KEY_INFIX, ValueState.KEY_SUFFIX, ValueState.TYPE, ValueState.KEY_WORD)
+"""Reasons that say nothing of the value: key and type say whether it is a credential."""
+
+TIERS = {
+    ValueState.PRESENT: Tier.CLEAN,
+    ValueState.VALUE_SHAPE: Tier.CREDENTIAL,
+    ValueState.LOOKS_RANDOM: Tier.DOUBTFUL,
+    ValueState.CERTIFICATE: Tier.EXCLUDED,
+    ValueState.WITHOUT_SECRET: Tier.EXCLUDED,
 }
-"""Shapes of a credential within a value, by name."""
-
-SHORTEST_SHAPE = 8
-"""Characters: what is shorter has none of `SHAPES`."""
-
-_KEY_WORDS = re.compile(KEY_WORDS)
-_SHAPES = tuple(re.compile(pattern) for pattern in SHAPES.values())
-
-
-def normalise(key: str) -> str:
-    """A key as the patterns above expect it: Kafka's dots where a dialect writes underscores, in lower case."""
-    return key.replace("_", ".").lower()
+"""Of the other reasons; one that isn't here, from a newer gateway, is a credential until we know better."""
 
 
 def reason(key: str, value: str, config_type: int) -> ValueState:
-    """Why this setting's value may not be written down, or ``ValueState.PRESENT`` where it may."""
-    name = normalise(key)
-    if name.startswith(PREFIXES):
-        return ValueState.KEY_PREFIX
-    if any(infix in name for infix in INFIXES):
-        return ValueState.KEY_INFIX
-    if name.endswith(SUFFIXES):
-        return ValueState.KEY_SUFFIX
-    if config_type in SENSITIVE_TYPES:
-        return ValueState.TYPE
-    if _KEY_WORDS.search(name):
-        return ValueState.KEY_WORD
-    if any(shape.search(value) for shape in _SHAPES):
-        return ValueState.VALUE_SHAPE
-    return ValueState.PRESENT
+    """Why this setting's value may not be written down, or ``ValueState.PRESENT`` where it may.
+
+    An empty value is judged by its key and type alone.
+    """
+    excluded, by_word, identifier = judge_key(key)
+    state = excluded
+    if state is ValueState.PRESENT and config_type in SENSITIVE_TYPES:
+        state = ValueState.TYPE
+    if by_word or _is_password(key, config_type):
+        if value and is_without_secret(value):
+            return ValueState.WITHOUT_SECRET
+        return ValueState.KEY_WORD if state is ValueState.PRESENT else state
+    shape = judge_value(value)
+    if identifier and shape is ValueState.LOOKS_RANDOM:
+        shape = ValueState.PRESENT
+    return shape if state is ValueState.PRESENT or shape is ValueState.VALUE_SHAPE else state
+
+
+def shown(name: str) -> str:
+    """A name that a client chose, as it may be recorded: `REDACTED` for one with the shape of a credential."""
+    return REDACTED if judge_value(name) is ValueState.VALUE_SHAPE else name
+
+
+def tier(state: int, key: str, config_type: int, length: int | None) -> Tier:
+    """How bad a pushed setting is of which this is known, whether its value was redacted by us, by an older gateway or by a newer one.
+
+    Args:
+        state: a ``ValueState``, or a number that isn't one yet.
+        length: of the value, in bytes; None where that isn't known.
+    """
+    if state in BY_KEY:
+        return Tier.CREDENTIAL if length != 0 and is_credential(key, config_type) else Tier.EXCLUDED
+    return TIERS.get(ValueState(state), Tier.CREDENTIAL) if state in tuple(ValueState) else Tier.CREDENTIAL
+
+
+def is_credential(key: str, config_type: int) -> bool:
+    """Whether the value under such a key, or of such a type, is a credential."""
+    return judge_key(key).credential or _is_password(key, config_type)
+
+
+def _is_password(key: str, config_type: int) -> bool:
+    return config_type == PASSWORD and not _CERTIFICATE_KEYS.search(normalise(key))

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from sys import intern
 
+from clientscope.catalog.sensitive import shown
 from clientscope.gateway.known import KnownClients
 from clientscope.gateway.place import Place
 from clientscope.policy.interface import RequestContext
@@ -293,12 +294,12 @@ class ConnectionRegistry:
 
 
 def _bounded(identity: Identity) -> Identity:
-    """What we record is bounded; what passes isn't (the broker has no limit on a name's length)."""
+    """What we record is bounded, and no credential; what passes isn't (the broker has no limit on a name's length)."""
     return replace(
         identity,
         software_name=_held_once(identity.software_name),
         software_version=_held_once(identity.software_version),
-        client_id=identity.client_id and _held_once(identity.client_id),
+        client_id=identity.client_id and _held_once(shown(identity.client_id)),
         principal=identity.principal and _held_once(identity.principal),
     )
 

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from clientscope.catalog.sensitive import shown
 from clientscope.errors import InvalidConfigException
 from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
 from clientscope.policy.redaction import DigestKey, redact
@@ -46,7 +47,7 @@ class PublishingPolicy(ClientConfigPolicy):
             client_address=context.client_address,
             principal=context.principal,
             principal_source=context.principal_source,
-            client_id=context.client_id,
+            client_id=context.client_id and shown(context.client_id),
             client_software_name=context.software_name,
             client_software_version=context.software_version,
             client_instance_id=context.client_instance_id,

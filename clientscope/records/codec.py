@@ -53,6 +53,9 @@ class ValueState(IntEnum):
     TYPE = 4
     KEY_WORD = 5
     VALUE_SHAPE = 6
+    LOOKS_RANDOM = 7
+    CERTIFICATE = 8
+    WITHOUT_SECRET = 9
 
 
 class PrincipalSource(IntEnum):

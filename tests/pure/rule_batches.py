@@ -29,7 +29,8 @@ def record_of(case: Case) -> bytes:
 
 
 def _setting(key: str, value: str | None, is_default: bool) -> Any:
-    return setting(key, value, is_default=is_default, value_state=1 if value is None else 0)
+    redacted = {"value_state": 1, "value_length": 71} if value is None else {}
+    return setting(key, value, is_default=is_default, **redacted)
 
 
 def outcomes(rule: Rule, cases: Sequence[Case]) -> list[tuple[int, int | None]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import uuid
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,13 @@ def test_a_secret_is_redacted_and_refused_with_its_key_and_reason_but_not_its_va
 def test_a_client_without_an_instance_id_has_a_key_of_its_own() -> None:
     context = RequestContext("c", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, 0, None, "unknown", "unknown", None)
     assert published([ClientConfig("acks", "0", 1, False)], context=context)[1] == "gw/1000/7"
+
+
+def test_a_credential_as_client_id_is_not_recorded_beside_the_settings_either() -> None:
+    context = replace(CONTEXT, client_id="https://user:hunter2@example.com/")
+    record, _, refusal = published([ClientConfig("client.id", "https://user:hunter2@example.com/", 1, False)], context=context)
+    assert (record.client_id, record.configs[0].config_value) == ("[redacted]", None)
+    assert refusal is not None and "hunter2" not in refusal
 
 
 @pytest.mark.parametrize(

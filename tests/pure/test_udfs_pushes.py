@@ -73,6 +73,12 @@ def test_a_digest_that_is_none_is_taken_out() -> None:
     assert record["configs"][0]["value_digest"] is None
 
 
+def test_a_client_id_that_is_a_credential_is_taken_out() -> None:
+    bad, *others = redacted(*(config_record(client_id=text) for text in ("AKIAIOSFODNN7EXAMPLE", "orders", None, "")))
+    assert bad["client_id"] == "[redacted]"
+    assert [other["client_id"] for other in others] == ["orders", None, ""]
+
+
 def test_what_can_not_be_decoded_stays_null() -> None:
     bad, good = redacted(b"junk", config_record(setting("token", SECRET)))
     assert bad["configs"] is None

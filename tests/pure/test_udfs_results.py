@@ -13,6 +13,7 @@ from record_bytes import config_record, setting
 
 from clientscope.policy.redaction import DigestKey
 from udfs import results as kernels
+from udfs import rules
 from udfs.decode import decoder
 from udfs.pushes import Pushes, redact
 from udfs.rules.batch import Batch
@@ -57,6 +58,33 @@ def test_sk001_fires_on_what_the_gateway_redacted_and_on_what_nobody_did() -> No
         {"key": "token", "origin": "pushed", "reason": "key_word", "length": 7, "digest": KEY.digest("hunter2").hex()},
         {"key": "odd", "origin": "pushed", "reason": "unknown", "length": 0},
     ]
+
+
+@pytest.mark.parametrize(
+    ("codes", "settings"),
+    [
+        ([], [setting("acks", "1")]),
+        (["SK001"], [setting("ssl.key.password", None, value_state=1, value_length=9)]),
+        (["SK002"], [setting("client.id", "AKIAIOSFODNN7EXAMPLE")]),
+        (["SK002"], [setting("client.id", None, value_state=6, value_length=20)]),
+        (["SK003"], [setting("security.protocol", "SASL_SSL")]),
+        (["SK003"], [setting("security.protocol", None, value_state=1, value_length=8)]),
+        (["SK003"], [setting("sasl.password", "${file:/etc/kafka/secrets:password}")]),
+        (["SK003"], [setting("ca", "-----BEGIN CERTIFICATE-----")]),
+        (["SK004"], [setting("group.id", "billing-q7Rk2ZpX9vLm4TnB8sWc6YdH")]),
+        (["SK001", "SK002", "SK003"], [setting("pwd", "x"), setting("u", "a://b:c@"), setting("sasl.mechanism", "PLAIN")]),
+    ],
+)
+def test_each_rule_on_leaks_names_its_own(codes: list[str], settings: list[Any]) -> None:
+    (result,) = results(config_record(setting("linger.ms", "5"), *settings))
+    found = {each["code"]: each["settings"] for each in result["rules"] if each["code"].startswith("SK")}
+    assert list(found) == codes
+    assert sum(map(len, found.values())) == len(settings) if codes else not found
+    assert not any("value" in named for each in found.values() for named in each)
+
+
+def test_what_is_of_low_confidence_is_known_by_its_code() -> None:
+    assert {rule.code for rule in rules.RULES if rule.code in rules.LOW_CONFIDENCE} == {"SK004"}
 
 
 @pytest.mark.parametrize(("value", "said"), [("0", "fired"), ("1", "passed"), ("all", "passed"), ("lots", "not_evaluable")])

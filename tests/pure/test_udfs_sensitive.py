@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from re import _parser  # type: ignore[attr-defined]  # only it knows how long a match is at least
+from collections.abc import Iterable
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
-from hypothesis import example, given
+import pytest
+from corpora import corpus
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clientscope.catalog import sensitive as scalar
 from udfs import sensitive
 
-KEYS = ["acks", "sasl.jaas.config", "SSL_keystore", "a.security.b", "value.serializer.class", "x.classes", "my.apikey", "TOKEN"]
+ARROW = (pa.string(), pa.string(), pa.int8())
+KEYS = [
+    "acks",
+    "sasl.jaas.config",
+    "SSL_keystore",
+    "a.security.b",
+    "value.serializer.class",
+    "x.classes",
+    "my.apikey",
+    "TOKEN",
+    "saslPassword",
+    "APIKey",
+    "sasl-password",
+]
+KEYS += ["cluster.id", "token.endpoint.url", "ssl.truststore.certificates"]
 VALUES = [
     "0",
     "plain",
@@ -31,6 +49,18 @@ VALUES = [
     "secret=x",
     "a://b:c@",
     "\u017fecret=x",
+    # Long enough to look random; ids and digests that don't.
+    "orders-q7Rk2ZpX9vLm4TnB8sWc6YdH",
+    "q7Rk2ZpX9vLm4TnB8sWc6YdHq7Rk2ZpX9vLm4TnB8sW",
+    "sha384-q7Rk2ZpX9vLm4TnB8sWc6YdHq7Rk2ZpX9vLm",
+    "d41d8cd98f00b204e9800998ecf8427e",
+    # Without a secret, whole or in part.
+    "${env:PASSWORD}",
+    "password=${env:PASSWORD}",
+    "http://${USER}:${PASS}@host",
+    "software.amazon.msk.auth.iam.IAMLoginModule required;",
+    "-----BEGIN CERTIFICATE-----",
+    "true",
 ]
 ODD_KEYS = ["credent\u0130al", "\u212aeytab", "pass\u017fword", "sasl\u3002x", "", "\n"]
 
@@ -43,15 +73,60 @@ values = (
 )
 
 
+def column(values: Iterable[Any], arrow_type: pa.DataType) -> pa.Array:
+    return pa.array(list(values), arrow_type)
+
+
+def judged(settings: list[tuple[str, str | None, int]]) -> tuple[list[int], list[int]]:
+    """Reasons and tiers."""
+    keys, values, types = (column(items, of) for items, of in zip(zip(*settings, strict=True), ARROW, strict=True))
+    states = sensitive.reasons(keys, values, types)
+    return list(states), list(sensitive.tiers(states, keys, types, column(map(length, values.to_pylist()), pa.int32())))
+
+
+def expected(settings: list[tuple[str, str | None, int]]) -> tuple[list[int], list[int]]:
+    states = [scalar.reason(key, value or "", config_type) for key, value, config_type in settings]
+    return states, [
+        scalar.tier(state, key, config_type, length(value)) for state, (key, value, config_type) in zip(states, settings, strict=True)
+    ]
+
+
+def length(value: str | None) -> int | None:
+    return None if value is None else len(value.encode())
+
+
 @example([("acks", value, 1) for value in VALUES])
+@example([("sasl.password", value, 1) for value in VALUES])
+@example([("ssl.cipher.suites", value, 1) for value in VALUES])
+@example([("cluster.id", value, 8) for value in VALUES])
 @example([(key, "x", 1) for key in KEYS + ODD_KEYS])
+@example([(key, "x", 8) for key in KEYS + ODD_KEYS])
 @example([("acks", "x", number) for number in range(9)])
-@given(st.lists(st.tuples(keys, values, st.integers(0, 8)), max_size=8))
+@given(st.lists(st.tuples(keys, values, st.integers(0, 8)), min_size=1, max_size=8))
+@settings(deadline=None)
 def test_agrees_with_the_scalar(settings: list[tuple[str, str | None, int]]) -> None:
-    key, value, config_type = zip(*settings, strict=True) if settings else ((), (), ())
-    got = sensitive.reasons(pa.array(key, pa.string()), pa.array(value, pa.string()), pa.array(config_type, pa.int8()))
-    assert list(got) == [scalar.reason(key, value or "", config_type) for key, value, config_type in settings]
+    assert judged(settings) == expected(settings)
 
 
-def test_nothing_shorter_has_a_shape() -> None:
-    assert min(_parser.parse(shape).getwidth()[0] for shape in scalar.SHAPES.values()) == scalar.SHORTEST_SHAPE
+@pytest.mark.parametrize("name", ["leaks", "innocent"])
+def test_agrees_with_the_scalar_on_a_corpus(name: str) -> None:
+    settings: list[tuple[str, str | None, int]] = [
+        (line["key"], line["value"], config_type) for line in corpus(name) for config_type in (1, 7, 8)
+    ]
+    assert judged(settings) == expected(settings)
+
+
+def test_a_state_of_a_newer_gateway_is_a_credential_as_in_the_scalar() -> None:
+    states = [-1, 5, 99, *scalar.TIERS]
+    got = sensitive.tiers(
+        np.array(states, np.int8),
+        column(["acks"] * len(states), pa.string()),
+        column([1] * len(states), pa.int8()),
+        column([None] * len(states), pa.int32()),
+    )
+    assert list(got) == [scalar.tier(state, "acks", 1, None) for state in states]
+    assert got[0] == got[2] == scalar.Tier.CREDENTIAL
+
+
+def test_nothing_at_all() -> None:
+    assert not len(sensitive.reasons(*(column([], of) for of in ARROW)))

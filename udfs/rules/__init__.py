@@ -45,6 +45,9 @@ from udfs.rules import (
     an308_software_unknown,
     an310_configuration_drift,
     sk001_pushed_credential,
+    sk002_credential_in_value,
+    sk003_excluded_setting,
+    sk004_random_looking_value,
 )
 from udfs.rules.rule import Rule
 
@@ -91,8 +94,14 @@ RULES: tuple[Rule, ...] = (
     an308_software_unknown.RULE,
     an310_configuration_drift.RULE,
     sk001_pushed_credential.RULE,
+    sk002_credential_in_value.RULE,
+    sk003_excluded_setting.RULE,
+    sk004_random_looking_value.RULE,
 )
 """By code."""
 
 RESERVED = {"AN309": "request versions below what the next release of brokers takes (KIP-896): waits for what is seen on the wire"}
 """Codes that are taken, and why there is no rule yet; a code is never used again."""
+
+LOW_CONFIDENCE = frozenset({sk004_random_looking_value.RULE.code})
+"""Rules whose findings stand in a list of their own and alert nobody."""

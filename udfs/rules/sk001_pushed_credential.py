@@ -1,8 +1,9 @@
-"""SK001: a client pushed a setting that holds a credential, or may.
+"""SK001: a client pushed a setting whose key or type is that of a credential.
 
 What
-    A pushed setting's key, type or value marks it as sensitive: Kafka's own prefixes, infixes, suffixes and types, the words
-    that other dialects use, or a value in the shape of a credential.  ``reason`` says which.
+    A pushed setting is of type PASSWORD, or its key is that of a password, secret, token or key, in any dialect's spelling, or of an
+    application's own.  ``reason`` says by which of KIP-1324's exclusions, or of ours, it was redacted.  A value that is empty, a
+    template or a login module without a password is none (SK003).
 
 Why
     KIP-1324 keeps such settings on the client.  One that was pushed has crossed the network and reached whoever reads the
@@ -16,7 +17,7 @@ Use instead
 
 Source
     KIP-1324, "Excluding Sensitive Configuration": https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324
-    Underscore spellings and values from public issue trackers.
+    The words: docs/leaks.md
 """
 
 from __future__ import annotations
@@ -24,34 +25,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from clientscope.records.codec import ValueState
+from udfs import leaks
 from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, PASSED, Case, Evidence, Judgement, Rule, Setting
-
-_REASONS = {int(state): state.name.lower() for state in ValueState}
+from udfs.rules.rule import FIRED, PASSED, Case, Evidence, Judgement, Rule
 
 
 def evaluate(batch: Batch) -> Judgement:
-    """Fires where a value was redacted, by the gateway or by us; a push can always be judged."""
-    states = batch.pushes.settings["value_state"].to_numpy(zero_copy_only=False)
-    outcomes = np.full(len(batch), PASSED, np.int8)
-    outcomes[batch.pushes.parents[states != ValueState.PRESENT]] = FIRED
-    return Judgement(outcomes)
+    """Fires where a credential was redacted, by the gateway or by us; a push can always be judged."""
+    return leaks.judged(batch, leaks.credentials_by_key(batch.pushes))
 
 
 def evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """All redacted settings of each push; what is said of a leak is hardly ever the same twice."""
-    settings, parents = batch.pushes.settings, batch.pushes.parents
-    states = settings["value_state"].to_numpy(zero_copy_only=False)
-    redacted = np.flatnonzero((states != ValueState.PRESENT) & np.isin(parents, rows))
-    found: dict[int, list[Setting]] = {row: [] for row in rows.tolist()}
-    for position in redacted.tolist():
-        digest = settings["value_digest"][position].as_py()
-        # A state from a newer gateway, or a made-up one, is unknown.
-        reason = _REASONS.get(int(states[position]), "unknown")
-        key, length = settings["config_key"][position].as_py(), settings["value_length"][position].as_py()
-        found[int(parents[position])].append(Setting(key, None, "pushed", reason, length, digest and digest.hex()))
-    return Evidence(np.arange(rows.size), [tuple(found[row]) for row in rows.tolist()])
+    """Those settings, without their values."""
+    return leaks.hidden(batch, rows, leaks.credentials_by_key(batch.pushes))
 
 
 RULE = Rule(
@@ -60,13 +46,14 @@ RULE = Rule(
     severity="critical",
     messages=(
         "",
-        "No pushed setting holds a credential.",
+        "No pushed setting is a credential by its key or type.",
         "This client pushes settings that hold credentials: keep them out of what it pushes, and replace the credentials.",
     ),
     evaluate=evaluate,
     evidence=evidence,
     cases=(
         Case(FIRED, {"sasl.jaas.config": None}),
-        Case(PASSED, {"acks": "1"}),
+        Case(FIRED, {"db.password": "hunter2"}),
+        Case(PASSED, {"acks": "1", "security.protocol": "SASL_SSL"}),
     ),
 )
