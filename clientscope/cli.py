@@ -88,6 +88,12 @@ def _push(settings: config.PushSettings) -> int:
     return command.run(settings)
 
 
+def _lint(settings: config.LintSettings) -> int:
+    from sinks.lint import command
+
+    return command.run(settings)
+
+
 def _stream(settings: config.StreamSettings) -> int:
     from streaming import job
 
@@ -140,6 +146,7 @@ _COMMANDS: tuple[tuple[type[config.Settings], Callable[..., int]], ...] = (
     (config.ApiVersionsSettings, _api_versions),
     (config.BrokersSettings, _brokers),
     (config.PushSettings, _push),
+    (config.LintSettings, _lint),
     (config.StreamSettings, _stream),
     (config.ServeSettings, _serve),
     (config.BrokerSettings, _broker),
@@ -220,7 +227,7 @@ def _jars(flags: dict[str, Any]) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; returns its exit status: 0, 1 for an error that a person can mend, 2 for wrong use."""
+    """Runs one command; returns its exit status: 0, `Settings.error_status` for an error that a person can mend, 2 for wrong use."""
     flags = vars(_parser().parse_args(argv))
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     # A broker that restarts, or isn't there yet, is our own processes' business to report, in a line of theirs.
@@ -235,7 +242,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         if error.hint:
             print(f"hint: {error.hint}", file=sys.stderr)
-        return 1
+        return int(getattr(flags["_cls"], "error_status", 1))
     except KeyboardInterrupt:
         return 130
 

@@ -20,11 +20,13 @@ class Settings(BaseModel):
 
     Attributes:
         subcommand: where a command is several: its own word after ``section``.
+        error_status: the exit status for an error that a person can mend.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     section: ClassVar[str]
     subcommand: ClassVar[str] = ""
+    error_status: ClassVar[int] = 1
 
 
 def _kafka(key: str, **extra: Any) -> dict[str, Any]:
@@ -273,6 +275,43 @@ class PushSettings(Settings):
     dry_run: bool = Field(False, description="show what would be pushed, and connect to nothing")
 
 
+class LintSettings(Settings):
+    """Judges settings files by the rules, without a cluster; exit status 1 for findings, 2 for what is wrong with its use."""
+
+    section = "lint"
+    error_status = 2
+    paths: tuple[str, ...] = Field(
+        description="files, directories (*.properties, *.conf, *.json, *.yaml, *.yml), or - for the standard input",
+        json_schema_extra={"positional": True, "several": True, "metavar": "PATH"},
+    )
+    format: Literal["", "properties", "json", "yaml"] = Field("", description="what named files are; empty goes by the suffix")
+    dialect: str = Field(
+        "java", description="the client library: whose names, spellings and defaults they are", json_schema_extra={"metavar": "DIALECT"}
+    )
+    software_version: SoftwareText = Field("unknown", description="its version, such as 3.9.2: for its defaults; unknown takes the newest")
+    client_type: Literal["", "producer", "consumer", "share-consumer", "admin", "streams"] = Field(
+        "", description="which client the settings are for; empty goes by those that only one kind of client has"
+    )
+    principal: str = Field("", description="as whom the client authenticates, for assignments, suppressions and owners")
+    profile: str = Field(
+        "",
+        description="apache, msk, eventhubs, low-latency, durable or one of the rules file's;\nempty goes by its assignments",
+    )
+    rules_file: Path | None = Field(
+        None,
+        description="own profiles, their assignments, and suppressions (docs/lint.md)",
+        json_schema_extra={"section": "rules", "key": "file", "flag": "rules"},
+    )
+    owners: Path | None = Field(
+        None, description="owners.toml: which team a client is of (docs/lint.md)", json_schema_extra={"section": "rules", "key": "owners"}
+    )
+    fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
+        "medium", description="exit with 1 for findings of this severity or worse"
+    )
+    output_format: Literal["full", "concise", "json", "sarif", "github"] = Field("full", description="how findings are told")
+    statistics: bool = Field(False, description="counts per rule too, those that couldn't be judged among them")
+
+
 _CHECKPOINT_DIR: Path = Field(
     Path("checkpoints"),
     description="where the queries' checkpoints are kept",
@@ -374,6 +413,7 @@ ALL: tuple[type[Settings], ...] = (
     ApiVersionsSettings,
     BrokersSettings,
     PushSettings,
+    LintSettings,
     StreamSettings,
     CheckpointsListSettings,
     CheckpointsVerifySettings,

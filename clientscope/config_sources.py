@@ -40,7 +40,7 @@ def flag(name: str, field: FieldInfo) -> str:
     """The command-line flag of a field; of one that is given by its place alone, how the help names it."""
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     if extra.get("positional"):
-        return name.upper()
+        return str(extra.get("metavar", name.upper()))
     return "--" + str(extra.get("flag", name)).replace("_", "-")
 
 
@@ -84,7 +84,8 @@ def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
         if is_secret(field):
             continue
         if isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("positional"):
-            parser.add_argument(name, metavar=flag(name, field), help=field.description)
+            nargs = "+" if field.json_schema_extra.get("several") else None
+            parser.add_argument(name, metavar=flag(name, field), help=field.description, nargs=nargs)
             continue
         default = "" if field.default in (None, "", {}) else f"default {field.default}, "
         origin = "" if is_flag_only(field) else f"\n[{default}{variable(cls, name, field)}]"

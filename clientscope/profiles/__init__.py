@@ -1,0 +1,18 @@
+"""Profiles: which rules are on, and by which limits, for whom; what is not to be told, and whose it is.
+
+Pure Python, since the job, the page and ``clientscope lint`` share it:
+
+- `thresholds`: a profile, and which one holds for a client.
+- `builtin`: those that come with clientscope, as TOML files beside it, each value with its source.
+- `whom`: patterns for principals, groups, client ids and files.
+- `rules_file`: a user's own profiles, their assignments, and suppressions.
+- `suppressions`: what a person has decided not to be told until a date.
+- `owners`: the team and the contact of a client.
+"""
+
+from __future__ import annotations
+
+from clientscope.profiles.builtin import BUILT_IN
+from clientscope.profiles.thresholds import APACHE, Profile, Thresholds
+
+__all__ = ["APACHE", "BUILT_IN", "Profile", "Thresholds"]

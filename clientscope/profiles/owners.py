@@ -1,0 +1,78 @@
+"""``owners.toml``: the team and the contact that a client belongs to.
+
+```toml
+[[owner]]
+team = "payments"
+contact = "#payments-oncall"
+principal = ["User:payments-*", "User:ledger"]
+
+[[owner]]
+team = "web"
+contact = "web@example.com"
+client_id = "web-*"
+group = "web-*"
+```
+
+The first entry that fits decides.  Patterns are those of `clientscope.profiles.whom`: where an entry has several keys, each must fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clientscope.profiles.toml_tables import TomlFile
+from clientscope.profiles.whom import Client, FilePatterns, Whom
+
+_HINT = "docs/lint.md describes owners.toml"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whom to tell.
+
+    Attributes:
+        contact: a channel, an address, a rota: whatever people there use.
+    """
+
+    team: str
+    contact: str
+
+
+@dataclass(frozen=True)
+class Owners:
+    """Who owns what; without entries, nobody owns anything."""
+
+    entries: tuple[tuple[Whom, Owner], ...] = ()
+
+    def of(self, client: Client) -> Owner | None:
+        """The owner of a client; None where nobody is named."""
+        return next((owner for whom, owner in self.entries if whom.fits(client)), None)
+
+
+class _Entry(FilePatterns):
+    team: str = Field(min_length=1)
+    contact: str = Field(min_length=1)
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    owner: tuple[_Entry, ...] = ()
+
+
+def read(path: Path) -> Owners:
+    """The owners that a file names.
+
+    Raises:
+        SettingsError: it can't be read, or something in it is wrong; says the line and the key.
+    """
+    file = TomlFile(path, _HINT)
+    entries = []
+    for index, entry in enumerate(file.model(_File).owner):
+        whom = entry.whom()
+        if whom == Whom():
+            raise file.error(("owner", index), f"owner[{index + 1}] names nobody", "give it principal, client_id, group or path")
+        entries.append((whom, Owner(entry.team, entry.contact)))
+    return Owners(tuple(entries))

@@ -1,0 +1,39 @@
+"""Suppressions: findings that a person has decided not to be told, until a date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from clientscope.profiles.whom import Client, Whom
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """One decision.
+
+    Attributes:
+        code: the rule's.
+        reason: why, for who reads it later.
+        until: the last day, in UTC, on which it counts.
+        where: the file and line that it stands at.
+    """
+
+    code: str
+    whom: Whom
+    reason: str
+    until: date
+    where: str
+
+    def expired(self, today: date) -> bool:
+        """Whether it counts no longer."""
+        return today > self.until
+
+
+def suppressing(suppressions: Iterable[Suppression], code: str, client: Client, today: date) -> Suppression | None:
+    """The first one that counts today and fits; None where there is none."""
+    for suppression in suppressions:
+        if suppression.code == code and not suppression.expired(today) and suppression.whom.fits(client):
+            return suppression
+    return None

@@ -1,0 +1,46 @@
+"""What of a file may be shown: never a secret, never a control character, never a whole book."""
+
+from __future__ import annotations
+
+import re
+
+from clientscope.catalog import sensitive
+from clientscope.catalog.configs import TYPES, Type
+from clientscope.records.codec import ValueState
+
+_SHAPES = {
+    "jaas": re.compile(r"(?i)loginmodule\s"),
+    "pem": re.compile(r"-----BEGIN "),
+    "jwt": re.compile(r"\beyJ[\w-]{8}"),
+    "address with a password": re.compile(r"://[^\s/:@]+:[^\s/@]+@"),
+}
+
+_LOOKED_AT = 4096
+_NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,100}")
+
+LONGEST = 120
+"""Characters of a value, or of a line; the rest is cut."""
+
+
+def is_secret(name: str, value: str, kafka_name: str = "") -> bool:
+    """Whether a setting's value may be one: whatever the catalogue of sensitive settings says, under the name as written or Kafka's."""
+    return any(sensitive.reason(key, value, TYPES.get(key, Type.STRING)) is not ValueState.PRESENT for key in {name, kafka_name or name})
+
+
+def redacted(value: str, reason: str) -> str:
+    """What stands for a secret: its length, and its shape or else why it is taken for one."""
+    kind = next((name for name, shape in _SHAPES.items() if shape.search(value[:_LOOKED_AT])), reason)
+    return f"‹redacted, {len(value.encode())} bytes, {kind.replace('_', ' ')}›"
+
+
+def plain(text: str, longest: int = LONGEST) -> str:
+    """Text of somebody else's, fit for a terminal: without control characters, line ends included, and cut."""
+    printable = "".join(character if character.isprintable() else "�" for character in text)
+    return printable if len(printable) <= longest else f"{printable[: longest - 1]}…"
+
+
+def key(name: str) -> str:
+    """A setting's name, if it looks like one: a properties file with a key or a password pasted in has names that are the secret."""
+    if _NAME.fullmatch(name) and sensitive.reason("", name, Type.STRING) is ValueState.PRESENT:
+        return name
+    return f"‹a name of {len(name.encode())} bytes›"

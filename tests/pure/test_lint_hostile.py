@@ -1,0 +1,125 @@
+"""Files of anybody's: no secret in any output, no control character, no command for a workflow's runner."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from lint_runs import run
+
+FORMATS = ("full", "concise", "json", "sarif", "github")
+CANARY = "c4n4ry"
+PEM = f"-----BEGIN PRIVATE KEY-----\\n{CANARY}\\n-----END PRIVATE KEY-----"
+JWT = f"eyJhbGciOiJI{CANARY}.eyJzdWIiOiIx{CANARY}.{CANARY}"
+SECRETS = {
+    "sasl.jaas.config": f'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="{CANARY}";',
+    "ssl.key.password": CANARY,
+    "ssl.keystore.key": PEM,
+    "sasl_plain_password": CANARY,
+    "basic.auth.user.info": f"me:{CANARY}",
+    "my.api.key": CANARY,
+    "client.id": f"password={CANARY}",
+    "group.id": JWT,
+    "transactional.id": f"https://me:{CANARY}@example.com/",
+    "client.rack": "AKIA" + CANARY.upper().ljust(16, "X")[:16],
+    "acks": f"0 password={CANARY}",
+    f"token={CANARY}": "x",
+    "spring.kafka.properties.sasl.jaas.config": f"password={CANARY}",
+}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def properties(settings: dict[str, str]) -> str:
+    return "".join(re.sub("([=: ])", r"\\\1", name) + f"={value}\n" for name, value in settings.items())
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+@pytest.mark.parametrize("dialect", ["java", "librdkafka", "kafka-python"])
+def test_no_secret_is_ever_shown(here: Path, capsys: pytest.CaptureFixture[str], output_format: str, dialect: str) -> None:
+    (here / "a.properties").write_text(properties(SECRETS))
+    (here / "b.json").write_text(json.dumps({**SECRETS, "batch.size": "1", "linger.ms": 0}))
+    (here / "c.yaml").write_text("".join(f"{json.dumps(name)}: {json.dumps(value)}  # {CANARY}\n" for name, value in SECRETS.items()))
+    (here / "d.properties").write_text(properties(SECRETS) + properties(SECRETS) + f"# {CANARY}\nacks=0\nlinger.ms=0\n")
+    (here / "e.json").write_text(f'{{"acks": {CANARY}')
+    (here / "f.yaml").write_text(f"acks: [{CANARY}\n")
+    (here / "g.properties").write_text(f"-----BEGIN PRIVATE KEY-----\npassword:{CANARY}\n\\u{CANARY}\n")
+    names = [f"{name}" for name in sorted(path.name for path in here.iterdir())]
+    status, out, err = run(capsys, *names, "--output-format", output_format, "--statistics", "--dialect", dialect)
+    assert status == 2, "some of them can't be read"
+    assert "SK001" in out
+    assert CANARY.lower() not in (out + err).lower()
+
+
+HOSTILE = {
+    "client.id": "x\\n::error file=a::pwned\\r\\n##[error]pwned\\u001b[31mred\\u0007\\u202e",
+    "acks": "0",
+    "group.id": "%0A::warning::pwned",
+    "x\\n::error::pwned": "y",
+    "sasl.password": "\\n::error::pwned",
+}
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_nothing_in_a_file_reaches_the_terminal_or_the_runner(here: Path, capsys: pytest.CaptureFixture[str], output_format: str) -> None:
+    folder = here / "##[error]pwned\n::error::pwned,line=1:\x1b[31m%0A"
+    folder.mkdir()
+    (folder / "a.properties").write_text("".join(f"{name}={value}\n" for name, value in HOSTILE.items()) + "acks=0\n")
+    (folder / "b.json").write_text("{")
+    (here / "owners.toml").write_text('[[owner]]\nteam = "\\n::error::pwned"\ncontact = "\\u001b[31m"\nprincipal = "*"\n')
+    flags = ["--output-format", output_format, "--owners", "owners.toml", "--principal", "x"]
+    _, out, err = run(capsys, str(folder), str(folder / "b.json"), *flags)
+    assert "\x1b" not in out + err
+    assert not [line for line in (out + err).splitlines() if not line.startswith("::") and re.match(r"\s*::", line)]
+    if output_format == "github":
+        lines = out.splitlines()
+        start = next(number for number, line in enumerate(lines) if line.startswith("::stop-commands::"))
+        token = lines[start].removeprefix("::stop-commands::")
+        assert re.fullmatch("[0-9a-f]{32}", token)
+        stop = lines.index(f"::{token}::")
+        seen = [as_the_runner_reads_it(line) for line in lines[:start]]
+        assert {"error", "notice"} <= {command for command, _, _ in seen} <= {"error", "warning", "notice"}
+        files = {properties["file"] for _, properties, _ in seen if "file" in properties}
+        assert files == {"##[error]pwned�::error::pwned,line=1:�[31m%0A/a.properties"}
+        assert all(re.fullmatch(r"[0-9]+", properties["line"]) for _, properties, _ in seen if "file" in properties)
+        assert all(re.fullmatch(r"[A-Z]{2}[0-9]{3} \w+ \(\w+\)|clientscope lint", properties["title"]) for _, properties, _ in seen)
+        assert not [data for _, _, data in seen if "\n" in data or "\r" in data]
+        assert stop == len(lines) - 2
+    else:
+        assert not [line for line in out.splitlines() if line.startswith("::")]
+
+
+def as_the_runner_reads_it(line: str) -> tuple[str, dict[str, str], str]:
+    """actions/runner, ActionCommand.TryParseV2: command, properties, data."""
+    assert line.startswith("::")
+    head, _, data = line[2:].partition("::")
+    command, _, written = head.partition(" ")
+    unescaped = {"%0D": "\r", "%0A": "\n", "%3A": ":", "%2C": ",", "%25": "%"}
+
+    def unescape(text: str, tokens: tuple[str, ...]) -> str:
+        for token in tokens:
+            text = text.replace(token, unescaped[token])
+        return text
+
+    pairs = [pair.split("=", 1) for pair in written.split(",") if pair]
+    properties = {pair[0]: unescape(pair[1], tuple(unescaped)) for pair in pairs if len(pair) == 2}
+    return command, properties, unescape(data, ("%0D", "%0A", "%25"))
+
+
+def test_a_value_that_is_filled_in_later_is_no_leak(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def leaks(jaas: str, password: str) -> list[str]:
+        (here / "x.properties").write_text(f"acks=all\nsasl.jaas.config={jaas}\nssl.key.password={password}\n")
+        findings = json.loads(run(capsys, "x.properties", "--output-format", "json")[1])["findings"]
+        return [finding["settings"][0]["key"] for finding in findings if finding["code"] == "SK001"]
+
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="PW";'
+    assert leaks(jaas.replace("PW", "${file:/run/kafka:pw}"), "${env:KEY}") == []
+    assert leaks(jaas.replace("PW", "{{ .Values.pw }}"), "$(KEY)") == []
+    assert leaks(jaas.replace("PW", "hunter2"), "x${env:KEY}") == ["sasl.jaas.config", "ssl.key.password"]
+    assert leaks(jaas.replace("PW", "hunter2${x}"), "${a}") == ["sasl.jaas.config"]
