@@ -22,6 +22,7 @@ from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import StopRequest, children_ignore_sigterm
 from clientscope.policy.redaction import DigestKey
+from clientscope.profiles import Thresholds, rules_file
 from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
 from streaming.checkpoints.at_start import Checkpoints
 from streaming.culprits.search import Culprits
@@ -32,6 +33,7 @@ from streaming.queries.results import start_results
 from streaming.session import session, shuffle_partitions, submitted
 from streaming.supervision import Plain, Running, Watched
 from streaming.turns import LIVE, Turns, live_queries_behind
+from udfs.rules import LIMITS
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _WATCH_S = 1.0
@@ -49,7 +51,7 @@ def run(settings: StreamSettings) -> None:
 
     Raises:
         EnvironmentProblem: no Java, no broker, or topics that are missing or otherwise than ``clientscope topics`` makes them.
-        SettingsError: the digest key can't be read.
+        SettingsError: the digest key or the rules file can't be read, or is wrong.
         Locked: another job has the checkpoint directory.
         Refused: a checkpoint can't be gone on with: damaged, another's, or its topic has lost records; says what to do.
         ClientscopeError: a query failed in a way that starting it again can't mend; says what can.
@@ -61,17 +63,23 @@ def run(settings: StreamSettings) -> None:
 def _run(settings: StreamSettings, stop: StopRequest) -> None:
     _require_paths(settings)
     digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
+    thresholds = rules_file.read(settings.rules_file, LIMITS).thresholds if settings.rules_file else Thresholds()
     if not submitted():
         java()
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=(CONFIGS, CONNECTIONS, GAUGES), writes=(RESULTS, GAUGES, QUARANTINE))
     found = Checkpoints(settings.checkpoint_dir, settings.history_dir, kafka, pyspark.__version__, shuffle_partitions(settings))
     with found.held() as checkpoints:
-        _run_on(checkpoints, settings, digest_key, kafka, stop)
+        _run_on(checkpoints, settings, digest_key, thresholds, kafka, stop)
 
 
 def _run_on(
-    checkpoints: Checkpoints, settings: StreamSettings, digest_key: DigestKey | None, kafka: KafkaAccess, stop: StopRequest
+    checkpoints: Checkpoints,
+    settings: StreamSettings,
+    digest_key: DigestKey | None,
+    thresholds: Thresholds,
+    kafka: KafkaAccess,
+    stop: StopRequest,
 ) -> None:
     if submitted():
         spark = session(settings)
@@ -83,7 +91,7 @@ def _run_on(
         if stop.wait(0):  # while the JVM started
             return
         try:
-            job = _Job(spark, settings, digest_key, checkpoints)
+            job = _Job(spark, settings, digest_key, thresholds, checkpoints)
         except (KafkaError, TimeoutError) as error:
             raise topics.no_broker(kafka, error) from None
         except PySparkException as error:
@@ -113,11 +121,18 @@ def _require_paths(settings: StreamSettings) -> None:
 class _Job:
     """All queries, and what is told of them."""
 
-    def __init__(self, spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None, checkpoints: Checkpoints) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: StreamSettings,
+        digest_key: DigestKey | None,
+        thresholds: Thresholds,
+        checkpoints: Checkpoints,
+    ) -> None:
         self._turns = Turns(partial(live_queries_behind, spark))
         starts: dict[str, Callable[[], Running]] = {
             "gauges": lambda: GaugesQuery(spark, settings),
-            "results": lambda: Plain(start_results(spark, settings, digest_key)),
+            "results": lambda: Plain(start_results(spark, settings, digest_key, thresholds)),
             "history_pushes": lambda: Plain(start_history_of_pushes(spark, settings, self._turns, digest_key)),
             "history_connections": lambda: Plain(start_history_of_connections(spark, settings, self._turns, digest_key)),
         }

@@ -15,7 +15,7 @@ from udfs.distinct import distinct_rows
 from udfs.json_text import arrays, literals, members
 from udfs.pushes import Pushes
 from udfs.rules import RULES
-from udfs.rules.batch import Batch, judge
+from udfs.rules.batch import Batch, Thresholds, judge
 from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, SEVERITIES, Evidence, Judgement, Rule
 
 TYPE = pa.struct([("key", pa.string()), ("members", pa.string()), ("decode_error", pa.string())])
@@ -45,11 +45,14 @@ _SAME = {
 }
 
 
-def results(pushes: Pushes, rules: Sequence[Rule] = RULES) -> pa.StructArray:
+def results(pushes: Pushes, thresholds: Thresholds | None = None, rules: Sequence[Rule] = RULES) -> pa.StructArray:
     """Every rule's verdict on every push, as `TYPE`.
 
     A value has the record's own fields, then ``rules``, what fired and why, and the codes of those that ``passed``, and of those that were
     ``not_evaluable``; a rule that isn't for this client is in none of them.
+
+    Args:
+        thresholds: which profile holds for whom; None for the rules' own limits.
     """
     records = pushes.records
     decode_error = records.field("decode_error")
@@ -63,7 +66,7 @@ def results(pushes: Pushes, rules: Sequence[Rule] = RULES) -> pa.StructArray:
     fields["settings"] = literals(pc.list_value_length(records.field("configs")))
     hidden = pushes.settings["value_state"].to_numpy(zero_copy_only=False) != 0
     fields["redacted"] = literals(pa.array(np.bincount(pushes.parents[hidden], minlength=len(pushes))))
-    batch = Batch(pushes)
+    batch = Batch(pushes, thresholds)
     judgements = judge(batch, rules)
     fields["rules"] = _fired(batch, rules, judgements)
     fields |= _others(rules, judgements)

@@ -15,6 +15,7 @@ from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.profiles import owners, rules_file
 from sinks.lint import as_json, files, github, judging, places, sarif, shown, text
 from sinks.lint.findings import Decisions, FileReport, Read, Report, report
+from udfs.rules import LIMITS
 from udfs.rules.rule import SEVERITIES
 
 CLEAN, FOUND, WRONG = 0, 1, 2
@@ -53,7 +54,7 @@ def lint(settings: LintSettings, today: date) -> Report:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
     dialect = dialect_of(settings.dialect)
-    rules = rules_file.read(settings.rules_file, judging.limits()) if settings.rules_file else rules_file.RulesFile()
+    rules = rules_file.read(settings.rules_file, LIMITS) if settings.rules_file else rules_file.RulesFile()
     thresholds = rules_file.by_name(rules, settings.profile) if settings.profile else rules.thresholds
     owned = owners.read(settings.owners) if settings.owners else owners.Owners()
     reads, skipped, errors = _read(settings, dialect)

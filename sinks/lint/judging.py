@@ -90,11 +90,6 @@ def catalogue() -> Mapping[str, RuleText]:
     return {rule.code: RuleText(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule)) for rule in _RULES}
 
 
-def limits() -> Mapping[str, Sequence[str]]:
-    """Every rule's code → the names of its limits."""
-    return {rule.code: tuple(rule.limits) for rule in RULES}
-
-
 def application_client_id(client_id: str | None) -> str | None:
     """client.id without what tells one instance from another."""
     text: str | None = settings.application_client_id(pa.array([client_id], pa.string()))[0].as_py()

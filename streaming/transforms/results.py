@@ -9,30 +9,33 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from clientscope.policy.redaction import DigestKey
+from clientscope.profiles import Thresholds
 from streaming.transforms import kernel
 from udfs import results as kernels
 from udfs.decode import decoder
 from udfs.pushes import Pushes, redact
 
 
-def results(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
+def results(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:
     """Key and value for ``clientscope.results``; a record that can't be decoded is left to the history query.
 
     Args:
         records: of ``clientscope.configs``; its tombstones are passed over.
         digest_key: digests leaks that no gateway has redacted.
+        thresholds: which profile holds for whom; None for the rules' own limits.
     """
     # A topic's name needs no escaping.
     opening, partition, offset = (F.lit(text) for text in ('{"topic":"', '","partition":', ',"offset":'))
     place = F.concat(opening, "topic", partition, F.col("partition").cast("string"), offset, F.col("offset").cast("string"))
+    judged = kernel.column(partial(verdicts, digest_key=digest_key, thresholds=thresholds), kernels.TYPE, "value")
     return (
         records.where(F.col("value").isNotNull())
-        .withColumn("push", kernel.column(partial(verdicts, digest_key=digest_key), kernels.TYPE, "value"))
+        .withColumn("push", judged)
         .where(F.col("push.decode_error").isNull())
         .select("push.key", F.concat(place, F.lit(","), "push.members", F.lit("}")).alias("value"))
     )
 
 
-def verdicts(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
+def verdicts(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
     """The kernel of `results`."""
-    return kernels.results(Pushes(redact(decoder("ClientConfigRecord")(values), digest_key)))
+    return kernels.results(Pushes(redact(decoder("ClientConfigRecord")(values), digest_key)), thresholds)

@@ -10,8 +10,9 @@ import pytest
 from lint_docs import DOCS, rendered
 
 from clientscope.profiles import BUILT_IN, owners, rules_file
-from sinks.lint import as_json, judging
+from sinks.lint import as_json
 from sinks.lint.findings import Report
+from udfs.rules import LIMITS
 
 
 def test_examples_are_what_the_command_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +31,7 @@ def test_files_in_it_are_read(tmp_path: Path) -> None:
         if "owner" in tomllib.loads(block):
             assert len(owners.read(file).entries) == 2
         else:
-            assert rules_file.read(file, judging.limits()).suppressions
+            assert rules_file.read(file, LIMITS).suppressions
 
 
 def test_every_profile_and_every_field_is_in_it() -> None:

@@ -153,7 +153,7 @@ def no_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
 def test_a_rule_may_have_several_severities() -> None:
     rule = Rule("AN999", "leveled", "critical", ("", "", ""), leveled, evidence=no_evidence)
     pushes = Pushes(redact(decoder("ClientConfigRecord")(pa.array([config_record()] * 5, pa.binary())), KEY))
-    rows = [json.loads(f"{{{row['members']}}}") for row in kernels.results(pushes, [rule]).to_pylist()]
+    rows = [json.loads(f"{{{row['members']}}}") for row in kernels.results(pushes, rules=[rule]).to_pylist()]
     assert [[each["severity"] for each in row["rules"]] for row in rows] == [["medium"], ["critical"], [], [], ["medium"]]
     assert [row["passed"] for row in rows] == [[], [], [], ["AN999"], []]
     assert [row["not_evaluable"] for row in rows] == [[], [], ["AN999"], [], []]

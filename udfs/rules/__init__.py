@@ -103,5 +103,8 @@ RULES: tuple[Rule, ...] = (
 RESERVED = {"AN309": "request versions below what the next release of brokers takes (KIP-896): waits for what is seen on the wire"}
 """Codes that are taken, and why there is no rule yet; a code is never used again."""
 
+LIMITS = {rule.code: tuple(rule.limits) for rule in RULES}
+"""Every code → the names of its thresholds: what a profile may change."""
+
 LOW_CONFIDENCE = frozenset({sk004_random_looking_value.RULE.code})
 """Rules whose findings stand in a list of their own and alert nobody."""
