@@ -1,18 +1,20 @@
-"""How fast the job reads what was written while it was stopped."""
+"""How fast the job reads what was written while it was stopped: pushes of a fleet, as `bench.rules` has them."""
 
 from __future__ import annotations
 
 import sys
 import time
+from itertools import islice
 
 import confluent_kafka
 
-from bench.decode import record
+from bench.rules import fleet
 from bench.stream.running import Running
 from clientscope.errors import EnvironmentProblem
 from clientscope.records.topics import CONFIGS, RESULTS
 
 _BACKLOG_S = 600.0
+_DISTINCT = 10_000
 
 
 def backlog(installation: Running, pushes: int) -> float:
@@ -20,7 +22,7 @@ def backlog(installation: Running, pushes: int) -> float:
     installation.processes.stop("stream")
     before = installation.end(RESULTS)
     producer = confluent_kafka.Producer({"bootstrap.servers": installation.internal, "linger.ms": 20, "compression.type": "lz4"})
-    values = [record(number) for number in range(2_000)]
+    values = list(islice(fleet(), _DISTINCT))
     failed: list[confluent_kafka.KafkaError] = []
 
     def delivered(error: confluent_kafka.KafkaError | None, _: confluent_kafka.Message) -> None:

@@ -87,7 +87,8 @@ class _Demo:
         self._stack = stack
         self._gateway = f"127.0.0.1:{settings.gateway_port}"
         self._page = f"127.0.0.1:{settings.page_port}"
-        self._plan = BrokerPlan(settings.broker_port, settings.internal_port, self._gateway, data_dir / "broker", free_port())
+        jmx_port = self._free_port()
+        self._plan = BrokerPlan(settings.broker_port, settings.internal_port, self._gateway, data_dir / "broker", jmx_port)
         self._clients = [*CLIENTS]
 
     def start(self) -> None:
@@ -120,12 +121,12 @@ class _Demo:
         self._processes.start(
             "stream", "stream", *internal, *digests,
             "--checkpoint-dir", str(self._data_dir / "checkpoints"), "--history-dir", str(self._data_dir / "history"),
-            "--history-interval-seconds", "10", "--metrics-listen", f"127.0.0.1:{free_port()}",
+            "--history-interval-seconds", "10", "--metrics-listen", f"127.0.0.1:{self._free_port()}",
         )  # fmt: skip
-        admin = f"127.0.0.1:{free_port()}"
+        admin = f"127.0.0.1:{self._free_port()}"
         self._processes.start(
             "gateway", "gateway", *internal, *digests, "--listen", self._gateway, "--upstream", f"127.0.0.1:{self._plan.port}",
-            "--metrics-listen", f"127.0.0.1:{free_port()}", "--admin-listen", admin,
+            "--metrics-listen", f"127.0.0.1:{self._free_port()}", "--admin-listen", admin,
             "--broker-jmx", f"http://127.0.0.1:{self._plan.jmx_port}/metrics",
             "--heartbeat-interval-ms", str(int(_HEARTBEAT_S * 1000)),
         )  # fmt: skip
@@ -206,6 +207,10 @@ class _Demo:
                 self._processes.check()
                 self._clients_of_others.check()
                 time.sleep(min(0.5, max(0.0, seconds - elapsed)))
+
+    def _free_port(self) -> int:
+        settings = self._settings
+        return free_port(besides=(settings.gateway_port, settings.broker_port, settings.internal_port, settings.page_port))
 
     @staticmethod
     def _await(condition: Callable[[], bool], timeout_s: float) -> bool:

@@ -6,6 +6,7 @@ own processes; CONTROLLER is KRaft's, on a port of its own choosing.
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import time
@@ -143,8 +144,9 @@ class Broker:
         if plan.jmx_port:
             require_free(f"127.0.0.1:{plan.jmx_port}", "jmx-port")
         plan.data_dir.mkdir(parents=True, exist_ok=True)
+        controller = free_port(besides=(plan.port, plan.internal_port, plan.jmx_port))
         properties = plan.data_dir / "server.properties"
-        properties.write_text("".join(f"{key}={value}\n" for key, value in plan.properties(free_port()).items()))
+        properties.write_text("".join(f"{key}={value}\n" for key, value in plan.properties(controller).items()))
         base = [java(), "-Xmx512m", f"-Dlog4j2.configurationFile={_LOG4J}", "-XX:+UseG1GC", "-XX:TieredStopAtLevel=1"]
         if plan.jmx_port:
             agent = next(jar for jar in jars("broker") if jar.name.startswith("jmx_prometheus_javaagent"))
@@ -164,7 +166,7 @@ class Broker:
             )
             if formatted.returncode != 0:
                 raise EnvironmentProblem(
-                    f"Kafka could not format {plan.data_dir}: {formatted.stderr.strip().splitlines()[-1:]}",
+                    f"Kafka could not format {plan.data_dir}: {_cause(formatted.stderr)}",
                     "is the directory writable, and empty or a broker's?",
                 )
         with self.log.open("ab") as log:
@@ -212,3 +214,10 @@ class Broker:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
+
+
+def _cause(trace: str) -> str:
+    """The innermost cause that a Java program ended with; without a stack trace its last line."""
+    lines = [line.strip() for line in trace.splitlines() if line.strip()]
+    thrown = [line for line in lines if re.match(r"Caused by: |Exception |[\w.]+(?:Exception|Error)\b", line)]
+    return (thrown or lines or ["it said nothing"])[-1]

@@ -10,7 +10,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -118,18 +119,28 @@ def children_ignore_sigterm() -> Iterator[None]:
         starting.clear()  # a hook can't be taken back
 
 
-def free_port() -> int:
+_given: deque[int] = deque(maxlen=1_000)
+
+
+def free_port(besides: Collection[int] = ()) -> int:
     """A TCP port of 127.0.0.1 that was free a moment ago.
 
     Below the range from which outgoing connections get theirs (32768 and up on Linux): one of those could take it before we do.
+    One that was given lately isn't given again, since whoever has it may not listen yet.
+
+    Args:
+        besides: ports that somebody is about to take.
     """
     for _ in range(100):
         port = 20_000 + secrets.randbelow(12_000)
+        if port in _given or port in besides:
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
+            _given.append(port)
             return port
     raise EnvironmentProblem("no free TCP port from 20000 to 31999 on 127.0.0.1", "what holds them all?")
 

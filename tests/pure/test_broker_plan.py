@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clientscope.local import broker
 from clientscope.local.broker import BrokerPlan, new_cluster_id
 
 ALONE = BrokerPlan(1001, 1002, "gateway:9092", Path("data"))
@@ -26,6 +27,19 @@ def test_one_of_several_takes_its_controller_port_from_the_voters() -> None:
     assert properties["controller.quorum.voters"] == "1@127.0.0.1:2001,2@127.0.0.1:2002"
     assert properties["listeners"].endswith("CONTROLLER://127.0.0.1:2002")
     assert "controller.quorum.bootstrap.servers" not in properties
+
+
+@pytest.mark.parametrize(
+    ("trace", "cause"),
+    [
+        ("Exception in thread x: a\n\tat b\nCaused by: x.ConfigException: taken\n\t... 8 more\n", "Caused by: x.ConfigException: taken"),
+        ("log4j says\njava.io.IOException: no space\n\tat c\n", "java.io.IOException: no space"),
+        ("it is\nnot so\n", "not so"),
+        ("", "it said nothing"),
+    ],
+)
+def test_what_kafka_ended_with_is_told(trace: str, cause: str) -> None:
+    assert broker._cause(trace) == cause
 
 
 def test_extra_properties_override() -> None:

@@ -6,9 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+from collections import deque
 
 import pytest
 
+from clientscope.local import process
 from clientscope.local.process import StopRequest, free_port, spawn, stop
 
 WAITER = """
@@ -94,3 +96,10 @@ def test_a_child_that_does_not_listen_is_killed() -> None:
 
 def test_free_ports_are_below_those_of_outgoing_connections() -> None:
     assert all(20_000 <= free_port() < 32_000 for _ in range(20))
+
+
+def test_a_port_is_not_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = iter([1, 2, 2, 1, 3, 4])
+    monkeypatch.setattr(process.secrets, "randbelow", lambda _: next(drawn))
+    monkeypatch.setattr(process, "_given", deque([20_001], maxlen=2))
+    assert [free_port(), free_port(besides=[20_003])] == [20_002, 20_004]
