@@ -12,7 +12,7 @@ demo: venv       ## everything on this machine, with real clients; Ctrl-C ends i
 	@$(BIN)/clientscope demo $(ARGS)
 
 test: venv chromium check test-pure test-spark test-real   ## checks and all tests
-test-pure: venv  ## no Spark, no broker: under a minute
+test-pure: venv  ## no Spark, no broker: two minutes
 	$(BIN)/pytest tests/pure
 fixtures: venv   ## capture what real clients say, again (needs a JDK)
 	$(BIN)/python tests/fixtures/capture.py
@@ -27,7 +27,7 @@ test-long: venv  ## the long forms: ten-minute outages, a million fuzzed pushes 
 	$(BIN)/python tests/long/fuzz_push_config.py -runs=1000000
 	TEST_LONG_FORMS=1 $(BIN)/pytest tests -m long_form
 docs-rules: venv ## write docs/rules.md anew from the rules
-	$(BIN)/python -m udfs.rules.docs
+	$(BIN)/python -m sinks.rules.docs
 check: venv      ## ruff, mypy, import contracts
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 

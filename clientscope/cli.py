@@ -211,7 +211,7 @@ def _bundle(flags: dict[str, Any]) -> int:
 
 
 def _rules(flags: dict[str, Any]) -> int:
-    from udfs.rules import command
+    from sinks.rules import command
 
     return command.run(flags["code"], flags["output"])
 

@@ -9,7 +9,7 @@ def application(group_id: str | None, client_id: str | None, path: str | None = 
     """Which application a client belongs to: its group.id, else its client.id, else the file that its settings stand in.
 
     Args:
-        client_id: without what tells one instance from another, as `udfs.settings.application_client_id` makes it.
+        client_id: without what tells one instance from another, as `udfs.applications.application_client_id` makes it.
         path: relative to the repository, with ``/`` between its parts.
     """
     for kind, value in (("group", group_id), ("client", client_id), ("file", path)):

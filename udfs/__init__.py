@@ -5,8 +5,7 @@ pushes      decoded pushes, redacted, with their settings laid flat
 counts      the counts that connection records carry
 evidence    what may be told of bytes that are no record
 sensitive   which settings may not be written down
-leaks       which settings each rule on leaks is about, and what may be said of them
-settings    the settings by which results are grouped
+applications   which application a client belongs to
 rules/      one file per rule, and the batch of typed columns that they judge
 results     what all rules say of each push
 json_text   columns as JSON

@@ -101,12 +101,6 @@ class Pushes:
         return _parents(self.records.field("configs"))
 
     @cached_property
-    def keys(self) -> pa.StringArray:
-        """The settings' keys, normalised."""
-        encoded = self.settings["config_key"].dictionary_encode()
-        return sensitive.normalise(encoded.dictionary).take(encoded.indices)
-
-    @cached_property
     def tiers(self) -> sensitive.States:
         """For each setting how bad it is that it was pushed, as ``Tier``."""
         columns = self.settings

@@ -10,13 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from udfs import settings
+from clientscope.severities import SEVERITIES
+from udfs.applications import application_client_id
 from udfs.distinct import distinct_rows
 from udfs.json_text import arrays, literals, members
 from udfs.pushes import Pushes
 from udfs.rules import RULES
 from udfs.rules.batch import Batch, Thresholds, judge
-from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, SEVERITIES, Evidence, Judgement, Rule
+from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, Evidence, Judgement, Rule
 
 TYPE = pa.struct([("key", pa.string()), ("members", pa.string()), ("decode_error", pa.string())])
 """One row per push: the application's key, and all that is said of the push, as the members of a JSON object.
@@ -56,8 +57,9 @@ def results(pushes: Pushes, thresholds: Thresholds | None = None, rules: Sequenc
     """
     records = pushes.records
     decode_error = records.field("decode_error")
-    client_ids = settings.application_client_id(records.field("client_id"))
-    application = [literals(column) for column in (records.field("principal"), client_ids, settings.text(pushes, settings.GROUP_ID))]
+    batch = Batch(pushes, thresholds)
+    client_ids = application_client_id(records.field("client_id"))
+    application = [literals(column) for column in (records.field("principal"), client_ids, batch.text("group.id").strings())]
     key = pc.binary_join_element_wise("[", pc.binary_join_element_wise(*application, ","), "]", "")
     fields = {name: literals(records.field(field)) for name, field in _SAME.items()}
     # An origin from a newer gateway is told as observed: not the client's own word.
@@ -66,7 +68,6 @@ def results(pushes: Pushes, thresholds: Thresholds | None = None, rules: Sequenc
     fields["settings"] = literals(pc.list_value_length(records.field("configs")))
     hidden = pushes.settings["value_state"].to_numpy(zero_copy_only=False) != 0
     fields["redacted"] = literals(pa.array(np.bincount(pushes.parents[hidden], minlength=len(pushes))))
-    batch = Batch(pushes, thresholds)
     judgements = judge(batch, rules)
     fields["rules"] = _fired(batch, rules, judgements)
     fields |= _others(rules, judgements)

@@ -116,7 +116,7 @@ _TEMPLATE = re.compile(TEMPLATE)
 _WITHOUT_SECRET = re.compile(rf"(?:{TEMPLATE}|{_NOTHING})(?::(?:{TEMPLATE}))?|{_FILE}")
 _STANDS_FOR_SECRET = re.compile(rf"{_NOTHING}|{_CUT_TEMPLATE}|[0-9]{{1,5}},.*")
 _HINT = re.compile(HINT)
-_SHAPES = tuple((re.compile(shape.hint), re.compile(shape.pattern)) for shape in SHAPES.values())
+_SHAPES = tuple((name, re.compile(shape.hint), re.compile(shape.pattern)) for name, shape in SHAPES.items())
 _CERTIFICATE, _JAAS, _RANDOM_RUN = re.compile(CERTIFICATE), re.compile(JAAS), re.compile(RANDOM_RUN)
 _PREFIXED_DIGEST = re.compile(r"sha[0-9]{1,3}[-:=][A-Za-z0-9+/=]{20,}")
 _WIDE_RUN, _WORD = re.compile(r"[A-Za-z0-9+/_=-]{23,}"), re.compile("a{4,}")
@@ -130,13 +130,23 @@ def judge_value(value: str) -> ValueState:
     if len(value) < SHORTEST:
         return ValueState.PRESENT
     if _HINT.search(value):
-        if any(hint.search(value) and _holds_secret(pattern, value) for hint, pattern in _SHAPES):
+        if shape_of(value):
             return ValueState.VALUE_SHAPE
         if _CERTIFICATE.search(value):
             return ValueState.CERTIFICATE
-        if _JAAS.search(value):
+        if is_login_module(value):
             return ValueState.WITHOUT_SECRET
     return ValueState.LOOKS_RANDOM if looks_random(value) else ValueState.PRESENT
+
+
+def shape_of(value: str) -> str | None:
+    """The first of `SHAPES` that the value has, by name."""
+    return next((name for name, hint, pattern in _SHAPES if hint.search(value) and _holds_secret(pattern, value)), None)
+
+
+def is_login_module(value: str) -> bool:
+    """Whether it is a line of JAAS, with a secret or without."""
+    return _JAAS.search(value) is not None
 
 
 def is_without_secret(value: str) -> bool:

@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.demo.watch import SEVERITIES, Snapshot
+from clientscope.demo.watch import Snapshot
+from clientscope.severities import SEVERITIES
 
 _BAR = 24
 _WORST = 5

@@ -13,8 +13,8 @@ from kafka import KafkaConsumer
 from prometheus_client.parser import text_string_to_metric_families
 
 from clientscope.records.topics import GAUGES, RESULTS
+from clientscope.severities import SEVERITIES
 
-SEVERITIES = ("info", "low", "medium", "high", "critical")
 Series = tuple[str, str]
 """Software name and version."""
 

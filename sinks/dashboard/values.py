@@ -89,6 +89,7 @@ class Setting(Value):
 
     key: Name
     value: Name | None = None
+    origin: Name | None = None
     reason: Name | None = None
     length: int | None = None
     digest: Name | None = None

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from sinks.lint.findings import FileReport, Finding, Report
-from sinks.lint.help_links import help_uri
 from sinks.lint.shown import plain
 
 VERSION = 1
@@ -54,7 +53,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         ],
         "use_instead": finding.rule.documentation.get("Use instead"),
         "source": finding.rule.documentation.get("Source"),
-        "see": help_uri(finding.rule),
+        "see": finding.rule.link,
         "owner": {"team": finding.owner.team, "contact": finding.owner.contact} if finding.owner else None,
         "fingerprint": finding.fingerprint,
     }

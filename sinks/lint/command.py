@@ -13,10 +13,10 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.config import LintSettings
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.profiles import owners, rules_file
+from clientscope.severities import SEVERITIES
 from sinks.lint import as_json, files, github, judging, places, sarif, shown, text
 from sinks.lint.findings import Decisions, FileReport, Read, Report, report
 from udfs.rules import LIMITS
-from udfs.rules.rule import SEVERITIES
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 """Exit statuses: nothing at or above ``--fail-on``; something; wrong use, or a file that couldn't be read."""

@@ -12,10 +12,10 @@ from clientscope.fingerprints import application, fingerprint
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression, suppressing
 from clientscope.profiles.whom import Client
+from clientscope.severities import SEVERITIES
 from sinks.lint import shown
 from sinks.lint.judging import Judged, RuleText, Subject, Verdict, application_client_id
 from sinks.lint.places import Placed, Region
-from udfs.rules.rule import SEVERITIES
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,15 @@ import pyarrow as pa
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.profiles import Thresholds
+from clientscope.severities import SEVERITIES
 from sinks.lint.leaks_in_files import MESSAGES, OF_PUSHES_ALONE, documentation
-from udfs import settings
+from udfs import applications
 from udfs.decode import decoder
 from udfs.pushes import Pushes, redact
 from udfs.rules import RULES
 from udfs.rules.batch import Batch
 from udfs.rules.batch import judge as judge_batch
-from udfs.rules.rule import FIRED, NOT_APPLICABLE, OUTCOMES, SEVERITIES, Judgement, Rule
+from udfs.rules.rule import FIRED, NOT_APPLICABLE, OUTCOMES, Judgement, Rule
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,18 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class RuleText:
-    """What is told of a rule."""
+    """What is told of a rule.
+
+    Attributes:
+        link: where a person reads on: the first address of its source.
+    """
 
     code: str
     name: str
     severity: str
     keys: tuple[str, ...]
     documentation: Mapping[str, str]
+    link: str
 
     @property
     def is_leak(self) -> bool:
@@ -87,12 +93,16 @@ _RULES = tuple(rule for rule in RULES if rule.code not in OF_PUSHES_ALONE)
 @cache
 def catalogue() -> Mapping[str, RuleText]:
     """Every rule's code → what is told of it."""
-    return {rule.code: RuleText(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule)) for rule in _RULES}
+    return {rule.code: _text(rule) for rule in _RULES}
+
+
+def _text(rule: Rule) -> RuleText:
+    return RuleText(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule), rule.documentation.links[0])
 
 
 def application_client_id(client_id: str | None) -> str | None:
     """client.id without what tells one instance from another."""
-    text: str | None = settings.application_client_id(pa.array([client_id], pa.string()))[0].as_py()
+    text: str | None = applications.application_client_id(pa.array([client_id], pa.string()))[0].as_py()
     return text
 
 

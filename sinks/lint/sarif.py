@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 from clientscope import __version__
 from sinks.lint.findings import Finding, Report
-from sinks.lint.help_links import help_uri
 from sinks.lint.judging import RuleText
 from sinks.lint.places import Region
 from sinks.lint.shown import plain
@@ -67,7 +66,7 @@ def _rule(rule: RuleText) -> dict[str, Any]:
             "text": "\n\n".join(f"{name}: {text.replace('``', '`')}" for name, text in documentation.items()) or what,
             "markdown": "\n\n".join(f"**{name}**\n\n{text.replace('``', '`')}" for name, text in documentation.items()) or what,
         },
-        "helpUri": help_uri(rule),
+        "helpUri": rule.link,
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": ["kafka", "security"] if rule.is_leak else ["kafka", "reliability"]},
     }

@@ -6,16 +6,9 @@ import re
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES, Type
+from clientscope.catalog.sensitive_values import is_login_module, shape_of
 from clientscope.records.codec import ValueState
 
-_SHAPES = {
-    "jaas": re.compile(r"(?i)loginmodule\s"),
-    "pem": re.compile(r"-----BEGIN "),
-    "jwt": re.compile(r"\beyJ[\w-]{8}"),
-    "address with a password": re.compile(r"://[^\s/:@]+:[^\s/@]+@"),
-}
-
-_LOOKED_AT = 4096
 _NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,100}")
 
 LONGEST = 120
@@ -29,7 +22,7 @@ def is_secret(name: str, value: str, kafka_name: str = "") -> bool:
 
 def redacted(value: str, reason: str) -> str:
     """What stands for a secret: its length, and its shape or else why it is taken for one."""
-    kind = next((name for name, shape in _SHAPES.items() if shape.search(value[:_LOOKED_AT])), reason)
+    kind = "jaas" if is_login_module(value) else shape_of(value) or reason
     return f"‹redacted, {len(value.encode())} bytes, {kind.replace('_', ' ')}›"
 
 

@@ -6,10 +6,9 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 
+from clientscope.severities import SEVERITIES
 from sinks.lint.findings import FileReport, Finding, Report, Setting
-from sinks.lint.help_links import help_uri
 from sinks.lint.shown import plain
-from udfs.rules.rule import SEVERITIES
 
 _COLOURS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2"}
 _LONG = 400
@@ -94,7 +93,7 @@ def _block(finding: Finding, colour: bool) -> Iterator[str]:
     for section in ("Why", "Use instead"):
         if text := finding.rule.documentation.get(section):
             yield f"   = {section.lower()}: {plain(text.replace('``', '`'), _LONG)}"
-    yield f"   = see: {help_uri(finding.rule)}"
+    yield f"   = see: {finding.rule.link}"
     if finding.owner:
         yield f"   = owner: {plain(finding.owner.team)} ({plain(finding.owner.contact)})"
 

@@ -22,10 +22,25 @@ ZERO = RuleText(
     "acks_zero",
     "high",
     ("acks",),
-    {"What": "``acks`` is 0.", "Why": "Records get lost.", "Use instead": "``acks=all``.", "Source": "KIP-679, https://example.org/a?b=c."},
+    {"What": "``acks`` is 0.", "Why": "Records get lost.", "Use instead": "``acks=all``.", "Source": "KIP-679"},
+    "https://example.org/a?b=c",
 )
-SMALL = RuleText("AN110", "batch_small", "medium", ("batch.size", "linger.ms"), {"What": "Too small.", "Use instead": "A larger one."})
-LEAK = RuleText("SK001", "credential", "critical", (), {"What": "A credential.", "Use instead": "None."})
+SMALL = RuleText(
+    "AN110",
+    "batch_small",
+    "medium",
+    ("batch.size", "linger.ms"),
+    {"What": "Too small.", "Use instead": "A larger one."},
+    "https://kafka.apache.org/documentation/#producerconfigs_batch.size",
+)
+LEAK = RuleText(
+    "SK001",
+    "credential",
+    "critical",
+    (),
+    {"What": "A credential.", "Use instead": "None."},
+    "https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324",
+)
 RULES = {rule.code: rule for rule in (ZERO, SMALL, LEAK)}
 
 

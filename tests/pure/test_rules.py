@@ -10,8 +10,9 @@ from rule_batches import outcomes
 
 from clientscope.catalog.configs import DEFAULT_KEYS
 from clientscope.catalog.dialects import DIALECTS
+from clientscope.severities import SEVERITIES
 from udfs import rules
-from udfs.rules.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, PASSED, SEVERITIES, Needs, Rule
+from udfs.rules.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, PASSED, Needs, Rule
 from udfs.rules.vocabulary import KEYS
 
 EACH = pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.code)
@@ -29,6 +30,7 @@ def test_a_rule_is_documented(rule: Rule) -> None:
     for section in (documentation.title, documentation.what, documentation.why, documentation.example, documentation.use_instead):
         assert section.strip()
     assert documentation.links, "its source has an address"
+    assert not any(link.endswith((".", ":")) for link in documentation.links)
     assert documentation.title.endswith(".")
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from clientscope import cli
+from sinks.rules.docs import as_json, markdown, sources
 from udfs.rules import RESERVED, RULES
-from udfs.rules.docs import as_json, markdown, sources
 from udfs.rules.documentation import SECTIONS, parse
 
 ROOT = Path(__file__).parents[2]

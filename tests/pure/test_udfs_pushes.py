@@ -10,7 +10,7 @@ from record_bytes import config_record, setting
 
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.codec import ValueState
-from udfs import settings
+from udfs.applications import application_client_id
 from udfs.decode import decoder
 from udfs.evidence import with_evidence
 from udfs.pushes import redact
@@ -99,7 +99,7 @@ def test_what_can_not_be_decoded_stays_null() -> None:
     ],
 )
 def test_client_id_without_its_instance(client_id: str | None, application: str | None) -> None:
-    assert settings.application_client_id(pa.array([client_id], pa.string())).to_pylist() == [application]
+    assert application_client_id(pa.array([client_id], pa.string())).to_pylist() == [application]
 
 
 def test_evidence_is_length_and_digest() -> None:

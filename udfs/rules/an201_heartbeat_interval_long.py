@@ -25,12 +25,8 @@ from __future__ import annotations
 import numpy as np
 
 from udfs.rules.batch import Batch
-from udfs.rules.rule import CONSUMERS, FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Mask, Needs, Rule, judged
-
-
-def _classic(batch: Batch) -> Mask:
-    """Where the client itself decides, and not the broker's coordinator (KIP-848)."""
-    return ~batch.text("group.protocol").equals("consumer")
+from udfs.rules.group_protocol import run_by_broker
+from udfs.rules.rule import CONSUMERS, FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:
@@ -38,7 +34,7 @@ def evaluate(batch: Batch) -> Judgement:
     heartbeat, session = batch.number("heartbeat.interval.ms"), batch.number("session.timeout.ms")
     known = ~np.isnan(heartbeat) & ~np.isnan(session)
     rare = heartbeat > session * batch.limit(RULE, "fraction")
-    return judged(rare & _classic(batch), known, np.where(heartbeat >= session, HIGH, MEDIUM))
+    return judged(rare & ~run_by_broker(batch), known, np.where(heartbeat >= session, HIGH, MEDIUM))
 
 
 RULE = Rule(

@@ -23,18 +23,14 @@ from __future__ import annotations
 import numpy as np
 
 from udfs.rules.batch import Batch
-from udfs.rules.rule import CONSUMERS, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Mask, Rule, judged
-
-
-def _classic(batch: Batch) -> Mask:
-    """Where the client itself decides, and not the broker's coordinator (KIP-848)."""
-    return ~batch.text("group.protocol").equals("consumer")
+from udfs.rules.group_protocol import run_by_broker
+from udfs.rules.rule import CONSUMERS, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:
     """By the effective number."""
     session = batch.number("session.timeout.ms")
-    return judged((session > batch.limit(RULE, "maximum_ms")) & _classic(batch), ~np.isnan(session))
+    return judged((session > batch.limit(RULE, "maximum_ms")) & ~run_by_broker(batch), ~np.isnan(session))
 
 
 RULE = Rule(

@@ -25,6 +25,7 @@ Source
 from __future__ import annotations
 
 from udfs.rules.batch import Batch
+from udfs.rules.group_protocol import run_by_broker
 from udfs.rules.rule import CONSUMERS, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
 
 _EAGER = {"range", "roundrobin"}
@@ -39,7 +40,7 @@ def _only_eager(strategies: str) -> bool:
 def evaluate(batch: Batch) -> Judgement:
     """By the last part of each class's name, which is the same in all libraries but for the word at its end."""
     strategies = batch.text("partition.assignment.strategy")
-    by_broker = batch.text("group.protocol").equals("consumer")
+    by_broker = run_by_broker(batch)
     return judged(strategies.where(_only_eager) & ~by_broker, strategies.known | by_broker)
 
 

@@ -13,7 +13,6 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from clientscope.catalog.configs import ClientType
 from clientscope.records.codec import ValueState
@@ -236,8 +235,7 @@ class Batch:
     def _profile_of(self) -> npt.NDArray[np.int64]:
         """Per push its profile: chosen once for each distinct principal, group and client id."""
         assert self._thresholds is not None
-        text = self.text("group.id")
-        groups = pa.array(self._effective.dictionary).take(pa.array(text.codes, mask=text.codes < 0))
+        groups = self.text("group.id").strings()
         columns = [self.pushes.records.field("principal"), groups, self.pushes.records.field("client_id")]
         encoded = [column.dictionary_encode() for column in columns]
         codes = np.stack([each.indices.fill_null(-1).to_numpy(zero_copy_only=False) for each in encoded])

@@ -24,7 +24,6 @@ OUTCOMES = ("not_evaluable", "passed", "fired")
 A rule that isn't for this client (a producer's rule and a consumer), or is switched off, says nothing: `NOT_APPLICABLE`.
 """
 
-SEVERITIES = ("info", "low", "medium", "high", "critical")
 INFO, LOW, MEDIUM, HIGH, CRITICAL = range(5)
 
 Mask = npt.NDArray[np.bool_]

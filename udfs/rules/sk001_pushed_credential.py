@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from udfs import leaks
+from udfs.rules import leaks
 from udfs.rules.batch import Batch
 from udfs.rules.rule import FIRED, PASSED, Case, Evidence, Judgement, Rule
 

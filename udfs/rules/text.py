@@ -31,6 +31,10 @@ class Text:
         """Where there is a value."""
         return self.codes >= 0
 
+    def strings(self) -> pa.StringArray:
+        """The values themselves; null where not known."""
+        return self.dictionary.take(pa.array(self.codes, mask=self.codes < 0))
+
     def equals(self, text: str) -> Mask:
         """Where the value is this one."""
         code = TEXT_CODES.get(text)

@@ -92,7 +92,8 @@ function createSetting() {
     const redacted = setting.value === null;
     setText(key, setting.key);
     const length = setting.length === null ? "" : plural(setting.length, "byte");
-    setText(detail, redacted ? [setting.reason && words(setting.reason), length].filter(Boolean).join(", ") : `= ${setting.value}`);
+    const value = `= ${setting.value}${setting.origin === "default" ? " by default" : ""}`;
+    setText(detail, redacted ? [setting.reason && words(setting.reason), length].filter(Boolean).join(", ") : value);
     node.classList.toggle("redacted", redacted);
   };
   return node;

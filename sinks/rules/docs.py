@@ -1,4 +1,4 @@
-"""What is told of rules: as JSON, and as docs/rules.md, which ``python -m udfs.rules.docs`` writes anew."""
+"""What is told of rules: as JSON, and as docs/rules.md, which ``python -m sinks.rules.docs`` writes anew."""
 
 from __future__ import annotations
 

@@ -1,17 +1,9 @@
-"""The settings by which results are grouped, as columns: one value per push, null where it wasn't pushed.
-
-Rules have `udfs.rules.batch`.
-"""
+"""Which application a client belongs to, as far as its client.id says."""
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from udfs.pushes import Pushes
-
-GROUP_ID = ("group.id",)
 
 # A pod's suffix is drawn from the alphabet that Kubernetes uses so that no words arise.
 _POD = "[bcdfghjklmnpqrstvwxz2456789]"
@@ -21,19 +13,6 @@ _INSTANCE_PARTS = (
     r"(?:[-_.:#]\d+)+$",
 )
 _WITHOUT = ("", r"\1", "")
-
-
-def positions(pushes: Pushes, names: tuple[str, ...]) -> pa.Int64Array:
-    """Per push where the setting stands among `Pushes.settings`; the last one counts, as in a properties file."""
-    found = np.flatnonzero(pc.is_in(pushes.keys, pa.array(names)).to_numpy(zero_copy_only=False))
-    last = np.full(len(pushes), -1, np.int64)
-    last[pushes.parents[found]] = found
-    return pa.array(last, mask=last < 0)
-
-
-def text(pushes: Pushes, names: tuple[str, ...]) -> pa.StringArray:
-    """The setting's value as it was pushed; null also where it was redacted."""
-    return pushes.settings["config_value"].take(positions(pushes, names))
 
 
 def application_client_id(client_ids: pa.StringArray) -> pa.StringArray:

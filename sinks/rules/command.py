@@ -7,8 +7,8 @@ import textwrap
 from difflib import get_close_matches
 
 from clientscope.errors import SettingsError
+from sinks.rules.docs import as_json, client_types, needs, sources
 from udfs.rules import RESERVED, RULES
-from udfs.rules.docs import as_json, client_types, needs, sources
 from udfs.rules.rule import OUTCOMES, Rule
 
 _WIDTH = 100

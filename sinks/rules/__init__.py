@@ -1,0 +1,1 @@
+"""What is told of the rules: ``clientscope rules``, and docs/rules.md."""
