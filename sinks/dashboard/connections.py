@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from clientscope.records.codec import ClientConnectionRecord, Kind
+from clientscope.topic_values import clean
 from sinks.dashboard.models import Client, Connection, Gateway
-from sinks.dashboard.values import clean
 
 DEFAULT_INTERVAL_MS = 30_000
 """When to expect a gateway's first heartbeat."""

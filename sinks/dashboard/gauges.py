@@ -7,7 +7,8 @@ from collections import Counter
 from typing import TypeVar
 
 from clientscope.errors import RecordError
-from sinks.dashboard.values import GatewayValue, GaugeValue, parse
+from clientscope.topic_values import parse
+from sinks.dashboard.values import GatewayValue, GaugeValue
 
 MAX_KEY_BYTES = 8_192
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from clientscope.errors import RecordError
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
+from clientscope.topic_values import parse
 from sinks.dashboard.connections import ConnectionTable
 from sinks.dashboard.gauges import GaugeTable
 from sinks.dashboard.models import (
@@ -26,7 +27,7 @@ from sinks.dashboard.models import (
     Versions,
 )
 from sinks.dashboard.pushes import PushTable
-from sinks.dashboard.values import GatewayValue, GaugeValue, ResultValue, parse
+from sinks.dashboard.values import GatewayValue, GaugeValue, ResultValue
 
 _KINDS = frozenset(Kind)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from clientscope.catalog.configs import ClientType
-from clientscope.fingerprints import application, fingerprint
+from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression, suppressing
 from clientscope.profiles.whom import Client
@@ -174,7 +174,7 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
     found: dict[tuple[str, str], Finding] = {}
     client = _client(read, decisions.principal)
     owner = decisions.owners.of(client)
-    who = application(client.group, application_client_id(client.client_id), client.path)
+    who = application_key(client.principal, application_client_id(client.client_id), client.group, client.path)
     for subject, verdicts in zip(read.subjects, judged, strict=True):
         for verdict in verdicts:
             outcomes[verdict.code] = _worse(outcomes.get(verdict.code), verdict.outcome)

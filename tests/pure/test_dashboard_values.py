@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sinks.dashboard.values import GaugeValue, Setting, clean
+from clientscope.topic_values import Setting, clean
+from sinks.dashboard.values import GaugeValue
 
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required password="hunter2";'
 

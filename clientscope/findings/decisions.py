@@ -1,0 +1,46 @@
+"""What people decide about findings: the records of ``clientscope.decisions``, by fingerprint; the newest counts."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Literal
+
+from clientscope.topic_values import Name, Sentence, Value
+
+Resolution = Literal["rotated", "test-value", "not-a-secret", "accepted"]
+"""Why a finding is closed.
+
+- ``rotated``: the secret is another now; that it is pushed again after the decision reopens the finding.
+- ``test-value``, ``not-a-secret``: it stays closed, however often it is pushed.
+- ``accepted``: the risk is known and taken, until a date; of any kind of finding.
+"""
+
+OF_LEAKS: tuple[Resolution, ...] = ("rotated", "test-value", "not-a-secret")
+
+
+class Decision(Value):
+    """Who decided what, when and why.  A tombstone takes a decision back.
+
+    Attributes:
+        until: ISO 8601, the last day, in UTC, on which ``accepted`` counts; None for the others.
+        at_ms: ms since the epoch.
+    """
+
+    fingerprint: Name
+    resolution: Resolution
+    by: Name
+    why: Sentence
+    at_ms: int
+    until: Name | None = None
+
+    def holds(self, last_pushed_ms: int, now_ms: int) -> bool:
+        """Whether it still closes the finding.
+
+        Args:
+            last_pushed_ms: when a push last had what the finding is about.
+        """
+        if self.resolution == "rotated":
+            return last_pushed_ms <= self.at_ms
+        if self.resolution == "accepted":
+            return self.until is None or datetime.fromtimestamp(now_ms / 1000, UTC).date() <= date.fromisoformat(self.until)
+        return True

@@ -1,0 +1,168 @@
+"""A finding, as ``clientscope.findings`` has it: one record per fingerprint, the newest counts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clientscope.findings.decisions import Resolution
+from clientscope.severities import SEVERITIES
+from clientscope.topic_values import Count, Name, Sentence, Setting, Value
+
+State = Literal["open", "stopped", "resolved", "closed"]
+"""What is to be done about it.
+
+- ``open``: somebody should act.
+- ``stopped``: a secret is no longer pushed; it must be rotated all the same, and a person closes it then.
+- ``resolved``: it is gone by itself.
+- ``closed``: a person decided so (`clientscope.findings.decisions`).
+"""
+
+Kind = Literal["setting", "leak", "fleet", "operation"]
+"""What it is about: one application's settings, a secret, how an application compares to the fleet or to itself earlier, our own parts."""
+
+MOST_CLIENTS = 10
+"""Clients that a finding names; the others are counted."""
+
+MOST_PLACES = 100
+"""Places of a leak that are named; the others are counted."""
+
+
+class Application(Value):
+    """Whose it is: `clientscope.findings.fingerprints.application_key`, taken apart.  All None of what concerns no application."""
+
+    principal: Name | None = None
+    client_id: Name | None = None
+    group: Name | None = None
+
+
+class Client(Value):
+    """One client that has it, as it last pushed; ``client_id`` in full."""
+
+    client_id: Name | None = None
+    instance_id: Name | None = None
+    principal: Name | None = None
+    address: Name = ""
+    software_name: Name = ""
+    software_version: Name = ""
+    cluster: Name = ""
+    broker: int = -1
+    gateway: Name = ""
+    pushed_ms: int = 0
+
+
+class Place(Value):
+    """Where a secret stands: which application pushes it, under which key, and from how many clients."""
+
+    application: Application = Application()
+    key: Name = ""
+    clients: Count = 0
+    last_seen_ms: int = 0
+
+
+class Reach(Value):
+    """How far a secret got.
+
+    Attributes:
+        redacted_at: the gateways that kept it from going on.
+        written_to: where it stands on a topic of ours, because somebody wrote a record around the gateway:
+            ``topic-partition@offset``; until the same client's next push, or 30 days after it was last seen, when compaction takes it away.
+    """
+
+    redacted_at: Annotated[list[Name], Field(max_length=1_000, default_factory=list)]
+    written_to: Annotated[list[Name], Field(max_length=1_000, default_factory=list)]
+
+
+class Alert(Value):
+    """The last time that somebody had to be told.
+
+    Attributes:
+        number: counts up with each; (fingerprint, number) is the same however often the record is written again.
+        why: ``new``, ``worse`` (its severity rose) or ``reopened``.
+    """
+
+    number: Count
+    why: Literal["new", "worse", "reopened"]
+    at_ms: int
+
+
+class Owner(Value):
+    """Whom to tell, by ``owners.toml``."""
+
+    team: Name
+    contact: Name
+
+
+class Suppressed(Value):
+    """Why nobody is told: a suppression of the rules file."""
+
+    reason: Sentence
+    until: Name
+    where: Name
+
+
+class Decided(Value):
+    """The decision that closed it."""
+
+    resolution: Resolution
+    by: Name
+    why: Sentence
+    at_ms: int
+    until: Name | None = None
+
+
+class Finding(Value):
+    """One problem of one application, or one leaked secret.  Times are ms since the epoch, of Kafka's clock where a push tells them.
+
+    Attributes:
+        code, name: the rule's.
+        confidence: ``low`` of what only looks like it; such a one stands in a list of its own, and ``alert`` is None.
+        message: one sentence that says what to do.
+        use_instead: the rule's advice; link: where a person reads on.
+        settings: those that decided, with their effective values, a secret's never.
+        clients: the newest that have it, at most `MOST_CLIENTS`; ``client_count`` are live and have it now.
+        places: of a leak; at most `MOST_PLACES`, of ``place_count``.
+        first_seen_ms, last_seen_ms: pushes that had it.
+        opened_ms: when it was last opened; ended_ms: when it then ended; None while it is open.
+        reopened: how often it came back.
+        evidence: sentences about what else is known (a digest that changed, say), oldest first.
+        alert: None while nobody has to be told: suppressed, closed at once, or of low confidence.
+        revision: counts the records written of it.
+    """
+
+    fingerprint: Name
+    code: Name
+    name: Name
+    kind: Kind
+    severity: Literal["info", "low", "medium", "high", "critical"]
+    confidence: Literal["high", "low"] = "high"
+    state: State
+    message: Sentence
+    use_instead: Sentence = ""
+    link: Name = ""
+    application: Application = Application()
+    settings: Annotated[list[Setting], Field(max_length=1_000, default_factory=list)]
+    clients: Annotated[list[Client], Field(max_length=MOST_CLIENTS, default_factory=list)]
+    client_count: Count = 0
+    places: Annotated[list[Place], Field(max_length=MOST_PLACES, default_factory=list)]
+    place_count: Count = 0
+    reach: Reach | None = None
+    first_seen_ms: int
+    last_seen_ms: int
+    opened_ms: int
+    ended_ms: int | None = None
+    reopened: Count = 0
+    evidence: Annotated[list[Sentence], Field(max_length=100, default_factory=list)]
+    owner: Owner | None = None
+    suppressed: Suppressed | None = None
+    decided: Decided | None = None
+    alert: Alert | None = None
+    revision: Count = 0
+
+    @property
+    def urgency(self) -> tuple[int, int, int, int, int, str]:
+        """What to fix first sorts first: what is sure, then what is open, then severity, how many clients, since when."""
+        sure = 0 if self.confidence == "high" else 1
+        to_do = {"open": 0, "stopped": 1, "closed": 2, "resolved": 3}[self.state]
+        return sure, to_do, -SEVERITIES.index(self.severity), -self.client_count, self.first_seen_ms, self.fingerprint

@@ -1,0 +1,95 @@
+"""What the JSON values of our topics are made of; what a client chose is bounded and cleaned on the way in."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from clientscope.catalog import sensitive
+from clientscope.errors import RecordError
+from clientscope.records.codec import ValueState
+
+NAME_LENGTH = 256
+"""Longest name kept of anything that a client chose, in characters."""
+
+SENTENCE_LENGTH = 1_000
+
+_STRING = 1
+"""Ordinal of STRING in Kafka's ConfigDef.Type."""
+
+# Control characters, and the marks that reorder or hide what stands beside them on a page or in a terminal.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def clean(text: str, length: int = NAME_LENGTH) -> str:
+    """The text as it may be shown: no control or direction marks, no lone surrogates, at most ``length`` characters."""
+    text = text if len(text) <= length else text[: length - 1] + "…"
+    return _UNPRINTABLE.sub("\ufffd", text).encode("utf-8", "replace").decode("utf-8")
+
+
+def _sentence(text: str) -> str:
+    return clean(text, SENTENCE_LENGTH)
+
+
+Name = Annotated[str, AfterValidator(clean)]
+Sentence = Annotated[str, AfterValidator(_sentence)]
+Count = Annotated[int, Field(ge=0)]
+Codes = Annotated[list[Name], Field(max_length=1_000)]
+"""Of rules."""
+
+
+class Value(BaseModel):
+    """A value read from a topic: unknown fields are for later releases and ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Setting(Value):
+    """A setting that a rule names.  ``value`` is only there where neither the rule nor the setting is about a secret."""
+
+    key: Name
+    value: Name | None = None
+    origin: Name | None = None
+    reason: Name | None = None
+    length: int | None = None
+    digest: Name | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_secrets(cls, fields: Any) -> Any:
+        """Drops a value that must not be shown, whoever wrote it there: the topic is open to other writers."""
+        if not isinstance(fields, dict) or not isinstance(fields.get("value"), str):
+            return fields
+        reason = sensitive.reason(str(fields.get("key")), fields["value"], _STRING)
+        if fields.get("reason") is None and reason is ValueState.PRESENT:
+            return fields
+        length = len(fields["value"].encode("utf-8", "replace"))
+        return {"length": length, **fields, "value": None, "reason": fields.get("reason") or reason.name.lower()}
+
+
+class Fired(Value):
+    """A rule that fired on a push."""
+
+    code: Name
+    name: Name = ""
+    severity: Name = "unknown"
+    settings: Annotated[list[Setting], Field(max_length=1_000)] = []
+    message: Sentence = ""
+
+
+TopicValue = TypeVar("TopicValue", bound=Value)
+
+
+def parse(value_class: type[TopicValue], value: bytes) -> TopicValue:
+    """A topic's value.
+
+    Raises:
+        RecordError: it is no such value; its ``reason`` says why in one word.
+    """
+    try:
+        return value_class.model_validate_json(value)
+    except ValidationError as error:
+        reason = error.errors(include_input=False, include_url=False, include_context=False)[0]["type"]
+        raise RecordError("json" if reason == "json_invalid" else "fields") from None

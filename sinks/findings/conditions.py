@@ -1,0 +1,52 @@
+"""What our own parts have to say of themselves, as findings: a gateway that is gone, a record that kills its reader, data that isn't as it should be."""
+
+from __future__ import annotations
+
+import threading
+from typing import Literal, NamedTuple
+
+
+class Condition(NamedTuple):
+    """Whether something of ours is as it should be.
+
+    Attributes:
+        code: one of `CODES`.
+        subject: what it is of, in words that stay the same: ``gateway gw-1 of broker 1``; with the code it makes the fingerprint.
+        failing: False once it is well again.
+        message: one sentence that says what to do, and no secret.
+        at_ms: since when, in ms since the epoch.
+    """
+
+    code: str
+    subject: str
+    failing: bool
+    severity: Literal["info", "low", "medium", "high", "critical"]
+    message: str
+    at_ms: int
+
+
+CODES = {
+    "OP001": "gateway_lost",
+    "OP002": "record_kills_its_reader",
+    "OP003": "data_not_as_expected",
+}
+"""Code → name; a code is never used again for something else."""
+
+
+class Conditions:
+    """Takes conditions from any thread, and hands them to the one that writes findings.  Only the newest of each subject is kept."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[tuple[str, str], Condition] = {}
+
+    def tell(self, condition: Condition) -> None:
+        """Takes in one; telling the same again does no harm."""
+        with self._lock:
+            self._waiting[condition.code, condition.subject] = condition
+
+    def take(self) -> list[Condition]:
+        """What has been told since the last call."""
+        with self._lock:
+            taken, self._waiting = list(self._waiting.values()), {}
+        return taken
