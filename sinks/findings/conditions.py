@@ -1,4 +1,4 @@
-"""What our own parts have to say of themselves, as findings: a gateway that is gone, a record that kills its reader, data that isn't as it should be."""
+"""What our own parts tell of themselves, as findings: a gateway is gone, a record kills its reader, data isn't as it should be."""
 
 from __future__ import annotations
 
