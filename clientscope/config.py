@@ -279,6 +279,11 @@ def _rules_file(description: str) -> Any:
     return Field(None, description=description, json_schema_extra={"section": "rules", "key": "file", "flag": "rules"})
 
 
+_OWNERS: Path | None = Field(
+    None, description="owners.toml: which team a client is of (docs/lint.md)", json_schema_extra={"section": "rules", "key": "owners"}
+)
+
+
 class LintSettings(Settings):
     """Judges settings files by the rules, without a cluster; exit status 1 for findings, 2 for what is wrong with its use."""
 
@@ -302,9 +307,7 @@ class LintSettings(Settings):
         description="apache, msk, eventhubs, low-latency, durable or one of the rules file's;\nempty goes by its assignments",
     )
     rules_file: Path | None = _rules_file("own profiles, their assignments, and suppressions (docs/lint.md)")
-    owners: Path | None = Field(
-        None, description="owners.toml: which team a client is of (docs/lint.md)", json_schema_extra={"section": "rules", "key": "owners"}
-    )
+    owners: Path | None = _OWNERS
     fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
         "medium", description="exit with 1 for findings of this severity or worse"
     )
@@ -329,7 +332,8 @@ class StreamSettings(KafkaSettings):
     history_dir: Path = Field(Path("data/history"), description="where the Delta tables are kept")
     history_interval_seconds: float = Field(60.0, ge=0, description="how often history and quarantine are written")
     digest_key_file: Path | None = Field(None, description="keys of the HMAC digests, as the gateways have them; without it, none are made")
-    rules_file: Path | None = _rules_file("own profiles, and which profile holds for whom (docs/lint.md); without it, apache for all")
+    rules_file: Path | None = _rules_file("own profiles, their assignments, and suppressions (docs/lint.md); without it, apache for all")
+    owners: Path | None = _OWNERS
     metrics_listen: Address = Field("127.0.0.1:9466", description="where /metrics, /healthz and /readyz answer; port 0 is off")
     ui_port: int = Field(0, ge=0, le=65535, description="port of Spark's own page; 0 is off")
 

@@ -11,6 +11,8 @@ from clientscope.kafka_access import Kafka, access
 
 _TIMEOUT_S = 30.0
 
+Headers = list[tuple[str, bytes]]
+
 
 class TopicWriter:
     """Writes records to one topic, and returns once Kafka has acknowledged them.  For one thread at a time.
@@ -23,13 +25,17 @@ class TopicWriter:
         self._topic = topic
         self._producer = KafkaProducer(**access(kafka).client_arguments(), client_id="clientscope-stream", acks="all", linger_ms=0)
 
-    def write(self, records: Mapping[str, bytes | None]) -> None:
+    def write(self, records: Mapping[str, bytes | None], headers: Mapping[str, Headers] | None = None) -> None:
         """A None value is a tombstone.
+
+        Args:
+            headers: by key, of those that have any.
 
         Raises:
             KafkaError: a record was not acknowledged; others may have been.
         """
-        sent = [self._producer.send(self._topic, key=key.encode(), value=value) for key, value in records.items()]
+        beside = headers or {}
+        sent = [self._producer.send(self._topic, key=key.encode(), value=value, headers=beside.get(key)) for key, value in records.items()]
         self._producer.flush(timeout=_TIMEOUT_S)
         for future in sent:
             future.get(timeout=_TIMEOUT_S)
@@ -63,3 +69,27 @@ def read_compacted(kafka: Kafka, topic: str) -> dict[str, bytes]:
                     if record.value is not None:
                         newest[key] = record.value
     return newest
+
+
+class Follower:
+    """Reads a compacted topic from its beginning, and then what comes.  For one thread at a time."""
+
+    def __init__(self, kafka: Kafka, topic: str) -> None:
+        self._topic = topic
+        self._consumer = KafkaConsumer(**access(kafka).client_arguments(), client_id="clientscope-stream", enable_auto_commit=False)
+        self._partitions: list[TopicPartition] = []
+
+    def news(self) -> dict[str, bytes | None]:
+        """The newest value of each key since the last call, None for a tombstone; returns at once where there is nothing."""
+        if not self._partitions:
+            self._partitions = [TopicPartition(self._topic, number) for number in self._consumer.partitions_for_topic(self._topic) or ()]
+            self._consumer.assign(self._partitions)
+            self._consumer.seek_to_beginning(*self._partitions)
+        found: dict[str, bytes | None] = {}
+        while batches := self._consumer.poll(timeout_ms=0):
+            for batch in batches.values():
+                found |= {record.key.decode("utf-8", "replace"): record.value for record in batch if record.key is not None}
+        return found
+
+    def close(self) -> None:
+        self._consumer.close()

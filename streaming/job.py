@@ -22,11 +22,17 @@ from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import StopRequest, children_ignore_sigterm
 from clientscope.policy.redaction import DigestKey
-from clientscope.profiles import Thresholds, rules_file
-from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
+from clientscope.profiles import owners, rules_file
+from clientscope.profiles.owners import Owners
+from clientscope.profiles.rules_file import RulesFile
+from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
+from sinks.findings.conditions import Condition, Conditions
+from sinks.findings.told import Policy
 from streaming.checkpoints.at_start import Checkpoints
+from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
 from streaming.job_metrics import JobMetrics
+from streaming.queries.findings import FindingsQuery
 from streaming.queries.gauges import GaugesQuery
 from streaming.queries.history import start_history_of_connections, start_history_of_pushes
 from streaming.queries.results import start_results
@@ -51,7 +57,7 @@ def run(settings: StreamSettings) -> None:
 
     Raises:
         EnvironmentProblem: no Java, no broker, or topics that are missing or otherwise than ``clientscope topics`` makes them.
-        SettingsError: the digest key or the rules file can't be read, or is wrong.
+        SettingsError: the digest key, the rules file or the owners can't be read, or are wrong.
         Locked: another job has the checkpoint directory.
         Refused: a checkpoint can't be gone on with: damaged, another's, or its topic has lost records; says what to do.
         ClientscopeError: a query failed in a way that starting it again can't mend; says what can.
@@ -63,21 +69,23 @@ def run(settings: StreamSettings) -> None:
 def _run(settings: StreamSettings, stop: StopRequest) -> None:
     _require_paths(settings)
     digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
-    thresholds = rules_file.read(settings.rules_file, LIMITS).thresholds if settings.rules_file else Thresholds()
+    rules = rules_file.read(settings.rules_file, LIMITS) if settings.rules_file else RulesFile()
+    owned = owners.read(settings.owners) if settings.owners else Owners()
     if not submitted():
         java()
     kafka = KafkaAccess.of(settings)
-    topics.verify(kafka, reads=(CONFIGS, CONNECTIONS, GAUGES), writes=(RESULTS, GAUGES, QUARANTINE))
+    topics.verify(kafka, reads=(CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES), writes=(RESULTS, FINDINGS, GAUGES, QUARANTINE))
     found = Checkpoints(settings.checkpoint_dir, settings.history_dir, kafka, pyspark.__version__, shuffle_partitions(settings))
     with found.held() as checkpoints:
-        _run_on(checkpoints, settings, digest_key, thresholds, kafka, stop)
+        _run_on(checkpoints, settings, digest_key, rules, owned, kafka, stop)
 
 
 def _run_on(
     checkpoints: Checkpoints,
     settings: StreamSettings,
     digest_key: DigestKey | None,
-    thresholds: Thresholds,
+    rules: RulesFile,
+    owned: Owners,
     kafka: KafkaAccess,
     stop: StopRequest,
 ) -> None:
@@ -91,7 +99,7 @@ def _run_on(
         if stop.wait(0):  # while the JVM started
             return
         try:
-            job = _Job(spark, settings, digest_key, thresholds, checkpoints)
+            job = _Job(spark, settings, digest_key, rules, owned, checkpoints)
         except (KafkaError, TimeoutError) as error:
             raise topics.no_broker(kafka, error) from None
         except PySparkException as error:
@@ -126,22 +134,27 @@ class _Job:
         spark: SparkSession,
         settings: StreamSettings,
         digest_key: DigestKey | None,
-        thresholds: Thresholds,
+        rules: RulesFile,
+        owned: Owners,
         checkpoints: Checkpoints,
     ) -> None:
+        conditions, policy = Conditions(), Policy(owned, rules.suppressions)
         self._turns = Turns(partial(live_queries_behind, spark))
         starts: dict[str, Callable[[], Running]] = {
-            "gauges": lambda: GaugesQuery(spark, settings),
-            "results": lambda: Plain(start_results(spark, settings, digest_key, thresholds)),
+            "gauges": lambda: GaugesQuery(spark, settings, conditions),
+            "results": lambda: Plain(start_results(spark, settings, digest_key, rules.thresholds)),
+            "findings": lambda: FindingsQuery(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns),
             "history_pushes": lambda: Plain(start_history_of_pushes(spark, settings, self._turns, digest_key)),
             "history_connections": lambda: Plain(start_history_of_connections(spark, settings, self._turns, digest_key)),
         }
         self._metrics = JobMetrics()
         self._metrics.lost(checkpoints.lost())
         self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
-        culprits = Culprits(settings, digest_key, self._metrics.crashed)
+        culprits = Culprits(settings, digest_key, partial(_crashed, self._metrics, conditions))
         self.watched = [
             Watched(name, start, before_again=partial(_examine, checkpoints, name), search=partial(culprits.search, name))
+            if name in PLANS
+            else Watched(name, start)  # what has no checkpoint can't have a damaged one, and fails at no record that others don't
             for name, start in starts.items()
         ]
         self._looked_s = time.monotonic()
@@ -175,6 +188,8 @@ class _Job:
                 self._metrics.progressed(each.name, each.running.query.recentProgress)
                 if isinstance(each.running, GaugesQuery):
                     self._metrics.state(each.name, *each.running.size())
+                if isinstance(each.running, FindingsQuery):
+                    self._metrics.kept(each.running.sizes())
         if tells:
             heap, other = (usage.getUsed() for usage in (self._jvm_memory.getHeapMemoryUsage(), self._jvm_memory.getNonHeapMemoryUsage()))
             self._metrics.memory(heap, other)
@@ -195,6 +210,13 @@ class _Job:
     def _stuck(self) -> str:
         silent_s = time.monotonic() - self._looked_s
         return f"nobody has looked after the queries for {silent_s:.0f} s" if silent_s > _STUCK_S else ""
+
+
+def _crashed(metrics: JobMetrics, conditions: Conditions, topic: str, number: int) -> None:
+    """So many records of a topic were found to kill whoever decodes them."""
+    metrics.crashed(topic, number)
+    message = f"A record of {topic} killed the process that decodes it; it is in {QUARANTINE} and passed over: please report it."
+    conditions.tell(Condition("OP002", topic, True, "high", message, time.time_ns() // 1_000_000))
 
 
 def _examine(checkpoints: Checkpoints, query: str) -> None:

@@ -42,6 +42,9 @@ class JobMetrics:
         self._behind = self._gauge("lag_seconds", "For how long it hasn't read the partition to its end; 0 where it has.", list(_PARTITION))
         self._state_rows = self._gauge("state_rows", "Rows in the query's state.", ["query"])
         self._state_bytes = self._gauge("state_bytes", "Memory that the query's state takes.", ["query"])
+        self._kept = self._gauge(
+            "findings_kept", "What the findings query remembers: clients, applications, open connections, findings.", ["what"]
+        )
         self._memory = self._gauge("jvm_memory_bytes", "Memory of the driver's JVM that is in use, garbage included.", ["area"])
         self._lost = self._gauge(
             "lost_records", "Records that the query passed over when it was last started anew (checkpoints reset).", list(_PARTITION)
@@ -68,6 +71,11 @@ class JobMetrics:
         """What a query keeps itself, rather than in Spark's state store."""
         self._state_rows.labels(query).set(rows)
         self._state_bytes.labels(query).set(size_bytes)
+
+    def kept(self, sizes: Mapping[str, int]) -> None:
+        """How much the findings query remembers of what."""
+        for what, number in sizes.items():
+            self._kept.labels(what).set(number)
 
     def crashed(self, topic: str, number: int) -> None:
         """So many records of a topic were found to kill whoever decodes them. From any thread."""

@@ -57,6 +57,7 @@ def records(
     The query fails when records are gone that it has not read, rather than going on without them.
 
     Args:
+        topic: or several, with commas between them.
         starting_offsets: where to begin without a checkpoint, as `streaming.checkpoints.start_file.starting_offsets` has it.
         skipped: what is left out before any Python process sees it (`streaming.culprits`).
     """
@@ -71,12 +72,12 @@ def records(
         .load()
         .select("value", "topic", "partition", "offset", "timestamp")
     )
-    return without(read, [place for place in skipped if place.topic == topic])
+    return without(read, [place for place in skipped if place.topic in topic.split(",")])
 
 
 def without(rows: DataFrame, skipped: Iterable[Place]) -> DataFrame:
     """The rows of all other places; a place is one only together with Kafka's timestamp."""
     for place in skipped:
-        is_it = (F.col("partition") == place.partition) & (F.col("offset") == place.offset)
+        is_it = (F.col("topic") == place.topic) & (F.col("partition") == place.partition) & (F.col("offset") == place.offset)
         rows = rows.where(~(is_it & (F.unix_millis("timestamp") == place.timestamp_ms)))
     return rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,3 +24,10 @@ def application_client_id(client_ids: pa.StringArray) -> pa.StringArray:
     for pattern, replacement in zip(_INSTANCE_PARTS, _WITHOUT, strict=True):
         names = pc.replace_substring_regex(names, pattern, replacement)
     return names.take(encoded.indices)
+
+
+@lru_cache(maxsize=10_000)
+def of_client(client_id: str | None) -> str | None:
+    """The same of one client.id."""
+    text: str | None = application_client_id(pa.array([client_id], pa.string()))[0].as_py()
+    return text

@@ -58,9 +58,7 @@ def results(pushes: Pushes, thresholds: Thresholds | None = None, rules: Sequenc
     records = pushes.records
     decode_error = records.field("decode_error")
     batch = Batch(pushes, thresholds)
-    client_ids = application_client_id(records.field("client_id"))
-    application = [literals(column) for column in (records.field("principal"), client_ids, batch.text("group.id").strings())]
-    key = pc.binary_join_element_wise("[", pc.binary_join_element_wise(*application, ","), "]", "")
+    key = application_keys(batch)
     fields = {name: literals(records.field(field)) for name, field in _SAME.items()}
     # An origin from a newer gateway is told as observed: not the client's own word.
     fields["origin"] = literals(_ORIGINS.take(pc.min_element_wise(pc.abs(records.field("origin")), 1, skip_nulls=False)))
@@ -68,12 +66,23 @@ def results(pushes: Pushes, thresholds: Thresholds | None = None, rules: Sequenc
     fields["settings"] = literals(pc.list_value_length(records.field("configs")))
     hidden = pushes.settings["value_state"].to_numpy(zero_copy_only=False) != 0
     fields["redacted"] = literals(pa.array(np.bincount(pushes.parents[hidden], minlength=len(pushes))))
-    judgements = judge(batch, rules)
-    fields["rules"] = _fired(batch, rules, judgements)
-    fields |= _others(rules, judgements)
+    fields |= verdicts(batch, rules)
     decoded = decode_error.is_null()
     columns = [pc.if_else(decoded, column, None) for column in (key, members(fields))]
     return pa.StructArray.from_arrays([*columns, decode_error], fields=list(TYPE))
+
+
+def application_keys(batch: Batch) -> pa.StringArray:
+    """Per push `clientscope.findings.fingerprints.application_key` of its client."""
+    records = batch.pushes.records
+    columns = (records.field("principal"), application_client_id(records.field("client_id")), batch.text("group.id").strings())
+    return pc.binary_join_element_wise("[", pc.binary_join_element_wise(*map(literals, columns), ","), "]", "")
+
+
+def verdicts(batch: Batch, rules: Sequence[Rule] = RULES) -> dict[str, pa.StringArray]:
+    """Per push, as JSON: ``rules``, what fired and why, and the codes of what ``passed``, and of what was ``not_evaluable``."""
+    judgements = judge(batch, rules)
+    return {"rules": _fired(batch, rules, judgements), **_others(rules, judgements)}
 
 
 def _fired(batch: Batch, rules: Sequence[Rule], judgements: Sequence[Judgement]) -> pa.StringArray:

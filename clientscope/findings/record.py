@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.findings.decisions import Resolution
-from clientscope.severities import SEVERITIES
+from clientscope.severities import SEVERITIES, Severity
 from clientscope.topic_values import Count, Name, Sentence, Setting, Value
 
 State = Literal["open", "stopped", "resolved", "closed"]
@@ -21,6 +21,9 @@ State = Literal["open", "stopped", "resolved", "closed"]
 
 Kind = Literal["setting", "leak", "fleet", "operation"]
 """What it is about: one application's settings, a secret, how an application compares to the fleet or to itself earlier, our own parts."""
+
+Why = Literal["new", "worse", "reopened"]
+"""Why somebody has to be told."""
 
 MOST_CLIENTS = 10
 """Clients that a finding names; the others are counted."""
@@ -75,7 +78,7 @@ class Reach(Value):
 
 
 class Alert(Value):
-    """The last time that somebody had to be told.
+    """The last time that somebody had to be told.  Nobody is while the finding is suppressed, closed or of low confidence.
 
     Attributes:
         number: counts up with each; (fingerprint, number) is the same however often the record is written again.
@@ -83,7 +86,7 @@ class Alert(Value):
     """
 
     number: Count
-    why: Literal["new", "worse", "reopened"]
+    why: Why
     at_ms: int
 
 
@@ -117,7 +120,7 @@ class Finding(Value):
 
     Attributes:
         code, name: the rule's.
-        confidence: ``low`` of what only looks like it; such a one stands in a list of its own, and ``alert`` is None.
+        confidence: ``low`` of what only looks like it; such a one stands in a list of its own and alerts nobody.
         message: one sentence that says what to do.
         use_instead: the rule's advice; link: where a person reads on.
         settings: those that decided, with their effective values, a secret's never.
@@ -127,7 +130,7 @@ class Finding(Value):
         opened_ms: when it was last opened; ended_ms: when it then ended; None while it is open.
         reopened: how often it came back.
         evidence: sentences about what else is known (a digest that changed, say), oldest first.
-        alert: None while nobody has to be told: suppressed, closed at once, or of low confidence.
+        alert: None if nobody had to be told yet.
         revision: counts the records written of it.
     """
 
@@ -135,7 +138,7 @@ class Finding(Value):
     code: Name
     name: Name
     kind: Kind
-    severity: Literal["info", "low", "medium", "high", "critical"]
+    severity: Severity
     confidence: Literal["high", "low"] = "high"
     state: State
     message: Sentence

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from typing import Literal, NamedTuple
+from typing import NamedTuple
+
+from clientscope.severities import Severity
 
 
 class Condition(NamedTuple):
@@ -20,7 +23,7 @@ class Condition(NamedTuple):
     code: str
     subject: str
     failing: bool
-    severity: Literal["info", "low", "medium", "high", "critical"]
+    severity: Severity
     message: str
     at_ms: int
 
@@ -50,3 +53,8 @@ class Conditions:
         with self._lock:
             taken, self._waiting = list(self._waiting.values()), {}
         return taken
+
+
+def gateway_subject(cluster: str, broker: int, gateway: str) -> str:
+    """What OP001 is of."""
+    return f"gateway {json.dumps(gateway, ensure_ascii=False)} of broker {broker} in cluster {cluster}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from sinks.gauges.gateway import Changes, Entry, Gateway, Value
 
@@ -42,9 +42,11 @@ class Gauges:
     Args:
         published: the topic's newest values by key, as ``sinks.topics.read_compacted`` returns them.
         now: when that was; the gateways found there get the benefit of the doubt from then on.
+        lost: called with the cluster, broker and id of each gateway that is lost.
     """
 
-    def __init__(self, published: Mapping[str, bytes], now: float) -> None:
+    def __init__(self, published: Mapping[str, bytes], now: float, lost: Callable[[str, int, str], None] = lambda *_: None) -> None:
+        self._lost = lost
         self._gateways: dict[tuple[str, int, str], Gateway] = {}
         self._refused = False
         rows: list[Value] = []
@@ -92,6 +94,7 @@ class Gauges:
             elif now - gateway.heard_at > HEARTBEATS * (gateway.interval_ms or _UNKNOWN_INTERVAL_MS) / 1000:
                 log.warning("gateway %s is lost: no heartbeat for %.0f s", json.dumps(key), now - gateway.heard_at)
                 gateway.gone_at = now
+                self._lost(*key)
                 changes |= gateway.changes()
         return changes
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from clientscope.errors import SettingsError
 from sinks.rules.docs import as_json, client_types, needs, sources
-from udfs.rules import RESERVED, RULES
+from udfs.rules import EVERY_RULE, RESERVED
 from udfs.rules.rule import OUTCOMES, Rule
 
 _WIDTH = 100
@@ -20,7 +20,7 @@ def run(code: str | None, output: str) -> int:
     Raises:
         SettingsError: there is no such rule.
     """
-    rules = RULES if code is None else (find(code),)
+    rules = EVERY_RULE if code is None else (find(code),)
     if output == "json":
         told = [as_json(rule) for rule in rules]
         print(json.dumps(told if code is None else told[0], ensure_ascii=False, indent=2))
@@ -38,7 +38,7 @@ def find(code: str) -> Rule:
         SettingsError: there is none; names the nearest.
     """
     wanted = code.strip().lower().replace("-", "_")
-    by_word = {word: rule for rule in RULES for word in (rule.code.lower(), rule.name)}
+    by_word = {word: rule for rule in EVERY_RULE for word in (rule.code.lower(), rule.name)}
     if wanted in by_word:
         return by_word[wanted]
     if wanted.upper() in RESERVED:
@@ -53,7 +53,7 @@ def find(code: str) -> Rule:
 
 def _table() -> None:
     rows = [("CODE", "SEVERITY", "NAME", "OF", "NEEDS", "KEYS")]
-    rows += [(rule.code, rule.severity, rule.name, client_types(rule), needs(rule), ", ".join(rule.keys)) for rule in RULES]
+    rows += [(rule.code, rule.severity, rule.name, client_types(rule), needs(rule), ", ".join(rule.keys)) for rule in EVERY_RULE]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clientscope.catalog.configs import ClientType
-from udfs.rules import RESERVED, RULES
+from udfs.rules import EVERY_RULE, RESERVED
 from udfs.rules.rule import NOT_APPLICABLE, OUTCOMES, Case, Rule
 
 PAGE = Path("docs/rules.md")
@@ -70,7 +70,7 @@ def as_json(rule: Rule) -> dict[str, Any]:
     }
 
 
-def markdown(rules: Sequence[Rule] = RULES) -> str:
+def markdown(rules: Sequence[Rule] = EVERY_RULE) -> str:
     """docs/rules.md."""
     rows = [
         f"| [{rule.code}](#{rule.code.lower()}) | {rule.severity} | `{rule.name}` | {client_types(rule)} | {needs(rule)} |"

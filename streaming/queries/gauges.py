@@ -16,6 +16,7 @@ from pyspark.sql.streaming import StreamingQuery
 from clientscope.config import StreamSettings
 from clientscope.kafka_access import KafkaAccess
 from clientscope.records.topics import GAUGES
+from sinks.findings.conditions import Condition, Conditions, gateway_subject
 from sinks.gauges import Changes, Entry, Gauges
 from sinks.topics import TopicWriter, read_compacted
 from streaming.queries.start import source, start
@@ -30,9 +31,10 @@ class GaugesQuery:
     the time.
     """
 
-    def __init__(self, spark: SparkSession, settings: StreamSettings) -> None:
+    def __init__(self, spark: SparkSession, settings: StreamSettings, conditions: Conditions) -> None:
         self._writer = TopicWriter(KafkaAccess.of(settings), GAUGES)
-        self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), time.monotonic())
+        self._conditions = conditions
+        self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), time.monotonic(), self._lost)
         self._lock = threading.Lock()
         rows = entries(source(spark, settings, "gauges"))
         self.query: StreamingQuery = start(rows.writeStream.foreachBatch(self._write), "gauges", settings.checkpoint_dir)
@@ -56,6 +58,11 @@ class GaugesQuery:
         found = arrived(rows.toArrow())
         with self._lock:
             self._publish(self._gauges.apply(found, time.monotonic()))
+
+    def _lost(self, cluster: str, broker: int, gateway: str) -> None:
+        message = "This gateway sends no heartbeats any more: see whether it and its host are up, or remove it by stopping it with SIGTERM."
+        subject = gateway_subject(cluster, broker, gateway)
+        self._conditions.tell(Condition("OP001", subject, True, "high", message, int(time.time() * 1000)))
 
     def _publish(self, changes: Changes) -> None:
         if changes:

@@ -19,6 +19,14 @@ def test_a_rules_file_is_checked_at_the_start(tmp_path: Path) -> None:
         run(settings)
 
 
+def test_owners_are_checked_at_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "owners.toml"
+    file.write_text('[[owner]]\nteam = "payments"\ncontact = "#payments"\n')
+    settings = StreamSettings(bootstrap_servers="127.0.0.1:1", checkpoint_dir=tmp_path, owners=file)
+    with pytest.raises(SettingsError, match=r"owners.toml.*names nobody"):
+        run(settings)
+
+
 def test_a_directory_is_no_address() -> None:
     with pytest.raises(SettingsError, match="must be a path"):
         run(StreamSettings(bootstrap_servers="127.0.0.1:1", checkpoint_dir=Path("s3://bucket/checkpoints")))

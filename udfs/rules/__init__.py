@@ -44,6 +44,10 @@ from udfs.rules import (
     an307_software_known_bad,
     an308_software_unknown,
     an310_configuration_drift,
+    an401_setting_changed,
+    an402_value_rare_in_fleet,
+    an403_version_outside_fleet,
+    an404_reconnect_storm,
     sk001_pushed_credential,
     sk002_credential_in_value,
     sk003_excluded_setting,
@@ -92,18 +96,28 @@ RULES: tuple[Rule, ...] = (
     an306_client_id_anonymous.RULE,
     an307_software_known_bad.RULE,
     an308_software_unknown.RULE,
-    an310_configuration_drift.RULE,
     sk001_pushed_credential.RULE,
     sk002_credential_in_value.RULE,
     sk003_excluded_setting.RULE,
     sk004_random_looking_value.RULE,
 )
-"""By code."""
+"""Judged push by push, by code."""
+
+FLEET_RULES: tuple[Rule, ...] = (
+    an310_configuration_drift.RULE,
+    an401_setting_changed.RULE,
+    an402_value_rare_in_fleet.RULE,
+    an403_version_outside_fleet.RULE,
+    an404_reconnect_storm.RULE,
+)
+"""Judged over time and across the fleet (`sinks.findings`), by code; no push's result lists them."""
+
+EVERY_RULE: tuple[Rule, ...] = tuple(sorted((*RULES, *FLEET_RULES), key=lambda rule: rule.code))
 
 RESERVED = {"AN309": "request versions below what the next release of brokers takes (KIP-896): waits for what is seen on the wire"}
 """Codes that are taken, and why there is no rule yet; a code is never used again."""
 
-LIMITS = {rule.code: tuple(rule.limits) for rule in RULES}
+LIMITS = {rule.code: tuple(rule.limits) for rule in EVERY_RULE}
 """Every code → the names of its thresholds: what a profile may change."""
 
 LOW_CONFIDENCE = frozenset({sk004_random_looking_value.RULE.code})

@@ -1,14 +1,14 @@
 """AN310: instances of one application differ.
 
 What
-    Instances of one client id or group push different values, a value changed since the last start, or it is rare in the fleet.
-    That needs other pushes: it is judged with the fleet's state, never on a single push.
+    Connected clients of one group, or of one client id without a group, push different values under the same key, with the same release of
+    the same library. They are compared once nobody of them has started for ``minutes``, so that a rollout under way isn't told.
 
 Why
     A forgotten instance with old settings behaves unlike the rest, and is found when it fails.
 
 Example
-    ``linger.ms=5 on 40 instances and 0 on one``
+    ``linger.ms=5`` on 40 clients and ``linger.ms=0`` on one
 
 Use instead
     One configuration for all instances of an application, from one place.
@@ -26,7 +26,7 @@ from udfs.rules.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
 
 
 def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push."""
+    """Nothing can be said of a single push: `sinks.findings` judges by this rule."""
     return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
 
 
@@ -35,11 +35,12 @@ RULE = Rule(
     name="configuration_drift",
     severity="info",
     messages=(
-        "Other instances, and earlier pushes, aren't looked at yet.",
+        "One push says nothing of other instances.",
         "All instances have the same settings.",
         "Instances of this application have different settings: deploy one configuration to all of them.",
     ),
     evaluate=evaluate,
     needs=Needs.FLEET,
+    limits={"minutes": 10},
     cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),
 )

@@ -1,0 +1,121 @@
+"""What arrives: a client's push with what the rules said of it, or what happened to a connection (`udfs.arrivals`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+Settings = Mapping[str, Any]
+"""Key → value; of a redacted one ``["redacted", reason, length, digest]``."""
+
+
+class Verdict(NamedTuple):
+    """A rule that fired on a push.
+
+    Attributes:
+        settings: those that decided, as ``clientscope.results`` has them.
+    """
+
+    code: str
+    severity: str
+    message: str
+    settings: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """One client's newest configuration.  What many have in common is shared: verdicts and settings are the same objects.
+
+    Attributes:
+        appended_ms: Kafka's time of the record, in ms since the epoch.
+        offset: in its partition of ``clientscope.configs``, which one client always writes to.
+        application: `clientscope.findings.fingerprints.application_key`.
+        unjudged: codes of the rules that couldn't judge it.
+        written: keys of secrets that stand in the record itself.
+    """
+
+    appended_ms: int
+    partition: int
+    offset: int
+    cluster: str
+    broker: int
+    gateway: str
+    epoch: int
+    connection: int
+    address: str
+    principal: str | None
+    client_id: str | None
+    software_name: str
+    software_version: str
+    instance_id: str | None
+    application: str
+    verdicts: tuple[Verdict, ...]
+    unjudged: frozenset[str]
+    settings: Settings
+    written: tuple[str, ...]
+
+    @property
+    def client(self) -> str:
+        """Which client it is: its instance id, or else its connection, as the record's key has it."""
+        return self.instance_id or f"{self.gateway} {self.epoch} {self.connection}"
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Orders the pushes of one client."""
+        return self.appended_ms, self.offset
+
+
+class Event(NamedTuple):
+    """What happened to a connection, or a gateway's heartbeat; ``kind`` as in `clientscope.records.codec.Kind`."""
+
+    appended_ms: int
+    kind: int
+    sequence: int
+    cluster: str
+    broker: int
+    gateway: str
+    epoch: int
+    connection: int
+    address: str
+    principal: str | None
+    client_id: str | None
+
+
+class Reader:
+    """Makes pushes of rows.  What is the same text becomes the same object, so that a fleet's memory grows with its configurations."""
+
+    def __init__(self, most_texts: int = 50_000) -> None:
+        self._most_texts = most_texts
+        self._known: dict[tuple[str, str], Any] = {}
+
+    def push(self, row: Mapping[str, Any]) -> Push:
+        """One of `udfs.arrivals.PUSH`, with ``partition``, ``offset`` and ``appended_ms`` beside it."""
+        fields = {name: row[name] for name in Push.__slots__ if name in row}
+        fields["application"] = self._same("application", row["application"])
+        fields["verdicts"] = self._same("rules", row["rules"])
+        fields["unjudged"] = self._same("not_evaluable", row["not_evaluable"])
+        fields["settings"] = self._same("settings", row["settings"])
+        fields["written"] = tuple(json.loads(row["written"]))
+        return Push(**fields)
+
+    def _same(self, kind: str, text: str) -> Any:
+        known = self._known.get((kind, text))
+        if known is None:
+            if len(self._known) >= self._most_texts:
+                self._known.clear()  # what is in use lives on; what comes again is made once more
+            known = self._known[kind, text] = _MAKE[kind](text)
+        return known
+
+
+def _verdicts(text: str) -> tuple[Verdict, ...]:
+    return tuple(Verdict(each["code"], each["severity"], each["message"], tuple(each["settings"])) for each in json.loads(text))
+
+
+_MAKE: Mapping[str, Any] = {
+    "application": str,
+    "rules": _verdicts,
+    "not_evaluable": lambda text: frozenset(json.loads(text)),
+    "settings": json.loads,
+}

@@ -1,0 +1,145 @@
+"""Findings, over time and across the fleet: from pushes and connections to what ``clientscope.findings`` says.
+
+The driver keeps what each client last pushed and which connections are open, and nothing else is state: at its start the job reads both
+topics again, the first from its beginning, the second from `CONNECTIONS_BACK_MS` ago, which is how long a gateway takes to name every open
+connection once more. What the past can't say again (since when, how often, whom it was told to) stands in the findings themselves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from clientscope.findings.decisions import Decision
+from clientscope.findings.fingerprints import application_key, fingerprint
+from clientscope.profiles import Thresholds
+from clientscope.records.codec import Kind
+from sinks.findings import fleet
+from sinks.findings.arrived import Event, Reader
+from sinks.findings.book import Book, Changes
+from sinks.findings.clients import Clients
+from sinks.findings.conditions import Condition, Conditions, gateway_subject
+from sinks.findings.liveness import Liveness
+from sinks.findings.told import Policy
+from udfs.applications import of_client
+
+__all__ = ["CONNECTIONS_BACK_MS", "Findings"]
+
+CONNECTIONS_BACK_MS = 7 * 60 * 60_000
+"""An open connection is recorded again every six hours."""
+
+_COMPARE_EVERY_MS = 10_000
+_FORGET_EVERY_MS = 5 * 60_000
+
+
+class Findings:
+    """What is known, and what follows from it.  Without I/O; times are ms since the epoch.
+
+    Args:
+        published: the newest values of ``clientscope.findings`` by key.
+        conditions: what other parts of the job tell of themselves.
+    """
+
+    def __init__(self, published: Mapping[str, bytes], policy: Policy, thresholds: Thresholds, conditions: Conditions) -> None:
+        self._liveness = Liveness()
+        self._clients = Clients(self._liveness)
+        self._book = Book(self._clients, policy, published)
+        self._reader = Reader()
+        self._judges = fleet.Judges(thresholds)
+        self._conditions = conditions
+        self._heard: dict[str, int] = {}
+        self._changes: dict[str, fleet.Change] = {}
+        self._compared_ms = self._forgot_ms = 0
+
+    def apply(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Takes in what a batch has; repeated and late records do no harm.
+
+        Args:
+            rows: `udfs.arrivals.PUSH` or `udfs.arrivals.CONNECTION`, with ``partition``, ``offset`` and ``appended_ms`` beside it; in the
+                order of each partition.
+        """
+        for row in sorted(rows, key=lambda row: row["appended_ms"]):
+            if row["kind"] is None:
+                self._pushed(row)
+            else:
+                self._happened(Event(**{name: row[name] for name in Event._fields}))
+
+    def decided(self, decisions: Mapping[str, Decision | None]) -> None:
+        """Takes in what people have decided, by fingerprint; None takes a decision back."""
+        for which, decision in decisions.items():
+            self._book.decided(which, decision)
+
+    def changes(self, now_ms: int) -> Changes:
+        """What to write, once all has been read that there was at the start; `written` says that it was."""
+        for condition in self._conditions.take():
+            self._condition(condition)
+        if now_ms - self._compared_ms >= _COMPARE_EVERY_MS:
+            self._compared_ms = now_ms
+            self._compare(now_ms)
+        if now_ms - self._forgot_ms >= _FORGET_EVERY_MS:
+            self._forgot_ms = now_ms
+            clients, applications = self._clients.forget(now_ms)
+            self._book.forgotten(clients, applications)
+            for application in applications:
+                self._changes.pop(application.key, None)
+        return self._book.changes(now_ms)
+
+    def written(self, changes: Changes, now_ms: int) -> None:
+        """These stand on the topic now."""
+        self._book.written(changes, now_ms)
+
+    def sizes(self) -> dict[str, int]:
+        """How much is kept of what."""
+        return {
+            "clients": len(self._clients),
+            "applications": len(self._clients.applications),
+            "connections": self._liveness.connections,
+            "findings": len(self._book.entries),
+        }
+
+    def _pushed(self, row: Mapping[str, Any]) -> None:
+        push = self._reader.push(row)
+        taken = self._clients.apply(push)
+        if taken is None:
+            return
+        application, _ = taken
+        before = self._clients.started(application, push)
+        if before is not None:
+            self._changes[application.key] = fleet.Change(before, application.starts[-1])
+        self._book.pushed(application, push)
+
+    def _happened(self, event: Event) -> None:
+        self._liveness.apply(event)
+        if event.kind == Kind.HEARTBEAT:
+            subject = gateway_subject(event.cluster, event.broker, event.gateway)
+            self._heard[subject] = max(self._heard.get(subject, 0), event.appended_ms)
+            self._book.condition(fingerprint("OP001", "", subject), Condition("OP001", subject, False, "high", "", event.appended_ms))
+
+    def _condition(self, condition: Condition) -> None:
+        if condition.code == "OP001" and self._heard.get(condition.subject, 0) > condition.at_ms:
+            return
+        self._book.condition(fingerprint(condition.code, "", condition.subject), condition)
+
+    def _compare(self, now_ms: int) -> None:
+        applications = self._clients.applications.items()
+        live = {key: pushes for key, application in applications if (pushes := self._clients.live(application, now_ms))}
+        told = [entry.fingerprint for entry in self._book.entries.values() if entry.code == fleet.STORM.code and entry.present]
+        for rule, found in (
+            (fleet.DRIFT, fleet.drift(live, self._judges, now_ms)),
+            (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
+            (fleet.RARE, fleet.rare_values(live, self._judges)),
+            (fleet.VERSION, fleet.old_versions(live, self._judges)),
+            (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, told)),
+        ):
+            self._book.compared(rule.code, found, now_ms)
+
+    def _storms(self, now_ms: int) -> dict[str, fleet.Storms]:
+        """What each application closed, for those that closed enough to be looked at."""
+        applications: dict[str, list[tuple[str | None, str | None]]] = {}
+        closed: Counter[str] = Counter()
+        for who, count in self._liveness.closed(now_ms).items():
+            key = application_key(who[0], of_client(who[1]), None)
+            applications.setdefault(key, []).append(who)
+            closed[key] += count
+        return {key: fleet.Storms(count, self._liveness.open_of(applications[key])) for key, count in closed.items()}

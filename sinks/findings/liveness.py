@@ -1,0 +1,123 @@
+"""Which clients are connected now, by the connection records: who fails a rule counts only while somebody runs it."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable
+
+from clientscope.records.codec import Kind
+from sinks.findings.arrived import Event, Push
+
+_GRACE_MS = 30_000
+"""For so long after its push a client counts as connected whose connection hasn't been read yet."""
+
+_WINDOW_MS = 5 * 60_000
+_SLICE_MS = 10_000
+MOST_CONNECTIONS = 500_000
+"""Open ones that are known; of further ones nothing is."""
+
+Gateway = tuple[str, int, str]
+_Client = tuple[str, str | None, str]
+"""Cluster, client.id and address: all connections of one process, and of its like on the same host."""
+
+Who = tuple[str | None, str | None]
+"""Principal and client.id."""
+
+
+class Liveness:
+    """Open connections, and how many each client has.  Times are ms since the epoch, of Kafka's clock."""
+
+    def __init__(self) -> None:
+        self._epochs: dict[Gateway, int] = {}
+        self._sequences: dict[Gateway, int] = {}
+        self._open: dict[Gateway, dict[int, tuple[_Client, Who]]] = {}
+        self._connections: Counter[_Client] = Counter()
+        self._of_who: Counter[Who] = Counter()
+        self._total = 0
+        self._closed: deque[tuple[int, Counter[Who]]] = deque()
+        self._lately: dict[tuple[Gateway, int, int], int] = {}
+
+    @property
+    def connections(self) -> int:
+        """Open ones, of all clients."""
+        return self._total
+
+    def apply(self, event: Event) -> None:
+        """Takes in one; those of a gateway come in its order, some of them twice."""
+        gateway = event.cluster, event.broker, event.gateway
+        epoch = self._epochs.get(gateway, -1)
+        if event.epoch < epoch:
+            return
+        if event.epoch > epoch:  # what the process before had open ended with it
+            self.gone(gateway)
+            self._epochs[gateway], self._sequences[gateway] = event.epoch, -1
+        if event.sequence <= self._sequences[gateway]:
+            return
+        self._sequences[gateway] = event.sequence
+        if event.kind == Kind.HEARTBEAT:
+            return
+        self._drop(gateway, event.connection)
+        if event.kind == Kind.CLOSED:
+            self._count_closed(event)
+            self._lately[gateway, event.epoch, event.connection] = event.appended_ms
+            while (oldest := next(iter(self._lately.items())))[1] < event.appended_ms - 2 * _GRACE_MS:
+                del self._lately[oldest[0]]
+        elif self._total < MOST_CONNECTIONS:
+            client, who = (event.cluster, event.client_id, event.address), (event.principal, event.client_id)
+            self._open.setdefault(gateway, {})[event.connection] = client, who
+            self._connections[client] += 1
+            self._of_who[who] += 1
+            self._total += 1
+
+    def gone(self, gateway: Gateway) -> None:
+        """Nothing is open at a gateway any more."""
+        for connection in list(self._open.get(gateway, ())):
+            self._drop(gateway, connection)
+        self._open.pop(gateway, None)
+
+    def is_live(self, push: Push, is_newest_there: bool, now_ms: int) -> bool:
+        """Whether the client that pushed is still there.
+
+        Its own connection may be closed, since clients close what is idle, while others of it are open; which those are is known by
+        client.id and address alone.
+
+        Args:
+            is_newest_there: no later push came from the same client.id at the same address.
+        """
+        gateway = push.cluster, push.broker, push.gateway
+        if push.connection in self._open.get(gateway, ()) and self._epochs[gateway] == push.epoch:
+            return True
+        if now_ms - push.appended_ms < _GRACE_MS and (gateway, push.epoch, push.connection) not in self._lately:
+            return True
+        return is_newest_there and self._connections[push.cluster, push.client_id, push.address] > 0
+
+    def open_of(self, who: Iterable[Who]) -> int:
+        """Connections that these clients have open."""
+        return sum(self._of_who[each] for each in who)
+
+    def closed(self, now_ms: int) -> Counter[Who]:
+        """How many connections each client closed in the last five minutes."""
+        while self._closed and self._closed[0][0] <= now_ms - _WINDOW_MS:
+            self._closed.popleft()
+        total: Counter[Who] = Counter()
+        for _, counts in self._closed:
+            total.update(counts)
+        return total
+
+    def _count_closed(self, event: Event) -> None:
+        begin = event.appended_ms // _SLICE_MS * _SLICE_MS
+        if not self._closed or self._closed[-1][0] < begin:
+            self._closed.append((begin, Counter()))
+            while self._closed[0][0] <= begin - _WINDOW_MS:
+                self._closed.popleft()
+        self._closed[-1][1][event.principal, event.client_id] += 1
+
+    def _drop(self, gateway: Gateway, connection: int) -> None:
+        known = self._open.get(gateway, {}).pop(connection, None)
+        if known is None:
+            return
+        self._total -= 1
+        for counter, key in ((self._connections, known[0]), (self._of_who, known[1])):
+            counter[key] -= 1  # type: ignore[index]
+            if counter[key] <= 0:  # type: ignore[index]
+                del counter[key]

@@ -1,0 +1,173 @@
+"""findings: ``clientscope.configs`` and ``clientscope.connections`` -> over time and across the fleet -> ``clientscope.findings``.
+
+It has no checkpoint. Each start reads the pushes from the topic's beginning, which compaction keeps at one per client, and goes on from
+there; what it comes to is compared with what the topic of findings says, and only what differs is written (`sinks.findings`).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import tempfile
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from clientscope.config import StreamSettings
+from clientscope.errors import RecordError
+from clientscope.findings.decisions import Decision
+from clientscope.findings.record import Finding
+from clientscope.kafka_access import KafkaAccess
+from clientscope.policy.redaction import DigestKey
+from clientscope.profiles import Thresholds
+from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS
+from clientscope.topic_values import parse
+from sinks.findings.conditions import Conditions
+from sinks.findings.engine import CONNECTIONS_BACK_MS, Findings
+from sinks.findings.told import Policy
+from sinks.topics import Follower, Headers, TopicWriter, read_compacted
+from streaming.checkpoints import skipped
+from streaming.queries.start import start_without_checkpoint
+from streaming.sources import Pace, records
+from streaming.transforms.findings import arrivals
+from streaming.turns import Stopped, Turns
+
+log = logging.getLogger(__name__)
+
+_PACE = Pace(20_000)
+"""What a batch takes of a backlog: its rows come to the driver, some 3 KB each."""
+
+_INTERVAL_S = 0.5
+"""Between batches: each costs a tenth of a second of CPU, however little has come."""
+
+_Ends = dict[tuple[str, int], int]
+
+
+class FindingsQuery:
+    """The query, and what of its sink goes on without input: clients leave, decisions are made, changes count as known.
+
+    `tick` is called by the job every second.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: StreamSettings,
+        digest_key: DigestKey | None,
+        thresholds: Thresholds,
+        policy: Policy,
+        conditions: Conditions,
+        turns: Turns,
+    ) -> None:
+        kafka = KafkaAccess.of(settings)
+        self._turns = turns
+        self._writer = TopicWriter(kafka, FINDINGS)
+        self._decisions = Follower(kafka, DECISIONS)
+        self._findings = Findings(read_compacted(kafka, FINDINGS), policy, thresholds, conditions)
+        self._lock = threading.Lock()
+        beginning, self._ends = _extent(kafka, int(time.time() * 1000) - CONNECTIONS_BACK_MS)
+        self._caught_up = False
+        left_out = skipped.read(settings.checkpoint_dir)
+        rows = arrivals(records(spark, kafka, f"{CONFIGS},{CONNECTIONS}", beginning, left_out, _PACE), digest_key, thresholds)
+        self._scratch = Path(tempfile.mkdtemp(prefix="clientscope-findings-"))
+        self.query: StreamingQuery = start_without_checkpoint(
+            rows.writeStream.foreachBatch(self._write), "findings", self._scratch, _INTERVAL_S
+        )
+
+    def tick(self) -> None:
+        """Publishes what has changed, once all has been read that there was at the start."""
+        self._catch_up()
+        with self._lock:
+            self._publish()
+
+    def sizes(self) -> dict[str, int]:
+        """How much is kept of what."""
+        with self._lock:
+            return self._findings.sizes()
+
+    def close(self) -> None:
+        """After the query has stopped."""
+        self._writer.close()
+        self._decisions.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _write(self, rows: DataFrame, _batch_id: int) -> None:
+        try:
+            self._turns.wait()
+        except Stopped:
+            return  # nothing of it is kept: the next start reads it once more
+        found = rows.toArrow().to_pylist()
+        with self._lock:
+            self._findings.apply(found)
+            self._publish()
+
+    def _publish(self) -> None:
+        if not self._caught_up:
+            return
+        now_ms = int(time.time() * 1000)
+        try:
+            self._findings.decided({key: _decision(value) for key, value in self._decisions.news().items()})
+            changes = self._findings.changes(now_ms)
+            if changes:
+                values = {key: _json(finding) for key, finding in changes.items()}
+                self._writer.write(values, {key: cloud_event(finding) for key, finding in changes.items() if finding})
+                self._findings.written(changes, now_ms)
+        except (KafkaError, TimeoutError) as error:
+            log.warning("findings could not be written, and are written again: %s", error)
+
+    def _catch_up(self) -> None:
+        if not self._caught_up:
+            report = self.query.lastProgress
+            read = json.loads(report.sources[0].endOffset or "{}") if report else {}
+            self._caught_up = all(read.get(topic, {}).get(str(number), 0) >= end for (topic, number), end in self._ends.items())
+
+
+def _json(finding: Finding | None) -> bytes | None:
+    return None if finding is None else finding.model_dump_json(exclude_none=True).encode()
+
+
+def cloud_event(finding: Finding) -> Headers:
+    """CloudEvents 1.0 in Kafka's binary mode: (source, id) is the same for the same state of the same finding."""
+    seconds, milliseconds = divmod(finding.ended_ms or finding.last_seen_ms, 1000)
+    attributes = {
+        "ce_specversion": "1.0",
+        "ce_id": f"{finding.fingerprint}-{finding.revision}",
+        "ce_source": "clientscope/findings",
+        "ce_type": f"io.clientscope.finding.{finding.state}",
+        "ce_subject": finding.fingerprint,
+        "ce_time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{milliseconds:03}Z",
+        "content-type": "application/json",
+    }
+    return [(name, value.encode()) for name, value in attributes.items()]
+
+
+def _decision(value: bytes | None) -> Decision | None:
+    """What a record of the topic says; one that is none of ours counts as taken back."""
+    if value is None:
+        return None
+    try:
+        return parse(Decision, value)
+    except RecordError as error:
+        log.warning("a record on %s is none of ours (%s), and passed over", DECISIONS, error.reason)
+        return None
+
+
+def _extent(kafka: KafkaAccess, connections_since_ms: int) -> tuple[str, _Ends]:
+    """Where to begin, as Spark takes it, and where both topics end now."""
+    with closing(KafkaConsumer(**kafka.client_arguments(), client_id="clientscope-stream", enable_auto_commit=False)) as consumer:
+        partitions = [TopicPartition(topic, number) for topic in (CONFIGS, CONNECTIONS) for number in consumer.partitions_for_topic(topic)]
+        ends = consumer.end_offsets(partitions)
+        begin = dict(consumer.beginning_offsets(partitions))
+        since = consumer.offsets_for_times({place: connections_since_ms for place in partitions if place.topic == CONNECTIONS})
+        begin |= {place: found.offset if found else ends[place] for place, found in since.items()}
+    beginning: dict[str, dict[str, int]] = {}
+    for place, offset in begin.items():
+        beginning.setdefault(place.topic, {})[str(place.partition)] = offset
+    return json.dumps(beginning), {(place.topic, place.partition): end for place, end in ends.items()}

@@ -1,0 +1,138 @@
+"""Clients for tests of findings: what they push and what becomes of their connections, through the kernels that the job uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+from record_bytes import config_record, connection_record, setting
+
+from clientscope.findings.record import Finding
+from clientscope.policy.redaction import DigestKey
+from clientscope.profiles import Thresholds
+from clientscope.records.codec import Kind
+from sinks.findings.conditions import Conditions
+from sinks.findings.engine import Findings
+from sinks.findings.told import Policy
+from udfs.arrivals import connected, pushed
+
+NOW = 1_800_000_000_000
+"""When a test begins, in ms since the epoch."""
+
+KEY = DigestKey(b"k" * 32)
+SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
+
+
+class Fleet:
+    """An engine with a clock, its two topics, and the topic of findings that it writes.
+
+    Attributes:
+        published: fingerprint → the record that stands on the topic.
+        writes: how often records were written.
+    """
+
+    def __init__(self, policy: Policy | None = None, thresholds: Thresholds | None = None) -> None:
+        self.now = NOW
+        self.published: dict[str, bytes] = {}
+        self.writes = 0
+        self.conditions = Conditions()
+        self._policy, self._thresholds = policy or Policy(), thresholds or Thresholds()
+        self.pushes: list[tuple[int, bytes]] = []
+        self.events: list[tuple[int, bytes]] = []
+        self._decisions: dict[str, Any] = {}
+        self._connection = 0
+        self.start()
+
+    def start(self) -> None:
+        """The job starts: all that it kept is gone, and it reads the topics once more."""
+        self.engine = Findings(self.published, self._policy, self._thresholds, self.conditions)
+        self.engine.decided(self._decisions)
+        self._apply(pushed, self.pushes, 0)
+        self._apply(connected, self.events, 0)
+
+    def connect(self, client: str = "orders-1", principal: str | None = "User:a", address: str = "10.0.0.1", epoch: int = 1) -> int:
+        """A connection is opened and says who it is; returns its number."""
+        self._connection += 1
+        identity = {"principal": principal, "client_id": client, "client_address": address}
+        self._happens(self._connection, Kind.OPENED, epoch)
+        self._happens(self._connection, Kind.IDENTIFIED, epoch, **identity)
+        return self._connection
+
+    def close(self, connection: int, epoch: int = 1, **identity: Any) -> None:
+        """It is closed."""
+        self._happens(connection, Kind.CLOSED, epoch, **identity)
+
+    def heartbeat(self, epoch: int = 1) -> None:
+        """The gateway's."""
+        self._happens(-1, Kind.HEARTBEAT, epoch)
+
+    def push(self, client: str = "orders-1", connection: int = 0, instance: int | None = None, **changes: Any) -> None:
+        """A client pushes ``settings``, a mapping; other arguments are the record's fields."""
+        settings: Mapping[str, str] = changes.pop("settings", {"acks": "all"})
+        fields = {"principal": "User:a", "client_address": "10.0.0.1", "gateway_epoch": 1, **changes}
+        record = config_record(
+            *(setting(key, value) for key, value in settings.items()),
+            client_id=client,
+            connection_id=connection,
+            client_instance_id=None if instance is None else UUID(int=instance),
+            **fields,
+        )
+        self.pushes.append((self.now, record))
+        self._apply(pushed, self.pushes, len(self.pushes) - 1)
+
+    def client(self, client: str = "orders-1", instance: int | None = None, **changes: Any) -> int:
+        """A client connects and pushes; returns its connection."""
+        connection = self.connect(client, address=changes.get("client_address", "10.0.0.1"))
+        self.push(client, connection, instance, **changes)
+        return connection
+
+    def decide(self, fingerprint: str, decision: Any) -> None:
+        """A person decides."""
+        self._decisions[fingerprint] = decision
+        self.engine.decided({fingerprint: decision})
+
+    def later(self, milliseconds: int) -> None:
+        """Time passes, and the job writes what has changed."""
+        self.now += milliseconds
+        self.write()
+
+    def write(self) -> None:
+        """The job writes what has changed."""
+        changes = self.engine.changes(self.now)
+        for fingerprint, finding in changes.items():
+            self.writes += 1
+            if finding is None:
+                del self.published[fingerprint]
+            else:
+                self.published[fingerprint] = finding.model_dump_json(exclude_none=True).encode()
+        self.engine.written(changes, self.now)
+
+    def findings(self, code: str = "") -> list[Finding]:
+        """What the topic says, what to fix first first."""
+        found = [Finding.model_validate_json(text) for text in self.published.values()]
+        return sorted((each for each in found if not code or each.code == code), key=lambda each: each.urgency)
+
+    def one(self, code: str) -> Finding:
+        """The only one of this code."""
+        (found,) = self.findings(code)
+        return found
+
+    def _happens(self, connection: int, kind: Kind, epoch: int, **fields: Any) -> None:
+        record = connection_record(len(self.events), kind=kind, connection_id=connection, gateway_epoch=epoch, **fields)
+        self.events.append((self.now, record))
+        self._apply(connected, self.events, len(self.events) - 1)
+
+    def _apply(self, kernel: Any, log: list[tuple[int, bytes]], begin: int) -> None:
+        self.engine.apply(rows(kernel, log[begin:], begin))
+
+
+def rows(kernel: Any, log: Iterable[tuple[int, bytes]], begin: int = 0) -> list[dict[str, Any]]:
+    """As ``streaming.transforms.findings`` makes them of one partition."""
+    log = list(log)
+    values = pa.array([record for _, record in log], pa.binary())
+    found = kernel(values, KEY) if kernel is pushed else kernel(values)
+    return [
+        {"kind": None, "partition": 0, "offset": begin + row["row"], "appended_ms": log[row["row"]][0], **row} for row in found.to_pylist()
+    ]

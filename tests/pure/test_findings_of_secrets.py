@@ -1,0 +1,154 @@
+"""Findings about secrets: one per secret, which only a person ends."""
+
+from __future__ import annotations
+
+from fleets import HOUR, MINUTE, NOW, SECOND, Fleet
+
+from clientscope.findings.decisions import Decision, Resolution
+from clientscope.findings.fingerprints import secret_fingerprint
+from clientscope.findings.record import Finding
+from clientscope.records.codec import ClientConfigRecord
+
+SECRET = "hunter2-canary"
+LEAK, CLEAN = {"acks": "all", "sasl.password": SECRET}, {"acks": "all"}
+
+
+def close(fleet: Fleet, finding: Finding, resolution: Resolution) -> None:
+    """A person closes it now."""
+    made = Decision(fingerprint=finding.fingerprint, resolution=resolution, by="ann", why="done", at_ms=fleet.now)
+    fleet.decide(finding.fingerprint, made)
+
+
+def test_the_same_secret_in_several_places_is_one_finding_with_all_of_them() -> None:
+    fleet = Fleet()
+    fleet.client("orders-1", instance=1, settings=LEAK)
+    fleet.client("web-1", instance=2, settings={"db.password": SECRET}, client_address="10.0.0.2")
+    fleet.client("web-2", instance=3, settings={"db.password": SECRET}, client_address="10.0.0.3")
+    fleet.client("etl", instance=4, settings={"db.password": "another-canary"}, client_address="10.0.0.4")
+    fleet.write()
+    first, second = fleet.findings("SK001")
+    assert [(place.application.client_id, place.key, place.clients) for place in first.places] == [
+        ("web", "db.password", 2),
+        ("orders", "sasl.password", 1),
+    ]
+    assert (first.client_count, first.place_count, first.severity, first.kind) == (3, 2, "critical", "leak")
+    assert first.fingerprint == secret_fingerprint(first.settings[0].digest or "")
+    assert [place.application.client_id for place in second.places] == ["etl"]
+    for text in fleet.published.values():
+        assert b"canary" not in text
+
+
+def test_it_says_how_far_it_got() -> None:
+    fleet = Fleet()
+    fleet.client("orders-1", instance=1, settings=LEAK)
+    redacted = ClientConfigRecord.Config(
+        version=0, config_key="sasl.password", config_value=None, value_state=1, config_type=1, is_default=False, value_digest=b"d" * 32,
+        value_length=9,
+    )  # fmt: skip
+    fleet.push("web-1", instance=2, settings={}, configs=[redacted], gateway_id="gw-7")
+    fleet.write()
+    reaches = {finding.clients[0].client_id: finding.reach for finding in fleet.findings("SK001")}
+    raw, kept_back = reaches["orders-1"], reaches["web-1"]
+    assert raw is not None
+    assert kept_back is not None
+    assert (raw.redacted_at, raw.written_to) == ([], ["clientscope.configs-0@0"])
+    assert (kept_back.redacted_at, kept_back.written_to) == (["gw-7"], [])
+
+
+def test_it_is_never_resolved_but_stops() -> None:
+    fleet = Fleet()
+    first = fleet.client(instance=1, settings=LEAK)
+    fleet.later(MINUTE)
+    fleet.close(first)
+    fleet.later(MINUTE)
+    assert fleet.one("SK001").state == "open", "a client that starts again isn't one that has stopped"
+    fleet.client(instance=2, settings=CLEAN)
+    fleet.later(SECOND)
+    found = fleet.one("SK001")
+    assert (found.state, found.client_count) == ("stopped", 0)
+    fleet.later(40 * 24 * HOUR)
+    fleet.start()
+    fleet.later(SECOND)
+    assert fleet.one("SK001").state == "stopped", "it waits for a person"
+
+
+def test_it_stops_once_nobody_has_it_for_ten_minutes() -> None:
+    fleet = Fleet()
+    only = fleet.client(instance=1, settings=LEAK)
+    fleet.later(MINUTE)
+    fleet.close(only)
+    for _ in range(12):
+        fleet.later(MINUTE)
+    assert fleet.one("SK001").state == "stopped"
+    fleet.start()
+    fleet.later(SECOND)
+    assert fleet.one("SK001").state == "stopped"
+    fleet.client(instance=2, settings=LEAK)
+    fleet.write()
+    found = fleet.one("SK001")
+    assert (found.state, found.reopened, found.alert and found.alert.why) == ("open", 1, "reopened")
+
+
+def test_a_rotated_one_is_reopened_by_a_push_and_a_test_value_is_not() -> None:
+    for resolution, after in (("rotated", "open"), ("test-value", "closed"), ("not-a-secret", "closed")):
+        fleet = Fleet()
+        fleet.client(instance=1, settings=LEAK)
+        fleet.later(MINUTE)
+        close(fleet, fleet.one("SK001"), resolution)  # type: ignore[arg-type]
+        fleet.later(SECOND)
+        found = fleet.one("SK001")
+        assert found.decided is not None
+        assert (found.state, found.decided.resolution, found.ended_ms) == ("closed", resolution, fleet.now)
+        fleet.later(MINUTE)
+        fleet.push(instance=1, settings=LEAK)
+        fleet.write()
+        assert (resolution, fleet.one("SK001").state) == (resolution, after)
+        fleet.start()
+        fleet.later(SECOND)
+        assert (resolution, fleet.one("SK001").state) == (resolution, after)
+
+
+def test_another_digest_is_evidence_and_no_proof() -> None:
+    fleet = Fleet()
+    fleet.client(instance=1, settings=LEAK)
+    fleet.later(MINUTE)
+    fleet.push(instance=1, settings={"sasl.password": "another-canary"})
+    fleet.later(MINUTE)
+    newer, older = fleet.findings("SK001")
+    assert (older.state, newer.state) == ("stopped", "open")
+    assert "perhaps it was rotated" in older.evidence[0]
+    assert not newer.evidence
+
+
+def test_what_only_looks_random_alerts_nobody() -> None:
+    fleet = Fleet()
+    fleet.client(instance=1, settings={"custom.thing": "zX81kfQpL0vB7mWc9Tn4Hs2Yd6Ra3Ge5"})
+    fleet.write()
+    found = fleet.one("SK004")
+    assert (found.state, found.confidence, found.alert) == ("open", "low", None)
+    fleet.client("web", instance=2, settings={"acks": "0"}, client_address="10.0.0.2")
+    fleet.write()
+    assert fleet.findings()[-1].code == "SK004", "what is sure comes first"
+
+
+def test_tokens_without_end_are_one_finding() -> None:
+    fleet = Fleet()
+    for number in range(25):
+        fleet.push(instance=1, settings={"sasl.password": f"{SECRET}-{number}"})
+        fleet.now += SECOND
+    fleet.write()
+    found = fleet.findings("SK001")
+    assert len(found) == 21
+    assert sum(finding.state == "open" for finding in found) == 1
+
+
+def test_a_setting_that_is_kept_back_without_being_a_secret_is_no_leak() -> None:
+    fleet = Fleet()
+    fleet.client(instance=1, settings={"security.protocol": "SASL_SSL"})
+    fleet.write()
+    found = fleet.one("SK003")
+    assert (found.kind, found.severity, found.first_seen_ms) == ("setting", "info", NOW)
+    fleet.later(SECOND)
+    fleet.push(instance=1, settings=CLEAN)
+    fleet.write()
+    assert fleet.one("SK003").state == "resolved"

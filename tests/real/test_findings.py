@@ -1,0 +1,103 @@
+"""A finding's life on real parts: opened by a push, resolved by another, kept over kill -9, closed by a person."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import kafka
+from observe import eventually, read_all
+
+from clientscope.client import KafkaProducer
+from clientscope.client.raw import RawClient
+from clientscope.findings.decisions import Decision
+from clientscope.findings.record import Finding
+from clientscope.records.topics import DECISIONS, FINDINGS
+
+SLOW = 60.0
+CANARY = "canary-51ae07"
+TOPIC = "test.findings"
+
+
+def records(installation: Any) -> dict[str, Any]:
+    """The newest of each finding, as Kafka has them."""
+    newest = {message.key.decode(): message for message in read_all(installation.broker.internal, FINDINGS)}
+    return {key: message for key, message in newest.items() if message.value is not None}
+
+
+def findings(installation: Any, code: str = "", client_id: str | None = None) -> list[Finding]:
+    found = [Finding.model_validate_json(message.value) for message in records(installation).values()]
+    return [each for each in found if code in ("", each.code) and client_id in (None, each.application.client_id)]
+
+
+def becomes(installation: Any, code: str, client_id: str | None, condition: Callable[[Finding], bool]) -> Finding:
+    assert eventually(lambda: any(map(condition, findings(installation, code, client_id))), SLOW), findings(installation)
+    return next(each for each in findings(installation, code, client_id) if condition(each))
+
+
+def told(finding: Finding) -> tuple[Any, ...]:
+    """What doesn't change while nothing happens; clients leave meanwhile."""
+    return finding.state, finding.alert, finding.first_seen_ms, finding.opened_ms, finding.reopened, finding.message
+
+
+def producer(installation: Any, acks: Any) -> KafkaProducer:
+    made = KafkaProducer(bootstrap_servers=installation.gateway.address, client_id="billing-1", acks=acks)
+    made.send(TOPIC, b"x").get(timeout=30)
+    return made
+
+
+def test_a_finding_opens_is_resolved_and_comes_back(installation: Any) -> None:
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=installation.broker.internal)) as admin:
+        admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+    with closing(producer(installation, 0)):
+        found = becomes(installation, "AN101", "billing", lambda each: each.client_count == 1)
+        assert (found.state, found.clients[0].software_name, found.clients[0].client_id) == ("open", "kafka-python", "billing-1")
+        headers = dict(records(installation)[found.fingerprint].headers)
+        assert headers["ce_specversion"] == b"1.0"
+        assert headers["ce_type"] == b"io.clientscope.finding.open"
+        assert headers["ce_id"] == f"{found.fingerprint}-{found.revision}".encode()
+    time.sleep(1)
+    with closing(producer(installation, "all")):
+        becomes(installation, "AN101", "billing", lambda each: each.state == "resolved")
+    time.sleep(1)
+    with closing(producer(installation, 0)):
+        again = becomes(installation, "AN101", "billing", lambda each: each.state == "open" and each.reopened == 1)
+    assert again.alert is not None
+    assert (again.fingerprint, again.alert.number, again.alert.why) == (found.fingerprint, 2, "reopened")
+
+
+def test_a_leak_outlives_the_job_and_a_person_ends_it(installation: Any) -> None:
+    with closing(RawClient.connect(installation.gateway.address, "careless")) as client:
+        client.api_versions("careless-client", "0.1.0")
+        client.push_config([("sasl.password", CANARY, 8, False), ("acks", "all", 1, True)])
+        found = becomes(installation, "SK001", "careless", lambda each: each.state == "open")
+    assert found.reach is not None
+    assert len(found.reach.redacted_at) == 1
+    assert found.settings[0].digest
+    installation.processes.signal("stream", signal.SIGKILL)
+    installation.processes.stop("stream")
+    before = {finding.fingerprint: told(finding) for finding in findings(installation) if finding.fingerprint != found.fingerprint}
+    decision = Decision(fingerprint=found.fingerprint, resolution="rotated", by="ann", why="new password", at_ms=int(time.time() * 1000))
+    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as writer:
+        writer.send(DECISIONS, key=found.fingerprint.encode(), value=decision.model_dump_json(exclude_none=True).encode()).get(timeout=30)
+    installation.processes.start("stream", *installation.stream_arguments())
+    installation.processes.await_ready("stream", "ready", 180)
+    closed = becomes(installation, "SK001", "careless", lambda each: each.state == "closed")
+    assert closed.decided is not None
+    assert (closed.decided.by, closed.first_seen_ms, closed.opened_ms) == ("ann", found.first_seen_ms, found.opened_ms)
+    time.sleep(2)
+    after = {finding.fingerprint: told(finding) for finding in findings(installation)}
+    assert before.items() <= after.items(), "the same answers after a restart"
+    assert all(CANARY.encode() not in message.value for message in read_all(installation.broker.internal, FINDINGS))
+
+
+def test_a_gateway_that_is_killed_is_a_finding_until_it_is_back(installation: Any) -> None:
+    installation.processes.signal("gateway", signal.SIGKILL)
+    lost = becomes(installation, "OP001", None, lambda each: each.state == "open")
+    assert lost.severity == "high"
+    installation.processes.start("gateway", *installation.gateway_arguments())
+    installation.processes.await_ready("gateway", "ready")
+    becomes(installation, "OP001", None, lambda each: each.state == "resolved")

@@ -1,0 +1,37 @@
+"""Both topics to what findings take in, inside Spark."""
+
+from __future__ import annotations
+
+import json
+
+from record_bytes import Records, config_record, connection_record, setting
+
+from clientscope.policy.redaction import DigestKey
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+from streaming.transforms.findings import arrivals
+
+SECRET = "hunter2-canary"
+
+
+def test_pushes_and_events_arrive_from_one_read(records: Records) -> None:
+    leak = config_record(
+        setting("acks", "0"), setting("token", SECRET), setting("linger.ms", "5"), client_id="orders-3", principal="User:a"
+    )
+    newer = config_record(setting("acks", "all"), client_id="orders-3", principal="User:a")
+    events = (
+        connection_record(0),
+        connection_record(1, kind=1, client_id="orders-3"),
+        b"junk",
+        connection_record(2, kind=4, connection_id=-1),
+    )
+    both = records(CONFIGS, leak, None, b"junk", newer, newer).union(records(CONNECTIONS, *events))
+    rows = [row.asDict() for row in arrivals(both, DigestKey(b"k" * 32)).collect()]
+    pushes = [row for row in rows if row["kind"] is None]
+    assert [row["offset"] for row in pushes] == [0, 4], "a client's newest push, and each with a secret"
+    assert {row["application"] for row in pushes} == {'["User:a","orders",null]'}
+    settings = json.loads(pushes[0]["settings"])
+    assert (settings["acks"], settings["linger.ms"], settings["token"][:3]) == ("0", "5", ["redacted", "key_word", len(SECRET)])
+    assert json.loads(pushes[0]["written"]) == ["token"]
+    assert {"SK001", "AN101"} <= {rule["code"] for rule in json.loads(pushes[0]["rules"])}
+    assert [(row["kind"], row["offset"], row["client_id"]) for row in rows if row["kind"] is not None] == [(1, 1, "orders-3"), (4, 3, None)]
+    assert SECRET not in json.dumps(rows)

@@ -1,0 +1,163 @@
+"""What findings need of each record: of a push who pushed what and what the rules said, of a connection whose it is and whether it is open.
+
+A batch is reduced where that loses nothing: of one client's pushes the newest counts, and those with a secret; of one connection's
+events the last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clientscope.catalog.sensitive import Tier
+from clientscope.policy.redaction import DigestKey
+from clientscope.records.codec import ValueState
+from udfs import sensitive
+from udfs.decode import decoder
+from udfs.json_text import arrays, literals
+from udfs.pushes import Pushes, redact
+from udfs.results import application_keys, verdicts
+from udfs.rules.batch import Batch, Thresholds
+
+_OF_PUSH = {
+    "cluster": "cluster_id",
+    "broker": "broker_id",
+    "gateway": "gateway_id",
+    "epoch": "gateway_epoch",
+    "connection": "connection_id",
+    "address": "client_address",
+    "principal": "principal",
+    "client_id": "client_id",
+    "software_name": "client_software_name",
+    "software_version": "client_software_version",
+    "instance_id": "client_instance_id",
+}
+_OF_CONNECTION = {
+    "kind": "kind",
+    "sequence": "sequence",
+    **{name: field for name, field in _OF_PUSH.items() if name not in ("software_name", "software_version", "instance_id")},
+}
+
+PUSH = pa.struct(
+    [
+        ("row", pa.int64()),
+        ("cluster", pa.string()),
+        ("broker", pa.int32()),
+        ("gateway", pa.string()),
+        ("epoch", pa.int64()),
+        ("connection", pa.int64()),
+        ("address", pa.string()),
+        ("principal", pa.string()),
+        ("client_id", pa.string()),
+        ("software_name", pa.string()),
+        ("software_version", pa.string()),
+        ("instance_id", pa.string()),
+        ("application", pa.string()),
+        ("rules", pa.string()),
+        ("not_evaluable", pa.string()),
+        ("settings", pa.string()),
+        ("written", pa.string()),
+    ]
+)
+"""One row per push that is kept; ``row`` is its place in the batch.
+
+``application`` to ``written`` are JSON: the application's key, what fired and which codes couldn't judge (as in ``clientscope.results``),
+all settings as an object (a redacted one's value is ``["redacted", reason, length, digest]``), and the keys of secrets that stand in the
+record itself because no gateway has redacted them.
+"""
+
+CONNECTION = pa.struct(
+    [
+        ("row", pa.int64()),
+        ("kind", pa.int8()),
+        ("sequence", pa.int64()),
+        ("cluster", pa.string()),
+        ("broker", pa.int32()),
+        ("gateway", pa.string()),
+        ("epoch", pa.int64()),
+        ("connection", pa.int64()),
+        ("address", pa.string()),
+        ("principal", pa.string()),
+        ("client_id", pa.string()),
+    ]
+)
+"""One row per event that is kept; ``row`` is its place in the batch."""
+
+PER_INSTANCE = ("client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id")
+"""Settings that instances of one application rightly differ in; they aren't compared."""
+
+_BESIDE = pa.array(PER_INSTANCE)
+_REASONS = pa.array([state.name.lower() for state in ValueState])
+
+
+def pushed(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
+    """`PUSH` of ClientConfigRecords; of what can't be decoded nothing, which history's query reports."""
+    decoded = decoder("ClientConfigRecord")(values)
+    pushes = Pushes(redact(decoded, digest_key))
+    records = pushes.records
+    raw = Pushes(decoded).settings["value_state"].to_numpy(zero_copy_only=False) == ValueState.PRESENT
+    states = pushes.settings["value_state"].to_numpy(zero_copy_only=False)
+    leaks = np.isin(pushes.tiers, (Tier.CREDENTIAL, Tier.DOUBTFUL))
+    batch = Batch(pushes, thresholds)
+    columns = {name: records.field(field) for name, field in _OF_PUSH.items()}
+    columns["application"] = application_keys(batch)
+    columns |= {name: column for name, column in verdicts(batch).items() if name != "passed"}
+    columns["settings"] = _settings(pushes, states)
+    written = np.flatnonzero(leaks & raw & (states != ValueState.PRESENT))
+    columns["written"] = arrays(pushes.group(written, literals(pushes.settings["config_key"].take(pa.array(written)))))
+    client = pc.coalesce(
+        columns["instance_id"],
+        pc.binary_join_element_wise(columns["gateway"], columns["epoch"].cast(pa.string()), columns["connection"].cast(pa.string()), " "),
+    )
+    has_leak = np.zeros(len(pushes), np.bool_)
+    has_leak[pushes.parents[leaks]] = True
+    keep = (has_leak | _last(client)) & decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False)
+    return _struct(PUSH, columns, np.flatnonzero(keep))
+
+
+def connected(values: pa.Array) -> pa.StructArray:
+    """`CONNECTION` of ClientConnectionRecords; of what can't be decoded nothing."""
+    decoded = decoder("ClientConnectionRecord", frozenset(_OF_CONNECTION.values()))(values)
+    columns = {name: decoded.field(field) for name, field in _OF_CONNECTION.items()}
+    columns["client_id"] = sensitive.shown(columns["client_id"])
+    texts = [columns[name].cast(pa.string()) for name in ("broker", "gateway", "epoch", "connection")]
+    which = pc.binary_join_element_wise(columns["cluster"], *texts, " ")
+    keep = _last(which) & decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False)
+    return _struct(CONNECTION, columns, np.flatnonzero(keep))
+
+
+def _settings(pushes: Pushes, states: npt.NDArray[Any]) -> pa.StringArray:
+    """Per push an object of its settings, but for those of `PER_INSTANCE`."""
+    columns = pushes.settings
+    compared = np.flatnonzero(~pc.is_in(sensitive.normalise(columns["config_key"]), _BESIDE).to_numpy(zero_copy_only=False))
+    chosen = pa.array(compared)
+    hidden = states[compared] != ValueState.PRESENT
+    values = literals(columns["config_value"].take(chosen))
+    if hidden.any():
+        which = pa.array(compared[hidden])
+        reasons = _REASONS.take(pa.array(np.clip(states[compared[hidden]], 0, len(_REASONS) - 1)))
+        digests = pa.array([None if each is None else each.hex() for each in columns["value_digest"].take(which).to_pylist()], pa.string())
+        parts = (literals(reasons), literals(columns["value_length"].take(which)), literals(digests))
+        told = pc.binary_join_element_wise('["redacted"', *parts, "]", ",")
+        values = pc.replace_with_mask(values, pa.array(hidden), pc.replace_substring(told, ",]", "]"))
+    pairs = pc.binary_join_element_wise(literals(columns["config_key"].take(chosen)), values, ":")
+    lists = pushes.group(compared, pairs)
+    return pc.binary_join_element_wise("{", pc.binary_join(lists, ","), "}", "")
+
+
+def _last(keys: pa.StringArray) -> npt.NDArray[np.bool_]:
+    """True at the last row of each key."""
+    indices = keys.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    last = np.zeros(len(keys), np.bool_)
+    last[len(keys) - 1 - np.unique(indices[::-1], return_index=True)[1]] = True
+    return last
+
+
+def _struct(of: pa.StructType, columns: dict[str, pa.Array], rows: npt.NDArray[np.int64]) -> pa.StructArray:
+    places = pa.array(rows)
+    made = {"row": places, **{name: column.take(places) for name, column in columns.items()}}
+    return pa.StructArray.from_arrays([made[field.name].cast(field.type) for field in of], fields=list(of))

@@ -1,0 +1,45 @@
+"""AN403: a release of the library that nearly nobody else has any more.
+
+What
+    Of at least ``applications`` connected applications with the same library, at most ``rare_percent`` have this release or an older one.
+
+Why
+    The last client on an old release is what holds up an upgrade of the brokers, and misses what others have had mended.
+
+Example
+    ``apache-kafka-java 2.1.0`` where all others have 3.7 or later
+
+Use instead
+    The release that most of the fleet has.
+
+Source
+    KIP-511: https://cwiki.apache.org/confluence/display/KAFKA/KIP-511%3A+Collect+and+Expose+Client%27s+Name+and+Version+in+the+Brokers
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from udfs.rules.batch import Batch
+from udfs.rules.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
+
+
+def evaluate(batch: Batch) -> Judgement:
+    """Nothing can be said of a single push: `sinks.findings` judges by this rule."""
+    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
+
+
+RULE = Rule(
+    code="AN403",
+    name="version_outside_fleet",
+    severity="low",
+    messages=(
+        "One push says nothing of the fleet.",
+        "Others have this release or an older one.",
+        "Nearly nobody else has a release as old as this: upgrade the library to the one that most of the fleet has.",
+    ),
+    evaluate=evaluate,
+    needs=Needs.FLEET,
+    limits={"applications": 20, "rare_percent": 5},
+    cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),
+)

@@ -1,0 +1,47 @@
+"""AN404: a client that restarts or reconnects in a storm.
+
+What
+    An application closed at least ``closed`` connections within five minutes, and ``times_open`` times as many as it has open now.
+    It is over once it closes fewer than half of that.
+
+Why
+    Each new connection costs the broker a handshake, authentication and memory, and a client that comes and goes makes its group
+    rebalance without end.
+
+Example
+    a job that makes a producer for each message
+
+Use instead
+    One client for the life of the process; longer ``reconnect.backoff.max.ms``; the cause of the restarts in the application's log.
+
+Source
+    Kafka's documentation of KafkaProducer: https://kafka.apache.org/documentation/#producerapi
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from udfs.rules.batch import Batch
+from udfs.rules.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
+
+
+def evaluate(batch: Batch) -> Judgement:
+    """Nothing can be said of a single push: `sinks.findings` judges by this rule."""
+    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
+
+
+RULE = Rule(
+    code="AN404",
+    name="reconnect_storm",
+    severity="medium",
+    messages=(
+        "One push says nothing of connections.",
+        "Connections are kept.",
+        "This application opens and closes connections all the time: keep one client for the life of the process, and see why it restarts.",
+    ),
+    evaluate=evaluate,
+    needs=Needs.FLEET,
+    limits={"closed": 100, "times_open": 10},
+    cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),
+)
