@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bench.stream.load import Load
+from bench.stream.load import NEW, Load
 from bench.stream.running import Running, Spent
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
-from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
+from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS
 from clientscope.session.state import UNKNOWN
 
 
@@ -52,6 +53,7 @@ def steady(installation: Running, warm_up_s: float, seconds: float) -> Steady:
         end = installation.end(RESULTS)
     time.sleep(5)
     results = installation.read(RESULTS, begin[RESULTS])[: end - begin[RESULTS]]
+    pushed = {value["client_id"]: value["received_ms"] for value in (json.loads(m.value()) for m in results)}
     figures = [
         Figure(
             "from a push at the gateway to its result",
@@ -59,9 +61,25 @@ def steady(installation: Running, warm_up_s: float, seconds: float) -> Steady:
             400,
             1000,
         ),
+        Figure("from the first push with a mistake to its finding", _found(installation, pushed), 1250, 2500),
         Figure("from a change of a count to its gauge", _changes(installation, begin[CONNECTIONS]), 700, 1500),
     ]
     return Steady(figures, spent, cores, took)
+
+
+def _found(installation: Running, pushed: Mapping[str, int]) -> list[float]:
+    """For each application that is new, how long until its mistake was a finding.
+
+    Args:
+        pushed: client id → when the gateway received its push.
+    """
+    first: dict[str, int] = {}
+    for message in installation.read(FINDINGS):
+        if message.value() is not None:
+            value = json.loads(message.value())
+            if value["code"] == "AN101":
+                first.setdefault(value["application"].get("client_id"), message.timestamp()[1])
+    return [first[client] - at for client, at in pushed.items() if client.startswith(f"{NEW}-") and client in first]
 
 
 def _changes(installation: Running, begin: int) -> list[float]:

@@ -15,10 +15,14 @@ from bench.decode import KEYS
 from clientscope.client.raw import RawClient
 
 PUSHES_PER_S, CONNECTIONS_PER_S = 100, 20
+NEW_PER_S = 5
+"""Applications that nobody has seen before, each with a mistake: what makes findings."""
 PUSHERS = 10
 """Each waits for its push's answer, so one alone would not reach the rate."""
 _OPEN_S = 5.0
 _NAMES = 8
+_MISTAKE = [("acks", "0", 1, False)]
+NEW = "new"
 _PUSH = [(key, "17", 1, True) for key in KEYS]
 
 
@@ -48,7 +52,7 @@ class Load:
     def __init__(self, address: str) -> None:
         self._address = address
         self._passing: deque[tuple[float, RawClient]] = deque()
-        self._number = 0
+        self._number = self._begun = 0
         self._stack = ExitStack()
 
     def __enter__(self) -> Load:
@@ -57,6 +61,7 @@ class Load:
             self._stack.enter_context(every(PUSHERS / PUSHES_PER_S, partial(client.push_config, _PUSH)))
         self._stack.callback(self._leave, float("inf"))
         self._stack.enter_context(every(1 / CONNECTIONS_PER_S, self._pass))
+        self._stack.enter_context(every(1 / NEW_PER_S, self._begin))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -72,6 +77,13 @@ class Load:
         self._number += 1
         self._passing.append((time.monotonic(), self._connect(f"passing-{self._number % _NAMES}")))
         self._leave(time.monotonic() - _OPEN_S)
+
+    def _begin(self) -> None:
+        """An application starts for the first time, and pushes a mistake."""
+        self._begun += 1
+        client = self._connect(f"{NEW}-{self._begun}-app")
+        client.push_config(_MISTAKE)
+        self._passing.append((time.monotonic(), client))
 
     def _leave(self, before: float) -> None:
         while self._passing and self._passing[0][0] < before:

@@ -29,6 +29,7 @@ class Push:
     """One client's newest configuration.  What many have in common is shared: verdicts and settings are the same objects.
 
     Attributes:
+        client: which client it is: its instance id, or else its connection, as the record's key has it.
         appended_ms: Kafka's time of the record, in ms since the epoch.
         offset: in its partition of ``clientscope.configs``, which one client always writes to.
         application: `clientscope.findings.fingerprints.application_key`.
@@ -36,6 +37,7 @@ class Push:
         written: keys of secrets that stand in the record itself.
     """
 
+    client: str
     appended_ms: int
     partition: int
     offset: int
@@ -55,11 +57,6 @@ class Push:
     unjudged: frozenset[str]
     settings: Settings
     written: tuple[str, ...]
-
-    @property
-    def client(self) -> str:
-        """Which client it is: its instance id, or else its connection, as the record's key has it."""
-        return self.instance_id or f"{self.gateway} {self.epoch} {self.connection}"
 
     @property
     def place(self) -> tuple[int, int]:
@@ -83,6 +80,10 @@ class Event(NamedTuple):
     client_id: str | None
 
 
+_SHARED = ("application", "cluster", "gateway", "principal", "software_name", "software_version")
+"""Texts that many pushes have in common."""
+
+
 class Reader:
     """Makes pushes of rows.  What is the same text becomes the same object, so that a fleet's memory grows with its configurations."""
 
@@ -93,7 +94,10 @@ class Reader:
     def push(self, row: Mapping[str, Any]) -> Push:
         """One of `udfs.arrivals.PUSH`, with ``partition``, ``offset`` and ``appended_ms`` beside it."""
         fields = {name: row[name] for name in Push.__slots__ if name in row}
-        fields["application"] = self._same("application", row["application"])
+        fields["client"] = row["instance_id"] or f"{row['gateway']} {row['epoch']} {row['connection']}"
+        for name in _SHARED:
+            if row[name] is not None:
+                fields[name] = self._same("text", row[name])
         fields["verdicts"] = self._same("rules", row["rules"])
         fields["unjudged"] = self._same("not_evaluable", row["not_evaluable"])
         fields["settings"] = self._same("settings", row["settings"])
@@ -114,7 +118,7 @@ def _verdicts(text: str) -> tuple[Verdict, ...]:
 
 
 _MAKE: Mapping[str, Any] = {
-    "application": str,
+    "text": str,
     "rules": _verdicts,
     "not_evaluable": lambda text: frozenset(json.loads(text)),
     "settings": json.loads,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -31,7 +32,8 @@ COUNTS_EVERY_MS = 30_000
 KEEP_MS = 30 * 24 * 60 * 60_000
 """For how long a finding stays on the topic after it was resolved or closed."""
 
-_LOOKED_AT_A_TURN = 500
+_ROUND_MS = 30_000
+"""In so long each finding is looked at once, though nothing was heard of it: its clients may have left."""
 
 Changes = dict[str, Finding | None]
 
@@ -54,6 +56,7 @@ class Book:
         self._round: deque[str] = deque()
         self._decisions: dict[str, Decision] = {}
         self._refused = False
+        self._looked_ms = 0
         for key, text in (published or {}).items():
             try:
                 entry = restored(parse(Finding, text))
@@ -96,17 +99,15 @@ class Book:
                         where.passed_ms = max(where.passed_ms, where.last_seen_ms + 1)
                 self._dirty.add(fingerprint)
 
-    def compared(self, code: str, found: Mapping[str, Found], at_ms: int) -> None:
+    def compared(self, code: str, found: Mapping[str, Found]) -> None:
         """What comparing clients has found by one rule, by fingerprint; what is not among it is over."""
-        for fingerprint, (problem, application, evidence, clients) in found.items():
+        for fingerprint, (problem, application, evidence, clients, at_ms) in found.items():
             entry = self._entry(fingerprint, code, "fleet", problem.low_confidence)
             if entry is None:
                 continue
             entry.application, entry.compared = application, clients
             entry.severity, entry.message, entry.settings = problem.severity, problem.message, problem.settings
-            if not entry.present:
-                entry.seen(at_ms)
-            entry.last_seen_ms = max(entry.last_seen_ms, *(push.appended_ms for push in clients), 0)
+            entry.seen(at_ms)
             entry.present = True
             entry.evidence = evidence or entry.evidence
             self._dirty.add(fingerprint)
@@ -141,7 +142,9 @@ class Book:
 
     def changes(self, now_ms: int) -> Changes:
         """The records to write: a finding, or None for a tombstone."""
-        for _ in range(min(len(self._round), _LOOKED_AT_A_TURN)):
+        share = (now_ms - self._looked_ms) / _ROUND_MS
+        self._looked_ms = now_ms
+        for _ in range(math.ceil(len(self._round) * min(1.0, share))):
             fingerprint = self._round.popleft()
             if fingerprint in self.entries:
                 self._round.append(fingerprint)

@@ -103,7 +103,7 @@ class Clients:
     def is_live(self, push: Push, now_ms: int) -> bool:
         """Whether the client that pushed is still there."""
         newest = self._newest_there.get((push.cluster, push.client_id, push.address))
-        return self._liveness.is_live(push, newest is None or newest.client == push.client, now_ms)
+        return self._liveness.is_live(push, newest is push or newest is None, now_ms)
 
     def live(self, application: OneApplication, now_ms: int) -> list[Push]:
         """The newest pushes of its clients that are connected."""

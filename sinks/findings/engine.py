@@ -130,9 +130,9 @@ class Findings:
             (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
             (fleet.RARE, fleet.rare_values(live, self._judges)),
             (fleet.VERSION, fleet.old_versions(live, self._judges)),
-            (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, told)),
+            (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, told, now_ms)),
         ):
-            self._book.compared(rule.code, found, now_ms)
+            self._book.compared(rule.code, found)
 
     def _storms(self, now_ms: int) -> dict[str, fleet.Storms]:
         """What each application closed, for those that closed enough to be looked at."""

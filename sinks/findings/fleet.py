@@ -42,12 +42,14 @@ class Found(NamedTuple):
         application: `clientscope.findings.fingerprints.application_key` of whose it is.
         evidence: sentences.
         clients: that it is about, as far as they are connected.
+        at_ms: when it was so.
     """
 
     problem: Problem
     application: str
     evidence: list[str]
     clients: Sequence[Push]
+    at_ms: int
 
 
 class Change(NamedTuple):
@@ -94,11 +96,11 @@ def drift(live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
     found: dict[str, Found] = {}
     for cohort, pushes in cohorts.items():
         limits = judges.limits(DRIFT, cohort)
-        if limits is None or len(pushes) < 2 or max(push.appended_ms for push in pushes) > now_ms - limits["minutes"] * _MINUTE_MS:
+        if limits is None or len(pushes) < 2 or _newest_ms(pushes) > now_ms - limits["minutes"] * _MINUTE_MS:
             continue
         differ = _differences(pushes)
         if differ:
-            found |= _one(DRIFT, cohort, differ, pushes)
+            found |= _one(DRIFT, cohort, differ, pushes, _newest_ms(pushes))
     return found
 
 
@@ -115,9 +117,8 @@ def changed(changes: Mapping[str, Change], live: Live, judges: Judges, now_ms: i
             if key in before.settings and before.settings[key] != value
         }
         if differ:
-            found |= _one(
-                CHANGED, application, {key: (now.settings[key], lines) for key, lines in differ.items()}, live.get(application, ())
-            )
+            told = {key: (now.settings[key], lines) for key, lines in differ.items()}
+            found |= _one(CHANGED, application, told, live.get(application, ()), now.appended_ms)
     return found
 
 
@@ -146,7 +147,7 @@ def rare_values(live: Live, judges: Judges) -> dict[str, Found]:
                     line = f"{key}: {_shown(value)} here alone, {_shown(usual)} in {len(values[usual])} of {total} applications"
                     alone[applications[0]][key] = value, [line]
         for application, differ in alone.items():
-            found |= _one(RARE, application, differ, live[application])
+            found |= _one(RARE, application, differ, live[application], _newest_ms(live[application]))
     return found
 
 
@@ -154,10 +155,10 @@ def old_versions(live: Live, judges: Judges) -> dict[str, Found]:
     """AN403: applications with a release that nearly nobody else has any more."""
     by_library: dict[str, dict[str, str]] = defaultdict(dict)
     for application, pushes in live.items():
-        for push in pushes:
-            known = by_library[push.software_name].get(application)
-            if numbers(push.software_version) and (known is None or numbers(push.software_version) < numbers(known)):
-                by_library[push.software_name][application] = push.software_version
+        for library, version in {(push.software_name, push.software_version) for push in pushes}:
+            known = by_library[library].get(application)
+            if numbers(version) and (known is None or numbers(version) < numbers(known)):
+                by_library[library][application] = version
     found: dict[str, Found] = {}
     for library, versions in by_library.items():
         order = sorted(numbers(version) for version in versions.values())
@@ -168,11 +169,11 @@ def old_versions(live: Live, judges: Judges) -> dict[str, Found]:
             as_old = sum(each <= numbers(version) for each in order)
             if as_old * 100 <= len(order) * limits["rare_percent"]:
                 line = f"{library} {version}: {as_old} of {len(order)} applications have this release or an older one"
-                found |= _one(VERSION, application, {"": (None, [line])}, live[application])
+                found |= _one(VERSION, application, {"": (None, [line])}, live[application], _newest_ms(live[application]))
     return found
 
 
-def storms(counts: Mapping[str, Storms], live: Live, judges: Judges, under_way: Iterable[str]) -> dict[str, Found]:
+def storms(counts: Mapping[str, Storms], live: Live, judges: Judges, under_way: Iterable[str], now_ms: int) -> dict[str, Found]:
     """AN404: applications that open and close connections all the time.
 
     Args:
@@ -189,7 +190,7 @@ def storms(counts: Mapping[str, Storms], live: Live, judges: Judges, under_way: 
         if closed * part >= limits["closed"] and closed * part >= limits["times_open"] * now_open:
             rounded = 10 ** max(0, len(str(closed)) - 1)  # so that the sentence, which is written again with each change, stays
             line = f"more than {closed // rounded * rounded - 1} connections closed within five minutes"
-            found |= _one(STORM, application, {"": (None, [line])}, live.get(application, ()))
+            found |= _one(STORM, application, {"": (None, [line])}, live.get(application, ()), now_ms)
     return found
 
 
@@ -200,10 +201,16 @@ def _differences(pushes: Sequence[Push]) -> dict[str, tuple[Any, list[str]]]:
         by_release[push.software_name, push.software_version].append(push)
     differ: dict[str, tuple[Any, list[str]]] = {}
     for alike in by_release.values():
-        if len({id(push.settings) for push in alike}) == 1:
+        # Clients with the same settings share one object (`sinks.findings.arrived.Reader`).
+        numbers_of = Counter(id(push.settings) for push in alike)
+        distinct = {id(push.settings): push.settings for push in alike}
+        if len(distinct) == 1:
             continue
-        for key in sorted(set.intersection(*(set(push.settings) for push in alike))):
-            counts = Counter(push.settings[key] for push in alike if isinstance(push.settings[key], str))
+        for key in sorted(set.intersection(*(set(settings) for settings in distinct.values()))):
+            counts: Counter[str] = Counter()
+            for which, settings in distinct.items():
+                if isinstance(settings[key], str):
+                    counts[settings[key]] += numbers_of[which]
             if len(counts) > 1:
                 told = [f"{_shown(value)} on {count} client{'s' if count > 1 else ''}" for value, count in counts.most_common(5)]
                 others = len(counts) - len(told)
@@ -212,7 +219,9 @@ def _differences(pushes: Sequence[Push]) -> dict[str, tuple[Any, list[str]]]:
     return differ
 
 
-def _one(rule: Rule, application: str, differ: Mapping[str, tuple[Any, list[str]]], clients: Sequence[Push]) -> dict[str, Found]:
+def _one(
+    rule: Rule, application: str, differ: Mapping[str, tuple[Any, list[str]]], clients: Sequence[Push], at_ms: int
+) -> dict[str, Found]:
     """One finding of an application, whatever the number of settings: many go wrong together."""
     which = fingerprint(rule.code, application, "")
     named = list(differ.items())[:MOST_SETTINGS]
@@ -221,7 +230,11 @@ def _one(rule: Rule, application: str, differ: Mapping[str, tuple[Any, list[str]
     if len(differ) > len(named):
         lines.append(f"and {len(differ) - len(named)} more settings")
     problem = Problem(which, rule.code, "fleet", "", SEVERITIES.index(rule.severity), rule.messages[FIRED], settings)
-    return {which: Found(problem, application, lines, clients)}
+    return {which: Found(problem, application, lines, clients, at_ms)}
+
+
+def _newest_ms(pushes: Sequence[Push]) -> int:
+    return max(push.appended_ms for push in pushes)
 
 
 def _told(value: Any) -> dict[str, Any]:

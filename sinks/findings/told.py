@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -47,8 +48,9 @@ def finding(entry: Entry, live: Mapping[tuple[str, str], list[Push]], policy: Po
     Args:
         live: place → the newest pushes of those that have it there and are connected, in any order.
     """
-    newest = sorted({push.client: push for pushes in live.values() for push in pushes}.values(), key=lambda push: push.place, reverse=True)
-    state = entry.state(len(newest), now_ms)
+    clients = {push.client: push for pushes in live.values() for push in pushes}
+    newest = heapq.nlargest(MOST_CLIENTS, clients.values(), key=lambda push: push.place)
+    state = entry.state(len(clients), now_ms)
     severity = _worst(entry)
     before = entry.told
     text = TEXTS.get(entry.code, _UNKNOWN)
@@ -73,8 +75,8 @@ def finding(entry: Entry, live: Mapping[tuple[str, str], list[Push]], policy: Po
         link=text.link,
         application=identity(entry.application) if entry.application else Application(),
         settings=[Setting.model_validate(setting) for setting in entry.settings],
-        clients=[_named(push) for push in newest[:MOST_CLIENTS]],
-        client_count=len(newest),
+        clients=[_named(push) for push in newest],
+        client_count=len(clients),
         places=_places(entry, live) if entry.kind == "leak" else [],
         place_count=len(entry.places) if entry.kind == "leak" else 0,
         reach=Reach(redacted_at=entry.redacted_at, written_to=entry.written_to) if entry.kind == "leak" else None,

@@ -1,0 +1,114 @@
+"""What findings cost, and how that grows with the fleet: ``make bench-findings``.
+
+Clients of 50 applications (`bench.rules.fleet`), each with one connection and one push, in a process of its own for each size.
+The kernel judges as it does for results; the engine is what the driver does with its rows. A start reads all of it once more, so both
+together are what a start takes, beside reading the topic.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+
+from bench.rules import fleet
+from clientscope.policy.redaction import DigestKey
+from clientscope.profiles import Thresholds
+from clientscope.records.codec import Kind
+from sinks.findings.conditions import Conditions
+from sinks.findings.engine import Findings
+from sinks.findings.told import Policy
+from udfs.arrivals import pushed
+
+BATCH = 4_000
+_NOW_MS = 1_800_000_000_000
+_QUIET_MS = 1_000
+_COMPARE_MS = 10_000
+
+
+def measure(clients: int) -> list[float]:
+    """Findings; µs a push of the kernel and of the engine; ms of the first writing, of a second without news, of one that compares; MB."""
+    key = DigestKey(b"k" * 32)
+    engine = Findings({}, Policy(), Thresholds(), Conditions())
+    kernel = applying = 0.0
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for begin, values in enumerate(_batches(fleet(), clients)):
+        started = time.process_time()
+        found = pushed(values, key).to_pylist()
+        kernel += time.process_time() - started
+        rows = [row | {"kind": None, "partition": 0, "offset": begin * BATCH + row["row"], "appended_ms": _NOW_MS} for row in found]
+        connections = [_connection(row, number) for number, row in enumerate(rows, begin * BATCH)]
+        started = time.process_time()
+        engine.apply([*connections, *rows])
+        applying += time.process_time() - started
+    now_ms = _NOW_MS + 60_000
+    first_ms, changes = _timed(engine, now_ms)
+    engine.written(changes, now_ms)
+    quiet, comparing = [], []
+    for second in range(1, 41):
+        spent_ms, changes = _timed(engine, now_ms + second * _QUIET_MS)
+        engine.written(changes, now_ms + second * _QUIET_MS)
+        (comparing if second % (_COMPARE_MS // _QUIET_MS) == 0 else quiet).append(spent_ms)
+    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    figures = (1e6 * kernel / clients, 1e6 * applying / clients, first_ms, statistics.median(quiet), statistics.median(comparing))
+    return [engine.sizes()["findings"], *figures, memory]
+
+
+def _batches(records: Iterator[bytes], count: int) -> Iterator[pa.Array]:
+    while count > 0:
+        yield pa.array(islice(records, min(count, BATCH)), pa.binary())
+        count -= BATCH
+
+
+def _connection(push: dict[str, Any], number: int) -> dict[str, Any]:
+    same = {name: push[name] for name in ("cluster", "broker", "gateway", "epoch", "connection", "address", "principal", "client_id")}
+    return {**same, "appended_ms": _NOW_MS - 1, "kind": int(Kind.PRESENT), "sequence": number}
+
+
+def _timed(engine: Findings, now_ms: int) -> tuple[float, Any]:
+    started = time.process_time()
+    changes = engine.changes(now_ms)
+    return 1000 * (time.process_time() - started), changes
+
+
+def main() -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(prog="python -m bench.findings", description=__doc__)
+    parser.add_argument("--clients", type=int, nargs="+", default=[1_000, 10_000, 100_000], help="(default: %(default)s)")
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(*measure(options.one))
+        return 0
+    view = Table(title="CPU time of one core", title_justify="left")
+    for heading in (
+        "clients",
+        "findings",
+        "kernel, µs/push",
+        "engine, µs/push",
+        "first writing, ms",
+        "a second, ms",
+        "one that compares, ms",
+        "MB",
+    ):
+        view.add_column(heading, justify="right")
+    for clients in options.clients:
+        command = [sys.executable, "-m", "bench.findings", "--one", str(clients)]
+        figures = [float(word) for word in subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()]
+        view.add_row(f"{clients:,}", f"{figures[0]:,.0f}", *(f"{figure:,.1f}" for figure in figures[1:]))
+    Console(width=130).print(view)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""A job that is stopped anywhere comes to the same findings as one that never was: over histories that Hypothesis makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fleets import MINUTE, SECOND, Fleet
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clientscope.findings.decisions import Decision
+from clientscope.findings.record import Finding
+
+CONFIGURATIONS = (
+    {"acks": "0"},
+    {"acks": "all"},
+    {"acks": "all", "sasl.password": "hunter2-canary"},
+    {"acks": "1", "linger.ms": "0"},
+)
+CLIENTS = range(4)
+
+Step = tuple[str, int, int]
+steps: st.SearchStrategy[list[Step]] = st.lists(
+    st.tuples(
+        st.sampled_from(["starts", "pushes", "leaves", "waits", "waits long", "job restarts", "gateway restarts", "decides"]),
+        st.sampled_from(CLIENTS),
+        st.integers(0, len(CONFIGURATIONS) - 1),
+    ),
+    max_size=25,
+)
+
+
+class Story:
+    """Plays steps; a restart of the job is one only where it is wanted."""
+
+    def __init__(self, restarts: bool) -> None:
+        self.fleet = Fleet()
+        self._restarts = restarts
+        self._epoch = 1
+        self._instances = 0
+        self._running: dict[int, tuple[int, int]] = {}
+
+    def play(self, history: list[Step]) -> None:
+        for what, client, which in history:
+            self._step(what, client, CONFIGURATIONS[which])
+            self.fleet.later(SECOND)
+
+    def _step(self, what: str, client: int, configuration: dict[str, str]) -> None:
+        fleet, name, address = self.fleet, f"app-{client // 2}-{client}", f"10.0.0.{client}"
+        if what == "starts":
+            self._leave(client)
+            self._instances += 1
+            connection = fleet.connect(name, address=address, epoch=self._epoch)
+            self._running[client] = connection, self._instances
+            self._push(client, name, address, configuration)
+        elif what == "pushes" and client in self._running:
+            self._push(client, name, address, configuration)
+        elif what == "leaves":
+            self._leave(client)
+        elif what in ("waits", "waits long"):
+            fleet.later(MINUTE if what == "waits" else 11 * MINUTE)
+        elif what == "job restarts" and self._restarts:
+            fleet.start()
+        elif what == "gateway restarts":
+            self._epoch += 1
+            self._running.clear()
+            fleet.heartbeat(self._epoch)
+        elif what == "decides" and fleet.findings("SK001"):
+            finding = fleet.findings("SK001")[0]
+            made = Decision(fingerprint=finding.fingerprint, resolution="rotated", by="ann", why="new", at_ms=fleet.now)
+            fleet.decide(finding.fingerprint, made)
+
+    def _push(self, client: int, name: str, address: str, configuration: dict[str, str]) -> None:
+        connection, instance = self._running[client]
+        self.fleet.push(name, connection, instance, settings=configuration, client_address=address, gateway_epoch=self._epoch)
+
+    def _leave(self, client: int) -> None:
+        if client in self._running:
+            self.fleet.close(self._running.pop(client)[0], self._epoch)
+
+
+def told(finding: Finding) -> dict[str, Any]:
+    """All but how often it was written, and what is worked out at the moment of writing."""
+    said = finding.model_dump(exclude={"revision", "ended_ms"})
+    return said | {"ended": finding.ended_ms is not None}
+
+
+def outcome(restarts: bool, history: list[Step], check: Callable[[Fleet], None] = lambda fleet: None) -> dict[str, dict[str, Any]]:
+    story = Story(restarts)
+    story.play(history)
+    story.fleet.later(20 * MINUTE)
+    story.fleet.later(MINUTE)
+    check(story.fleet)
+    return {finding.fingerprint: told(finding) for finding in story.fleet.findings()}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(steps)
+def test_a_restart_anywhere_changes_nothing(history: list[Step]) -> None:
+    assert outcome(True, history) == outcome(False, history)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(steps)
+def test_what_must_hold_after_any_history(history: list[Step]) -> None:
+    def check(fleet: Fleet) -> None:
+        for finding in fleet.findings():
+            assert finding.kind != "leak" or finding.state != "resolved"
+            assert finding.state == "open" or not finding.client_count or finding.decided
+            assert finding.first_seen_ms <= finding.opened_ms <= fleet.now
+            assert (finding.alert is None) == (finding.code == "SK004")
+            assert finding.alert is None or finding.alert.number >= finding.reopened
+            assert len({client.instance_id for client in finding.clients}) == len(finding.clients)
+
+    outcome(True, history, check)
