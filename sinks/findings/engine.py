@@ -103,8 +103,8 @@ class Findings:
         taken = self._clients.apply(push)
         if taken is None:
             return
-        application, _ = taken
-        before = self._clients.started(application, push)
+        application, earlier = taken
+        before = self._clients.started(application, push) if earlier is None else None
         if before is not None:
             self._changes[application.key] = fleet.Change(before, application.starts[-1])
         self._book.pushed(application, push)

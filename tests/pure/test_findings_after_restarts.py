@@ -92,7 +92,8 @@ def outcome(restarts: bool, history: list[Step], check: Callable[[Fleet], None] 
     story.fleet.later(20 * MINUTE)
     story.fleet.later(MINUTE)
     check(story.fleet)
-    return {finding.fingerprint: told(finding) for finding in story.fleet.findings()}
+    # What a client pushed before its newest push isn't there to be compared with after a restart, as it isn't after compaction.
+    return {finding.fingerprint: told(finding) for finding in story.fleet.findings() if finding.code != "AN401"}
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
