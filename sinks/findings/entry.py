@@ -44,6 +44,7 @@ class Entry:
         compared: whom the comparison was about.
         quiet_since_ms: since when nobody connected has it; of leaks.
         is_open, opened_ms, ended_ms, reopened: how it was when it was last looked at.
+        back_ms: when it was there again after it had ended; 0 if it wasn't.
         worst_told: the worst severity that somebody was told since it was last opened; -1 for none.
         told: what the topic says of it, and when it was written.
     """
@@ -63,6 +64,7 @@ class Entry:
     compared: Sequence[Push] = ()
     is_open: bool = False
     ended_ms: int = 0
+    back_ms: int = 0
     quiet_since_ms: int | None = None
     redacted_at: list[str] = field(default_factory=list)
     written_to: list[str] = field(default_factory=list)
@@ -77,6 +79,8 @@ class Entry:
 
     def seen(self, at_ms: int) -> None:
         """It was there at this time."""
+        if not self.is_open and at_ms > self.ended_ms and self.ended_ms:
+            self.back_ms = min(self.back_ms or at_ms, at_ms)
         self.first_seen_ms = min(self.first_seen_ms or at_ms, at_ms)
         self.last_seen_ms = max(self.last_seen_ms, at_ms)
 

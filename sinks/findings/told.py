@@ -57,7 +57,7 @@ def finding(entry: Entry, live: Mapping[tuple[str, str], list[Push]], policy: Po
     client = _client(entry, newest)
     suppression = suppressing(policy.suppressions, entry.code, client, datetime.fromtimestamp(now_ms / 1000, UTC).date())
     if state == "open":
-        _open(entry, severity, told=suppression is None and not entry.low_confidence)
+        _open(entry, severity, suppression is None and not entry.low_confidence, now_ms)
     elif entry.is_open or not entry.ended_ms:
         entry.is_open = False
         entry.ended_ms = _passed_ms(entry) if state == "resolved" and entry.places else now_ms
@@ -130,15 +130,19 @@ def key_of(application: Application) -> str:
     return json.dumps([application.principal, application.client_id, application.group], ensure_ascii=False, separators=(",", ":"))
 
 
-def _open(entry: Entry, severity: int, told: bool) -> None:
+def _open(entry: Entry, severity: int, told: bool, now_ms: int) -> None:
     """Notes that it is open, and whether somebody has to be told: when it is new, worse or back."""
     if not entry.is_open:
-        entry.reopened += entry.ended_ms > 0
-        entry.is_open, entry.opened_ms, entry.ended_ms, entry.worst_told = True, entry.last_seen_ms, 0, -1
+        again = entry.ended_ms > 0
+        entry.reopened += again
+        entry.opened_ms = (entry.back_ms or now_ms) if again else entry.first_seen_ms
+        entry.is_open, entry.ended_ms, entry.back_ms, entry.worst_told = True, 0, 0, -1
     if not told or severity <= entry.worst_told:
         return
     why: Why = "worse" if entry.worst_told >= 0 else "reopened" if entry.reopened and entry.alert else "new"
-    entry.alert = Alert(number=entry.alert.number + 1 if entry.alert else 1, why=why, at_ms=entry.last_seen_ms)
+    entry.alert = Alert(
+        number=entry.alert.number + 1 if entry.alert else 1, why=why, at_ms=entry.last_seen_ms if why == "worse" else entry.opened_ms
+    )
     entry.worst_told = severity
 
 

@@ -128,11 +128,11 @@ class Fleet:
         self.engine.apply(rows(kernel, log[begin:], begin))
 
 
-def rows(kernel: Any, log: Iterable[tuple[int, bytes]], begin: int = 0) -> list[dict[str, Any]]:
+def rows(kernel: Any, log: Iterable[tuple[int, bytes]], begin: int = 0, key: DigestKey = KEY) -> list[dict[str, Any]]:
     """As ``streaming.transforms.findings`` makes them of one partition."""
     log = list(log)
     values = pa.array([record for _, record in log], pa.binary())
-    found = kernel(values, KEY) if kernel is pushed else kernel(values)
+    found = kernel(values, key) if kernel is pushed else kernel(values)
     return [
         {"kind": None, "partition": 0, "offset": begin + row["row"], "appended_ms": log[row["row"]][0], **row} for row in found.to_pylist()
     ]

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Callable, Collection
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import fleets
 import kafka
 import pyarrow as pa
 from deltalake import DeltaTable
 from observe import eventually, read_all
 from record_bytes import config_record, heartbeat, setting
 
+from clientscope.findings.record import Finding
 from clientscope.policy.redaction import DigestKey
+from clientscope.profiles import Thresholds
 from clientscope.records.codec import ClientConnectionRecord, decode
-from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
+from sinks.findings.conditions import Conditions
+from sinks.findings.engine import Findings
+from sinks.findings.told import Policy
 from streaming.transforms.history import connection_rows, push_rows
 from streaming.transforms.results import verdicts
+from udfs.arrivals import pushed
 
 Place = tuple[str, int, int]
 SLOW = 120.0
@@ -51,7 +59,9 @@ class Input:
         acks = self._random.choice(["0", "1", "all"])
         leak = [setting("ssl.key.password", "hunter2")] if self._random.random() < 0.1 else []
         when = self._random.choice([1_790_000_000_000, 0, -1, 4_102_444_800_000])
-        return config_record(setting("acks", acks), *leak, client_id=f"c{self._written}", received_timestamp_ms=when)
+        return config_record(
+            setting("acks", acks), *leak, client_id=f"c{self._written}", connection_id=self._written, received_timestamp_ms=when
+        )
 
     def _beat(self) -> bytes:
         counts = [(name, "1.0", self._random.randint(1, 99), 100, 1) for name in ("java", "librdkafka", "kafka-python")]
@@ -94,6 +104,7 @@ class Replay:
                 else:
                     self.quarantined[place] = {"reason": row["decode_error"], "length": row["length"], "digest": row["digest"]}
             if topic == CONFIGS:
+                self.findings = _findings([(message.timestamp, message.value) for message in kept], key)
                 for message, row in zip(kept, verdicts(values, digest_key=key).to_pylist(), strict=True):
                     if row["decode_error"] is None:
                         value = json.loads(f"{{{row['members']}}}")
@@ -109,6 +120,31 @@ class Replay:
                 series = record.gateway_id, count.count_software_name, count.count_software_version
                 newest[series] = max(newest.get(series, (-1, 0)), (record.sequence, count.open_connections))
         self.gauges = {series: connections for series, (_, connections) in newest.items()}
+
+
+def _findings(pushes: list[tuple[int, bytes]], key: DigestKey) -> dict[str, tuple[Any, ...]]:
+    """By fingerprint, of clients that nobody knows to be connected."""
+    engine = Findings({}, Policy(), Thresholds(), Conditions())
+    engine.apply(fleets.rows(pushed, pushes, key=key))
+    return {which: _told(finding) for which, finding in engine.changes(int(time.time() * 1000)).items() if finding and _alone(finding)}
+
+
+def _alone(finding: Finding) -> bool:
+    """Whether it is of one application, rather than found by comparing, or of our own parts."""
+    return finding.kind in ("setting", "leak")
+
+
+def _told(finding: Finding) -> tuple[Any, ...]:
+    """What doesn't depend on who is connected."""
+    times = finding.first_seen_ms, finding.last_seen_ms, finding.opened_ms
+    return finding.code, finding.state, finding.severity, finding.settings, finding.alert, finding.reopened, *times
+
+
+def findings(bootstrap_servers: str) -> dict[str, tuple[Any, ...]]:
+    """The newest record of each fingerprint."""
+    newest = {message.key.decode(): message.value for message in read_all(bootstrap_servers, FINDINGS)}
+    told = {which: Finding.model_validate_json(value) for which, value in newest.items() if value is not None}
+    return {which: _told(finding) for which, finding in told.items() if _alone(finding)}
 
 
 def results(bootstrap_servers: str) -> dict[Place, dict[str, Any]]:
@@ -156,6 +192,8 @@ def comes_out(bootstrap_servers: str, history_dir: Path, key: DigestKey, skipped
         assert eventually(lambda table=table: rows(history_dir, table).keys() >= expected.rows[table].keys(), SLOW)
     assert eventually(lambda: quarantined(bootstrap_servers).keys() >= expected.quarantined.keys() | set(skipped), SLOW)
     assert results(bootstrap_servers) == expected.results
+    assert eventually(lambda: findings(bootstrap_servers).keys() >= expected.findings.keys(), SLOW)
+    assert findings(bootstrap_servers) == expected.findings
     told = quarantined(bootstrap_servers)
     assert {place: told.pop(place)["reason"] for place in skipped} == dict.fromkeys(skipped, "crashed")
     assert told == expected.quarantined

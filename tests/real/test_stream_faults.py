@@ -17,18 +17,19 @@ from pathlib import Path
 import kafka
 import pytest
 from conftest import RunningBroker, start_broker
-from observe import children, eventually, metrics
+from observe import children, eventually, metrics, read_all
 from record_bytes import config_record
 from replay import Input, Place, comes_out, quarantined
 from scale import scaled
 
 from clientscope.demo.fleet import Fleet
+from clientscope.findings.record import Finding
 from clientscope.local.process import free_port
 from clientscope.policy.redaction import DigestKey
-from clientscope.records.topics import CONFIGS
+from clientscope.records.topics import CONFIGS, FINDINGS
 
 SEED = 22
-QUERIES = ("results", "gauges", "history_pushes", "history_connections")
+QUERIES = ("results", "gauges", "findings", "history_pushes", "history_connections")
 KEY = DigestKey(b"0123456789abcdef" * 4)
 DEADLY = Path(__file__).with_name("deadly")
 
@@ -148,6 +149,9 @@ def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_go_o
     assert {place: told[place]["length"] for place in job.skipped} == job.skipped
     assert all(len(told[place]["digest"]) == 64 for place in job.skipped)
     assert metrics(f"{job.page}metrics")["clientscope_stream_quarantined_total", "crashed", CONFIGS] == 3
+    newest = {message.key: message.value for message in read_all(job.servers, FINDINGS)}
+    said = [Finding.model_validate_json(value) for value in newest.values() if value is not None]
+    assert [(finding.state, CONFIGS in finding.message) for finding in said if finding.code == "OP002"] == [("open", True)]
     assert job.restarts()["results"] >= 2
     assert job.restarts()["gauges"] == 0
     job.processes.check()
