@@ -138,6 +138,34 @@ def _checkpoints_reset(settings: config.CheckpointsResetSettings) -> int:
     return command.reset(settings)
 
 
+def _findings_list(settings: config.FindingsListSettings) -> int:
+    from clientscope.report.findings import command
+
+    command.list_(settings)
+    return 0
+
+
+def _findings_show(settings: config.FindingsShowSettings) -> int:
+    from clientscope.report.findings import command
+
+    command.show(settings)
+    return 0
+
+
+def _findings_close(settings: config.FindingsCloseSettings) -> int:
+    from clientscope.report.findings import command
+
+    command.close(settings)
+    return 0
+
+
+def _findings_reopen(settings: config.FindingsReopenSettings) -> int:
+    from clientscope.report.findings import command
+
+    command.reopen(settings)
+    return 0
+
+
 _COMMANDS: tuple[tuple[type[config.Settings], Callable[..., int]], ...] = (
     (config.DemoSettings, _demo),
     (config.TopicsSettings, _topics),
@@ -161,6 +189,16 @@ _CHECKPOINTS: tuple[tuple[type[config.Settings], Callable[..., int]], ...] = (
 _CHECKPOINTS_TEXT = "The streaming job's checkpoints: lists, verifies, backs up, and starts a query anew."
 
 
+_FINDINGS: tuple[tuple[type[config.Settings], Callable[..., int]], ...] = (
+    (config.FindingsListSettings, _findings_list),
+    (config.FindingsShowSettings, _findings_show),
+    (config.FindingsCloseSettings, _findings_close),
+    (config.FindingsReopenSettings, _findings_reopen),
+)
+
+_FINDINGS_TEXT = "What is wrong: lists findings (which needs no further word), shows one, and takes down what people decide about them."
+_FINDINGS_STATUS = "Exit status: 0 done; 1 not done, and nothing was decided, or Kafka has not acknowledged it; 2 wrong use."
+
 _RULES_TEXT = "What is judged of clients' settings: lists the rules, or explains one."
 
 
@@ -176,6 +214,10 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for cls, function in _COMMANDS:
         _add(commands, cls, function)
+    findings = commands.add_parser("findings", help=_FINDINGS_TEXT, description=_FINDINGS_TEXT, epilog=_FINDINGS_STATUS, allow_abbrev=False)
+    of_findings = findings.add_subparsers(metavar="WHAT", required=True)
+    for cls, function in _FINDINGS:
+        _add(of_findings, cls, function)
     checkpoints = commands.add_parser("checkpoints", help=_CHECKPOINTS_TEXT, description=_CHECKPOINTS_TEXT, allow_abbrev=False)
     of_checkpoints = checkpoints.add_subparsers(metavar="WHAT", required=True)
     for cls, function in _CHECKPOINTS:
@@ -226,9 +268,17 @@ def _jars(flags: dict[str, Any]) -> int:
     return 0
 
 
+def _with_list(argv: Sequence[str]) -> list[str]:
+    """``clientscope findings`` alone lists.  argparse itself would take flags before ``show``, and then forget them."""
+    words = list(argv)
+    if words[:1] == ["findings"] and (len(words) == 1 or (words[1].startswith("-") and words[1] not in ("-h", "--help"))):
+        words.insert(1, "list")
+    return words
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit status: 0, `Settings.error_status` for an error that a person can mend, 2 for wrong use."""
-    flags = vars(_parser().parse_args(argv))
+    flags = vars(_parser().parse_args(_with_list(sys.argv[1:] if argv is None else argv)))
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     # A broker that restarts, or isn't there yet, is our own processes' business to report, in a line of theirs.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)

@@ -93,7 +93,13 @@ def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
         if field.annotation is bool:
             parser.add_argument(flag(name, field), dest=name, action="store_const", const=True, help=text)
         else:
-            parser.add_argument(flag(name, field), dest=name, metavar=_metavar(field), help=text)
+            parser.add_argument(*_short(field), flag(name, field), dest=name, metavar=_metavar(field), help=text)
+
+
+def _short(field: FieldInfo) -> list[str]:
+    """The one-letter flag of a field that has one."""
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    return [f"-{extra['short']}"] if "short" in extra else []
 
 
 def _metavar(field: FieldInfo) -> str:

@@ -95,7 +95,7 @@ def _fired(batch: Batch, rules: Sequence[Rule], judgements: Sequence[Judgement])
             continue
         evidence = rule.shown(batch, fired)
         severities = None if judgement.severities is None else judgement.severities[fired]
-        texts, indices = _verdicts(rule, evidence, severities)
+        texts, indices = _verdicts(rule, evidence, severities, *batch.messages(rule, FIRED, fired))
         rows.append(fired)
         chosen.append(indices + len(verdicts))
         verdicts += texts
@@ -109,22 +109,25 @@ def _fired(batch: Batch, rules: Sequence[Rule], judgements: Sequence[Judgement])
     return arrays(pa.ListArray.from_arrays(offsets, pa.array(verdicts, pa.string()).take(pa.array(order))))
 
 
-def _verdicts(rule: Rule, evidence: Evidence, severities: npt.NDArray[np.int8] | None) -> tuple[list[str], npt.NDArray[np.int64]]:
+def _verdicts(
+    rule: Rule, evidence: Evidence, severities: npt.NDArray[np.int8] | None, messages: Sequence[str], said: npt.NDArray[np.int64]
+) -> tuple[list[str], npt.NDArray[np.int64]]:
     """The JSON of each distinct verdict, and which of them each row has."""
     levels = np.full(evidence.indices.size, SEVERITIES.index(rule.severity)) if severities is None else severities.astype(np.int64)
-    pairs, indices = np.unique(levels * len(evidence.distinct) + evidence.indices, return_inverse=True)
-    openings = [_opening(rule, severity) for severity in SEVERITIES]
+    heads = levels * len(messages) + said
+    pairs, indices = np.unique(heads * len(evidence.distinct) + evidence.indices, return_inverse=True)
+    openings = [_opening(rule, severity, message) for severity in SEVERITIES for message in messages]
     texts = []
     for pair in pairs.tolist():
-        level, which = divmod(pair, len(evidence.distinct))
+        head, which = divmod(pair, len(evidence.distinct))
         told = [{name: value for name, value in setting._asdict().items() if value is not None} for setting in evidence.distinct[which]]
-        texts.append(openings[level] + _compact(told) + "}")
+        texts.append(openings[head] + _compact(told) + "}")
     return texts, indices
 
 
-def _opening(rule: Rule, severity: str) -> str:
+def _opening(rule: Rule, severity: str, message: str) -> str:
     """A verdict up to its settings, which alone differ from push to push."""
-    verdict = {"code": rule.code, "name": rule.name, "severity": severity, "message": rule.messages[FIRED]}
+    verdict = {"code": rule.code, "name": rule.name, "severity": severity, "message": message}
     return _compact(verdict)[:-1] + ',"settings":'
 
 

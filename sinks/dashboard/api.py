@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, FastAPI, HTTPException, Query, Response
 from fastapi.responses import JSONResponse
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import StreamingResponse
 
+from clientscope.findings.record import State as FindingState
 from sinks.dashboard import events, metrics
 from sinks.dashboard.assets import PAGE, Asset
-from sinks.dashboard.models import Clients, Connections, Gauges, Health, Overview, Results
+from sinks.dashboard.findings import TO_DO, Choice, Confidence, Suppressed
+from sinks.dashboard.models import Clients, Connections, Findings, Gauges, Health, Overview, Results
 from sinks.dashboard.security import SecurityMiddleware
 from sinks.dashboard.state import State
 
 STREAM_LIMIT = 200
 """Event streams at a time."""
 
+States = Annotated[tuple[FindingState, ...], Query(alias="state", description="Only these; may be given several times.")]
+Severity = Annotated[Literal["info", "low", "medium", "high", "critical"], Query(description="Only of this severity or worse.")]
 Limit = Annotated[int, Query(ge=1, le=10_000, description="At most so many items.")]
 
 
@@ -76,6 +80,19 @@ def _api(state: State, clock: Callable[[], int], stopping: Callable[[], bool]) -
     def results(limit: Limit = 100, fired: bool = False) -> Results:
         """What the rules said of each push; with `fired`, only those where one fired."""
         return state.results(limit, fired)
+
+    @router.get("/findings")
+    def findings(
+        states: States = TO_DO,
+        severity: Severity = "info",
+        code: Annotated[str, Query(max_length=64, description="Only of this rule, or a pattern: SK*.")] = "",
+        confidence: Annotated[Confidence, Query(description="low is of those that only look like it.")] = "all",
+        suppressed: Annotated[Suppressed, Query(description="Whether those are told that a suppression of the rules file hides.")] = "no",
+        offset: Annotated[int, Query(ge=0, le=1_000_000, description="Leave out so many.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=1_000, description="At most so many items.")] = 100,
+    ) -> Findings:
+        """What is wrong, what to fix first first."""
+        return state.findings(Choice(frozenset(states), severity, code, confidence, suppressed), offset, limit)
 
     @router.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
     async def event_stream() -> StreamingResponse:

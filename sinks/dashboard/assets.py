@@ -15,6 +15,8 @@ ASSETS = {
     "icon.svg": "image/svg+xml",
     "app.js": "text/javascript; charset=utf-8",
     "dom.js": "text/javascript; charset=utf-8",
+    "findings.js": "text/javascript; charset=utf-8",
+    "settings.js": "text/javascript; charset=utf-8",
     "feed.js": "text/javascript; charset=utf-8",
     "format.js": "text/javascript; charset=utf-8",
     "clients.js": "text/javascript; charset=utf-8",

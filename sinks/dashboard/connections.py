@@ -9,7 +9,7 @@ from uuid import UUID
 
 from clientscope.records.codec import ClientConnectionRecord, Kind
 from clientscope.topic_values import clean
-from sinks.dashboard.models import Client, Connection, Gateway
+from sinks.dashboard.models import ConnectedClient, Connection, Gateway
 
 DEFAULT_INTERVAL_MS = 30_000
 """When to expect a gateway's first heartbeat."""
@@ -108,7 +108,7 @@ class ConnectionTable:
         """All open connections, in an order that doesn't change while they stay open."""
         return sorted(self._visible(), key=_order)
 
-    def clients(self) -> list[Client]:
+    def clients(self) -> list[ConnectedClient]:
         """The connections, those of one identity together."""
         groups: dict[tuple[object, ...], list[Connection]] = {}
         for c in self.connections():
@@ -219,10 +219,10 @@ def _order(c: Connection) -> tuple[str | int, ...]:
     return (*_identity(c), c.seen_ms, c.connection)
 
 
-def _client(group: list[Connection]) -> Client:
+def _client(group: list[Connection]) -> ConnectedClient:
     first = group[0]  # the oldest: `_order` ends with the time
-    return Client(
-        **first.model_dump(include=set(Client.model_fields) & set(Connection.model_fields)),
+    return ConnectedClient(
+        **first.model_dump(include=set(ConnectedClient.model_fields) & set(Connection.model_fields)),
         connections=len(group),
         since_ms=first.opened_ms or first.seen_ms,
         since_exact=first.opened_ms is not None,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from clientscope.findings.record import State as FindingState
+from clientscope.severities import SEVERITIES
 from sinks.dashboard.pushes import OTHER
 from sinks.dashboard.state import State
 from sinks.dashboard.values import GatewayValue, GaugeValue
@@ -60,6 +62,7 @@ class StateCollector(Collector):
             ("code", "severity"),
             counts.findings,
         )
+        yield from _of_findings(self._state.finding_counts())
         yield _counter(
             "clientscope_serve_records_read",
             "Records read from our topics since serve started.",
@@ -83,6 +86,19 @@ class StateCollector(Collector):
             "1 while the topics are read to their ends, else 0.",
             value=float(self._state.feed()[0] == "live"),
         )
+
+
+def _of_findings(counts: Mapping[tuple[str, FindingState], int] | None) -> Iterable[Metric]:
+    family = GaugeMetricFamily(
+        "clientscope_findings",
+        "Findings, without those that are suppressed or of low confidence; absent while nothing was judged.",
+        labels=("severity", "state"),
+    )
+    if counts is not None:
+        for severity in SEVERITIES:
+            for state in get_args(FindingState):
+                family.add_metric((severity, state), counts.get((severity, state), 0))
+    yield family
 
 
 def _of_gateways(values: Iterable[GatewayValue]) -> Iterable[Metric]:

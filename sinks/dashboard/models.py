@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from clientscope.findings.record import Finding
 from sinks.dashboard.values import GaugeValue, ResultValue
 
 Feed = Literal["starting", "catching_up", "live", "unreachable"]
@@ -31,6 +32,7 @@ class Versions(Model):
     gauges: int
     connections: int
     results: int
+    findings: int
 
 
 class SoftwareRow(Model):
@@ -56,11 +58,13 @@ class Gateway(Model):
     closed_per_minute: int | None = Field(default=None, description="Connections closed in the last minute; null where not told.")
 
 
-class Findings(Model):
-    """Rules that fired in pushes of the last day, by severity."""
+class OpenFindings(Model):
+    """Findings that are open or stopped; none that a suppression hides, and none of low confidence."""
 
     total: int
     by_severity: dict[str, int]
+    low_confidence: int = Field(description="Those that only look like it, which are not in `total`.")
+    suppressed: int = Field(description="Those that a suppression hides, which are not in `total`.")
 
 
 class Check(Model):
@@ -90,7 +94,8 @@ class Overview(Model):
     software_versions: int | None = Field(description="Different pairs of software name and version.")
     clients: int | None
     pushes: int | None = Field(description="Pushed configurations in the last day.")
-    findings: Findings | None
+    findings: OpenFindings | None = Field(description="Null also while nothing was judged, which is not clean.")
+    findings_detail: str | None = Field(description="Why `findings` is null though the topics were read, in one sentence.")
     software: list[SoftwareRow] = Field(description="The largest, by listener, name and version.")
     software_other: int = Field(description="Connections of the rows that are left out of `software`.")
     gateways: list[Gateway]
@@ -137,7 +142,7 @@ class Connections(Listing):
     items: list[Connection]
 
 
-class Client(Model):
+class ConnectedClient(Model):
     """Open connections that share an identity; `since_ms` is the oldest one's."""
 
     cluster: str
@@ -159,7 +164,7 @@ class Client(Model):
 class Clients(Listing):
     """Connected clients, in the order of `connections`."""
 
-    items: list[Client]
+    items: list[ConnectedClient]
 
 
 class Result(ResultValue):
@@ -172,6 +177,13 @@ class Results(Listing):
     """Newest first, of the last day; the newest thousand, and the newest thousand with findings."""
 
     items: list[Result]
+
+
+class Findings(Listing):
+    """What to fix first first: open or stopped, then by severity, then by how many clients; those of low confidence come last."""
+
+    offset: int
+    items: list[Finding]
 
 
 class Health(Model):

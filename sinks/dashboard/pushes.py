@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from typing import Any
 
-from sinks.dashboard.models import Findings, Result, Verdict
+from sinks.dashboard.models import Result, Verdict
 from sinks.dashboard.values import ResultValue
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -76,13 +76,17 @@ class PushTable:
         """Configurations that clients pushed in the last day; those seen on the wire don't count."""
         return self._day["origin", "pushed"]
 
-    def findings_of_day(self) -> Findings:
+    def judged_of_day(self) -> int:
+        """Configurations of the last day that at least one rule could judge."""
+        return self._day["judged", "any"]
+
+    def fired_of_day(self) -> int:
         """Rules that fired in the last day."""
-        by_severity = {name: count for (kind, name), count in sorted(self._day.items()) if kind == "severity" and count}
-        return Findings(total=sum(by_severity.values()), by_severity=by_severity)
+        return sum(count for (kind, _), count in self._day.items() if kind == "severity")
 
     def _count(self, value: ResultValue, arrived_ms: int) -> None:
         minute: Counter[tuple[str, str]] = Counter({("origin", value.origin): 1})
+        minute["judged", "any"] += bool(value.rules or value.passed)
         self.pushes[value.origin] += 1
         for rule in value.rules:
             known = (rule.code, rule.severity) in self.findings or len(self.findings) < _RULES_LIMIT

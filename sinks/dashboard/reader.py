@@ -14,11 +14,11 @@ from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
 from clientscope.kafka_access import Kafka, access
-from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
+from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS
 from sinks.dashboard.pushes import DAY_MS
 from sinks.dashboard.state import Record, State
 
-TOPICS = (GAUGES, CONNECTIONS, RESULTS)
+TOPICS = (GAUGES, CONNECTIONS, RESULTS, FINDINGS)
 
 _LAST_DAY = (CONNECTIONS, RESULTS)
 """Read from a day ago: an open connection is recorded again every six hours."""

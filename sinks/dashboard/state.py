@@ -8,16 +8,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from clientscope.errors import RecordError
+from clientscope.findings.record import State as FindingState
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
-from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
+from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS
 from clientscope.topic_values import parse
 from sinks.dashboard.connections import ConnectionTable
+from sinks.dashboard.findings import Choice, FindingTable
 from sinks.dashboard.gauges import GaugeTable
 from sinks.dashboard.models import (
     Check,
     Clients,
     Connections,
     Feed,
+    Findings,
     Gateway,
     Gauges,
     Overview,
@@ -65,11 +68,14 @@ class State:
     Every method may be called from any thread.  Before the feed is live, views say so and hold no numbers.
     """
 
-    def __init__(self, gauge_limit: int = 100_000, connection_limit: int = 100_000, result_limit: int = 1_000) -> None:
+    def __init__(
+        self, gauge_limit: int = 100_000, connection_limit: int = 100_000, result_limit: int = 1_000, finding_limit: int = 10_000
+    ) -> None:
         self._lock = threading.RLock()
         self._gauges = GaugeTable(gauge_limit)
         self._connections = ConnectionTable(connection_limit)
         self._pushes = PushTable(result_limit)
+        self._findings = FindingTable(finding_limit)
         self._records: Counter[str] = Counter()
         self._undecodable: Counter[tuple[str, str]] = Counter()
         self._versions: Counter[str] = Counter()
@@ -152,7 +158,7 @@ class State:
                 findings=dict(self._pushes.findings - findings) if self._was_live else {},
                 records=dict(self._records),
                 undecodable=dict(self._undecodable),
-                dropped=dict(self._gauges.dropped + self._connections.dropped),
+                dropped=dict(self._gauges.dropped + self._connections.dropped + self._findings.dropped),
             )
 
     def overview(self, now_ms: int) -> Overview:
@@ -188,6 +194,19 @@ class State:
             items = self._pushes.results(fired_only) if self._was_live else []
             return Results(version=self._versions[RESULTS], feed=self._feed, total=self._total(items), items=items[:limit])
 
+    def findings(self, choice: Choice, offset: int, limit: int) -> Findings:
+        """See `Findings`."""
+        with self._lock:
+            items, total = self._findings.find(choice, offset, limit) if self._was_live else ([], None)
+            return Findings(version=self._versions[FINDINGS], feed=self._feed, total=total, offset=offset, items=items)
+
+    def finding_counts(self) -> dict[tuple[str, FindingState], int] | None:
+        """Findings by severity and state; None while nothing is known of them, or nothing was judged."""
+        with self._lock:
+            if not self._was_live or self._nothing_judged():
+                return None
+            return dict(self._findings.counts())
+
     def series(self) -> list[GaugeValue]:
         """The gauges as they are; none before the feed was first live."""
         with self._lock:
@@ -201,6 +220,8 @@ class State:
     def _apply(self, record: Record) -> bool:
         if record.topic == GAUGES:
             return self._gauges.apply(record.key, record.value)
+        if record.topic == FINDINGS:
+            return self._findings.apply(record.key, record.value)
         if record.value is None:
             raise RecordError("tombstone")
         if record.topic == CONNECTIONS:
@@ -223,7 +244,7 @@ class State:
         return len(items) if self._was_live else None
 
     def _make_overview(self, now_ms: int) -> Overview:
-        known = self._was_live
+        known, nothing_judged = self._was_live, self._nothing_judged()
         rows: Counter[tuple[str, str, str]] = Counter()
         for g in self._gauges.series.values() if known else ():
             rows[g.listener, g.software_name, g.software_version] += g.connections
@@ -231,7 +252,12 @@ class State:
         gateways = [self._with_figures(gateway) for gateway in self._connections.gateways()] if known else []
         return Overview(
             version=self.version,
-            versions=Versions(gauges=self._versions[GAUGES], connections=self._versions[CONNECTIONS], results=self._versions[RESULTS]),
+            versions=Versions(
+                gauges=self._versions[GAUGES],
+                connections=self._versions[CONNECTIONS],
+                results=self._versions[RESULTS],
+                findings=self._versions[FINDINGS],
+            ),
             feed=self._feed,
             feed_detail=self._feed_detail,
             progress=self._progress,
@@ -243,7 +269,8 @@ class State:
             software_versions=len({row[1:] for row in rows}) if known else None,
             clients=self._connections.client_count() if known else None,
             pushes=self._pushes.pushes_of_day() if known else None,
-            findings=self._pushes.findings_of_day() if known else None,
+            findings=self._findings.overview() if known and not nothing_judged else None,
+            findings_detail=nothing_judged or None if known else None,
             software=[
                 SoftwareRow(listener=listener, software_name=name, software_version=version, connections=count)
                 for (listener, name, version), count in sorted(largest)  # by name, so that rows stay where they are
@@ -252,6 +279,14 @@ class State:
             gateways=gateways,
             checks=self._checks() if known else [],
         )
+
+    def _nothing_judged(self) -> str:
+        """Why it can't be told whether anything is wrong; empty where it can."""
+        if len(self._findings):
+            return ""
+        if self._pushes.fired_of_day():
+            return "Rules fired, but no finding has come of it yet: is clientscope stream running?"
+        return "" if self._pushes.judged_of_day() else "Nothing was judged yet."
 
     def _with_figures(self, gateway: Gateway) -> Gateway:
         row = self._gauges.of_gateway(gateway.cluster, gateway.broker, gateway.gateway)
@@ -264,7 +299,7 @@ class State:
         gateways, lost = self._connections.gateways(), self._connections.lost()
         late = sorted(gateway.gateway for gateway in gateways if gateway.late)
         undecodable = self._undecodable.total()
-        dropped = (self._gauges.dropped + self._connections.dropped).total()
+        dropped = (self._gauges.dropped + self._connections.dropped + self._findings.dropped).total()
         disagree = "The gauges differ from what the gateways say: is clientscope stream running?" if self._disagree else ""
         return [
             _check("gateways", f"No heartbeat from {', '.join((lost + late)[:3])}." if lost or late else ""),

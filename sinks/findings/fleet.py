@@ -229,7 +229,7 @@ def _one(
     lines = [line for _, (_, lines) in named for line in lines]
     if len(differ) > len(named):
         lines.append(f"and {len(differ) - len(named)} more settings")
-    problem = Problem(which, rule.code, "fleet", "", SEVERITIES.index(rule.severity), rule.messages[FIRED], settings)
+    problem = Problem(which, rule.code, "fleet", "", SEVERITIES.index(rule.severity), rule.message(FIRED), settings)
     return {which: Found(problem, application, lines, clients, at_ms)}
 
 

@@ -40,7 +40,7 @@ class Gauges:
     """What is known of all gateways.  Without I/O; times are seconds of a clock that never goes back.
 
     Args:
-        published: the topic's newest values by key, as ``sinks.topics.read_compacted`` returns them.
+        published: the topic's newest values by key, as ``clientscope.compacted.read_compacted`` returns them.
         now: when that was; the gateways found there get the benefit of the doubt from then on.
         lost: called with the cluster, broker and id of each gateway that is lost.
     """

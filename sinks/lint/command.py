@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 
 from clientscope.catalog.configs import ClientType
@@ -14,7 +14,7 @@ from clientscope.config import LintSettings
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.profiles import owners, rules_file
 from clientscope.severities import SEVERITIES
-from sinks.lint import as_json, files, github, judging, places, sarif, shown, text
+from sinks.lint import as_json, files, github, judging, places, prefixes, sarif, shown, text
 from sinks.lint.findings import Decisions, FileReport, Read, Report, report
 from udfs.rules import LIMITS
 
@@ -101,19 +101,42 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
                 skipped.append(FileReport(file.shown, skipped=str(error)))
             continue
         counted = {each.name: each for each in placed}
-        if reason := files.whose(counted, dialect):
+        subjects, reason = _subjects(counted, settings, dialect)
+        if not subjects:
             skipped.append(FileReport(file.shown, skipped=reason))
             continue
-        values = {name: each.value for name, each in counted.items() if each.value is not None}
-        types = (ClientType(settings.client_type),) if settings.client_type else files.client_types(values, dialect)
-        subjects = tuple(judging.Subject(values, dialect, settings.software_version, each, settings.principal or None) for each in types)
-        reads.append(Read(file.shown, counted, subjects, tuple(_repeated(placed))))
+        reads.append(Read(file.shown, counted, subjects, (*_repeated(placed), *_of_springs_own(counted))))
     if not found:
         raise SettingsError(
             f"no file to lint in {', '.join(shown.plain(path) for path in settings.paths)}",
             f"a directory is searched for {', '.join(f'*{suffix}' for suffix in files.SUFFIXES)}",
         )
     return reads, skipped, errors
+
+
+def _subjects(counted: Mapping[str, places.Placed], settings: LintSettings, dialect: Dialect) -> tuple[tuple[judging.Subject, ...], str]:
+    """The clients whose settings stand in a file; where there are none, why."""
+    values = {name: each.value for name, each in counted.items() if each.value is not None}
+    version, principal = settings.software_version, settings.principal or None
+    groups = prefixes.groups(values) if dialect.name == "java" else []
+    under_prefix = {name for group in groups for name in group.names.values()}
+    own = {name: value for name, value in values.items() if name not in under_prefix}
+    reason = files.whose(own, dialect)
+    types: tuple[ClientType | None, ...] = ()
+    if not reason:
+        types = (ClientType(settings.client_type),) if settings.client_type else files.client_types(own, dialect)
+    elif not groups and prefixes.springs_own(own):
+        reason = f"{prefixes.springs_own(own)[0]} {prefixes.NOT_JUDGED}"
+    subjects = [judging.Subject(own, dialect, version, each, principal) for each in types]
+    for group in groups:
+        inside = {kafka_name: values[name] for kafka_name, name in group.names.items()}
+        subjects.append(judging.Subject(inside, dialect, version, group.client_type, principal, group.names))
+    return tuple(subjects), reason
+
+
+def _of_springs_own(counted: Mapping[str, places.Placed]) -> Iterable[tuple[int, str]]:
+    for name in prefixes.springs_own(counted)[:1]:
+        yield counted[name].line, f"{shown.key(name)} {prefixes.NOT_JUDGED}"
 
 
 def _repeated(placed: Sequence[places.Placed]) -> Iterable[tuple[int, str]]:

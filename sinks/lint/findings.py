@@ -145,12 +145,13 @@ class Read:
     subjects: tuple[Subject, ...]
     notes: tuple[tuple[int, str], ...]
 
-    def placed(self, key: str, client_type: ClientType | None) -> Placed | None:
-        """Where a setting stands, by the name in the file or Kafka's; the last one counts."""
-        if key in self.settings:
+    def placed(self, key: str, subject: Subject) -> Placed | None:
+        """Where a setting of one of the subjects stands, by the name in the file or Kafka's; the last one counts."""
+        if subject.prefixed is not None:
+            return self.settings.get(subject.prefixed.get(key, ""))
+        if key in subject.settings:
             return self.settings[key]
-        dialect = self.subjects[0].dialect
-        names = [name for name in self.settings if dialect.kafka_name(name, client_type or ClientType.ADMIN) == key]
+        names = [name for name in subject.settings if subject.dialect.kafka_name(name, subject.client_type or ClientType.ADMIN) == key]
         return self.settings[names[-1]] if names else None
 
 
@@ -183,6 +184,8 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
             rule = rules[verdict.code]
             for about in _each(rule, verdict):
                 key = rule.keys[0] if rule.keys and not rule.is_leak else about[0].key if about else ""
+                if subject.prefixed is not None:  # several clients' settings stand in one file
+                    key = next((subject.prefixed[each.key] for each in about if each.key in subject.prefixed), key)
                 finding = _finding(read, subject, rule, verdict, about, fingerprint(rule.code, who, key), owner)
                 found.setdefault((rule.code, key), finding)
     findings, suppressed = [], []
@@ -191,7 +194,7 @@ def report(read: Read, judged: Sequence[Sequence[Verdict]], rules: Mapping[str, 
             suppressed.append((finding, suppression))
         else:
             findings.append(finding)
-    types = tuple(subject.client_type.value for subject in read.subjects if subject.client_type)
+    types = tuple(dict.fromkeys(subject.client_type.value for subject in read.subjects if subject.client_type))
     return FileReport(read.path, types, tuple(findings), tuple(suppressed), outcomes, read.notes)
 
 
@@ -216,7 +219,7 @@ def _client(read: Read, principal: str | None) -> Client:
 
     def value(key: str) -> str | None:
         for subject in read.subjects:
-            placed = read.placed(key, subject.client_type)
+            placed = read.placed(key, subject)
             if placed and placed.value and not shown.is_secret(placed.name, placed.value, key):
                 return placed.value
         return None
@@ -230,7 +233,7 @@ def _finding(
     settings: list[Setting] = []
     region, source = None, ""
     for judged in about:
-        placed = read.placed(judged.key, subject.client_type)
+        placed = read.placed(judged.key, subject)
         secret = rule.is_leak or judged.reason is not None or (placed is not None and _secret(placed, judged.key))
         setting = _setting(judged, placed, secret)
         if placed and region is None:

@@ -21,18 +21,19 @@ from udfs.pushes import Pushes, redact
 from udfs.rules import RULES
 from udfs.rules.batch import Batch
 from udfs.rules.batch import judge as judge_batch
-from udfs.rules.rule import FIRED, NOT_APPLICABLE, OUTCOMES, Judgement, Rule
+from udfs.rules.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, Judgement, Rule
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One client's settings, whole: what isn't there is at its default.
+    """One client's settings; where they are whole, what isn't there is at its default.
 
     Attributes:
-        settings: names and values as written.
+        settings: names and values as written, but for a prefix.
         client_type: None where it can't be told.
         version: the client library's; ``unknown`` is its newest.
         principal: as whom the client authenticates, for profiles; None where nobody said so.
+        prefixed: Kafka's names → those in the file, of settings under a prefix, which are never whole; None for a client's own file.
     """
 
     settings: Mapping[str, str]
@@ -40,6 +41,12 @@ class Subject:
     version: str
     client_type: ClientType | None
     principal: str | None = None
+    prefixed: Mapping[str, str] | None = None
+
+    @property
+    def kind(self) -> tuple[ClientType | None, bool]:
+        """Those of a kind are judged together: whose settings, and whether they are whole."""
+        return self.client_type, self.prefixed is None
 
 
 class Judged(NamedTuple):
@@ -109,10 +116,10 @@ def application_client_id(client_id: str | None) -> str | None:
 def judge(subjects: Sequence[Subject], thresholds: Thresholds) -> list[list[Verdict]]:
     """Every rule that applies, for each subject, in the order of the rules."""
     judged: list[list[Verdict]] = [[] for _ in subjects]
-    for client_type in dict.fromkeys(subject.client_type for subject in subjects):
-        places = [place for place, subject in enumerate(subjects) if subject.client_type is client_type]
+    for client_type, complete in dict.fromkeys(subject.kind for subject in subjects):
+        places = [place for place, subject in enumerate(subjects) if subject.kind == (client_type, complete)]
         pushes = _pushes([subjects[place] for place in places])
-        batch = Batch(pushes, thresholds, complete=True, client_type=client_type)
+        batch = Batch(pushes, thresholds, complete=complete, client_type=client_type)
         for rule, judgement in zip(_RULES, judge_batch(batch, _RULES), strict=True):
             for place, verdict in zip(places, _verdicts(rule, batch, judgement), strict=True):
                 if verdict is not None:
@@ -131,11 +138,12 @@ def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[Verdict | 
             verdicts.append(None)
             continue
         severity = rule.severity if judgement.severities is None else SEVERITIES[int(judgement.severities[row])]
-        message = rule.messages[outcome]
         settings = [Judged(each.key, each.value, each.reason) for each in evidence.distinct[found[row]]] if row in found else []
-        if outcome == FIRED:
-            message = MESSAGES.get(rule.code, message)
-        verdicts.append(Verdict(rule.code, severity, OUTCOMES[outcome], message, tuple(settings)))
+        # What rests on nothing that stands there, where the settings aren't whole, may be otherwise by what stands elsewhere.
+        told = NOT_EVALUABLE if outcome == FIRED and not settings and not batch.complete else outcome
+        texts, which = batch.messages(rule, told, np.array([row]))
+        message = MESSAGES.get(rule.code, texts[which[0]]) if told == FIRED else texts[which[0]]
+        verdicts.append(Verdict(rule.code, severity, OUTCOMES[told], message, tuple(settings)))
     return verdicts
 
 

@@ -7,7 +7,7 @@ import textwrap
 from difflib import get_close_matches
 
 from clientscope.errors import SettingsError
-from sinks.rules.docs import as_json, client_types, needs, sources
+from sinks.rules.docs import as_json, client_types, messages, needs, sources
 from udfs.rules import EVERY_RULE, RESERVED
 from udfs.rules.rule import OUTCOMES, Rule
 
@@ -64,7 +64,7 @@ def _explain(rule: Rule) -> None:
     print(f"{rule.code} {rule.name}: {told['title']}")
     for heading, key in (("What", "what"), ("Why", "why"), ("Example", "example"), ("Use instead", "use_instead")):
         _section(heading, told[key])
-    _section("Says", *(f"{outcome.replace('_', ' ')}: {text}" for outcome, text in zip(OUTCOMES, rule.messages, strict=True) if text))
+    _section("Says", *(f"{outcome.replace('_', ' ')}: {text}" for outcome, text in zip(OUTCOMES, messages(rule), strict=True) if text))
     facts = {"severity": rule.severity, "of": client_types(rule), "libraries": ", ".join(told["dialects"] or ["all"]), "needs": needs(rule)}
     facts["keys"] = ", ".join(rule.keys)
     facts["thresholds"] = ", ".join(f"{name}={value:g}" for name, value in rule.limits.items())

@@ -46,6 +46,11 @@ def client_types(rule: Rule) -> str:
     return ", ".join(each.value for each in ClientType if each in rule.client_types)
 
 
+def messages(rule: Rule) -> list[str]:
+    """What it says with each outcome, by its own thresholds."""
+    return [rule.message(outcome) for outcome in range(len(OUTCOMES))]
+
+
 def as_json(rule: Rule) -> dict[str, Any]:
     """A rule as JSON has it."""
     told = rule.documentation
@@ -61,7 +66,7 @@ def as_json(rule: Rule) -> dict[str, Any]:
         "limits": dict(rule.limits),
         "enabled": rule.enabled,
         "since": rule.since,
-        "messages": dict(zip(OUTCOMES, rule.messages, strict=True)),
+        "messages": dict(zip(OUTCOMES, messages(rule), strict=True)),
         "what": _one_line(told.what),
         "why": _one_line(told.why),
         "example": _one_line(told.example),

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
 
+from clientscope.compacted import TopicWriter
 from clientscope.config import StreamSettings
 from clientscope.errors import ClientscopeError
 from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import QUARANTINE
-from sinks.topics import TopicWriter
 from streaming.checkpoints import skipped
 from streaming.checkpoints.plans import folder
 from streaming.checkpoints.skipped import Place

@@ -20,6 +20,7 @@ from kafka.errors import KafkaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from clientscope.compacted import Follower, Headers, TopicWriter, read_compacted
 from clientscope.config import StreamSettings
 from clientscope.errors import RecordError
 from clientscope.findings.decisions import Decision
@@ -32,7 +33,6 @@ from clientscope.topic_values import parse
 from sinks.findings.conditions import Conditions
 from sinks.findings.engine import CONNECTIONS_BACK_MS, Findings
 from sinks.findings.told import Policy
-from sinks.topics import Follower, Headers, TopicWriter, read_compacted
 from streaming.checkpoints import skipped
 from streaming.queries.start import start_without_checkpoint
 from streaming.sources import Pace, records

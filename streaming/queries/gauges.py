@@ -13,12 +13,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from clientscope.compacted import TopicWriter, read_compacted
 from clientscope.config import StreamSettings
 from clientscope.kafka_access import KafkaAccess
 from clientscope.records.topics import GAUGES
 from sinks.findings.conditions import Condition, Conditions, gateway_subject
 from sinks.gauges import Changes, Entry, Gauges
-from sinks.topics import TopicWriter, read_compacted
 from streaming.queries.start import source, start
 from streaming.transforms.gauges import entries
 from udfs.counts import newest

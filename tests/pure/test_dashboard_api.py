@@ -55,7 +55,7 @@ def test_overview(client: TestClient, state: State) -> None:
     assert body["software"] == [row]
 
 
-@pytest.mark.parametrize("name", ["gauges", "connections", "clients", "results", "results?fired=true"])
+@pytest.mark.parametrize("name", ["gauges", "connections", "clients", "results", "results?fired=true", "findings"])
 def test_lists_are_unknown_then_empty(client: TestClient, state: State, name: str) -> None:
     body = client.get(f"/api/v1/{name}").json()
     assert (body["total"], body["items"], body["feed"]) == (None, [], "starting")
@@ -72,9 +72,9 @@ def test_a_limit_out_of_bounds_is_refused(client: TestClient, limit: str) -> Non
 def test_openapi_tells_of_every_answer(client: TestClient) -> None:
     document = client.get("/api/v1/openapi.json").json()
     assert sorted(document["paths"]) == [
-        f"/api/v1/{name}" for name in ("clients", "connections", "events", "gauges", "overview", "results")
+        f"/api/v1/{name}" for name in ("clients", "connections", "events", "findings", "gauges", "overview", "results")
     ]
-    assert {"Overview", "Result", "Client", "Connection", "GaugeValue"} <= set(document["components"]["schemas"])
+    assert {"Overview", "Result", "Finding", "ConnectedClient", "Connection", "GaugeValue"} <= set(document["components"]["schemas"])
     assert client.get("/docs").status_code == 404  # would load scripts from elsewhere
 
 

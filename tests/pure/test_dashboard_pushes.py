@@ -62,7 +62,7 @@ def test_a_result_that_comes_again_counts_once() -> None:
     assert not table.apply(result(1, "fired"), NOW + 1)
     assert table.apply(result(1, "fired", partition=1), NOW)
     assert table.pushes_of_day() == 2
-    assert table.findings_of_day().by_severity == {"high": 2}
+    assert table.fired_of_day() == 2
 
 
 def test_newest_come_first_and_those_with_findings_outlive_clean_ones() -> None:
@@ -78,7 +78,7 @@ def test_observed_configurations_are_no_pushes() -> None:
     table = PushTable()
     table.apply(result(1, "fired", origin="observed"), NOW)
     assert table.pushes_of_day() == 0
-    assert table.findings_of_day().total == 1
+    assert table.fired_of_day() == 1
     assert table.pushes == {"observed": 1}
 
 
@@ -90,7 +90,7 @@ def test_what_is_older_than_a_day_goes_and_counters_stay() -> None:
     assert table.expire(NOW + DAY_MS + 60_000)
     assert [found.offset for found in table.results()] == [2]
     assert table.pushes_of_day() == 1
-    assert table.findings_of_day().total == 1
+    assert table.fired_of_day() == 1
     assert table.pushes == {"pushed": 2}
 
 
@@ -101,4 +101,4 @@ def test_codes_beyond_the_limit_are_other() -> None:
         table.apply(result(offset, rules=rules), NOW)
     assert len(table.findings) == 501
     assert table.findings["other", "other"] == 100
-    assert table.findings_of_day().total == 600
+    assert table.fired_of_day() == 600

@@ -12,7 +12,7 @@ import pytest
 from kafka import TopicPartition
 from kafka.errors import KafkaTimeoutError
 
-from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
+from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS
 from sinks.dashboard import reader
 from sinks.dashboard.pushes import DAY_MS
 from sinks.dashboard.reader import Reader
@@ -25,7 +25,7 @@ class Cluster:
     """Topics of one partition: offset → (timestamp, value), where compaction may have left gaps, up to the end."""
 
     def __init__(self) -> None:
-        self.logs: dict[str, dict[int, tuple[int, bytes]]] = {GAUGES: {}, CONNECTIONS: {}, RESULTS: {}}
+        self.logs: dict[str, dict[int, tuple[int, bytes]]] = {GAUGES: {}, CONNECTIONS: {}, RESULTS: {}, FINDINGS: {}}
         self.ends = dict.fromkeys(self.logs, 0)
         self.up = True
         self.fetched: list[tuple[str, int]] = []

@@ -41,7 +41,8 @@ from clientscope.local.process import free_port
 from clientscope.records.topics import DEADLETTER, RESULTS
 
 TOPIC = "test.secured"
-PROCESSES = ("topics", "gateway", "stream", "serve")
+PROCESSES = ("topics", "gateway", "stream", "serve", "findings")
+STARTED = ("gateway", "stream", "serve")
 DOC = Path(__file__).parents[2] / "docs" / "security.md"
 _MODULES = "org.apache.kafka.common.security"
 _OPERATIONS = {"".join(word.capitalize() for word in operation.name.split("_")): operation for operation in ACLOperation}
@@ -120,8 +121,10 @@ class Secured:
                 "--history-interval-seconds", "2", "--driver-memory", "1g", "--metrics-listen", "127.0.0.1:0",
             ],
             "serve": ["--listen", "127.0.0.1:0"],
+            "findings": ["00000000", "--why", "to see what it needs"],
         }  # fmt: skip
-        return [process, "--config", self.config(process), *more.get(process, [])]
+        words = ["findings", "reopen"] if process == "findings" else [process]
+        return [*words, "--config", self.config(process), *more.get(process, [])]
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +195,7 @@ def get(url: str) -> str:
 def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secured: Secured, monkeypatch: pytest.MonkeyPatch) -> None:
     created = run(secured, "topics")
     assert (created.returncode, created.stderr) == (0, "")
+    assert run(secured, "findings").stderr.startswith("error: no finding has the fingerprint 00000000")
     events = secured.home / "events"
     events.mkdir()
     (secured.home / "spark-defaults.conf").write_text(
@@ -217,7 +221,7 @@ def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secu
         assert (seen["principal"], seen["security_protocol"], seen["software_name"]) == ("User:alice", "SASL_SSL", "kafka-python")
         shown = spark_pages(f"http://{spark_ui}")
         processes.check()
-        command_lines = "".join(command_line(child) for name in PROCESSES[1:] for child in session(processes.pid(name)))
+        command_lines = "".join(command_line(child) for name in STARTED for child in session(processes.pid(name)))
     finally:
         processes.stop()
     assert "org.apache.spark" in command_lines

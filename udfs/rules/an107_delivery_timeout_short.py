@@ -38,7 +38,7 @@ RULE = Rule(
     messages=(
         "delivery.timeout.ms was not pushed.",
         "This producer waits long enough for a new leader.",
-        "This producer gives up before a new leader can be elected: set delivery.timeout.ms=120000.",
+        "This producer gives up before a new leader can be elected: set delivery.timeout.ms={minimum_ms} or more.",
     ),
     evaluate=evaluate,
     client_types=PRODUCERS,

@@ -41,7 +41,7 @@ RULE = Rule(
     messages=(
         "request.timeout.ms was not pushed.",
         "This client waits for slow brokers.",
-        "This client repeats its requests when brokers are slow, and makes them slower: set request.timeout.ms=30000.",
+        "This client repeats its requests when brokers are slow, and makes them slower: set request.timeout.ms={minimum_ms} or more.",
     ),
     evaluate=evaluate,
     client_types=frozenset({*PRODUCERS, *FETCHING}),

@@ -41,7 +41,7 @@ RULE = Rule(
     messages=(
         "batch.size was not pushed.",
         "Batches may become large enough.",
-        "This producer's batches are too small to be cheap: set batch.size=65536.",
+        "This producer's batches are too small to be cheap: set batch.size={minimum_bytes} or more.",
     ),
     evaluate=evaluate,
     client_types=PRODUCERS,

@@ -41,7 +41,7 @@ RULE = Rule(
     messages=(
         "max.request.size was not pushed.",
         "Brokers take requests of this size.",
-        "Brokers refuse batches above their message.max.bytes: lower max.request.size, or raise the limit at the broker or topic.",
+        "Brokers refuse batches above their message.max.bytes: lower max.request.size to {maximum_bytes}, or raise that limit.",
     ),
     evaluate=evaluate,
     client_types=PRODUCERS,

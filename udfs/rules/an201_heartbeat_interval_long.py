@@ -44,7 +44,7 @@ RULE = Rule(
     messages=(
         "heartbeat.interval.ms and session.timeout.ms are needed, and were not both pushed.",
         "A session survives lost heartbeats.",
-        "A lost heartbeat ends this consumer's session: set heartbeat.interval.ms to a third of session.timeout.ms or less.",
+        "A lost heartbeat ends this consumer's session: set heartbeat.interval.ms to {fraction} of session.timeout.ms or less.",
     ),
     evaluate=evaluate,
     client_types=CONSUMERS,

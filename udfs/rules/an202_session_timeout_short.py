@@ -42,7 +42,7 @@ RULE = Rule(
     messages=(
         "session.timeout.ms was not pushed.",
         "Short pauses don't end this consumer's session.",
-        "A short pause throws this consumer out of its group: set session.timeout.ms=45000.",
+        "A short pause throws this consumer out of its group: set session.timeout.ms={minimum_ms} or more.",
     ),
     evaluate=evaluate,
     client_types=CONSUMERS,

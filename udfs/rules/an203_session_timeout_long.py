@@ -39,8 +39,8 @@ RULE = Rule(
     severity="info",
     messages=(
         "session.timeout.ms was not pushed.",
-        "A dead consumer is noticed within minutes.",
-        "A consumer that dies keeps its partitions for minutes: set session.timeout.ms=45000.",
+        "A dead consumer is noticed in time.",
+        "A consumer that dies keeps its partitions for long: set session.timeout.ms={maximum_ms} or less.",
     ),
     evaluate=evaluate,
     client_types=CONSUMERS,

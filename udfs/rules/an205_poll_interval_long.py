@@ -38,8 +38,8 @@ RULE = Rule(
     severity="info",
     messages=(
         "max.poll.interval.ms was not pushed.",
-        "A stuck consumer is noticed within half an hour.",
-        "A stuck consumer keeps its partitions for very long: take fewer records in a poll, and lower max.poll.interval.ms.",
+        "A stuck consumer is noticed in time.",
+        "A stuck consumer keeps its partitions for very long: poll fewer records, and set max.poll.interval.ms={maximum_ms} or less.",
     ),
     evaluate=evaluate,
     client_types=FETCHING,

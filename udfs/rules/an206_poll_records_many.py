@@ -40,7 +40,8 @@ RULE = Rule(
     messages=(
         "max.poll.records and max.poll.interval.ms are needed, and were not both pushed.",
         "There is time for the records of a poll.",
-        "The records of one poll may take longer than max.poll.interval.ms: lower max.poll.records, or allow more time.",
+        "The records of one poll may take longer than max.poll.interval.ms: set max.poll.records={maximum_records} or less,"
+        " or allow more than {interval_ms} ms.",
     ),
     evaluate=evaluate,
     client_types=FETCHING,

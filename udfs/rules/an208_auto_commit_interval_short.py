@@ -40,7 +40,7 @@ RULE = Rule(
     messages=(
         "auto.commit.interval.ms was not pushed.",
         "Offsets are committed at a moderate rate.",
-        "This consumer commits its offsets very often: set auto.commit.interval.ms=5000.",
+        "This consumer commits its offsets very often: set auto.commit.interval.ms={minimum_ms} or more.",
     ),
     evaluate=evaluate,
     client_types=CONSUMERS,

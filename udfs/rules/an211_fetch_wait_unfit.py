@@ -42,7 +42,7 @@ RULE = Rule(
     messages=(
         "fetch.max.wait.ms and request.timeout.ms are needed, and were not both pushed.",
         "Fetches wait for a moderate time.",
-        "Fetches wait too little, or longer than their timeout: set fetch.max.wait.ms=500.",
+        "Fetches wait too little, or longer than their timeout: set fetch.max.wait.ms={minimum_ms} or more, below request.timeout.ms.",
     ),
     evaluate=evaluate,
     client_types=FETCHING,

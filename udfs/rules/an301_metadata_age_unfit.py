@@ -41,7 +41,7 @@ RULE = Rule(
     messages=(
         "metadata.max.age.ms was not pushed.",
         "Metadata is refreshed at a moderate rate.",
-        "Metadata is refreshed too often or too rarely: set metadata.max.age.ms=300000.",
+        "Metadata is refreshed too often or too rarely: set metadata.max.age.ms from {minimum_ms} to {maximum_ms}.",
     ),
     evaluate=evaluate,
     needs=Needs.ALLOWED_KEYS,

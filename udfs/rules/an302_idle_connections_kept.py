@@ -44,7 +44,7 @@ RULE = Rule(
     messages=(
         "connections.max.idle.ms was not pushed.",
         "This client closes idle connections before others do.",
-        "This client sends into connections that others have closed: set connections.max.idle.ms=540000, or less behind a load balancer.",
+        "This client sends into connections that were closed: set connections.max.idle.ms below {maximum_ms} and a load balancer's limit.",
     ),
     evaluate=evaluate,
     needs=Needs.ALLOWED_KEYS,

@@ -45,7 +45,7 @@ RULE = Rule(
     messages=(
         "reconnect.backoff.ms and reconnect.backoff.max.ms are needed, and were not both pushed.",
         "Reconnecting slows down.",
-        "This client reconnects at a steady, fast rate: set reconnect.backoff.max.ms=10000.",
+        "This client reconnects at a steady, fast rate: set reconnect.backoff.max.ms={minimum_ms} or more.",
     ),
     evaluate=evaluate,
     needs=Needs.ALLOWED_KEYS,

@@ -42,7 +42,7 @@ RULE = Rule(
     messages=(
         "retry.backoff.ms was not pushed.",
         "Retries give a broker time.",
-        "Retries come too fast, or never slow down: set retry.backoff.ms=100 and retry.backoff.max.ms=1000.",
+        "Retries come too fast, or never slow down: set retry.backoff.ms={minimum_ms} or more, and retry.backoff.max.ms above it.",
     ),
     evaluate=evaluate,
     needs=Needs.ALLOWED_KEYS,

@@ -45,7 +45,7 @@ RULE = Rule(
     messages=(
         "Neither send.buffer.bytes nor receive.buffer.bytes was pushed.",
         "Socket buffers weren't fixed at a small size.",
-        "A small socket buffer limits throughput over distance: set send.buffer.bytes and receive.buffer.bytes to -1.",
+        "Small socket buffers limit throughput over distance: set send.buffer.bytes and receive.buffer.bytes to {minimum_bytes}, or -1.",
     ),
     evaluate=evaluate,
     needs=Needs.ALLOWED_KEYS,

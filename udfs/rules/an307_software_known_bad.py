@@ -6,17 +6,20 @@ What
     first fix in versions of their own, so they aren't judged by it.
 
 Why
-    KAFKA-19012 (CVE-2026-35554): a buffer is used again while it is still being sent, and records arrive in a wrong topic, or
-    damaged. KAFKA-13598: idempotence is said to be on by default, and is off.
+    KAFKA-19012 (CVE-2026-35554, CVSS 8.7): a batch expires, or its broker leaves, while it is being sent; its buffer is used again, and
+    records arrive in a wrong topic, or damaged, without an error. That is rare, and nearly every release of five years has it: medium.
+    KAFKA-13598: idempotence is said to be on by default, and is off. That, and a client that brokers refuse, is high.
 
 Example
     ``apache-kafka-java 3.1.0``
 
 Use instead
-    The newest patch: 3.9.2, 4.0.2, 4.1.2, 4.2.0 or later.
+    The newest patch: 3.9.2, 4.0.2, 4.1.2, 4.2.0 or later; 2.8 to 3.8 have none of their own. A short ``delivery.timeout.ms`` makes
+    KAFKA-19012 likelier.
 
 Source
-    KAFKA-19012: https://github.com/apache/kafka/pull/21065
+    KAFKA-19012, and since which release: https://github.com/apache/kafka/pull/21065
+    CVE-2026-35554, releases 2.8.0 to 3.9.1, 4.0.0 to 4.0.1, 4.1.0 to 4.1.1: https://github.com/advisories/GHSA-5qcv-4rpc-jp93
     Apache Kafka, list of CVEs: https://kafka.apache.org/community/cve-list
     KAFKA-13598: https://issues.apache.org/jira/browse/KAFKA-13598
     KIP-896: https://cwiki.apache.org/confluence/display/KAFKA/KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0
@@ -24,9 +27,11 @@ Source
 
 from __future__ import annotations
 
+import numpy as np
+
 from clientscope.catalog.configs import ClientType
 from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
+from udfs.rules.rule import FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
 from udfs.rules.software import Known
 
 _MENDED = {(3, 9): 2, (4, 0): 2, (4, 1): 2}
@@ -69,10 +74,11 @@ def evaluate(batch: Batch) -> Judgement:
     refused = batch.software.where(lambda it: _java(it) and it.release < (2, 1))
     produces = batch.may_be(ClientType.PRODUCER) | batch.may_be(ClientType.STREAMS)
     surely = produces & ((batch.client_types >= 0) | batch.shared)
-    fired = refused | (surely & (misdirects | (not_applied & ~batch.is_set("enable.idempotence"))))
+    always = refused | (surely & not_applied & ~batch.is_set("enable.idempotence"))
+    fired = always | (surely & misdirects)
     told = batch.software.where(lambda it: it.dialect is not None and (it.dialect.name != "java" or bool(it.release)))
     undecided = (produces & ~surely & (misdirects | not_applied)) | (produces & batch.software.where(_maybe_mended))
-    return judged(fired, fired | (told & ~undecided))
+    return judged(fired, fired | (told & ~undecided), np.where(always, HIGH, MEDIUM))
 
 
 RULE = Rule(
@@ -89,8 +95,9 @@ RULE = Rule(
     keys=("enable.idempotence",),
     cases=(
         Case(FIRED, {"acks": "all"}, version="3.1.0"),
-        Case(FIRED, {"acks": "all"}, version="4.1.1"),
-        Case(FIRED, {"acks": "all"}, version="2.8.0"),
+        Case(FIRED, {"acks": "all", "enable.idempotence": "true"}, version="3.1.0", severity="medium"),
+        Case(FIRED, {"acks": "all"}, version="4.1.1", severity="medium"),
+        Case(FIRED, {"acks": "all"}, version="2.8.0", severity="medium"),
         Case(FIRED, {"group.id": "g"}, version="2.0.1"),
         Case(PASSED, {"acks": "all"}, version="3.9.2"),
         Case(PASSED, {"acks": "all"}, version="4.2.0"),

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -122,6 +123,10 @@ class Case:
     client_id: str | None = "orders-1"
 
 
+def _number(value: float) -> str:
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.3g}"
+
+
 @dataclass(frozen=True)
 class Rule:
     """One thing that a pushed configuration can have wrong.
@@ -130,7 +135,7 @@ class Rule:
         code: SK… for sensitive keys, AN1… producers, AN2… consumers, AN3… any client; never used again for another rule.
         name: the bad pattern, never the cure.
         severity: the worst that it gives, one of `SEVERITIES`.
-        messages: for each of `OUTCOMES` one sentence; when fired, one that says what to do.
+        messages: for each of `OUTCOMES` one sentence; when fired, one that says what to do.  ``{name}`` stands for a threshold.
         evaluate: judges a whole batch; pure.
         client_types: whose rule it is.
         needs: what must be known; where several things, the one that is known least.
@@ -161,6 +166,14 @@ class Rule:
     def documentation(self) -> Documentation:
         """What, why, example, use instead and source: the docstring of the rule's module."""
         return parse(sys.modules[self.evaluate.__module__].__doc__ or "")
+
+    def message(self, outcome: int, limits: Mapping[str, float] = MappingProxyType({})) -> str:
+        """What it says with an outcome, with its thresholds filled in.
+
+        Args:
+            limits: a profile's, where they differ from the rule's own.
+        """
+        return self.messages[outcome].format_map({name: _number(limits.get(name, own)) for name, own in self.limits.items()})
 
     def shown(self, batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
         """The settings that pushes at these positions were judged by."""

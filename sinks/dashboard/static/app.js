@@ -5,9 +5,10 @@ import { List, follow } from "./feed.js";
 import { ago, count, exactTime, now, setClock, time, zone } from "./format.js";
 import { LIMIT, showClients } from "./clients.js";
 import { showSoftware, showStrip } from "./overview.js";
-import { FIRED_LIMIT, PUSHES_LIMIT, showFindings, showPushes } from "./results.js";
+import { listenToFilters, lowAddress, showFindings, showLowConfidence, sureAddress } from "./findings.js";
+import { PUSHES_LIMIT, showPushes } from "./results.js";
 
-const sections = Object.fromEntries(["software", "findings", "clients", "pushes"].map((id) => [id, new Section(byId(id))]));
+const sections = Object.fromEntries(["software", "findings", "low", "clients", "pushes"].map((id) => [id, new Section(byId(id))]));
 
 let overview = null;
 let link = "connecting";
@@ -23,12 +24,25 @@ const list = (name, url, show) => new List(
 const lists = [
   { source: list("clients", `api/v1/clients?limit=${LIMIT}`, (answer) => showClients(sections.clients, answer)), topic: "connections" },
   { source: list("pushes", `api/v1/results?limit=${PUSHES_LIMIT}`, (answer) => showPushes(sections.pushes, answer)), topic: "results" },
-  {
-    source: list("findings", `api/v1/results?fired=true&limit=${FIRED_LIMIT}`,
-      (answer) => showFindings(sections.findings, answer, overview)),
-    topic: "results",
-  },
+  { source: list("low", lowAddress(), (answer) => showLowConfidence(sections.low, answer)), topic: "findings" },
 ];
+
+// What is empty may be unjudged, which results tell: so the list is shown again when they change, too.
+let sureFindings = null;
+const showSure = () => sureFindings && overview && showFindings(sections.findings, sureFindings, overview);
+lists.push({
+  source: list("findings", sureAddress(), (answer) => {
+    sureFindings = answer;
+    showSure();
+  }),
+  topic: "findings",
+});
+
+listenToFilters(() => {
+  const [low, sure] = lists.slice(-2).map(({ source }) => source);
+  sure.readFrom(sureAddress());
+  low.readFrom(lowAddress());
+});
 
 function failed(text, retry) {
   const button = el("button", { type: "button" }, "Try again");
@@ -44,6 +58,7 @@ function render() {
   if (known()) {
     showSoftware(sections.software, overview);
     for (const { source, topic } of lists) source.want(overview.versions[topic]);
+    showSure();
   } else {
     for (const section of Object.values(sections)) showWaiting(section);
   }

@@ -64,6 +64,13 @@ export class List {
     if (!this.busy && this.wanted !== this.have) this.read();
   }
 
+  // From now on the list is another one; what is still on its way is not shown.
+  readFrom(url) {
+    this.url = url;
+    this.have = null;
+    this.retry();
+  }
+
   // Versions start again with the server, so after a new connection they say nothing about what is here.
   forget() {
     this.have = null;
@@ -75,14 +82,16 @@ export class List {
 
   async read() {
     this.busy = true;
-    const version = this.wanted;
+    const { url, wanted: version } = this;
     let gap = LIST_GAP_MS;
     try {
-      const response = await fetch(this.url, { signal: AbortSignal.timeout(10_000) });
+      const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
       if (!response.ok) throw new Error(`status ${response.status}`);
       const list = await response.json();
-      this.have = version;
-      this.onItems(list);
+      if (url === this.url) {
+        this.have = version;
+        this.onItems(list);
+      }
     } catch (error) {
       gap = RETRY_MS;
       this.onFailed(error);

@@ -22,16 +22,15 @@ const TILES = [
   },
 ];
 
-// Nothing judged is not the same as nothing found.
+// Nothing judged is not the same as nothing found: without a number there is a reason.
 function findingsValue(o) {
-  return o.findings === null || (o.pushes === 0 && o.findings.total === 0) ? "–" : count(o.findings.total);
+  return o.findings === null ? "–" : count(o.findings.total);
 }
 
 function findingsNote(o) {
-  if (o.findings === null) return "";
-  if (findingsValue(o) === "–") return "nothing judged yet";
+  if (o.findings === null) return o.findings_detail ? "nothing judged yet" : "";
   const known = Object.entries(o.findings.by_severity).sort(([a], [b]) => rank(a) - rank(b));
-  return known.length ? known.map(([severity, n]) => `${count(n)} ${severity}`).join(", ") : "in the last day";
+  return known.length ? known.map(([severity, n]) => `${count(n)} ${severity}`).join(", ") : "none open";
 }
 
 function findingsTone(o) {

@@ -1,9 +1,10 @@
-"""Reading and writing compacted topics from the driver, where what is written depends on what is there."""
+"""Reading compacted topics, to their end or for as long as they grow, and writing records that Kafka has acknowledged."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
+from types import MappingProxyType
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
@@ -21,11 +22,11 @@ class TopicWriter:
     write them would take longer than the writing.
     """
 
-    def __init__(self, kafka: Kafka, topic: str) -> None:
+    def __init__(self, kafka: Kafka, topic: str, client_id: str = "clientscope-stream") -> None:
         self._topic = topic
-        self._producer = KafkaProducer(**access(kafka).client_arguments(), client_id="clientscope-stream", acks="all", linger_ms=0)
+        self._producer = KafkaProducer(**access(kafka).client_arguments(), client_id=client_id, acks="all", linger_ms=0)
 
-    def write(self, records: Mapping[str, bytes | None], headers: Mapping[str, Headers] | None = None) -> None:
+    def write(self, records: Mapping[str, bytes | None], headers: Mapping[str, Headers] = MappingProxyType({})) -> None:
         """A None value is a tombstone.
 
         Args:
@@ -34,8 +35,7 @@ class TopicWriter:
         Raises:
             KafkaError: a record was not acknowledged; others may have been.
         """
-        beside = headers or {}
-        sent = [self._producer.send(self._topic, key=key.encode(), value=value, headers=beside.get(key)) for key, value in records.items()]
+        sent = [self._producer.send(self._topic, key=key.encode(), value=value, headers=headers.get(key)) for key, value in records.items()]
         self._producer.flush(timeout=_TIMEOUT_S)
         for future in sent:
             future.get(timeout=_TIMEOUT_S)
@@ -44,14 +44,14 @@ class TopicWriter:
         self._producer.close(timeout=_TIMEOUT_S)
 
 
-def read_compacted(kafka: Kafka, topic: str) -> dict[str, bytes]:
+def read_compacted(kafka: Kafka, topic: str, client_id: str = "clientscope-stream") -> dict[str, bytes]:
     """The newest value of each key, from the beginning of a topic to where it ends now; tombstones leave nothing.
 
     Raises:
         TimeoutError: the end was not reached; a broker must have gone away.
     """
     newest: dict[str, bytes] = {}
-    with closing(KafkaConsumer(**access(kafka).client_arguments(), client_id="clientscope-stream", enable_auto_commit=False)) as consumer:
+    with closing(KafkaConsumer(**access(kafka).client_arguments(), client_id=client_id, enable_auto_commit=False)) as consumer:
         partitions = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
         consumer.assign(partitions)
         consumer.seek_to_beginning(*partitions)
@@ -64,7 +64,7 @@ def read_compacted(kafka: Kafka, topic: str) -> dict[str, bytes]:
                 raise TimeoutError(f"{topic} could not be read to its end")
             for batch in batches.values():
                 for record in batch:
-                    key = record.key.decode()
+                    key = record.key.decode("utf-8", "replace")  # a compacted topic takes no record without a key
                     newest.pop(key, None)
                     if record.value is not None:
                         newest[key] = record.value

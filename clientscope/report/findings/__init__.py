@@ -1,0 +1,1 @@
+"""``clientscope findings``: reading them from their topic, choosing, showing, and writing down what people decide."""

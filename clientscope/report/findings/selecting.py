@@ -1,0 +1,134 @@
+"""Which findings are meant: filters, and fingerprints by their first digits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import get_args
+
+from clientscope.config import FindingsListSettings
+from clientscope.errors import SettingsError
+from clientscope.findings.record import Application, Finding, State
+from clientscope.severities import SEVERITIES
+
+SHORTEST_PREFIX = 6
+SHOWN_DIGITS = 8
+"""Of a fingerprint, in tables."""
+
+_STATES: tuple[str, ...] = get_args(State)
+_TO_DO = ("open", "stopped")
+_NEAR = 3
+_PREFIX = re.compile(r"[0-9a-f]{1,32}")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What ``clientscope findings`` lists.
+
+    Attributes:
+        states: those that are listed.
+        suppressed: whether those are listed too that a suppression of the rules file hides.
+    """
+
+    states: frozenset[str] = frozenset(_TO_DO)
+    severities: frozenset[str] = frozenset(SEVERITIES)
+    code: str = ""
+    principal: str = ""
+    client_id: str = ""
+    suppressed: bool = False
+
+    @classmethod
+    def of(cls, settings: FindingsListSettings) -> Filter:
+        """Raises SettingsError for a state that is none."""
+        named = frozenset(filter(None, (state.strip() for state in settings.state.split(","))))
+        for state in sorted(named - set(_STATES)):
+            raise SettingsError(f"--state: a finding is never {state!r}", f"known: {', '.join(_STATES)}")
+        return cls(
+            named or frozenset(_STATES if settings.every else _TO_DO),
+            frozenset(SEVERITIES[SEVERITIES.index(settings.severity or SEVERITIES[0]) :]),
+            settings.code,
+            settings.principal,
+            settings.client_id,
+            settings.every,
+        )
+
+    def takes(self, finding: Finding) -> bool:
+        """Whether it is listed."""
+        return self._matches(finding) and finding.state in self.states and (self.suppressed or finding.suppressed is None)
+
+    def left_out(self, every: Collection[Finding], chosen: int, shown: int) -> Iterable[str]:
+        """What to say of findings that the table doesn't have: nobody shall take it for all there is."""
+        if shown < chosen:
+            yield f"{chosen - shown} more; --limit 0 lists all"
+        matching = [finding for finding in every if self._matches(finding)]
+        in_state = [finding for finding in matching if finding.state in self.states]
+        if hidden := 0 if self.suppressed else sum(finding.suppressed is not None for finding in in_state):
+            yield f"{hidden} suppressed by the rules file; --all lists {'it' if hidden == 1 else 'them'}"
+        if chosen:
+            return
+        if not every:
+            yield "there are no findings at all: that nothing is wrong can't be told from a streaming job that has judged nothing yet"
+        elif others := len(matching) - len(in_state):
+            yield f"none is {' or '.join(sorted(self.states))}; {others} in other states, which --all lists"
+        elif not hidden:
+            yield f"none of {len(every)} findings matches"
+
+    def _matches(self, finding: Finding) -> bool:
+        return (
+            finding.severity in self.severities
+            and (not self.code or fnmatchcase(finding.code, self.code))
+            and _fits(self.principal, principals(finding))
+            and _fits(self.client_id, client_ids(finding))
+        )
+
+
+def principals(finding: Finding) -> set[str]:
+    """Every principal that a finding names."""
+    named = [of.principal for of in _applications(finding)] + [client.principal for client in finding.clients]
+    return {principal for principal in named if principal is not None}
+
+
+def client_ids(finding: Finding) -> set[str]:
+    """Every client id that a finding names: applications', and clients' in full."""
+    named = [of.client_id for of in _applications(finding)] + [client.client_id for client in finding.clients]
+    return {client_id for client_id in named if client_id is not None}
+
+
+def found_by(given: str, findings: Iterable[Finding]) -> Finding:
+    """The finding whose fingerprint begins so.
+
+    Raises:
+        SettingsError: there is none, or there are several, or these are no such digits; names what comes near.
+    """
+    prefix = given.strip().lower()
+    if not _PREFIX.fullmatch(prefix):
+        raise SettingsError(
+            f"{given[:64]!r} is no fingerprint", "32 hexadecimal digits, or the first 6 of them or more, as clientscope findings lists"
+        )
+    if len(prefix) < SHORTEST_PREFIX:
+        raise SettingsError(f"{prefix} is too short", f"give at least {SHORTEST_PREFIX} digits of the fingerprint")
+    by_fingerprint = {finding.fingerprint: finding for finding in findings}
+    fitting = sorted(fingerprint for fingerprint in by_fingerprint if fingerprint.startswith(prefix))
+    if len(fitting) == 1:
+        return by_fingerprint[fitting[0]]
+    if fitting:
+        raise SettingsError(f"{prefix} is the beginning of {len(fitting)} fingerprints", f"they are: {', '.join(fitting[:_NEAR])}")
+    beginnings = {fingerprint[: len(prefix)]: fingerprint for fingerprint in by_fingerprint}
+    near = [beginnings[each] for each in get_close_matches(prefix, beginnings, _NEAR)]
+    raise SettingsError(
+        f"no finding has the fingerprint {prefix}",
+        f"did you mean {' or '.join(fingerprint[: max(SHOWN_DIGITS, len(prefix))] for fingerprint in near)}?"
+        if near
+        else "clientscope findings --all lists them; one that is resolved is forgotten after 30 days",
+    )
+
+
+def _applications(finding: Finding) -> list[Application]:
+    return [finding.application, *(place.application for place in finding.places)]
+
+
+def _fits(pattern: str, names: Iterable[str]) -> bool:
+    return not pattern or any(fnmatchcase(name, pattern) for name in names)

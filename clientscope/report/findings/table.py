@@ -1,0 +1,94 @@
+"""Findings as a table on a terminal: those that are sure, then those that only look like it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from clientscope.findings.record import Application, Finding
+from clientscope.report.connections import age
+from clientscope.report.findings.selecting import SHOWN_DIGITS
+from clientscope.report.text import plain
+
+Printed = RenderableType
+
+COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
+_STATES = {"open": "", "stopped": "", "resolved": "dim", "closed": "dim"}
+
+_COLUMNS = ("SEVERITY", "CODE", "STATE", "CLIENTS", "APPLICATION", "FINDING", "SINCE", "FINGERPRINT")
+_WIDE = ("SEVERITY", "CODE", "STATE", "CLIENTS", "APPLICATION", "OWNER", "FINDING", "FIRST SEEN", "LAST SEEN", "FINGERPRINT")
+_FOLDS = ("APPLICATION", "FINDING", "OWNER")
+
+LOW_CONFIDENCE = "Of low confidence: they only look like it, and alert nobody"
+
+
+def findings(listed: Sequence[Finding], now_ms: int, *, wide: bool = False) -> RenderableType:
+    """A table of findings in the order given; those of low confidence have one of their own, under a heading."""
+    sure = [finding for finding in listed if finding.confidence == "high"]
+    doubtful = [finding for finding in listed if finding.confidence == "low"]
+    parts: list[RenderableType] = [_table(sure, now_ms, wide)] if sure else []
+    if doubtful:
+        parts += [Text()] * bool(sure) + [plain(LOW_CONFIDENCE, "bold"), _table(doubtful, now_ms, wide)]
+    return Group(*parts)
+
+
+def printable(text: str) -> str:
+    """What others chose, without control characters."""
+    return plain(text).plain
+
+
+def application(of: Application) -> str:
+    """Whose it is, in a few words; a dash where it is nobody's."""
+    group = f"group {of.group}" if of.group and of.group != of.client_id else None
+    return ", ".join(filter(None, (of.client_id, group, of.principal))) or "–"
+
+
+def whose(finding: Finding) -> str:
+    """The application of a finding; of a leak in several applications the first, and how many more."""
+    places = list(dict.fromkeys(place.application for place in finding.places))
+    if len(places) < 2:
+        return application(finding.application if finding.application != Application() or not places else places[0])
+    more = max(len(places), 2) - 1
+    return f"{application(places[0])} and {more}{'+' * (finding.place_count > len(finding.places))} more"
+
+
+def time_of(ms: int) -> str:
+    """ISO 8601, in UTC, to the second."""
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
+    except (OverflowError, ValueError, OSError):  # a clock of somebody else's
+        return f"{ms} ms"
+
+
+def _table(listed: Sequence[Finding], now_ms: int, wide: bool) -> Table:
+    view = Table(header_style="bold", box=None, pad_edge=False)
+    for heading in _WIDE if wide else _COLUMNS:
+        folds = heading in _FOLDS
+        ratio = {"FINDING": 3, "APPLICATION": 1, "OWNER": 1}.get(heading)
+        view.add_column(
+            heading, overflow="fold", no_wrap=not folds, justify="right" if heading in ("CLIENTS", "SINCE") else "left", ratio=ratio
+        )
+    for finding in listed:
+        view.add_row(*_cells(finding, now_ms, wide), style=_STATES[finding.state] or None)
+    return view
+
+
+def _cells(finding: Finding, now_ms: int, wide: bool) -> list[Text]:
+    state = f"{finding.state}{', suppressed' * (finding.suppressed is not None)}"
+    start = [
+        plain(finding.severity, COLOURS[finding.severity]),
+        plain(finding.code),
+        plain(state),
+        plain(str(finding.client_count)),
+        plain(whose(finding)),
+    ]
+    end = [plain(finding.fingerprint[:SHOWN_DIGITS])]
+    if wide:
+        owner = f"{finding.owner.team} ({finding.owner.contact})" if finding.owner else "–"
+        times = [plain(time_of(ms)) for ms in (finding.first_seen_ms, finding.last_seen_ms)]
+        return [*start, plain(owner), plain(finding.message), *times, *end]
+    return [*start, plain(finding.message), plain(age((now_ms - finding.opened_ms) / 1000)), *end]

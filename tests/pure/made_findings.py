@@ -1,0 +1,76 @@
+"""Findings as the job writes them, for those who read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clientscope.findings.record import Alert, Application, Client, Finding, Owner, Place, Reach
+from clientscope.topic_values import Setting
+
+NOW_MS = 1_790_000_000_000
+"""2026-09-21T14:13:20Z."""
+
+DAY_MS = 86_400_000
+
+ORDERS = Application(principal="User:orders", client_id="orders", group=None)
+BILLING = Application(principal="User:billing", client_id="billing", group="billing-eu")
+
+
+def fingerprint(number: int) -> str:
+    """32 digits that begin with those of the number."""
+    return f"{number:08x}" + "0" * 24
+
+
+def made(number: int = 1, **fields: Any) -> Finding:
+    """One that is open, of a setting, since three days ago."""
+    given = {
+        "fingerprint": fingerprint(number),
+        "code": "AN101",
+        "name": "acks_zero",
+        "kind": "setting",
+        "severity": "high",
+        "state": "open",
+        "message": "records are sent without waiting for an answer (acks=0): set acks=all",
+        "use_instead": "acks=all",
+        "link": "https://kafka.apache.org/documentation/#producerconfigs_acks",
+        "application": ORDERS,
+        "settings": [Setting(key="acks", value="0", origin="set")],
+        "clients": [
+            Client(
+                client_id="orders-1", software_name="apache-kafka-java", software_version="3.9.2", address="10.0.0.7",
+                principal="User:orders", broker=1, gateway="gw-1", pushed_ms=NOW_MS,
+            ),
+        ],
+        "client_count": 1,
+        "first_seen_ms": NOW_MS - 3 * DAY_MS,
+        "last_seen_ms": NOW_MS - 60_000,
+        "opened_ms": NOW_MS - 3 * DAY_MS,
+        "owner": Owner(team="shop", contact="#shop-oncall"),
+        "alert": Alert(number=1, why="new", at_ms=NOW_MS - 3 * DAY_MS),
+        "revision": 1,
+    }  # fmt: skip
+    return Finding.model_validate({**given, **fields})
+
+
+def leak(number: int = 2, **fields: Any) -> Finding:
+    """A password that two applications pushed."""
+    given = {
+        "code": "SK001",
+        "name": "pushed_credential",
+        "kind": "leak",
+        "severity": "critical",
+        "message": "a credential was pushed under sasl.jaas.config: rotate it, then keep it from being pushed",
+        "use_instead": "a file that only the client reads",
+        "link": "",
+        "settings": [Setting(key="sasl.jaas.config", reason="key_infix", length=90, digest="ab" * 32)],
+        "places": [
+            Place(application=ORDERS, key="sasl.jaas.config", clients=2, last_seen_ms=NOW_MS - 60_000),
+            Place(application=BILLING, key="sasl.jaas.config", clients=1, last_seen_ms=NOW_MS - DAY_MS),
+        ],
+        "place_count": 2,
+        "client_count": 3,
+        "reach": Reach(redacted_at=["gw-1"], written_to=["clientscope.configs-0@42"]),
+        "evidence": ["another secret has stood there since 2026-09-20: this one may have been rotated"],
+        "owner": None,
+    }
+    return made(number, **{**given, **fields})

@@ -1,0 +1,98 @@
+"""`clientscope findings` against a real broker: what is on the topic is listed, and what a person decides stands on the other."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from made_findings import fingerprint, leak, made
+from observe import read_all
+
+from clientscope.compacted import TopicWriter
+from clientscope.findings.decisions import Decision
+from clientscope.findings.record import Finding
+from clientscope.records.topics import DECISIONS, FINDINGS
+
+NEXT_MONTH = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
+
+SETTING, LEAK, GONE = made(0xA1A1A1A1), leak(0xB2B2B2B2), made(0xC3C3C3C3)
+
+
+@pytest.fixture(scope="module")
+def cluster(broker: Any) -> Iterator[str]:
+    """A broker whose topic holds an older version of a finding, two that are open, one that was forgotten, and one that is none."""
+    older: dict[str, bytes | None] = {SETTING.fingerprint: made(0xA1A1A1A1, state="resolved").model_dump_json().encode()}
+    values: dict[str, bytes | None] = {each.fingerprint: each.model_dump_json().encode() for each in (SETTING, LEAK, GONE)}
+    with closing(TopicWriter(broker.internal, FINDINGS)) as writer:
+        for records in (older, values, {GONE.fingerprint: None}, {"broken": b"{"}):
+            writer.write(records)
+        yield broker.internal
+        writer.write(dict.fromkeys((*values, "broken")))
+
+
+def run(cluster: str, *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "clientscope.cli", "findings", *words, "--bootstrap-servers", cluster]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.environ.get("PYTHONPATH", ""), "LOGNAME": "grace"}
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment)
+    assert ended.returncode == status, ended.stderr
+    return ended
+
+
+def decided(cluster: str) -> list[Any]:
+    """What this module wrote, in order."""
+    return [record for record in read_all(cluster, DECISIONS) if record.key.decode() in (SETTING.fingerprint, LEAK.fingerprint)]
+
+
+def test_the_newest_of_each_is_listed_and_only_data_is_on_stdout(cluster: str) -> None:
+    ended = run(cluster, "-o", "jsonl")
+    assert [Finding.model_validate_json(line) for line in ended.stdout.splitlines()] == [LEAK, SETTING]
+    assert ended.stderr == "1 record of clientscope.findings can't be read, and is left out\n"
+    ended = run(cluster, "list", "-o", "name", "--limit", "1")
+    assert ended.stdout == f"{LEAK.fingerprint}\n"
+    assert ended.stderr.splitlines()[1:] == ["1 more; --limit 0 lists all"]
+    table = run(cluster).stdout.splitlines()
+    assert [line.split()[:2] for line in table] == [["SEVERITY", "CODE"], ["critical", "SK001"], ["high", "AN101"]]
+
+
+def test_one_is_shown_by_its_first_digits(cluster: str) -> None:
+    assert json.loads(run(cluster, "show", "b2b2b2", "-o", "json").stdout) == LEAK.model_dump(mode="json")
+    assert "written to   clientscope.configs-0@42" in run(cluster, "show", "b2b2b2").stdout
+    ended = run(cluster, "show", "b2b2b3", status=1)
+    assert ended.stderr.splitlines()[-2:] == ["error: no finding has the fingerprint b2b2b3", "hint: did you mean b2b2b2b2?"]
+    assert ended.stdout == ""
+
+
+def test_decisions_are_written_and_taken_back(cluster: str) -> None:
+    before = len(decided(cluster))
+    refused = run(cluster, "close", "b2b2b2", "a1a1a1", "--as", "rotated", "--why", "new since Monday", status=1)
+    assert "a1a1a1a1 (AN101) is no leak" in refused.stderr
+    assert len(decided(cluster)) == before, "one that doesn't fit, and nothing is written"
+
+    closed = run(cluster, "close", "b2b2b2", "--as", "rotated", "--why", "new since Monday", "--by", "ada")
+    assert closed.stdout == f"closed {LEAK.fingerprint} as rotated: {LEAK.message}\n"
+    assert "the next push of the same secret reopens the finding" in closed.stderr
+    run(cluster, "close", "a1a1a1", "b2b2b2", "b2b2b2b2", "--as", "accepted", "--until", NEXT_MONTH, "--why", "until the migration")
+    first, *others = decided(cluster)[before:]
+    assert (first.key.decode(), Decision.model_validate_json(first.value).by) == (LEAK.fingerprint, "ada")
+    assert [Decision.model_validate_json(record.value).until for record in others] == [NEXT_MONTH, NEXT_MONTH]
+    assert {Decision.model_validate_json(record.value).by for record in others} == {"grace"}
+
+    run(cluster, "reopen", "a1a1a1", "b2b2b2", "--why", "the migration is off")
+    tombstones = decided(cluster)[before + 3 :]
+    assert {record.key.decode() for record in tombstones} == {SETTING.fingerprint, LEAK.fingerprint}
+    assert [(record.value, dict(record.headers)) for record in tombstones] == 2 * [(None, {"by": b"grace", "why": b"the migration is off"})]
+    assert "nobody has decided about it" in run(cluster, "reopen", "a1a1a1", "--why", "again", status=1).stderr
+
+
+def test_a_fingerprint_that_was_forgotten_is_not_there(cluster: str) -> None:
+    ended = run(cluster, "close", fingerprint(0xC3C3C3C3), "--as", "test-value", "--why", "x", status=1)
+    assert "no finding has the fingerprint c3c3c3c3" in ended.stderr
+    run(cluster, "close", "b2b2b2", "--as", "gone", "--why", "x", status=1)
+    run(cluster, "close", "--as", "rotated", status=2)
