@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures docs-rules golden-checkpoint test test-pure test-spark test-real check test-long bench-client bench-gateway bench-policy bench-decode bench-rules bench-gauges bench-stream lock clean venv java chromium
+.PHONY: help demo fixtures docs-rules golden-checkpoint test test-pure test-spark test-real check test-long bench-client bench-gateway bench-policy bench-decode bench-rules bench-gauges bench-quality bench-stream lock clean venv java chromium
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -39,6 +39,8 @@ bench-decode: venv  ## how fast pushes are decoded, inside Spark and outside (fi
 	@$(BIN)/python -m bench.decode $(ARGS)
 bench-gauges: venv  ## what gauges cost with 10,000 and 100,000 connections, beside Spark's own ways to keep state (five minutes)
 	@$(BIN)/python -m bench.gauges $(ARGS)
+bench-quality: venv  ## what row checks, and samples held against Great Expectations, cost a batch of history (three minutes)
+	@$(BIN)/python -m bench.quality $(ARGS)
 bench-policy: venv  ## what a policy that misbehaves costs other clients (10 minutes, nothing else running)
 	$(BIN)/python -m bench.policy_isolation $(ARGS)
 bench-client: venv  ## what a push costs a user's first request (two minutes, nothing else running)

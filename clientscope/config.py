@@ -331,6 +331,7 @@ class StreamSettings(KafkaSettings):
     checkpoint_dir: Path = _CHECKPOINT_DIR
     history_dir: Path = Field(Path("data/history"), description="where the Delta tables are kept")
     history_interval_seconds: float = Field(60.0, ge=0, description="how often history and quarantine are written")
+    quality: Literal["on", "off"] = Field("on", description="validate samples of history's batches: Great Expectations (docs/quality.md)")
     digest_key_file: Path | None = Field(None, description="keys of the HMAC digests, as the gateways have them; without it, none are made")
     rules_file: Path | None = _rules_file("own profiles, their assignments, and suppressions (docs/lint.md); without it, apache for all")
     owners: Path | None = _OWNERS
@@ -395,6 +396,10 @@ class ServeSettings(KafkaSettings):
 
     section = "serve"
     listen: Address = Field("127.0.0.1:8324", description="where the page is served")
+    data_docs_dir: Path = Field(
+        Path("data/history/data-docs"),
+        description="where the job writes Data Docs, within its history-dir; the page links them",
+    )
 
 
 class DemoSettings(Settings):

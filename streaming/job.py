@@ -28,6 +28,7 @@ from clientscope.profiles.rules_file import RulesFile
 from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
 from sinks.findings.conditions import Condition, Conditions
 from sinks.findings.told import Policy
+from sinks.quality.quality import DATA_DOCS, Quality
 from streaming.checkpoints.at_start import Checkpoints
 from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
@@ -140,14 +141,15 @@ class _Job:
     ) -> None:
         conditions, policy = Conditions(), Policy(owned, rules.suppressions)
         self._turns = Turns(partial(live_queries_behind, spark))
+        self._metrics = JobMetrics()
+        quality = Quality(settings.history_dir / DATA_DOCS, conditions, self._metrics.registry) if settings.quality == "on" else None
         starts: dict[str, Callable[[], Running]] = {
             "gauges": lambda: GaugesQuery(spark, settings, conditions),
             "results": lambda: Plain(start_results(spark, settings, digest_key, rules.thresholds)),
             "findings": lambda: FindingsQuery(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns),
-            "history_pushes": lambda: Plain(start_history_of_pushes(spark, settings, self._turns, digest_key)),
-            "history_connections": lambda: Plain(start_history_of_connections(spark, settings, self._turns, digest_key)),
+            "history_pushes": lambda: Plain(start_history_of_pushes(spark, settings, self._turns, digest_key, quality)),
+            "history_connections": lambda: Plain(start_history_of_connections(spark, settings, self._turns, digest_key, quality)),
         }
-        self._metrics = JobMetrics()
         self._metrics.lost(checkpoints.lost())
         self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
         culprits = Culprits(settings, digest_key, partial(_crashed, self._metrics, conditions))

@@ -13,10 +13,10 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from streaming.progress import unread
 
 QUARANTINE = "quarantine"
-"""The observed metrics in which a history query counts what could not be decoded, a column for each reason."""
+"""The observed metrics in which a history query counts what it doesn't keep, a column for each reason."""
 
 CRASHED = "crashed"
-"""The ``reason`` of records that kill whoever decodes them, beside `udfs.reading.REASONS`."""
+"""The ``reason`` of records that kill whoever decodes them, beside `udfs.reading.REASONS` and the names of row checks."""
 
 _SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0)
 _PARTITION = ("query", "topic", "partition")
@@ -34,7 +34,7 @@ class JobMetrics:
         self._phases = self._counter(
             "batch_phase_seconds", "Time that batches spent, by Spark's own names of the phases.", ["query", "phase"]
         )
-        self._quarantined = self._counter("quarantined", "Records that could not be decoded.", ["topic", "reason"])
+        self._quarantined = self._counter("quarantined", "Records that could not be decoded, or failed a row check.", ["topic", "reason"])
         self._restarts = self._gauge("query_restarts", "How often the query was started again since the job was.", ["query"])
         self._running = self._gauge("query_running", "1 while the query runs, 0 while it waits to be started again.", ["query"])
         self._progress = self._gauge("last_progress_timestamp_seconds", "When the query last reported progress.", ["query"])

@@ -130,7 +130,9 @@ class _Demo:
             "--broker-jmx", f"http://127.0.0.1:{self._plan.jmx_port}/metrics",
             "--heartbeat-interval-ms", str(int(_HEARTBEAT_S * 1000)),
         )  # fmt: skip
-        self._processes.start("serve", "serve", *internal, "--listen", self._page)
+        self._processes.start(
+            "serve", "serve", *internal, "--listen", self._page, "--data-docs-dir", str(self._data_dir / "history" / "data-docs")
+        )
         self._processes.await_ready("gateway", "ready")
         self._processes.await_ready("serve", "ready")
         self._watch = TopicWatch(self._plan.internal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, FastAPI, HTTPException, Query, Response
@@ -11,7 +12,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import StreamingResponse
 
 from clientscope.findings.record import State as FindingState
-from sinks.dashboard import events, metrics
+from sinks.dashboard import data_docs, events, metrics
 from sinks.dashboard.assets import PAGE, Asset
 from sinks.dashboard.findings import TO_DO, Choice, Confidence, Suppressed
 from sinks.dashboard.models import Clients, Connections, Findings, Gauges, Health, Overview, Results
@@ -34,6 +35,7 @@ def create_app(
     loopback_only: bool,
     alive: Callable[[], bool] = lambda: True,
     stopping: Callable[[], bool] = lambda: False,
+    data_docs_dir: Path | None = None,
 ) -> FastAPI:
     """The application.
 
@@ -42,6 +44,7 @@ def create_app(
         loopback_only: answer only to a Host that is a loopback name.
         alive: whether the topics are being read, or tried again.
         stopping: whether event streams should end.
+        data_docs_dir: where Data Docs are, or will be.
     """
     # No interactive documentation: FastAPI's loads scripts from elsewhere.
     app = FastAPI(title="clientscope", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
@@ -49,6 +52,9 @@ def create_app(
     app.include_router(_api(state, clock, stopping), prefix="/api/v1", tags=["v1"])
     app.include_router(_operations(state, alive), include_in_schema=False)
     app.include_router(_page(assets), include_in_schema=False)
+    if data_docs_dir is not None:
+        app.include_router(data_docs.api(data_docs_dir), prefix="/api/v1", tags=["v1"])
+        app.include_router(data_docs.pages(data_docs_dir), include_in_schema=False)
     return app
 
 

@@ -21,6 +21,7 @@ ASSETS = {
     "format.js": "text/javascript; charset=utf-8",
     "clients.js": "text/javascript; charset=utf-8",
     "overview.js": "text/javascript; charset=utf-8",
+    "quality.js": "text/javascript; charset=utf-8",
     "results.js": "text/javascript; charset=utf-8",
 }
 """Every file that the page needs, with its type: what isn't listed isn't served."""

@@ -44,7 +44,7 @@ def is_loopback(host: str) -> bool:
 
 
 class SecurityMiddleware:
-    """Adds `HEADERS`; with ``loopback_only``, refuses a Host that isn't a loopback name.
+    """Adds those of `HEADERS` that a response doesn't set itself; with ``loopback_only``, refuses a Host that isn't a loopback name.
 
     Without that check any web page could read a server on loopback, by having its own name resolve to 127.0.0.1 (DNS rebinding).
     """
@@ -61,8 +61,8 @@ class SecurityMiddleware:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                headers.setdefault("cache-control", "no-store")
+                for name, value in {**HEADERS, "cache-control": "no-store"}.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         if self._loopback_only and not is_loopback(_host(Headers(scope=scope).getlist("host"))):

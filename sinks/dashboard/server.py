@@ -62,6 +62,7 @@ def run(settings: ServeSettings) -> None:
         loopback_only=is_loopback(host),
         alive=reader.is_alive,
         stopping=lambda: server.should_exit,
+        data_docs_dir=settings.data_docs_dir,
     )
     config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE_SECONDS)
     server = _Server(config)

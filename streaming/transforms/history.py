@@ -1,7 +1,8 @@
-"""Records of either topic -> rows to keep, and what could not be decoded."""
+"""Records of either topic -> rows to keep, what could not be decoded or is not as expected, and numbers about all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from clientscope.policy.redaction import DigestKey
 from streaming.transforms import kernel
 from udfs.decode import decoder
 from udfs.evidence import FIELDS, with_evidence
+from udfs.expectations import FACTS, FACTS_OF_CONNECTIONS, FACTS_OF_PUSHES, Expected, judged_connections, judged_pushes
 from udfs.pushes import redact
 from udfs.reading import REASONS
 
@@ -19,37 +21,39 @@ _PLACE = ("topic", "partition", "offset", "timestamp")
 
 
 def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
-    """Every field of each ClientConfigRecord, redacted; `kept` and `quarantine` part the good from the bad.
+    """Every field of each ClientConfigRecord, redacted, and its facts; `kept` and `quarantine` part the good from the bad.
+
+    ``r.decode_error`` is why a row isn't good: one of `udfs.reading.REASONS`, or the name of what it breaks of `udfs.expectations`.
 
     Args:
         records: of ``clientscope.configs``; its tombstones are passed over.
         digest_key: digests leaks that no gateway has redacted, and what can't be decoded.
     """
     rows = partial(push_rows, digest_key=digest_key)
-    arrow_type = pa.struct([*decoder("ClientConfigRecord").arrow_type, *FIELDS])
+    arrow_type = pa.struct([*decoder("ClientConfigRecord").arrow_type, FACTS_OF_PUSHES, *FIELDS])
     return records.where(F.col("value").isNotNull()).select(*_PLACE, kernel.column(rows, arrow_type, "value").alias("r"))
 
 
 def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """Every field of each ClientConnectionRecord; otherwise as `pushes`."""
     rows = partial(connection_rows, digest_key=digest_key)
-    arrow_type = pa.struct([*decoder("ClientConnectionRecord").arrow_type, *FIELDS])
+    arrow_type = pa.struct([*decoder("ClientConnectionRecord").arrow_type, FACTS_OF_CONNECTIONS, *FIELDS])
     return records.select(*_PLACE, kernel.column(rows, arrow_type, "value").alias("r"))
 
 
 def push_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `pushes`."""
-    return with_evidence(redact(decoder("ClientConfigRecord")(values), digest_key), values, digest_key)
+    return with_evidence(judged_pushes(redact(decoder("ClientConfigRecord")(values), digest_key)), values, digest_key)
 
 
 def connection_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `connections`."""
-    return with_evidence(decoder("ClientConnectionRecord")(values), values, digest_key)
+    return with_evidence(judged_connections(decoder("ClientConnectionRecord")(values)), values, digest_key)
 
 
-def observed(rows: DataFrame, name: str) -> DataFrame:
-    """The same rows; how many could not be decoded, by reason, stands in the query's progress under ``name``."""
-    reasons = [reason for reason in REASONS if reason]
+def observed(rows: DataFrame, name: str, expected: Iterable[Expected]) -> DataFrame:
+    """The same rows; how many are not kept, by reason, stands in the query's progress under ``name``."""
+    reasons = [*(reason for reason in REASONS if reason), *(each.name for each in expected)]
     return rows.observe(name, *(F.count_if(F.col("r.decode_error") == reason).alias(reason) for reason in reasons))
 
 
@@ -58,8 +62,28 @@ def kept(rows: DataFrame) -> DataFrame:
     return (
         rows.where(F.col("r.decode_error").isNull())
         .select(F.to_date("timestamp").alias("date"), *_PLACE, "r.*")
-        .drop("decode_error", *(field.name for field in FIELDS))
+        .drop("decode_error", FACTS, *(field.name for field in FIELDS))
     )
+
+
+def summary(rows: DataFrame, expected: Iterable[Expected]) -> DataFrame:
+    """One row about a batch: ``decoded`` records, ``newest_ms`` of Kafka's timestamps, and how many are quarantined by each expectation."""
+    return rows.agg(
+        F.count(f"r.{FACTS}").alias("decoded"),
+        F.max(F.unix_millis("timestamp")).alias("newest_ms"),
+        *(F.count_if(F.col("r.decode_error") == each.name).alias(each.name) for each in expected),
+    )
+
+
+def sample(rows: DataFrame, fraction: float, seed: int) -> DataFrame:
+    """Places, times and facts of some of the decoded rows, good or not: numbers, and no string.
+
+    Args:
+        fraction: of the rows, about so many; 1 for all.
+    """
+    decoded = rows.where(F.col(f"r.{FACTS}").isNotNull())
+    some = decoded if fraction >= 1 else decoded.sample(fraction=fraction, seed=seed)
+    return some.select("partition", "offset", F.unix_millis("timestamp").alias("appended_ms"), f"r.{FACTS}.*")
 
 
 def quarantine(rows: DataFrame) -> DataFrame:

@@ -119,7 +119,8 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     try:
         processes.start("stream", *installed.stream_arguments())
         processes.start("gateway", *installed.gateway_arguments())
-        processes.start("serve", "serve", "--bootstrap-servers", running.internal, "--listen", page)
+        docs = str(data_dir / "history" / "data-docs")
+        processes.start("serve", "serve", "--bootstrap-servers", running.internal, "--listen", page, "--data-docs-dir", docs)
         for name in ("gateway", "serve", "stream"):
             processes.await_ready(name, "ready", 180)
         yield installed

@@ -59,7 +59,7 @@ class Rig:
         return [
             "stream", "--bootstrap-servers", self.broker.internal, "--checkpoint-dir", str(checkpoints or self.checkpoints),
             "--history-dir", str(self.folder / "history"), "--history-interval-seconds", "1", "--driver-memory", "1g",
-            "--metrics-listen", self.stream_url.split("/")[2],
+            "--metrics-listen", self.stream_url.split("/")[2], "--quality", "off",
         ]  # fmt: skip
 
     @contextmanager

@@ -134,6 +134,40 @@ def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(instal
     installation.processes.check()
 
 
+def test_f20_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_the_pages_tell_of_it(installation: Any) -> None:
+    records = {
+        "unexpected": config_record(setting("acks", CANARY), client_id="unexpected", origin=7),
+        "expected": config_record(setting("acks", "all"), client_id="expected"),
+    }
+    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
+        sent = {name: producer.send(CONFIGS, key=name.encode(), value=value).get(timeout=30) for name, value in records.items()}
+    place = (sent["unexpected"].topic, sent["unexpected"].partition, sent["unexpected"].offset)
+
+    def quarantined() -> list[dict[str, Any]]:
+        rows = [json.loads(m.value) for m in read_all(installation.broker.internal, QUARANTINE)]
+        return [row for row in rows if (row["topic"], row["partition"], row["offset"]) == place]
+
+    assert eventually(lambda: len(quarantined()) >= 1, SLOW)
+    assert {(row["reason"], row["length"]) for row in quarantined()} == {("origin_known", len(records["unexpected"]))}
+    table = installation.data_dir / "history" / "pushes"
+    ids = "partition", "offset", "client_id"
+    kept = deltalake.DeltaTable(table).to_pyarrow_table(columns=list(ids)).to_pylist()
+    (row,) = [row for row in kept if row["client_id"] in records]
+    assert (row["partition"], row["offset"], row["client_id"]) == (sent["expected"].partition, sent["expected"].offset, "expected")
+    # Results judge it all the same: whoever pushed it is there.
+    assert len(results(installation, "unexpected")) == 1
+
+    url = f"{installation.stream_url}metrics"
+    assert eventually(lambda: metrics(url).get(("clientscope_stream_quarantined_total", "origin_known", CONFIGS)) == 1, SLOW)
+    assert eventually(lambda: metrics(url).get(("clientscope_quality_unexpected_rows_total", "origin_known", CONFIGS)) == 1, SLOW)
+    assert all(metrics(url)["clientscope_quality_validations_total", "error", topic] == 0 for topic in (CONFIGS, CONNECTIONS))
+    assert eventually(lambda: api(installation, "data-docs")["built_ms"] is not None, SLOW)
+    with urllib.request.urlopen(f"{installation.page_url}data-docs/clientscope.connections.html", timeout=10) as response:
+        assert "counts_add_up" in response.read().decode()
+    docs = [path.read_text() for path in (installation.data_dir / "history" / "data-docs").iterdir()]
+    assert docs and not any(CANARY in text for text in docs)
+
+
 def test_the_gauges_are_the_brokers_own_jmx_connections(installation: Any, watch: TopicWatch) -> None:
     jmx: Callable[[], dict[tuple[str, str], int]] = lambda: jmx_connections(installation.broker.jmx_port)  # noqa: E731
     with held_open(installation, ["held-a", "held-a", "held-a", "held-b"]) as clients:

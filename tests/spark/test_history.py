@@ -6,6 +6,7 @@ import json
 from datetime import date
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from record_bytes import Records, config_record, connection_record, heartbeat, setting
@@ -14,6 +15,7 @@ from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.history import append
 from streaming.transforms import history
+from udfs.expectations import OF_CONNECTIONS
 
 KEY = DigestKey(b"k" * 32)
 SECRET = "hunter2-canary"
@@ -68,3 +70,23 @@ def test_poison_is_told_by_place_reason_length_and_digest(records: Records, topi
 def test_without_a_key_quarantine_has_no_digest(records: Records) -> None:
     (row,) = history.quarantine(history.connections(records(CONNECTIONS, b"junk", connection_record(0)), None)).collect()
     assert json.loads(row["value"])["digest"] is None
+
+
+def test_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_not_kept(records: Records, tmp_path: Path) -> None:
+    broken = connection_record(1, kind=9, client_id=SECRET)
+    rows = history.connections(records(CONNECTIONS, connection_record(0), broken, b"junk", heartbeat(2)), KEY).persist()
+    append(history.kept(rows), tmp_path / "connections", "query", 0)
+    table = DeltaTable(tmp_path / "connections").to_pyarrow_table().sort_by("offset").to_pylist()
+    assert [(row["offset"], row["kind"]) for row in table] == [(0, 0), (3, 4)]
+    assert "facts" not in table[0]
+    told = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]
+    assert [(row["offset"], row["reason"], row["length"]) for row in told] == [(1, "kind_known", len(broken)), (2, "unknown_version", 4)]
+    assert len(told[0]["digest"]) == 64
+    assert SECRET not in str(told)
+    # What is looked at of all rows, and of some.
+    (found,) = history.summary(rows, OF_CONNECTIONS).collect()
+    assert (found["decoded"], found["newest_ms"], found["kind_known"], found["gateway_id_given"]) == (3, 1_767_398_402_000, 1, 0)
+    sample = history.sample(rows, 1.0, 7).toArrow()
+    assert sorted(zip(sample["offset"].to_pylist(), sample["kind"].to_pylist(), strict=True)) == [(0, 0), (1, 9), (3, 4)]
+    assert all(pa.types.is_integer(field.type) for field in sample.schema)
+    rows.unpersist()

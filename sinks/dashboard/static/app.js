@@ -6,6 +6,7 @@ import { ago, count, exactTime, now, setClock, time, zone } from "./format.js";
 import { LIMIT, showClients } from "./clients.js";
 import { showSoftware, showStrip } from "./overview.js";
 import { listenToFilters, lowAddress, showFindings, showLowConfidence, sureAddress } from "./findings.js";
+import { follow as followDataDocs } from "./quality.js";
 import { PUSHES_LIMIT, showPushes } from "./results.js";
 
 const sections = Object.fromEntries(["software", "findings", "low", "clients", "pushes"].map((id) => [id, new Section(byId(id))]));
@@ -140,4 +141,5 @@ const stream = follow(
 
 setText(byId("zone"), `Times in ${zone()}`);
 setInterval(showAge, 1000);
+followDataDocs();
 render();

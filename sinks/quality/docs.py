@@ -1,0 +1,130 @@
+"""Data Docs: pages that Great Expectations renders of suites and validations, made to need nothing from elsewhere.  Imported as late as
+`sinks.quality.validation`.
+
+The library's own site builder would load styles and scripts from five hosts, and lists results by script alone.  So its renderers
+make each page, `sinks.quality.pages` takes out what comes from elsewhere, and the list is a page of ours.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import great_expectations as gx
+from great_expectations.core import ExpectationSuiteValidationResult
+from great_expectations.core.run_identifier import RunIdentifier
+from great_expectations.render.renderer.page_renderer import ExpectationSuitePageRenderer, ValidationResultsPageRenderer
+from great_expectations.render.view import DefaultJinjaPageView
+
+from sinks.quality.pages import INDEX, without_elsewhere
+from sinks.quality.suites import SUITES
+
+EVERY_S = 300.0
+"""Seconds: how often a topic's pages are made at most, each a twentieth of a second."""
+
+MOST_RESULTS = 24
+"""Validations of a topic that are kept."""
+
+_NAME = re.compile(r"(?P<topic>[a-z.]+)-(?P<at>\d{8}T\d{6}Z)-(?P<outcome>passed|failed)\.html")
+
+
+@dataclass(frozen=True)
+class _Result:
+    name: str
+    topic: str
+    at: str
+    outcome: str
+
+
+class DataDocs:
+    """The pages in one folder, which outlive the process.  Not for two threads at a time.
+
+    Each file is replaced as a whole, so who reads meanwhile sees either the old one or the new one.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._style = resources.files("sinks.quality").joinpath("docs.css").read_text("utf-8")
+        self._made_s: dict[str, float] = {}
+        self._waiting: dict[str, tuple[ExpectationSuiteValidationResult, bool, float]] = {}
+
+    def add(self, suite: gx.ExpectationSuite, result: ExpectationSuiteValidationResult, success: bool, now: float) -> bool:
+        """Takes in a validation.  Of those between two builds the newest is shown, or the newest that failed.
+
+        Args:
+            success: whether all was as expected, in the rows outside the sample too.
+            now: seconds since the epoch.
+
+        Returns:
+            whether pages were made.
+
+        Raises:
+            OSError: they can't be written.
+        """
+        waiting = self._waiting.get(suite.name)
+        if waiting is None or waiting[1] or not success:
+            self._waiting[suite.name] = result, success, now
+        if now - self._made_s.get(suite.name, 0.0) < EVERY_S:
+            return False
+        result, success, at_s = self._waiting.pop(suite.name)
+        self._made_s[suite.name] = now
+        self._folder.mkdir(parents=True, exist_ok=True)
+        time = datetime.fromtimestamp(at_s, UTC)
+        at = time.strftime("%Y%m%dT%H%M%SZ")
+        result.meta["run_id"] = RunIdentifier(run_name="sample", run_time=time)  # the page's heading
+        self._write(f"{suite.name}-{at}-{'passed' if success else 'failed'}.html", _page(ValidationResultsPageRenderer(), result))
+        self._write(f"{suite.name}.html", _page(ExpectationSuitePageRenderer(), suite))
+        results = self._results()
+        newest = {each for topic in SUITES for each in [one for one in results if one.topic == topic][:MOST_RESULTS]}
+        kept = [each for each in results if each in newest]
+        self._replace(INDEX, _index(kept, self._style))
+        for each in results:
+            if each not in kept:
+                (self._folder / each.name).unlink(missing_ok=True)
+        return True
+
+    def _results(self) -> list[_Result]:
+        """By their files' names, the newest first."""
+        found = [match for path in self._folder.iterdir() if (match := _NAME.fullmatch(path.name))]
+        results = [_Result(each[0], each["topic"], each["at"], each["outcome"]) for each in found]
+        return sorted(results, key=lambda one: one.at, reverse=True)
+
+    def _write(self, name: str, page: str) -> None:
+        self._replace(name, without_elsewhere(page, self._style))
+
+    def _replace(self, name: str, text: str) -> None:
+        part = self._folder / f"{name}.part"
+        part.write_text(text, "utf-8")
+        part.replace(self._folder / name)
+
+
+def _page(renderer: Any, of: Any) -> str:
+    return str(DefaultJinjaPageView().render(renderer.render(of)))
+
+
+def _index(results: Iterable[_Result], style: str) -> str:
+    rows = "".join(
+        f'<tr><td class="{each.outcome}">{each.outcome}</td><td><a href="{html.escape(each.name)}">{_shown(each.at)}</a></td>'
+        f'<td><a href="{html.escape(each.topic)}.html">{html.escape(each.topic)}</a></td></tr>'
+        for each in results
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>Data quality</title><style>{style}</style></head><body><div class="container-fluid"><h4>Data quality</h4>'
+        "<p>Samples of the records that were decoded, against what is expected of them. Each line is one sample; of five minutes the last, "
+        "or the last that failed.</p>"
+        '<div class="table-responsive"><table class="table"><thead><tr><th>Outcome</th><th>Time, UTC</th><th>Expectations</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+        '<p class="note">Rendered by Great Expectations. Values are in none of it: what is validated are lengths, codes and counts.</p>'
+        "</div></body></html>"
+    )
+
+
+def _shown(at: str) -> str:
+    return datetime.strptime(at, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,50 @@
+"""What validations say, for Prometheus.  Labels are topics and expectations' names: bounded, whatever is in the data."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from sinks.quality.suites import SUITES
+
+_SECONDS = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+_EXPECTATION = ("topic", "expectation")
+
+
+class QualityMetrics:
+    """On the registry of the process that validates."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        prefix = "clientscope_quality_"
+        self._success = Gauge(
+            f"{prefix}expectation_success", "1 where the last validation met the expectation.", _EXPECTATION, registry=registry
+        )
+        self._unexpected = Counter(
+            f"{prefix}unexpected_rows", "Rows that were otherwise: of all where every row is checked, else of samples.", _EXPECTATION,
+            registry=registry,
+        )  # fmt: skip
+        self._sampled = Counter(f"{prefix}sampled_rows", "Rows that were validated.", ["topic"], registry=registry)
+        self._validations = Counter(
+            f"{prefix}validations", "Batches of which a sample was validated: passed, failed, or not to be judged.", ["topic", "outcome"],
+            registry=registry,
+        )  # fmt: skip
+        self._seconds = Histogram(f"{prefix}seconds", "What a validation took.", ["topic"], buckets=_SECONDS, registry=registry)
+        for topic, suite in SUITES.items():
+            for outcome in ("passed", "failed", "error"):
+                self._validations.labels(topic, outcome)
+            for each in suite.expectations:
+                self._unexpected.labels(topic, each.name)
+
+    def expectation(self, topic: str, name: str, success: bool, unexpected: int) -> None:
+        """One expectation of one validation."""
+        self._success.labels(topic, name).set(success)
+        self._unexpected.labels(topic, name).inc(unexpected)
+
+    def validated(self, topic: str, success: bool, rows: int, seconds: float) -> None:
+        """A validation has ended."""
+        self._sampled.labels(topic).inc(rows)
+        self._validations.labels(topic, "passed" if success else "failed").inc()
+        self._seconds.labels(topic).observe(seconds)
+
+    def error(self, topic: str) -> None:
+        """A batch could not be validated."""
+        self._validations.labels(topic, "error").inc()

@@ -1,0 +1,52 @@
+"""When an expectation that fails becomes a finding, and when it is one no longer: slower back than forth, so that nothing flaps."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+FAILING = 2
+"""So many validations that failed …"""
+
+OF = 5
+"""… of the last so many begin a finding."""
+
+PASSED = 10
+"""So many that passed in a row end it: more than twice `OF`, so what fails now and then either is a finding or is none."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one expectation came to in one validation.
+
+    Attributes:
+        unexpected: rows that are otherwise.
+        judged: False where the library itself failed, which says nothing of the data.
+    """
+
+    name: str
+    success: bool
+    unexpected: int
+    judged: bool = True
+
+
+class Verdict:
+    """One expectation of one topic.
+
+    Attributes:
+        failing: whether it is a finding; None before anybody can say, as after a start.
+    """
+
+    def __init__(self) -> None:
+        self.failing: bool | None = None
+        self._failed: deque[bool] = deque(maxlen=PASSED)
+
+    def take(self, failed: bool) -> bool:
+        """Takes in a validation; returns whether `failing` is another now."""
+        self._failed.append(failed)
+        before = self.failing
+        if sum(list(self._failed)[-OF:]) >= FAILING:
+            self.failing = True
+        elif len(self._failed) == PASSED and not any(self._failed):
+            self.failing = False
+        return self.failing != before
