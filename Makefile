@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures docs-rules golden-checkpoint test test-pure test-spark test-real check test-long bench-client bench-gateway bench-policy bench-decode bench-rules bench-gauges bench-quality bench-stream lock clean venv java chromium
+.PHONY: help demo fixtures docs-rules golden-checkpoint test test-pure test-spark test-real check test-long test-soak test-backlog bench-client bench-gateway bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-stream lock clean venv java chromium
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -12,8 +12,10 @@ demo: venv       ## everything on this machine, with real clients; Ctrl-C ends i
 	@$(BIN)/clientscope demo $(ARGS)
 
 test: venv chromium check test-pure test-spark test-real   ## checks and all tests
-test-pure: venv  ## no Spark, no broker: two minutes
-	$(BIN)/pytest tests/pure
+# By file, so that what a file shares is started once; the files in their order, since the longest have the fewest tests.
+TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
+test-pure: venv  ## no Spark, no broker: a minute
+	$(BIN)/pytest tests/pure $(TWO_AT_A_TIME)
 fixtures: venv   ## capture what real clients say, again (needs a JDK)
 	$(BIN)/python tests/fixtures/capture.py
 golden-checkpoint: venv  ## keep a checkpoint of this release for the tests of those to come (two minutes)
@@ -21,11 +23,15 @@ golden-checkpoint: venv  ## keep a checkpoint of this release for the tests of t
 test-spark: venv ## one Spark session
 	$(BIN)/pytest tests/spark
 test-real: venv chromium  ## a real broker, gateway, clients, job and browser
-	$(BIN)/pytest tests/real
-test-long: venv  ## the long forms: ten-minute outages, a million fuzzed pushes (some 40 minutes; needs Atheris, so Linux)
+	$(BIN)/pytest tests/real $(TWO_AT_A_TIME)
+test-long: venv  ## the long forms: ten-minute outages, 20 kills, a million fuzzed pushes (some 40 minutes; needs Atheris, so Linux)
 	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
 	$(BIN)/python tests/long/fuzz_push_config.py -runs=1000000
 	TEST_LONG_FORMS=1 $(BIN)/pytest tests -m long_form
+test-soak: venv  ## F26: twice the load for MINUTES (30); fails where what the job holds, or its batches, grow
+	@$(BIN)/python -m bench.stream --seconds 0 --backlog 0 --soak $(or $(MINUTES),30) --flat $(ARGS)
+test-backlog: venv  ## F27: PUSHES (10 million) wait for the job, and new ones come meanwhile; a quarter of an hour, 20 GB of disk
+	@$(BIN)/python -m bench.stream --seconds 0 --backlog $(or $(PUSHES),10000000) --beside-only $(ARGS)
 docs-rules: venv ## write docs/rules.md anew from the rules
 	$(BIN)/python -m sinks.rules.docs
 check: venv      ## ruff, mypy, import contracts
@@ -37,6 +43,8 @@ bench-rules: venv  ## what rules cost beside decoding, each and all (two minutes
 	@$(BIN)/python -m bench.rules $(ARGS)
 bench-decode: venv  ## how fast pushes are decoded, inside Spark and outside (five minutes)
 	@$(BIN)/python -m bench.decode $(ARGS)
+bench-findings: venv  ## what findings cost the driver, and how that grows with the fleet (three minutes)
+	@$(BIN)/python -m bench.findings $(ARGS)
 bench-gauges: venv  ## what gauges cost with 10,000 and 100,000 connections, beside Spark's own ways to keep state (five minutes)
 	@$(BIN)/python -m bench.gauges $(ARGS)
 bench-quality: venv  ## what row checks, and samples held against Great Expectations, cost a batch of history (three minutes)

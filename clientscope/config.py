@@ -335,6 +335,7 @@ class StreamSettings(KafkaSettings):
     digest_key_file: Path | None = Field(None, description="keys of the HMAC digests, as the gateways have them; without it, none are made")
     rules_file: Path | None = _rules_file("own profiles, their assignments, and suppressions (docs/lint.md); without it, apache for all")
     owners: Path | None = _OWNERS
+    backlog_first: bool = Field(False, description="judge new pushes after a backlog; without it, beside it")
     metrics_listen: Address = Field("127.0.0.1:9466", description="where /metrics, /healthz and /readyz answer; port 0 is off")
     ui_port: int = Field(0, ge=0, le=65535, description="port of Spark's own page; 0 is off")
 

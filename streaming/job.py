@@ -32,11 +32,13 @@ from sinks.quality.quality import DATA_DOCS, Quality
 from streaming.checkpoints.at_start import Checkpoints
 from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
+from streaming.fresh_lane import FreshLane
 from streaming.job_metrics import JobMetrics
+from streaming.progress import all_unread, read_to
 from streaming.queries.findings import FindingsQuery
 from streaming.queries.gauges import GaugesQuery
 from streaming.queries.history import start_history_of_connections, start_history_of_pushes
-from streaming.queries.results import start_results
+from streaming.queries.results import FreshResults, start_results
 from streaming.session import session, shuffle_partitions, submitted
 from streaming.supervision import Plain, Running, Watched
 from streaming.turns import LIVE, Turns, live_queries_behind
@@ -60,7 +62,7 @@ def run(settings: StreamSettings) -> None:
         EnvironmentProblem: no Java, no broker, or topics that are missing or otherwise than ``clientscope topics`` makes them.
         SettingsError: the digest key, the rules file or the owners can't be read, or are wrong.
         Locked: another job has the checkpoint directory.
-        Refused: a checkpoint can't be gone on with: damaged, another's, or its topic has lost records; says what to do.
+        Refused: a checkpoint can't be gone on with: damaged, another's, its topic has lost records, or was made again; says what to do.
         ClientscopeError: a query failed in a way that starting it again can't mend; says what can.
     """
     with StopRequest().installed(_STOP_LIMIT_S) as stop:
@@ -143,6 +145,10 @@ class _Job:
         self._turns = Turns(partial(live_queries_behind, spark))
         self._metrics = JobMetrics()
         quality = Quality(settings.history_dir / DATA_DOCS, conditions, self._metrics.registry) if settings.quality == "on" else None
+        self._fresh = None if settings.backlog_first else FreshLane(partial(FreshResults, spark, settings, digest_key, rules.thresholds))
+        if self._fresh is not None:  # before the backlog has the cores
+            self._fresh.told(checkpoints.unread("results"))
+            self._fresh.look()
         starts: dict[str, Callable[[], Running]] = {
             "gauges": lambda: GaugesQuery(spark, settings, conditions),
             "results": lambda: Plain(start_results(spark, settings, digest_key, rules.thresholds)),
@@ -150,6 +156,7 @@ class _Job:
             "history_pushes": lambda: Plain(start_history_of_pushes(spark, settings, self._turns, digest_key, quality)),
             "history_connections": lambda: Plain(start_history_of_connections(spark, settings, self._turns, digest_key, quality)),
         }
+        self._topics = checkpoints.watch()
         self._metrics.lost(checkpoints.lost())
         self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
         culprits = Culprits(settings, digest_key, partial(_crashed, self._metrics, conditions))
@@ -170,6 +177,7 @@ class _Job:
 
     def await_first_batches(self, stop: StopRequest) -> None:
         """Returns once each live query has read its source at least once; history may have to wait for them."""
+        self._topics.start()
         deadline = time.monotonic() + _START_TIMEOUT_S
         waiting = [each for each in self.watched if each.name in LIVE]
         while waiting and not stop.wait(0.1):
@@ -181,17 +189,26 @@ class _Job:
     def look(self) -> None:
         """Starts again what has failed, and takes in what Spark tells."""
         now = self._looked_s = time.monotonic()
+        self._topics.check()
         tells = now - self._told_s >= _TELL_S
         self._told_s = now if tells else self._told_s
         for each in self.watched:
             each.look(now)
             self._metrics.watched(each.name, each.running is not None, each.restarts)
             if tells and each.running is not None:
-                self._metrics.progressed(each.name, each.running.query.recentProgress)
+                reports = each.running.query.recentProgress
+                self._metrics.progressed(each.name, reports)
+                if reports:
+                    self._topics.read(each.name, read_to(reports[-1]))
+                if each.name == "results" and reports and self._fresh is not None:
+                    self._fresh.told(all_unread(reports[-1]))
                 if isinstance(each.running, GaugesQuery):
                     self._metrics.state(each.name, *each.running.size())
                 if isinstance(each.running, FindingsQuery):
                     self._metrics.kept(each.running.sizes())
+        if self._fresh is not None:
+            self._fresh.look()
+            self._metrics.fresh_lane(self._fresh.running, self._fresh.starts, self._fresh.failures)
         if tells:
             heap, other = (usage.getUsed() for usage in (self._jvm_memory.getHeapMemoryUsage(), self._jvm_memory.getNonHeapMemoryUsage()))
             self._metrics.memory(heap, other)
@@ -199,6 +216,9 @@ class _Job:
     def stop(self) -> None:
         """Each query after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""
         self._turns.stop()
+        self._topics.stop()
+        if self._fresh is not None:
+            self._fresh.stop()
         deadline = time.monotonic() + _LAST_BATCHES_S
         for running in [each.running for each in self.watched if each.running is not None]:
             while running.query.isActive and running.query.status["isTriggerActive"] and time.monotonic() < deadline:

@@ -49,6 +49,9 @@ class JobMetrics:
         self._lost = self._gauge(
             "lost_records", "Records that the query passed over when it was last started anew (checkpoints reset).", list(_PARTITION)
         )
+        self._fresh = self._gauge("fresh_lane_running", "1 while new pushes have a lane of their own, since results are far behind.", [])
+        self._fresh_starts = self._gauge("fresh_lane_starts", "How often that lane was started since the job was.", [])
+        self._fresh_failures = self._gauge("fresh_lane_failures", "How often it has failed, or could not be started.", [])
         self._seen: dict[str, tuple[str, int]] = {}
         self._caught_up: dict[tuple[str, str, str], float] = {}
 
@@ -56,6 +59,12 @@ class JobMetrics:
         """Whether a query runs."""
         self._running.labels(query).set(running)
         self._restarts.labels(query).set(restarts)
+
+    def fresh_lane(self, running: bool, starts: int, failures: int) -> None:
+        """Of `streaming.fresh_lane`."""
+        self._fresh.set(running)
+        self._fresh_starts.set(starts)
+        self._fresh_failures.set(failures)
 
     def memory(self, heap: int, other: int) -> None:
         """Bytes that the JVM uses of its heap, and of its own besides (classes, compiled code)."""

@@ -17,6 +17,28 @@ def unread(source: Any) -> dict[tuple[str, str], int]:
     return {place: max(0, end - read.get(place, end)) for place, end in latest.items()}
 
 
+def read_to(report: Any) -> dict[str, dict[int, int]]:
+    """Up to where a query has read: topic, partition, the offset of its next record.
+
+    Args:
+        report: a ``StreamingQueryProgress``.
+    """
+    found: dict[str, dict[int, int]] = {}
+    for source in report.sources:
+        for (topic, partition), end in _by_partition(source.endOffset).items():
+            found.setdefault(topic, {})[int(partition)] = end
+    return found
+
+
+def all_unread(report: Any) -> int:
+    """Records that a query had still to read, all partitions together.
+
+    Args:
+        report: a ``StreamingQueryProgress``.
+    """
+    return sum(sum(unread(source).values()) for source in report.sources)
+
+
 def _by_partition(offsets: str | None) -> dict[tuple[str, str], int]:
     """Spark's JSON of a Kafka source's offsets."""
     found: Mapping[str, Mapping[str, int]] = json.loads(offsets) if offsets and offsets != "null" else {}

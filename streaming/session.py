@@ -171,8 +171,10 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # Four queries and Delta have some hundreds of generated classes.  With the default of 100 they displace each other: each batch
         # compiles its own anew, and so does the JVM's compiler.
         "spark.sql.codegen.cache.maxEntries": "2000",
-        # Each step of a kernel costs some microseconds, whatever it is for: of 1,000 pushes a third of the time.
+        # Each step of a kernel costs some microseconds, whatever it is for: of 1,000 pushes nearly half of the time. By bytes too, since
+        # whoever may write to the topic may write a megabyte at a time.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
+        "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
         # For a query with state, of which only `bench/gauges.py` has one now: a commit writes what has changed, not all.
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",

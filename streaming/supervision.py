@@ -71,13 +71,20 @@ class Plain:
         """Nothing."""
 
 
+_DOUBLINGS = 100
+"""More than anybody waits, and less than a float can hold."""
+
+
 class Restarts:
     """When to start again what has failed.  Pure; times are seconds of a clock that never goes back.
 
     The pause doubles from a second to a minute. What has failed so often without a batch between is given up: then a person is needed.
+
+    Args:
+        most: failures without a batch between; None for any number.
     """
 
-    def __init__(self, most: int = 8, first_s: float = 1.0, longest_s: float = 60.0) -> None:
+    def __init__(self, most: int | None = 8, first_s: float = 1.0, longest_s: float = 60.0) -> None:
         self._most, self._first_s, self._longest_s = most, first_s, longest_s
         self._failures = 0
 
@@ -93,9 +100,9 @@ class Restarts:
             progressed: whether a batch was finished since it was last started.
         """
         self._failures = 1 if progressed else self._failures + 1
-        if self._failures > self._most:
+        if self._most is not None and self._failures > self._most:
             return None
-        return now + min(self._longest_s, self._first_s * 2.0 ** (self._failures - 1))
+        return now + min(self._longest_s, self._first_s * 2.0 ** min(self._failures - 1, _DOUBLINGS))
 
 
 class Watched:

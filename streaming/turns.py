@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from streaming.progress import unread
+from streaming.progress import all_unread
 
 LIVE = ("results", "gauges")
 """Queries that come first."""
@@ -78,6 +78,6 @@ def live_queries_behind(spark: SparkSession) -> bool:
     for query in spark.streams.active:
         if query.name in LIVE:
             report = query.lastProgress
-            if report is None or any(sum(unread(source).values()) > _FAR_BEHIND for source in report.sources):
+            if report is None or all_unread(report) > _FAR_BEHIND:
                 return True
     return False

@@ -24,7 +24,8 @@ _ARROW = {
     "uuid": pa.string(),
 }
 _MOST_VERSIONS, _ANY = 100, 2**15
-_WIDTH = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "bool": 1, "uuid": 16, "string": 1, "bytes": 1}
+WIDTH = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "bool": 1, "uuid": 16, "string": 1, "bytes": 1}
+"""The fewest bytes of each type on the wire."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Field:
     @property
     def min_size(self) -> int:
         """The fewest bytes that the field takes on the wire."""
-        return 1 if self.element else _WIDTH[self.type]
+        return 1 if self.element else WIDTH[self.type]
 
     @property
     def arrow_type(self) -> pa.DataType:
@@ -82,6 +83,22 @@ class Struct:
     def tagged(self) -> tuple[Field, ...]:
         """What it may hold behind that."""
         return tuple(field for field in self.fields if field.present and field.tag is not None)
+
+    @cached_property
+    def runs(self) -> tuple[tuple[Field, ...], ...]:
+        """`wire` in pieces: each array by itself, and the fields between them together."""
+        runs: list[list[Field]] = [[]]
+        for field in self.wire:
+            if field.element is not None:
+                runs += [[field], []]
+            else:
+                runs[-1].append(field)
+        return tuple(tuple(run) for run in runs if run)
+
+    @cached_property
+    def tells_tags(self) -> bool:
+        """Whether columns are made of its tagged fields."""
+        return any(field.made for field in self.tagged)
 
     @cached_property
     def min_size(self) -> int:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from udfs.layout import FIXED, Field, Struct
+from udfs.runs import most_ahead, read_run
 
 REASONS = (
     "",
@@ -82,7 +83,7 @@ class Reading:
             offsets = np.zeros(1, np.int64)
         first, last = int(offsets[0]), int(offsets[-1])
         self.home = last - first
-        pad = max(inner.min_size for inner in struct.walk()) + _LARGEST_FIXED
+        pad = max(max(inner.min_size, *map(most_ahead, inner.runs)) for inner in struct.walk()) + _LARGEST_FIXED
         self.data = np.zeros(self.home + pad, np.uint8)
         if self.home:
             self.data[: self.home] = np.frombuffer(bytes_buffer, np.uint8)[first:last]
@@ -106,11 +107,19 @@ class Reading:
     def _read_struct(self, struct: Struct, lanes: Lanes) -> None:
         found = self.found[struct]
         found[""].append((lanes.pos, lanes.root))
-        for field in struct.wire:
-            values = self._read_field(field, lanes)
-            if field.made:
-                found[field.name].append(values)
-        self._read_tags(struct, lanes)
+        tags_read = False
+        for run in struct.runs:
+            tags = run is struct.runs[-1] and not struct.tells_tags
+            if run[0].element is None and (quick := read_run(self.data, self._views, run, lanes.pos, lanes.end, tags)) is not None:
+                parts, lanes.pos = quick
+                tags_read = tags
+            else:
+                parts = [self._read_field(field, lanes) for field in run]
+            for field, values in zip(run, parts, strict=True):
+                if field.made:
+                    found[field.name].append(values)
+        if not tags_read:
+            self._read_tags(struct, lanes)
 
     def _read_field(self, field: Field, lanes: Lanes) -> Values:
         if field.element is not None:

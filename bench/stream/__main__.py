@@ -3,7 +3,7 @@
 A real broker, gateway and job, all queries running, on this machine. First a steady load: 100 pushes and 20 connections a second, through
 the gateway. From a push's arrival at the gateway to its result in the topic (Kafka's LogAppendTime), for every push; from each change of
 a software's count to the first gauge in the topic that knows it, for every change. Then a backlog: records written straight to the topic
-while the job is stopped, and how fast their results come once it runs.
+while the job is stopped, how fast their results come once it runs, and how long new pushes wait meanwhile: after it, and beside it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench.stream.backlog import backlog
+from bench.stream.backlog import backlog, table
 from bench.stream.latency import Steady, steady
 from bench.stream.load import CONNECTIONS_PER_S, PUSHES_PER_S
 from bench.stream.running import Running
-from bench.stream.soak import soak
+from bench.stream.soak import grown, soak, soaked
 
 _PHASES = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets")
 """What a batch does one after the other; ``addBatch`` is everything from reading to writing."""
@@ -64,6 +64,8 @@ def main() -> int:
     parser.add_argument(
         "--soak", type=float, default=0, metavar="MIN", help="of twice the load, minutes; 0 leaves it out (default: %(default)s)"
     )
+    parser.add_argument("--flat", action="store_true", help="fail where what the soak looks at grows")
+    parser.add_argument("--beside-only", action="store_true", help="read a backlog only as the job does, with new pushes beside it")
     options = parser.parse_args()
     _say("starting everything")
     with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder, Running(Path(folder)) as installation:
@@ -72,10 +74,18 @@ def main() -> int:
             _show(steady(installation, options.warm_up, options.seconds))
         if options.soak:
             _say(f"{options.soak:g} minutes of twice the load")
-            Console(width=130).print(soak(installation, options.warm_up, 60 * options.soak))
+            thirds = soak(installation, options.warm_up, 60 * options.soak)
+            Console(width=130).print(soaked(60 * options.soak, thirds))
+            if options.flat and (growing := grown(thirds)):
+                _say(f"growing: {', '.join(growing)}")
+                return 1
         if options.backlog:
             _say("backlog")
-            print(f"backlog of {options.backlog:,}: {backlog(installation, options.backlog):,.0f} results/s")
+            ways = {"new ones after it": ["--backlog-first"], "new ones beside it": []}
+            if options.beside_only:
+                del ways["new ones after it"]
+            caught = {name: backlog(installation, options.backlog, *flags) for name, flags in ways.items()}
+            Console(width=130).print(table(options.backlog, caught))
     return 0
 
 

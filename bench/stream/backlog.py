@@ -1,27 +1,94 @@
-"""How fast the job reads what was written while it was stopped: pushes of a fleet, as `bench.rules` has them."""
+"""What was written while the job was stopped: how fast it is read, and how long what comes in new meanwhile waits.
+
+The backlog is pushes of a fleet, as `bench.rules` has them, written straight to the topic. The new ones go through the gateway.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+import statistics
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 
 import confluent_kafka
+from rich.table import Table
 
+from bench.decode import KEYS
 from bench.rules import fleet
+from bench.stream.load import every
 from bench.stream.running import Running
+from clientscope.client.raw import RawClient
 from clientscope.errors import EnvironmentProblem
 from clientscope.records.topics import CONFIGS, RESULTS
 
-_BACKLOG_S = 600.0
+_LEAST_S, _LEAST_RATE = 600.0, 10_000
+"""Seconds that anything may take, and results a second that are no failure."""
+
 _DISTINCT = 10_000
+_EVERY_S = 0.1
+_NEW = "new-push"
+_PUSH = [("client.id", _NEW, 1, False), *((key, "17", 1, True) for key in KEYS if key != "client.id")]
+_OFFSET = re.compile(rb'"offset":(\d+)')
 
 
-def backlog(installation: Running, pushes: int) -> float:
-    """Results a second, from the first to the last."""
+@dataclass(frozen=True)
+class Caught:
+    """How it was read.
+
+    Attributes:
+        rate: results a second, from the first to the last.
+        waits_s: from the gateway to its first result, of each push that came between the first and the last result of the backlog.
+    """
+
+    rate: float
+    waits_s: list[float]
+
+
+def backlog(installation: Running, pushes: int, *flags: str) -> Caught:
+    """Reads one; ``flags`` are the job's."""
     installation.processes.stop("stream")
     before = installation.end(RESULTS)
-    producer = confluent_kafka.Producer({"bootstrap.servers": installation.internal, "linger.ms": 20, "compression.type": "lz4"})
+    _write(installation.internal, pushes)
+    print(f"{pushes:,} pushes wait; the job starts", file=sys.stderr, flush=True)
+    with _new_pushes(installation.address):
+        installation.start_job(*flags)
+        deadline = time.monotonic() + max(_LEAST_S, pushes / _LEAST_RATE)
+        while (end := installation.end(RESULTS)) < before + pushes:
+            installation.processes.check()
+            if time.monotonic() > deadline:
+                raise EnvironmentProblem(f"{end - before} of {pushes} results came in time")
+            time.sleep(0.5)
+    time.sleep(5)
+    first, last = (installation.appended_ms(RESULTS, offset) for offset in (before, end - 1))
+    found: dict[bytes, float] = {}
+    for message in installation.each(RESULTS, before):
+        offset = _OFFSET.search(message.value())
+        if offset and _NEW.encode() in message.value():
+            received = json.loads(message.value())["received_ms"]
+            if first <= received <= last:
+                found.setdefault(offset[1], (message.timestamp()[1] - received) / 1000)
+    return Caught(pushes / (last - first) * 1000, sorted(found.values()))
+
+
+def table(pushes: int, caught: dict[str, Caught]) -> Table:
+    """One line for each way to read it."""
+    view = Table(title=f"a backlog of {pushes:,} pushes, and {1 / _EVERY_S:.0f} new ones a second", title_justify="left")
+    for heading in ("", "results/s", "new pushes", "waited s: p50", "p99", "most"):
+        view.add_column(heading, justify="right" if heading else "left")
+    for name, each in caught.items():
+        hundredths = statistics.quantiles(each.waits_s, n=100)
+        waits = (f"{value:,.1f}" for value in (hundredths[49], hundredths[98], each.waits_s[-1]))
+        view.add_row(name, f"{each.rate:,.0f}", f"{len(each.waits_s):,}", *waits)
+    return view
+
+
+def _write(internal: str, pushes: int) -> None:
+    producer = confluent_kafka.Producer({"bootstrap.servers": internal, "linger.ms": 20, "compression.type": "lz4"})
     values = list(islice(fleet(), _DISTINCT))
     failed: list[confluent_kafka.KafkaError] = []
 
@@ -38,13 +105,11 @@ def backlog(installation: Running, pushes: int) -> float:
                 producer.poll(0.1)
     if producer.flush(120) or failed:
         raise EnvironmentProblem(f"not all pushes of the backlog could be written: {failed[:1]}")
-    print(f"{pushes:,} pushes wait; the job starts", file=sys.stderr, flush=True)
-    installation.start_job()
-    deadline = time.monotonic() + _BACKLOG_S
-    while (end := installation.end(RESULTS)) < before + pushes:
-        installation.processes.check()
-        if time.monotonic() > deadline:
-            raise EnvironmentProblem(f"{end - before} of {pushes} results came within {_BACKLOG_S:.0f} s")
-        time.sleep(0.5)
-    first, last = (installation.appended_ms(RESULTS, offset) for offset in (before, end - 1))
-    return pushes / (last - first) * 1000
+
+
+@contextmanager
+def _new_pushes(address: str) -> Iterator[None]:
+    with RawClient.connect(address, _NEW) as client:
+        client.api_versions(_NEW, "1.0", None)
+        with every(_EVERY_S, lambda: client.push_config(_PUSH)):
+            yield

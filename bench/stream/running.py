@@ -51,27 +51,29 @@ class Running(Installation):
         super()._start()
         self.start_job()
 
-    def start_job(self) -> None:
+    def start_job(self, *flags: str) -> None:
         """The job, again."""
         self.processes.start(
             "stream", "stream", "--bootstrap-servers", self.internal, "--checkpoint-dir", str(self._folder / "checkpoints"),
-            "--history-dir", str(self._folder / "history"), "--metrics-listen", self._metrics,
+            "--history-dir", str(self._folder / "history"), "--metrics-listen", self._metrics, *flags,
         )  # fmt: skip
         self.processes.await_ready("stream", "ready", 180)
 
     def read(self, topic: str, begin: int = 0) -> list[confluent_kafka.Message]:
-        """A topic's records, from an offset on; our topics have one partition."""
-        found: list[confluent_kafka.Message] = []
+        """`each` of them, as a list."""
+        return list(self.each(topic, begin))
+
+    def each(self, topic: str, begin: int = 0) -> Iterator[confluent_kafka.Message]:
+        """A topic's records that are there now, from an offset on; our topics have one partition."""
         end = self.end(topic)
         with self._consumer() as consumer:
             consumer.assign([confluent_kafka.TopicPartition(topic, 0, begin)])
             while begin < end:
-                message = consumer.poll(10.0)
-                if message is None or message.error():
+                messages = consumer.consume(10_000, 10.0) if end - begin > 10_000 else [consumer.poll(10.0)]
+                if not messages or any(message is None or message.error() for message in messages):
                     raise EnvironmentProblem(f"{topic} could not be read beyond {begin} of {end}")
-                found.append(message)
-                begin = message.offset() + 1
-        return found
+                yield from messages
+                begin = messages[-1].offset() + 1
 
     def appended_ms(self, topic: str, offset: int) -> int:
         """When the record there was appended."""

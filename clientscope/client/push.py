@@ -142,6 +142,7 @@ class Push:
                 with _no_credentials_in_logs():
                     self._net.poll(timeout_ms=self._timeout_s * 1000, future=self._ended)
         finally:
+            self._end(None)  # what closing wakes up is no cause of anything
             client.close()
         outcome, detail = self._ended.value or (self._handshake.outcome, self._handshake.detail)
         if outcome is None:
@@ -161,11 +162,13 @@ class Push:
                 log.debug("push cancelled after its end")
 
     def _end(self, value: Any) -> None:
+        """What comes first counts: `_rounds`, whatever became of it; `cancel`; or time is up."""
+        if self._ended.is_done:
+            return
         if isinstance(value, Exception):
             log.debug("push", exc_info=value)
             self._handshake.give_up(_said(value))
-        if not self._ended.is_done:
-            self._ended.success(value if isinstance(value, tuple) else None)
+        self._ended.success(value if isinstance(value, tuple) else None)
 
     def _result(self, outcome: Outcome, detail: str) -> PushResult:
         return PushResult(outcome, detail, self._collected.sensitive, self._handshake.client_instance_id)
@@ -175,7 +178,7 @@ class Push:
         retry = 0
         while True:
             met, advertised = await self._round(manager, deadline)
-            if self._handshake.outcome is not None:
+            if self._ended.is_done or self._handshake.outcome is not None:
                 return None
             if met and not advertised:
                 detail = f"none of the {met} nodes that answered advertises PushConfig"
@@ -199,7 +202,7 @@ class Push:
             asked.add((node.host, node.port))
             reached, advertised = await self._meet(manager, node, deadline)
             met += reached
-            if self._handshake.outcome is not None or advertised:
+            if self._ended.is_done or self._handshake.outcome is not None or advertised:
                 return met, advertised
             waiting += _shuffled(manager.cluster.brokers())
         return met, False
@@ -213,6 +216,9 @@ class Push:
         try:
             await connection
         except Exception as error:
+            if self._ended.is_done:
+                _drop_frames(error)
+                return False, False
             self._last_error = _said(error)
             if connection.sasl_enabled and connection.broker_version_data is not None:  # ApiVersions was answered
                 self._lost_authenticating += 1

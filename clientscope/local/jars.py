@@ -6,12 +6,14 @@ tests and the benchmark, and each is fetched when it is first asked for.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from clientscope.errors import EnvironmentProblem
@@ -44,8 +46,19 @@ def jars(configuration: str, progress: Progress = lambda line: None) -> list[Pat
     """
     paths = [home() / name for name in _locked() if name.startswith(f"{configuration}/")]
     if not all(path.is_file() for path in paths):
-        download(progress, CONFIGURATIONS if configuration in CONFIGURATIONS else (configuration,))
+        with _alone():
+            if not all(path.is_file() for path in paths):
+                download(progress, CONFIGURATIONS if configuration in CONFIGURATIONS else (configuration,))
     return paths
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """No two processes download at once: Ivy doesn't lock its cache."""
+    home().mkdir(parents=True, exist_ok=True)
+    with (home() / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def download(progress: Progress = lambda line: None, configurations: Sequence[str] = CONFIGURATIONS) -> None:
@@ -68,7 +81,7 @@ def download(progress: Progress = lambda line: None, configurations: Sequence[st
                 )
             target = home() / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            # A whole jar or none under its final name, even if two processes do this at once.
+            # A whole jar or none under its final name, whenever this ends.
             part = target.with_suffix(f".{os.getpid()}.part")
             part.write_bytes(fetched.read_bytes())
             part.replace(target)

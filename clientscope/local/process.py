@@ -119,20 +119,22 @@ def children_ignore_sigterm() -> Iterator[None]:
         starting.clear()  # a hook can't be taken back
 
 
+PORTS = range(20_000, 32_000)
+"""Below the range from which outgoing connections get theirs (32768 and up on Linux): one of those could take a port before we do."""
+
 _given: deque[int] = deque(maxlen=1_000)
 
 
 def free_port(besides: Collection[int] = ()) -> int:
-    """A TCP port of 127.0.0.1 that was free a moment ago.
+    """A TCP port of 127.0.0.1, one of `PORTS`, that was free a moment ago.
 
-    Below the range from which outgoing connections get theirs (32768 and up on Linux): one of those could take it before we do.
     One that was given lately isn't given again, since whoever has it may not listen yet.
 
     Args:
         besides: ports that somebody is about to take.
     """
     for _ in range(100):
-        port = 20_000 + secrets.randbelow(12_000)
+        port = PORTS[secrets.randbelow(len(PORTS))]
         if port in _given or port in besides:
             continue
         with socket.socket() as probe:
@@ -142,7 +144,7 @@ def free_port(besides: Collection[int] = ()) -> int:
                 continue
             _given.append(port)
             return port
-    raise EnvironmentProblem("no free TCP port from 20000 to 31999 on 127.0.0.1", "what holds them all?")
+    raise EnvironmentProblem(f"no free TCP port from {PORTS[0]} to {PORTS[-1]} on 127.0.0.1", "what holds them all?")
 
 
 def require_free(address: str, what: str) -> None:

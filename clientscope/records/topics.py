@@ -14,6 +14,9 @@ STATUS = "clientscope.status"
 QUARANTINE = "clientscope.quarantine"
 DEADLETTER = "clientscope.deadletter"
 
+AHEAD = "clientscope.ahead"
+"""Header of a result that was written ahead of a backlog: the same comes again in its turn, which may be millions of results later."""
+
 _DAY_MS = 24 * 60 * 60 * 1000
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
 from clientscope.kafka_access import Kafka, access
-from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS
+from clientscope.records.topics import AHEAD, CONNECTIONS, FINDINGS, GAUGES, RESULTS
 from sinks.dashboard.pushes import DAY_MS
 from sinks.dashboard.state import Record, State
 
@@ -124,7 +124,7 @@ class Reader:
         while not self._stopping.is_set():
             batches = consumer.poll(timeout_ms=_POLL_MS)
             for partition, records in batches.items():
-                self._state.apply(Record(r.topic, r.timestamp, r.key, r.value) for r in records)
+                self._state.apply(Record(r.topic, r.timestamp, r.key, r.value, _ahead(r.headers)) for r in records)
                 self._positions[partition] = records[-1].offset + 1
             if time.monotonic() >= next_check:
                 self._check(consumer)
@@ -152,3 +152,7 @@ class Reader:
                 read=sum(positions[partition] - self._starts[partition] for partition in ends),
                 total=sum(end - self._starts[partition] for partition, end in ends.items()),
             )
+
+
+def _ahead(headers: Sequence[tuple[str, bytes | None]]) -> bool:
+    return any(name == AHEAD for name, _ in headers)

@@ -43,12 +43,18 @@ DISAGREE_AFTER_MS = 5_000
 
 @dataclass(frozen=True)
 class Record:
-    """One record of a topic; ``timestamp_ms`` is LogAppendTime."""
+    """One record of a topic.
+
+    Attributes:
+        timestamp_ms: LogAppendTime.
+        ahead: whether it has the header `clientscope.records.topics.AHEAD`.
+    """
 
     topic: str
     timestamp_ms: int
     key: bytes | None
     value: bytes | None
+    ahead: bool = False
 
 
 @dataclass(frozen=True)
@@ -229,7 +235,7 @@ class State:
             if connection.kind not in _KINDS:
                 raise RecordError("unknown_kind")
             return self._connections.apply(connection, record.timestamp_ms)
-        return self._pushes.apply(parse(ResultValue, record.value), record.timestamp_ms)
+        return self._pushes.apply(parse(ResultValue, record.value), record.timestamp_ms, record.ahead)
 
     def _touch(self, what: str, at_ms: int) -> None:
         self._versions[what] += 1

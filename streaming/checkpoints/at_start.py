@@ -21,6 +21,7 @@ from streaming.checkpoints.manifest import Manifest, Refused
 from streaming.checkpoints.offsets import EARLIEST, to_json
 from streaming.checkpoints.plans import PLANS, Plan, folder, versions
 from streaming.checkpoints.spark_files import SparkFiles
+from streaming.checkpoints.watch import TopicWatch
 
 log = logging.getLogger(__name__)
 
@@ -65,13 +66,33 @@ class Checkpoints:
             yield self
 
     def examine(self, query: str) -> None:
-        """Looks again at one query that doesn't run.
+        """Looks again at one query that doesn't run, or whose topic seems to be another.
 
         Raises:
             Refused: it can't go on; says why.
             EnvironmentProblem: no broker answers.
         """
         self._decide(query, broker.ask(self.kafka, {PLANS[query].topic}))
+
+    def watch(self) -> TopicWatch:
+        """Of the topics of all queries, as their manifests have them."""
+        written = (manifest.read(folder(self.checkpoint_dir, query)) for query in PLANS)
+        topics = {topic: seen for each in written if each is not None for topic, seen in each.topics.items()}
+        return TopicWatch(topics, broker.Asking(self.kafka, topics), self.examine)
+
+    def unread(self, query: str) -> int:
+        """How many records a query has still to read, before it is started; those that compaction has removed count too.
+
+        Raises:
+            Refused: its start file is damaged.
+            EnvironmentProblem: no broker answers.
+        """
+        plan, checkpoint = PLANS[query], folder(self.checkpoint_dir, query)
+        files = spark_files.read(checkpoint)
+        start = None if files.begun else start_file.read(checkpoint)
+        at = (files.position if files.begun else (start.offsets if start else None) or {}).get(plan.topic, {})
+        extents = broker.ask(self.kafka, {plan.topic}).extents[plan.topic]
+        return sum(extent.end - max(extent.begin, at.get(number, EARLIEST)) for number, extent in extents.items())
 
     def lost(self) -> dict[tuple[str, str, int], int]:
         """How many records each query passed over when it was started anew: by query, topic and partition."""

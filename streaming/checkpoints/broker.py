@@ -31,18 +31,39 @@ def ask(kafka: Kafka, names: Iterable[str]) -> Broker:
     Raises:
         EnvironmentProblem: no broker answers, or a topic is missing.
     """
-    try:
-        with closing(topics.admin(kafka)) as admin:
-            seen = _seen(admin, sorted(set(names)))
+    with closing(Asking(kafka, names)) as asking:
+        return asking()
+
+
+class Asking:
+    """`ask` again and again, over the same connections; for one thread.  Whoever made it closes it."""
+
+    def __init__(self, kafka: Kafka, names: Iterable[str]) -> None:
+        self._kafka, self._names = kafka, sorted(set(names))
+        self._admin: KafkaAdminClient | None = None
+
+    def __call__(self) -> Broker:
+        """As `ask`."""
+        try:
+            if self._admin is None:
+                self._admin = topics.admin(self._kafka)
+            seen = _seen(self._admin, self._names)
             places = [TopicPartition(name, number) for name, topic in seen.items() for number in range(topic.partitions)]
-            begins = admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.EARLIEST))
-            ends = admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.LATEST))
-    except (KafkaError, TimeoutError) as error:
-        raise topics.no_broker(kafka, error) from None
-    extents: dict[str, dict[int, Extent]] = {name: {} for name in seen}
-    for place in places:
-        extents[place.topic][place.partition] = Extent(begins[place].offset, ends[place].offset)
-    return Broker(seen, extents)
+            begins = self._admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.EARLIEST))
+            ends = self._admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.LATEST))
+        except (KafkaError, TimeoutError) as error:
+            self.close()
+            raise topics.no_broker(self._kafka, error) from None
+        extents: dict[str, dict[int, Extent]] = {name: {} for name in seen}
+        for place in places:
+            extents[place.topic][place.partition] = Extent(begins[place].offset, ends[place].offset)
+        return Broker(seen, extents)
+
+    def close(self) -> None:
+        """Closes the connections; the next call makes new ones."""
+        admin, self._admin = self._admin, None
+        if admin is not None:
+            admin.close()
 
 
 def at_time(kafka: Kafka, topic: str, extents: Mapping[int, Extent], time_ms: int) -> dict[int, int]:

@@ -34,7 +34,7 @@ from sinks.findings.conditions import Conditions
 from sinks.findings.engine import CONNECTIONS_BACK_MS, Findings
 from sinks.findings.told import Policy
 from streaming.checkpoints import skipped
-from streaming.queries.start import start_without_checkpoint
+from streaming.queries.start import begin
 from streaming.sources import Pace, records
 from streaming.transforms.findings import arrivals
 from streaming.turns import Stopped, Turns
@@ -77,9 +77,7 @@ class FindingsQuery:
         left_out = skipped.read(settings.checkpoint_dir)
         rows = arrivals(records(spark, kafka, f"{CONFIGS},{CONNECTIONS}", beginning, left_out, _PACE), digest_key, thresholds)
         self._scratch = Path(tempfile.mkdtemp(prefix="clientscope-findings-"))
-        self.query: StreamingQuery = start_without_checkpoint(
-            rows.writeStream.foreachBatch(self._write), "findings", self._scratch, _INTERVAL_S
-        )
+        self.query: StreamingQuery = begin(rows.writeStream.foreachBatch(self._write), "findings", self._scratch.as_uri(), _INTERVAL_S)
 
     def tick(self) -> None:
         """Publishes what has changed, once all has been read that there was at the start."""

@@ -1,18 +1,31 @@
-"""results: ``clientscope.configs`` -> rules -> ``clientscope.results``."""
+"""results: ``clientscope.configs`` -> rules -> ``clientscope.results``; and its fresh lane, which reads what comes in new beside it."""
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from clientscope.config import StreamSettings
 from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.redaction import DigestKey
 from clientscope.profiles import Thresholds
-from clientscope.records.topics import RESULTS
-from streaming.queries.start import source, start
-from streaming.sources import spark_options
+from clientscope.records.topics import AHEAD, CONFIGS, RESULTS
+from streaming.checkpoints import skipped
+from streaming.progress import all_unread
+from streaming.queries.start import begin, source, start
+from streaming.sources import Pace, records, spark_options
 from streaming.transforms.results import results
+
+FRESH = "fresh_results"
+"""The lane's name; it is none of `streaming.checkpoints.plans.PLANS`, since it keeps nothing."""
+
+_FRESH_PACE = Pace(10_000)
+_FRESH_EVERY_S = 0.5
+"""Each of its batches costs what the backlog could use."""
 
 # Not compressed: the topic's readers need no more than kafka-python then.
 _LARGE_REQUESTS = {"kafka.linger.ms": "20", "kafka.batch.size": str(256 * 1024)}
@@ -24,5 +37,48 @@ def start_results(spark: SparkSession, settings: StreamSettings, digest_key: Dig
     It flushes at the end of each task, so lingering delays nothing; in a backlog it makes requests of hundreds of records instead of a few.
     """
     rows = results(source(spark, settings, "results"), digest_key, thresholds)
-    writer = rows.writeStream.format("kafka").options(**spark_options(KafkaAccess.of(settings)), **_LARGE_REQUESTS).option("topic", RESULTS)
-    return start(writer, "results", settings.checkpoint_dir)
+    return start(_writer(rows, settings), "results", settings.checkpoint_dir)
+
+
+class FreshResults:
+    """The lane: the same results, under the same places, from the topic's end at its start on; marked by the header `AHEAD`.
+
+    Its checkpoint is a directory of the driver's that lasts as long as the lane: whatever it has not read, `start_results`' query does.
+    Spark gives each query's tasks an equal share (scheduler pools), so it waits for a core no longer than one task of the backlog's takes.
+    """
+
+    def __init__(self, spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None, thresholds: Thresholds) -> None:
+        left_out = skipped.read(settings.checkpoint_dir)
+        read = records(spark, KafkaAccess.of(settings), CONFIGS, "latest", left_out, _FRESH_PACE)
+        self._folder = tempfile.TemporaryDirectory(prefix="clientscope-fresh-", ignore_cleanup_errors=True)
+        try:
+            header = F.struct(F.lit(AHEAD).alias("key"), F.lit(b"").alias("value"))
+            writer = _writer(results(read, digest_key, thresholds).withColumn("headers", F.array(header)), settings)
+            self._query = begin(writer, FRESH, Path(self._folder.name).as_uri(), _FRESH_EVERY_S)
+        except BaseException:
+            self._folder.cleanup()
+            raise
+
+    def failure(self) -> str | None:
+        """Why it has ended; None while it runs."""
+        return None if self._query.isActive else str(self._query.exception())
+
+    def progressed(self) -> bool:
+        """Whether it has finished a batch."""
+        return self._query.lastProgress is not None
+
+    def unread(self) -> int:
+        """Records that it had still to read, by its last report."""
+        report = self._query.lastProgress
+        return all_unread(report) if report is not None else 0
+
+    def stop(self) -> None:
+        """At once: what a batch that is cut off has not written, the other query will."""
+        try:
+            self._query.stop()
+        finally:
+            self._folder.cleanup()
+
+
+def _writer(rows: DataFrame, settings: StreamSettings) -> DataStreamWriter:
+    return rows.writeStream.format("kafka").options(**spark_options(KafkaAccess.of(settings)), **_LARGE_REQUESTS).option("topic", RESULTS)

@@ -32,19 +32,11 @@ def start(writer: DataStreamWriter, name: str, checkpoint_dir: Path, interval_se
         name: one of `streaming.checkpoints.plans.PLANS`.
         interval_seconds: between the starts of its batches; 0 for as soon as there is something new.
     """
-    return _start(writer, name, str(folder(checkpoint_dir, name)), interval_seconds)
+    return begin(writer, name, str(folder(checkpoint_dir, name)), interval_seconds)
 
 
-def start_without_checkpoint(writer: DataStreamWriter, name: str, scratch: Path, interval_seconds: float = 0) -> StreamingQuery:
-    """Starts a query that begins anew at each start.
-
-    Args:
-        scratch: a new folder on the driver's disk, for Spark's own notes; to be removed once the query has ended.
-    """
-    return _start(writer, name, scratch.as_uri(), interval_seconds)
-
-
-def _start(writer: DataStreamWriter, name: str, location: str, interval_seconds: float) -> StreamingQuery:
+def begin(writer: DataStreamWriter, name: str, checkpoint: str, interval_seconds: float) -> StreamingQuery:
+    """`start` for a query of any name, with its checkpoint anywhere."""
     # The thread that starts a query gives it its scheduler pool.
     writer._spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
-    return writer.queryName(name).option("checkpointLocation", location).trigger(processingTime=f"{interval_seconds} seconds").start()
+    return writer.queryName(name).option("checkpointLocation", checkpoint).trigger(processingTime=f"{interval_seconds} seconds").start()

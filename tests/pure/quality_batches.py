@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable
 
 import pyarrow as pa
+import pytest
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.records.topics import CONFIGS
@@ -47,3 +50,16 @@ def pushes(*more: bytes, number: int = 50) -> list[bytes]:
 def connections(*more: bytes, number: int = 50) -> list[bytes]:
     """The same of the other topic."""
     return [connection_record(each, [("java", "4", 1, 1, 0)], timestamp_ms=NOW_MS) for each in range(number)] + list(more)
+
+
+def import_the_library() -> None:
+    """Great Expectations, whose import warns of what Python has deprecated since.
+
+    It imports pyspark.sql.connect, which takes a process whose main module has no file for a doctest of Spark's, and ends it: pytest-xdist's
+    workers are such, unless they are taken for a prompt.
+    """
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.setattr(sys, "ps1", "", raising=False)
+        warnings.simplefilter("ignore")
+        import sinks.quality.docs
+        import sinks.quality.validation  # noqa: F401

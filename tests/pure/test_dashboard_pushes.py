@@ -56,6 +56,27 @@ def test_not_judged_is_not_clean(outcomes: tuple[str, ...], verdict: str) -> Non
     assert [found.verdict for found in table.results()] == [verdict]
 
 
+def test_a_result_that_came_ahead_of_a_backlog_counts_once_however_long_the_backlog() -> None:
+    table = PushTable(seen_limit=100)
+    assert table.apply(result(1_000_000, "passed"), NOW, ahead=True)
+    assert not table.apply(result(1_000_000, "passed"), NOW, ahead=True)
+    for offset in range(500):
+        assert table.apply(result(offset, "passed"), NOW)
+    assert not table.apply(result(1_000_000, "passed"), NOW), "in its turn"
+    assert not table.apply(result(1_000_000, "passed"), NOW), "and once more"
+    assert table.pushes["pushed"] == 501
+    for offset in range(500):
+        table.apply(result(offset, "passed"), NOW)
+    assert table.apply(result(1_000_000, "passed"), NOW), "a topic that was made again has other pushes there"
+
+
+def test_results_ahead_are_remembered_up_to_a_limit() -> None:
+    table = PushTable(seen_limit=100)
+    for offset in range(500):
+        table.apply(result(offset, "passed"), NOW, ahead=True)
+    assert len(table._ahead) == 100 == len(table._seen)
+
+
 def test_a_result_that_comes_again_counts_once() -> None:
     table = PushTable()
     assert table.apply(result(1, "fired"), NOW)

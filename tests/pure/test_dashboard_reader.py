@@ -87,7 +87,7 @@ class Consumer:
                 if offset >= position:
                     self._cluster.fetched.append((partition.topic, offset))
                     found.setdefault(partition, []).append(
-                        SimpleNamespace(topic=partition.topic, timestamp=at, key=b"k", value=value, offset=offset)
+                        SimpleNamespace(topic=partition.topic, timestamp=at, key=b"k", value=value, offset=offset, headers=[])
                     )
             self._positions[partition] = self._cluster.ends[partition.topic]
         return found

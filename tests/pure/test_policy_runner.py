@@ -20,6 +20,7 @@ from prometheus_client import CollectorRegistry
 from test_policy import CONTEXT
 
 from clientscope.errors import SettingsError
+from clientscope.gateway.policy import runner
 from clientscope.gateway.policy.guard import PolicyGuard
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.runner import WAITING_PUSHES, PolicyRunner
@@ -29,12 +30,20 @@ from clientscope.session.state import Verdict
 from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
 
 ACTING = "bad_policies.Acting"
+PATIENT_DEADLINE_S = 2.0
+"""Longer than a busy machine keeps an innocent push from its turn."""
 
 
 @pytest.fixture(autouse=True)
 def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
     here = str(Path(__file__).parent)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]))
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is answered early: on a busy machine a process, which has the lowest priority, may need more than the 100 ms."""
+    monkeypatch.setattr(runner, "ANSWER_WITHIN_S", 30.0)
 
 
 class Case:
@@ -99,6 +108,7 @@ def in_a_loop(case: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(asyncio.wait_for(case(), 60))  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_verdict_follows_the_policy(capfd: pytest.CaptureFixture[str]) -> None:
     async def case() -> None:
         async with running() as it:
@@ -130,6 +140,7 @@ def test_an_answer_waits_for_kafka_and_tells_to_try_again_where_the_record_was_g
     in_a_loop(case)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_policy_may_wait_for_what_it_publishes() -> None:
     async def case() -> None:
         async with running() as it:
@@ -141,7 +152,7 @@ def test_a_policy_may_wait_for_what_it_publishes() -> None:
 @pytest.mark.parametrize("act", ["sleep", "loop"])
 def test_f17_a_push_on_which_the_policy_hangs_costs_its_client_and_no_other(act: str) -> None:
     async def case() -> None:
-        async with running() as it:
+        async with running(deadline_s=PATIENT_DEADLINE_S) as it:
             before = await it.pid()
             bad = asyncio.ensure_future(it.push("bad", act=act))
             await asyncio.sleep(0)
@@ -176,6 +187,7 @@ def test_f17_a_push_on_which_the_process_dies_costs_its_client_and_no_other(act:
     in_a_loop(case)
 
 
+@pytest.mark.usefixtures("patient")
 def test_f17_a_policy_that_leaks_gets_a_new_process_before_it_fails() -> None:
     async def case() -> None:
         async with running(memory_bytes=256 * 1024 * 1024, deadline_s=5.0) as it:
@@ -190,7 +202,7 @@ def test_f17_a_policy_that_leaks_gets_a_new_process_before_it_fails() -> None:
 
 def test_a_bad_clients_other_pushes_do_not_cost_a_deadline_each() -> None:
     async def case() -> None:
-        async with running() as it:
+        async with running(deadline_s=PATIENT_DEADLINE_S) as it:
             bad = [asyncio.ensure_future(it.push("bad", act="sleep")) for _ in range(200)]
             await asyncio.sleep(0)
             assert (await it.push("good", publish="k")).error_code == NONE
@@ -202,6 +214,7 @@ def test_a_bad_clients_other_pushes_do_not_cost_a_deadline_each() -> None:
     in_a_loop(case)
 
 
+@pytest.mark.usefixtures("patient")
 def test_one_bad_client_after_the_other_opens_the_circuit_and_nothing_is_lost_while_it_is_open() -> None:
     async def case() -> None:
         async with running(guard={"failures": 3, "bypass_s": 1.0, "penalty_s": 1.0}) as it:
@@ -243,6 +256,7 @@ def test_a_full_queue_is_throttled() -> None:
     in_a_loop(case)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_process_that_dies_by_itself_is_replaced_and_nobody_is_blamed() -> None:
     async def case() -> None:
         async with running() as it:
@@ -254,6 +268,7 @@ def test_a_process_that_dies_by_itself_is_replaced_and_nobody_is_blamed() -> Non
     in_a_loop(case)
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_template_too_may_be_killed() -> None:
     async def case() -> None:
         async with running() as it:
@@ -265,13 +280,10 @@ def test_the_template_too_may_be_killed() -> None:
     in_a_loop(case)
 
 
+@pytest.mark.usefixtures("patient")
 def test_reconfiguring_while_it_runs(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     async def greets(it: Case, wanted: str) -> bool:
-        """A push that took more than 100 ms, on a busy machine, was answered early and without a message: then again."""
-        messages = [(await it.push(act="greet")).error_message]
-        while messages[-1] is None and len(messages) < 50:
-            messages.append((await it.push(act="greet")).error_message)
-        return messages[-1] == wanted
+        return (await it.push(act="greet")).error_message == wanted
 
     async def case() -> None:
         async with running({"greeting": "hello", "fixed": "1"}) as it:

@@ -101,5 +101,6 @@ def test_free_ports_are_below_those_of_outgoing_connections() -> None:
 def test_a_port_is_not_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = iter([1, 2, 2, 1, 3, 4])
     monkeypatch.setattr(process.secrets, "randbelow", lambda _: next(drawn))
+    monkeypatch.setattr(process, "PORTS", range(20_000, 32_000))
     monkeypatch.setattr(process, "_given", deque([20_001], maxlen=2))
     assert [free_port(), free_port(besides=[20_003])] == [20_002, 20_004]

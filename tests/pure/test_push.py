@@ -318,6 +318,22 @@ def test_cancelled_by_another_thread(caplog: pytest.LogCaptureFixture) -> None:
     waiting.cancel()
 
 
+def test_what_closing_wakes_up_is_no_cause(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
+    waiting: list[Push] = []
+
+    def silent(_: object) -> object:
+        waiting[0].cancel()  # while the connection is being set up, and somebody awaits it
+        return SILENT
+
+    server = broker(otherwise={API_VERSIONS: silent})
+    waiting.append(Push(COLLECTED, {"bootstrap_servers": f"127.0.0.1:{server.port}"}, "acme-client", "1.2.3", timeout_s=300))
+    unreachable: list[bool] = []
+    waiting[0].on_unreachable = lambda: unreachable.append(True)
+    result = waiting[0].run()
+    assert (result.outcome, result.detail.split(";")[0], unreachable) == (Outcome.FAILED, "the client was closed", [])
+    assert len(warnings(caplog)) == 1
+
+
 def test_cancelled_before_it_runs() -> None:
     waiting = Push(COLLECTED, {"bootstrap_servers": f"127.0.0.1:{free_port()}"}, "acme-client", "1.2.3", timeout_s=300)
     waiting.cancel()

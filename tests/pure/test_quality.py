@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
-from quality_batches import NOW_MS, a_batch, connections, pushes
+from quality_batches import NOW_MS, a_batch, connections, import_the_library, pushes
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS
@@ -53,13 +53,8 @@ class Job:
 
 @pytest.fixture(scope="module")
 def imported() -> None:
-    """The library, whose import warns of what Python has deprecated since."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import sinks.quality.docs
-        import sinks.quality.validation  # noqa: F401
+    """The library."""
+    import_the_library()
 
 
 @pytest.fixture

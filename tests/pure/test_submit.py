@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_zip_is_importable_with_its_data_from_anywhere(folder: Path, tmp_path: Path) -> None:
     code = """
-import clientscope.cli, streaming.worker_daemon, streaming.culprits.search, clientscope.compacted
+import clientscope.cli, streaming.worker_daemon, streaming.culprits.search, sinks.gauges
 from clientscope.catalog.dialects.java import DATA
 from clientscope.catalog.releases import releases
 from udfs.decode import decoder

@@ -30,6 +30,7 @@ from record_bytes import config_record, connection_record, setting
 
 from clientscope import topics
 from clientscope.demo.fleet import Fleet
+from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
 from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, RESULTS
 from sinks.gauges import Gauges
@@ -273,6 +274,23 @@ def test_f24_a_topic_that_was_made_again_is_another_topic(rig: Rig) -> None:
     _resets(rig, "gauges", "history_connections")
     with rig.found().held() as begun:
         assert {place[1] for place in begun.lost()} <= {CONFIGS}
+
+
+def test_f24_a_topic_that_is_made_again_under_a_running_job_ends_it(rig: Rig) -> None:
+    with rig.job() as processes, closing(kafka.KafkaAdminClient(bootstrap_servers=rig.broker.internal)) as admin:
+        admin.delete_topics([CONFIGS])
+        assert eventually(lambda: CONFIGS not in admin.list_topics(), SLOW)
+        topics.create(rig.broker.internal, partitions=2)
+        golden.write(rig.broker.internal, range(3 * golden.RECORDS))
+        with pytest.raises(EnvironmentProblem, match="stream ended with status 1"):
+            assert not eventually(lambda: processes.check("stream"), SLOW)
+    assert f"error: {CONFIGS} was deleted and made again, or this is another cluster" in rig.log
+    assert "what it had not read of that is lost: partition 0 from offset" in rig.log
+    assert "begin with the new topic: clientscope checkpoints reset" in rig.log
+    _resets(rig, "results", "history_pushes")
+    with rig.job():
+        rig.push(0, "of the new topic")
+        assert eventually(lambda: "of the new topic" in rig.results(), SLOW)
 
 
 def _resets(rig: Rig, *queries: str) -> None:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from kafka import KafkaProducer
 from made_findings import leak, made
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from prometheus_client import CollectorRegistry
-from quality_batches import NOW_MS, a_batch, connections
+from quality_batches import NOW_MS, a_batch, connections, import_the_library
 from record_bytes import connection_record
 
 from clientscope.findings.record import Application, Decided, Finding, Place
@@ -296,10 +295,9 @@ def test_data_docs_open_from_the_page_and_need_nothing_but_themselves(address: s
     page = open_page(address)
     expect(page.locator("#feed")).to_have_text("Live")
     expect(page.locator("#data-docs")).to_be_hidden()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the library's import
-        quality = Quality(tmp_path / "data-docs", Conditions(), CollectorRegistry())
-        quality.look(CONNECTIONS, a_batch(CONNECTIONS, connections(connection_record(99, kind=5, timestamp_ms=NOW_MS))))
+    import_the_library()
+    quality = Quality(tmp_path / "data-docs", Conditions(), CollectorRegistry())
+    quality.look(CONNECTIONS, a_batch(CONNECTIONS, connections(connection_record(99, kind=5, timestamp_ms=NOW_MS))))
 
     requests: list[str] = []
     for scheme in ("light", "dark"):
