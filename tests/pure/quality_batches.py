@@ -55,7 +55,7 @@ def connections(*more: bytes, number: int = 50) -> list[bytes]:
 def import_the_library() -> None:
     """Great Expectations, whose import warns of what Python has deprecated since.
 
-    It imports pyspark.sql.connect, which takes a process whose main module has no file for a doctest of Spark's, and ends it: pytest-xdist's
+    It imports pyspark.sql.connect, which takes a process whose main module has no file for a doctest of Spark, and ends it: pytest-xdist's
     workers are such, unless they are taken for a prompt.
     """
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
