@@ -42,27 +42,19 @@ _OF_CONNECTION = {
     **{name: field for name, field in _OF_PUSH.items() if name not in ("software_name", "software_version", "instance_id")},
 }
 
-PUSH = pa.struct(
-    [
-        ("row", pa.int64()),
-        ("cluster", pa.string()),
-        ("broker", pa.int32()),
-        ("gateway", pa.string()),
-        ("epoch", pa.int64()),
-        ("connection", pa.int64()),
-        ("address", pa.string()),
-        ("principal", pa.string()),
-        ("client_id", pa.string()),
-        ("software_name", pa.string()),
-        ("software_version", pa.string()),
-        ("instance_id", pa.string()),
-        ("application", pa.string()),
-        ("rules", pa.string()),
-        ("not_evaluable", pa.string()),
-        ("settings", pa.string()),
-        ("written", pa.string()),
-    ]
-)
+_WHO = [
+    ("cluster", pa.string()),
+    ("broker", pa.int32()),
+    ("gateway", pa.string()),
+    ("epoch", pa.int64()),
+    ("connection", pa.int64()),
+    ("address", pa.string()),
+    ("principal", pa.string()),
+    ("client_id", pa.string()),
+]
+
+_OF_PUSHES_ALONE = ("software_name", "software_version", "instance_id", "application", "rules", "not_evaluable", "settings", "written")
+PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in _OF_PUSHES_ALONE)])
 """One row per push that is kept; ``row`` is its place in the batch.
 
 ``application`` to ``written`` are JSON: the application's key, what fired and which codes couldn't judge (as in ``clientscope.results``),
@@ -70,21 +62,7 @@ all settings as an object (a redacted one's value is ``["redacted", reason, leng
 record itself because no gateway has redacted them.
 """
 
-CONNECTION = pa.struct(
-    [
-        ("row", pa.int64()),
-        ("kind", pa.int8()),
-        ("sequence", pa.int64()),
-        ("cluster", pa.string()),
-        ("broker", pa.int32()),
-        ("gateway", pa.string()),
-        ("epoch", pa.int64()),
-        ("connection", pa.int64()),
-        ("address", pa.string()),
-        ("principal", pa.string()),
-        ("client_id", pa.string()),
-    ]
-)
+CONNECTION = pa.struct([("row", pa.int64()), ("kind", pa.int8()), ("sequence", pa.int64()), *_WHO])
 """One row per event that is kept; ``row`` is its place in the batch."""
 
 PER_INSTANCE = ("client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id")
