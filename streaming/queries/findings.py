@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 _PACE = Pace(20_000)
 """What a batch takes of a backlog: its rows come to the driver, some 3 KB each."""
 
-_INTERVAL_S = 1.0
+_INTERVAL_S = 1.5
 """Between batches: each costs a tenth of a second of CPU, however little has come."""
 
 _Ends = dict[tuple[str, int], int]
