@@ -34,7 +34,7 @@ def _show(seen: Steady) -> None:
     for figure in seen.figures:
         hundredths = statistics.quantiles(figure.values, n=100)
         row = (len(figure.values), hundredths[49], figure.p50_goal, hundredths[98], figure.p99_goal, max(figure.values))
-        view.add_row(figure.what, *(f"{value:,.0f}" for value in row))
+        view.add_row(figure.what, *("–" if value is None else f"{value:,.0f}" for value in row))
     console = Console(width=130)
     console.print(view)
     bounds = Table(title="what a batch waits for: ms, on average", title_justify="left")
