@@ -83,8 +83,8 @@ class Book:
             self._of_client[push.client] = kept
         self._passes(application, push, {fingerprint for fingerprint, _ in kept})
 
-    def forgotten(self, clients: Iterable[Push], applications: Iterable[OneApplication]) -> None:
-        """Nothing is known of these any more; of what an application had, a leak stays as it is, and the rest is over."""
+    def forgotten(self, clients: Iterable[Push], applications: Iterable[OneApplication], now_ms: int) -> None:
+        """Nothing is known of these any more; what an application had is over, or, of a secret, has stopped."""
         for push in clients:
             for fingerprint, place in self._of_client.pop(push.client, []):
                 self._without(fingerprint, place, push.client)
@@ -96,7 +96,7 @@ class Book:
                     continue
                 for place, where in entry.places.items():
                     if place[0] == application.key:
-                        where.passed_ms = max(where.passed_ms, where.last_seen_ms + 1)
+                        where.passed_ms = max(where.passed_ms, now_ms)
                 self._dirty.add(fingerprint)
 
     def compared(self, code: str, found: Mapping[str, Found]) -> None:

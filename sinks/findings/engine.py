@@ -80,7 +80,7 @@ class Findings:
         if now_ms - self._forgot_ms >= _FORGET_EVERY_MS:
             self._forgot_ms = now_ms
             clients, applications = self._clients.forget(now_ms)
-            self._book.forgotten(clients, applications)
+            self._book.forgotten(clients, applications, now_ms)
             for application in applications:
                 self._changes.pop(application.key, None)
         return self._book.changes(now_ms)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from fleets import HOUR, MINUTE, NOW, SECOND, Fleet
+from fleets import HOUR, MINUTE, NOW, SECOND, Fleet, rows
 
 from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
 from clientscope.profiles.whom import Whom
+from sinks.findings.arrived import Reader
+from sinks.findings.clients import Clients
+from sinks.findings.liveness import Liveness
 from sinks.findings.told import Policy
+from udfs.arrivals import pushed
 
 BAD, GOOD = {"acks": "0", "group.id": "g"}, {"acks": "all", "group.id": "g"}
 
@@ -238,3 +242,43 @@ def test_junk_on_the_topic_stops_nothing(junk: bytes) -> None:
     fleet.write()
     del fleet.published["x"]
     assert fleet.one("AN101").state == "open"
+
+
+def test_a_client_that_has_gone_is_forgotten_after_an_hour_and_what_it_had_wrong_is_not() -> None:
+    fleet = Fleet()
+    gone = fleet.client("orders-1", instance=1, settings=BAD)
+    fleet.client("web-1", instance=2, settings=BAD, client_address="10.0.0.2")
+    fleet.close(gone)
+    fleet.later(2 * HOUR)
+    assert fleet.engine.sizes()["clients"] == 1, "who is connected is kept"
+    assert {(each.application.client_id, each.state, each.client_count) for each in fleet.findings("AN101")} == {
+        ("orders", "open", 0),
+        ("web", "open", 1),
+    }
+    fleet.start()
+    fleet.later(MINUTE)
+    assert len(fleet.findings("AN101")) == 2
+
+
+def test_an_application_that_is_silent_for_thirty_days_is_forgotten_and_its_finding_is_over() -> None:
+    fleet = Fleet()
+    gone = fleet.client(instance=1, settings=BAD)
+    fleet.write()
+    fleet.close(gone)
+    fleet.later(31 * 24 * HOUR)
+    assert fleet.engine.sizes()["applications"] == 0
+    assert fleet.one("AN101").state == "resolved"
+
+
+def test_of_too_many_clients_those_that_pushed_longest_ago_are_forgotten(caplog: pytest.LogCaptureFixture) -> None:
+    clients = Clients(Liveness(), most=3)
+    fleet = Fleet()
+    for number in range(5):
+        fleet.push(f"orders-{number}", instance=number + 1, client_address=f"10.0.0.{number}")
+        fleet.now += SECOND
+    for push in map(Reader().push, rows(pushed, fleet.pushes)):
+        clients.apply(push)
+    gone, _ = clients.forget(fleet.now)
+    assert [push.client_id for push in gone] == ["orders-0", "orders-1"]
+    assert len(clients) == 3
+    assert "more than 3 clients" in caplog.text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -13,9 +15,8 @@ from observe import eventually, read_all
 
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
-from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
-from clientscope.records.topics import DECISIONS, FINDINGS
+from clientscope.records.topics import FINDINGS
 
 SLOW = 60.0
 CANARY = "canary-51ae07"
@@ -80,9 +81,9 @@ def test_a_leak_outlives_the_job_and_a_person_ends_it(installation: Any) -> None
     installation.processes.signal("stream", signal.SIGKILL)
     installation.processes.stop("stream")
     before = {finding.fingerprint: told(finding) for finding in findings(installation) if finding.fingerprint != found.fingerprint}
-    decision = Decision(fingerprint=found.fingerprint, resolution="rotated", by="ann", why="new password", at_ms=int(time.time() * 1000))
-    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as writer:
-        writer.send(DECISIONS, key=found.fingerprint.encode(), value=decision.model_dump_json(exclude_none=True).encode()).get(timeout=30)
+    close = ["findings", "close", found.fingerprint[:10], "--as", "rotated", "--why", "new since today", "--by", "ann"]
+    command = [sys.executable, "-m", "clientscope.cli", *close, "--bootstrap-servers", installation.broker.internal]
+    subprocess.run(command, check=True, timeout=60)
     installation.processes.start("stream", *installation.stream_arguments())
     installation.processes.await_ready("stream", "ready", 180)
     closed = becomes(installation, "SK001", "careless", lambda each: each.state == "closed")

@@ -21,7 +21,7 @@ from record_bytes import config_record, setting
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import TopicWatch, jmx_connections
-from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, QUARANTINE, RESULTS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
 
 SLOW = 60.0
 CANARY = "canary-7c1f9e"
@@ -98,7 +98,7 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
         said = outcomes(results(installation, client_id)[0])
         assert [each for each, outcome in said.items() if outcome == "fired" and each.startswith("SK")] == [code]
     time.sleep(5)  # two rounds of history
-    for topic in (RESULTS, GAUGES, QUARANTINE, CONNECTIONS):
+    for topic in (RESULTS, FINDINGS, GAUGES, QUARANTINE, CONNECTIONS):
         assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installation.broker.internal, topic)), topic
     with_canary = [m for m in read_all(installation.broker.internal, CONFIGS) if CANARY.encode() in m.value]
     assert [m.key for m in with_canary] == [b"straight"]
