@@ -4,25 +4,27 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures docs-rules golden-checkpoint test test-pure test-spark test-real check test-long test-soak test-backlog bench-client bench-gateway bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-stream lock clean venv java chromium
+.PHONY: help demo fixtures screenshots docs-rules golden-checkpoint test test-pure test-spark test-real check test-long test-soak test-backlog bench-client bench-gateway bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-page bench-stream lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
 demo: venv       ## everything on this machine, with real clients; Ctrl-C ends it
 	@$(BIN)/clientscope demo $(ARGS)
 
-test: venv chromium check test-pure test-spark test-real   ## checks and all tests
+test: venv chromium prometheus check test-pure test-spark test-real   ## checks and all tests
 # By file, so that what a file shares is started once; the files in their order, since the longest have the fewest tests.
 TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
-test-pure: venv  ## no Spark, no broker: a minute
+test-pure: venv prometheus  ## no Spark, no broker: a minute
 	$(BIN)/pytest tests/pure $(TWO_AT_A_TIME)
 fixtures: venv   ## capture what real clients say, again (needs a JDK)
 	$(BIN)/python tests/fixtures/capture.py
+screenshots: venv chromium  ## the README's pictures of the page, again
+	$(BIN)/python tests/fixtures/page_screenshots.py
 golden-checkpoint: venv  ## keep a checkpoint of this release for the tests of those to come (two minutes)
 	$(BIN)/python tests/fixtures/checkpoint.py
 test-spark: venv ## one Spark session
 	$(BIN)/pytest tests/spark
-test-real: venv chromium  ## a real broker, gateway, clients, job and browser
+test-real: venv chromium prometheus  ## a real broker, gateway, clients, job and browser
 	$(BIN)/pytest tests/real $(TWO_AT_A_TIME)
 test-long: venv  ## the long forms: ten-minute outages, 20 kills, a million fuzzed pushes (some 40 minutes; needs Atheris, so Linux)
 	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
@@ -49,6 +51,8 @@ bench-gauges: venv  ## what gauges cost with 10,000 and 100,000 connections, bes
 	@$(BIN)/python -m bench.gauges $(ARGS)
 bench-quality: venv  ## what row checks, and samples held against Great Expectations, cost a batch of history (three minutes)
 	@$(BIN)/python -m bench.quality $(ARGS)
+bench-page: venv  ## what the page's lists cost the server with 100,000 connections and 1,000 changes a second (three minutes)
+	@$(BIN)/python -m bench.page $(ARGS)
 bench-policy: venv  ## what a policy that misbehaves costs other clients (10 minutes, nothing else running)
 	$(BIN)/python -m bench.policy_isolation $(ARGS)
 bench-client: venv  ## what a push costs a user's first request (two minutes, nothing else running)
@@ -82,6 +86,13 @@ chromium:
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "installing Debian's chromium for the browser tests"; apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
 	  else echo "error: the browser tests need Chromium; run: sudo apt-get install chromium" >&2; exit 1; fi; fi
+
+prometheus:      # what is in deploy/, and alerts, are tested with the real programs
+	@command -v promtool >/dev/null && command -v amtool >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing Debian's prometheus and prometheus-alertmanager for the tests"; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends prometheus prometheus-alertmanager >/dev/null; \
+	  else echo "error: the tests need Prometheus; run: sudo apt-get install --no-install-recommends prometheus prometheus-alertmanager" >&2; exit 1; fi; }
 
 clean:           ## remove the environment and the demo's data
 	rm -rf $(VENV) data .pytest_cache .mypy_cache .ruff_cache

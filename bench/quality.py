@@ -31,7 +31,7 @@ from clientscope.policy.redaction import DigestKey
 from clientscope.records.codec import ClientConnectionRecord, Kind, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.findings.conditions import Conditions
-from sinks.history import append
+from sinks.history.batches import append
 from sinks.quality.docs import DataDocs
 from sinks.quality.quality import MOST_ROWS, Quality, share_of
 from sinks.quality.suites import SUITES

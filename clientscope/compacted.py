@@ -78,6 +78,7 @@ class Follower:
         self._topic = topic
         self._consumer = KafkaConsumer(**access(kafka).client_arguments(), client_id="clientscope-stream", enable_auto_commit=False)
         self._partitions: list[TopicPartition] = []
+        self._ends: dict[TopicPartition, int] = {}
 
     def news(self) -> dict[str, bytes | None]:
         """The newest value of each key since the last call, None for a tombstone; returns at once where there is nothing."""
@@ -85,11 +86,16 @@ class Follower:
             self._partitions = [TopicPartition(self._topic, number) for number in self._consumer.partitions_for_topic(self._topic) or ()]
             self._consumer.assign(self._partitions)
             self._consumer.seek_to_beginning(*self._partitions)
+            self._ends = self._consumer.end_offsets(self._partitions)
         found: dict[str, bytes | None] = {}
         while batches := self._consumer.poll(timeout_ms=0):
             for batch in batches.values():
                 found |= {record.key.decode("utf-8", "replace"): record.value for record in batch if record.key is not None}
         return found
+
+    def has_caught_up(self) -> bool:
+        """Whether all has been read that there was at the first call of `news`."""
+        return bool(self._ends) and all(self._consumer.position(partition) >= end for partition, end in self._ends.items())
 
     def close(self) -> None:
         self._consumer.close()

@@ -51,7 +51,7 @@ def is_secret(field: FieldInfo) -> bool:
 
 def words(cls: type[Settings]) -> list[str]:
     """What follows ``clientscope`` to call a command."""
-    return [word for word in (cls.section, cls.subcommand) if word]
+    return [cls.section, *cls.subcommand.split()]
 
 
 def is_flag_only(field: FieldInfo) -> bool:
@@ -84,7 +84,7 @@ def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
         if is_secret(field):
             continue
         if isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("positional"):
-            nargs = "+" if field.json_schema_extra.get("several") else None
+            nargs = ("+" if field.is_required() else "*") if field.json_schema_extra.get("several") else None
             parser.add_argument(name, metavar=flag(name, field), help=field.description, nargs=nargs)
             continue
         default = "" if field.default in (None, "", {}) else f"default {field.default}, "

@@ -104,11 +104,28 @@ def _check_software(text: Any) -> Any:
     return text
 
 
+def _check_external(url: str) -> str:
+    """Raises ValueError for what is no address of a page."""
+    check_url(url)
+    parts = urlsplit(url)
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValueError(f"{url!r} is no page's address, as in https://kafka.example/clients/")
+    return url
+
+
+def _check_header(name: str) -> str:
+    if name and not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}", name):
+        raise ValueError(f"{name!r} is no header's name, as in X-Forwarded-User")
+    return name
+
+
 Table = Annotated[dict[str, str | int | float | bool], BeforeValidator(_split_pairs)]
 DeclaredSoftware = Annotated[dict[int, str], BeforeValidator(_split_declared)]
 SoftwareText = Annotated[str, BeforeValidator(_check_software)]
 Urls = Annotated[dict[int, str], BeforeValidator(_split_urls)]
 Address = Annotated[str, AfterValidator(_check_address)]
+HttpUrl = Annotated[str, AfterValidator(_check_external)]
+HeaderName = Annotated[str, AfterValidator(_check_header)]
 Networks = Annotated[str, AfterValidator(check_networks)]
 Addresses = Annotated[str, AfterValidator(_check_addresses)]
 BootstrapServers = Annotated[

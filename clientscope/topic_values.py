@@ -36,8 +36,8 @@ def _sentence(text: str) -> str:
 Name = Annotated[str, AfterValidator(clean)]
 Sentence = Annotated[str, AfterValidator(_sentence)]
 Count = Annotated[int, Field(ge=0)]
-Codes = Annotated[list[Name], Field(max_length=1_000)]
-"""Of rules."""
+Ms = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
+"""Since the epoch, up to the year 9999: what a date can be made of."""
 
 
 class Value(BaseModel):
@@ -67,16 +67,6 @@ class Setting(Value):
             return fields
         length = len(fields["value"].encode("utf-8", "replace"))
         return {"length": length, **fields, "value": None, "reason": fields.get("reason") or reason.name.lower()}
-
-
-class Fired(Value):
-    """A rule that fired on a push."""
-
-    code: Name
-    name: Name = ""
-    severity: Name = "unknown"
-    settings: Annotated[list[Setting], Field(max_length=1_000)] = []
-    message: Sentence = ""
 
 
 TopicValue = TypeVar("TopicValue", bound=Value)

@@ -25,9 +25,11 @@ from clientscope.policy.redaction import DigestKey
 from clientscope.profiles import owners, rules_file
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.rules_file import RulesFile
-from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS, STATUS
+from clientscope.status.writer import StatusWriter
 from sinks.findings.conditions import Condition, Conditions
 from sinks.findings.told import Policy
+from sinks.history.recorder import Recorder
 from sinks.quality.quality import DATA_DOCS, Quality
 from streaming.checkpoints.at_start import Checkpoints
 from streaming.checkpoints.plans import PLANS
@@ -40,7 +42,8 @@ from streaming.queries.gauges import GaugesQuery
 from streaming.queries.history import start_history_of_connections, start_history_of_pushes
 from streaming.queries.results import FreshResults, start_results
 from streaming.session import session, shuffle_partitions, submitted
-from streaming.supervision import Plain, Running, Watched
+from streaming.status import JobStatus
+from streaming.supervision import Plain, Restarts, Running, Watched
 from streaming.turns import LIVE, Turns, live_queries_behind
 from udfs.rules import LIMITS
 
@@ -77,7 +80,7 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     if not submitted():
         java()
     kafka = KafkaAccess.of(settings)
-    topics.verify(kafka, reads=(CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES), writes=(RESULTS, FINDINGS, GAUGES, QUARANTINE))
+    topics.verify(kafka, reads=(CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES), writes=(RESULTS, FINDINGS, GAUGES, QUARANTINE, STATUS))
     found = Checkpoints(settings.checkpoint_dir, settings.history_dir, kafka, pyspark.__version__, shuffle_partitions(settings))
     with found.held() as checkpoints:
         _run_on(checkpoints, settings, digest_key, rules, owned, kafka, stop)
@@ -111,6 +114,10 @@ def _run_on(
                 f"a query can't be started: {said[0][:500] if said else type(error).__name__}", "see the log above"
             ) from None
         stop_pages = job.serve(settings.metrics_listen)
+        recorder = Recorder(kafka, settings.history_dir)
+        status = StatusWriter(kafka, "clientscope-stream", JobStatus(job.watched, job.metrics).now)
+        status.start()
+        recorder.start()
         try:
             job.await_first_batches(stop)
             print(f"clientscope stream: ready, {len(job.watched)} queries", flush=True)
@@ -118,6 +125,8 @@ def _run_on(
                 job.look()
             job.stop()
         finally:
+            recorder.stop()
+            status.stop()
             stop_pages()
     finally:
         spark.stop()
@@ -143,8 +152,8 @@ class _Job:
     ) -> None:
         conditions, policy = Conditions(), Policy(owned, rules.suppressions)
         self._turns = Turns(partial(live_queries_behind, spark))
-        self._metrics = JobMetrics()
-        quality = Quality(settings.history_dir / DATA_DOCS, conditions, self._metrics.registry) if settings.quality == "on" else None
+        self.metrics = JobMetrics()
+        quality = Quality(settings.history_dir / DATA_DOCS, conditions, self.metrics.registry) if settings.quality == "on" else None
         self._fresh = None if settings.backlog_first else FreshLane(partial(FreshResults, spark, settings, digest_key, rules.thresholds))
         if self._fresh is not None:  # before the backlog has the cores
             self._fresh.told(checkpoints.unread("results"))
@@ -157,13 +166,14 @@ class _Job:
             "history_connections": lambda: Plain(start_history_of_connections(spark, settings, self._turns, digest_key, quality)),
         }
         self._topics = checkpoints.watch()
-        self._metrics.lost(checkpoints.lost())
+        self.metrics.lost(checkpoints.lost())
         self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
-        culprits = Culprits(settings, digest_key, partial(_crashed, self._metrics, conditions))
+        culprits = Culprits(settings, digest_key, partial(self._crashed, conditions))
         self.watched = [
             Watched(name, start, before_again=partial(_examine, checkpoints, name), search=partial(culprits.search, name))
             if name in PLANS
-            else Watched(name, start)  # what has no checkpoint can't have a damaged one, and fails at no record that others don't
+            # What has no checkpoint can't have a damaged one, and fails at no record that others don't: it waits until they have found it.
+            else Watched(name, start, Restarts(most=None), begins_anew=True)
             for name, start in starts.items()
         ]
         self._looked_s = time.monotonic()
@@ -171,7 +181,7 @@ class _Job:
 
     def serve(self, address: str) -> Callable[[], None]:
         """Answers probes and Prometheus; returns what stops that."""
-        app = make_wsgi_app(self._metrics.registry)
+        app = make_wsgi_app(self.metrics.registry)
         healthz = pages.probe(self._stuck, lambda: self._not_running() or "ok")
         return pages.serve("metrics-listen", address, {"/metrics": app, "/healthz": healthz, "/readyz": pages.probe(self._not_running)})
 
@@ -194,24 +204,24 @@ class _Job:
         self._told_s = now if tells else self._told_s
         for each in self.watched:
             each.look(now)
-            self._metrics.watched(each.name, each.running is not None, each.restarts)
+            self.metrics.watched(each.name, each.running is not None, each.restarts)
             if tells and each.running is not None:
                 reports = each.running.query.recentProgress
-                self._metrics.progressed(each.name, reports)
+                self.metrics.progressed(each.name, reports)
                 if reports:
                     self._topics.read(each.name, read_to(reports[-1]))
                 if each.name == "results" and reports and self._fresh is not None:
                     self._fresh.told(all_unread(reports[-1]))
                 if isinstance(each.running, GaugesQuery):
-                    self._metrics.state(each.name, *each.running.size())
+                    self.metrics.state(each.name, *each.running.size())
                 if isinstance(each.running, FindingsQuery):
-                    self._metrics.kept(each.running.sizes())
+                    self.metrics.kept(each.running.sizes())
         if self._fresh is not None:
             self._fresh.look()
-            self._metrics.fresh_lane(self._fresh.running, self._fresh.starts, self._fresh.failures)
+            self.metrics.fresh_lane(self._fresh.running, self._fresh.starts, self._fresh.failures)
         if tells:
             heap, other = (usage.getUsed() for usage in (self._jvm_memory.getHeapMemoryUsage(), self._jvm_memory.getNonHeapMemoryUsage()))
-            self._metrics.memory(heap, other)
+            self.metrics.memory(heap, other)
 
     def stop(self) -> None:
         """Each query after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""
@@ -226,19 +236,20 @@ class _Job:
             running.query.stop()
             running.close()
 
+    def _crashed(self, conditions: Conditions, topic: str, number: int) -> None:
+        """So many records of a topic were found to kill whoever decodes them, and are passed over from now on. From any thread."""
+        self.metrics.crashed(topic, number)
+        message = f"A record of {topic} killed the process that decodes it; it is in {QUARANTINE} and passed over: please report it."
+        conditions.tell(Condition("OP002", topic, True, "high", message, time.time_ns() // 1_000_000))
+        for each in self.watched:
+            each.hurry()
+
     def _not_running(self) -> str:
         return "; ".join(each.problem for each in self.watched if each.problem)
 
     def _stuck(self) -> str:
         silent_s = time.monotonic() - self._looked_s
         return f"nobody has looked after the queries for {silent_s:.0f} s" if silent_s > _STUCK_S else ""
-
-
-def _crashed(metrics: JobMetrics, conditions: Conditions, topic: str, number: int) -> None:
-    """So many records of a topic were found to kill whoever decodes them."""
-    metrics.crashed(topic, number)
-    message = f"A record of {topic} killed the process that decodes it; it is in {QUARANTINE} and passed over: please report it."
-    conditions.tell(Condition("OP002", topic, True, "high", message, time.time_ns() // 1_000_000))
 
 
 def _examine(checkpoints: Checkpoints, query: str) -> None:

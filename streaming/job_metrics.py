@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -20,6 +21,21 @@ CRASHED = "crashed"
 
 _SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0)
 _PARTITION = ("query", "topic", "partition")
+
+
+@dataclass(frozen=True)
+class Lag:
+    """How far a query is behind its topics; all None before its first report.
+
+    Attributes:
+        records: that it had still to read.
+        ms: for how long it hasn't read all partitions to their ends.
+        last_read_ms: since the epoch, when it last read a record; None while it has read none.
+    """
+
+    records: int | None = None
+    ms: int | None = None
+    last_read_ms: int | None = None
 
 
 class JobMetrics:
@@ -54,6 +70,12 @@ class JobMetrics:
         self._fresh_failures = self._gauge("fresh_lane_failures", "How often it has failed, or could not be started.", [])
         self._seen: dict[str, tuple[str, int]] = {}
         self._caught_up: dict[tuple[str, str, str], float] = {}
+        self._lags: dict[str, Lag] = {}
+        self._read_ms: dict[str, int] = {}
+
+    def lag(self, query: str) -> Lag:
+        """As it was at the query's last report. From any thread."""
+        return self._lags.get(query, Lag())
 
     def watched(self, query: str, running: bool, restarts: int) -> None:
         """Whether a query runs."""
@@ -102,6 +124,8 @@ class JobMetrics:
             if self._seen.get(query, ("", -1))[0] == run and batch <= self._seen[query][1]:
                 continue
             self._progress.labels(query).set(now)
+            if report.numInputRows:
+                self._read_ms[query] = int(now * 1000)
             self._offsets(query, report.sources, now)
             for operator in report.stateOperators:
                 self._state_rows.labels(query).set(operator.numRowsTotal)
@@ -125,6 +149,7 @@ class JobMetrics:
                     self._quarantined.labels(topic, reason).inc(number)
 
     def _offsets(self, query: str, sources: Iterable[Any], now: float) -> None:
+        records, behind_s = 0, 0.0
         for source in sources:
             for place, lag in unread(source).items():
                 key = (query, *place)
@@ -132,6 +157,8 @@ class JobMetrics:
                     self._caught_up[key] = now
                 self._lag.labels(*key).set(lag)
                 self._behind.labels(*key).set(now - self._caught_up.setdefault(key, now))
+                records, behind_s = records + lag, max(behind_s, now - self._caught_up[key])
+        self._lags[query] = Lag(records, int(behind_s * 1000), self._read_ms.get(query))
 
     def _counter(self, name: str, text: str, labels: list[str]) -> Counter:
         return Counter(f"clientscope_stream_{name}", text, labels, registry=self.registry)

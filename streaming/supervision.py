@@ -111,6 +111,7 @@ class Watched:
     Args:
         before_again: called before it is started again, and before it is given up: raises ClientscopeError where it knows better why
             a restart can't mend it, and TimeoutError where it can't tell yet.
+        begins_anew: it has no checkpoint, so that what is gone or damaged for others is mended by a start.
         search: called in a thread of its own when workers die again and again; finds and puts away the record that does it, and
             returns whether it has.
 
@@ -127,8 +128,10 @@ class Watched:
         restarts: Restarts | None = None,
         before_again: Callable[[], None] = lambda: None,
         search: Callable[[], bool] | None = None,
+        begins_anew: bool = False,
     ) -> None:
         self.name = name
+        self._permanent = () if begins_anew else _PERMANENT
         self.restarts = 0
         self.begun = False
         self.running: Running | None = start()
@@ -156,14 +159,32 @@ class Watched:
             if self._searched(now) and now >= self._at:
                 self._start_again(now)
         elif running.query.isActive:
-            self.begun = self.begun or _has_read(running.query)
-            if self.begun:
-                running.tick()
+            self._tick(running, now)
         else:
-            self.running, self.begun = None, False
-            progressed = running.query.lastProgress is not None
-            running.close()
-            self._failed(str(running.query.exception()), now, progressed)
+            self._ended(running, str(running.query.exception()), now)
+
+    def hurry(self) -> None:
+        """Starts it again at the next look, where it waits: what it failed by is gone. From any thread."""
+        self._at = 0.0
+
+    def _tick(self, running: Running, now: float) -> None:
+        self.begun = self.begun or _has_read(running.query)
+        if not self.begun:
+            return
+        try:
+            running.tick()
+        except ClientscopeError:
+            raise
+        except Exception as error:  # a bug in what goes with one query must not end the others
+            log.exception("query %s is stopped", self.name)
+            running.query.stop()
+            self._ended(running, f"{type(error).__name__}: {error}", now)
+
+    def _ended(self, running: Running, cause: str, now: float) -> None:
+        self.running, self.begun = None, False
+        progressed = running.query.lastProgress is not None
+        running.close()
+        self._failed(cause, now, progressed)
 
     def _searched(self, now: float) -> bool:
         """Whether no search is under way; what one has found makes it worth to try again at once."""
@@ -191,7 +212,7 @@ class Watched:
 
     def _failed(self, text: str, now: float, progressed: bool) -> None:
         self._cause = next(iter(text.strip().splitlines()), "without a cause")[:500]
-        for pattern, hint in _PERMANENT:
+        for pattern, hint in self._permanent:
             if pattern.search(text):
                 with suppress(TimeoutError):
                     self._before_again()

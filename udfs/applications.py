@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import pyarrow as pa
@@ -26,8 +27,18 @@ def application_client_id(client_ids: pa.StringArray) -> pa.StringArray:
     return names.take(encoded.indices)
 
 
-@lru_cache(maxsize=10_000)
+# Python's $ would match before a newline at the end, too.
+_COMPILED = tuple((re.compile(part.replace("$", r"\Z"), re.ASCII), kept) for part, kept in zip(_INSTANCE_PARTS, _WITHOUT, strict=True))
+
+
+@lru_cache(maxsize=100_000)
+def application_of(client_id: str) -> str:
+    """The same of one client.id, for which Arrow would take twenty times as long."""
+    for part, kept in _COMPILED:
+        client_id = part.sub(kept, client_id)
+    return client_id
+
+
 def of_client(client_id: str | None) -> str | None:
-    """The same of one client.id."""
-    text: str | None = application_client_id(pa.array([client_id], pa.string()))[0].as_py()
-    return text
+    """The same where there may be none."""
+    return None if client_id is None else application_of(client_id)

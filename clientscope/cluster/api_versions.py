@@ -86,12 +86,13 @@ class Cluster:
     answers: Sequence[Answer]
 
 
-def ask(clients: Mapping[str, Any]) -> Cluster:
+def ask(clients: Mapping[str, Any], only: int | None = None) -> Cluster:
     """Finds a cluster's brokers, and asks each of them, many at a time.
 
     Args:
         clients: kafka-python's keyword settings, ``bootstrap_servers`` among them; ``request_timeout_ms`` is how long a broker has for its
             connection and its answer, ten seconds where it isn't given.
+        only: ask this broker alone; None asks all.
 
     Raises:
         EnvironmentProblem: none of the bootstrap servers can be used.
@@ -103,7 +104,8 @@ def ask(clients: Mapping[str, Any]) -> Cluster:
     with closing(admin):
         described = _described(admin)
         controller_id = _controller_id(admin, described)
-        brokers = sorted((_broker(each, controller_id) for each in described["brokers"]), key=lambda broker: broker.id)
+        found = (_broker(each, controller_id) for each in described["brokers"] if only in (None, each["broker_id"]))
+        brokers = sorted(found, key=lambda broker: broker.id)
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:  # all wait for kafka-python's one thread
             return Cluster(described["cluster_id"], list(pool.map(partial(_ask_one, admin), brokers)))
 

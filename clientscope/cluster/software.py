@@ -134,7 +134,7 @@ def app_info_version(page: str) -> str | None:
 
 
 def as_json(found: BrokerWithSoftware) -> dict[str, object]:
-    """A broker as our API and ``--json`` say it; what isn't known is null."""
+    """A broker as our API and ``-o json`` say it; what isn't known is null."""
     broker, software = found.answer.broker, found.software
     return {
         "broker": broker.id,

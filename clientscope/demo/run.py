@@ -129,6 +129,8 @@ class _Demo:
             "--metrics-listen", f"127.0.0.1:{self._free_port()}", "--admin-listen", admin,
             "--broker-jmx", f"http://127.0.0.1:{self._plan.jmx_port}/metrics",
             "--heartbeat-interval-ms", str(int(_HEARTBEAT_S * 1000)),
+            # The policy's process yields to all others, and here a broker, a JVM and seven clients start at once on one machine.
+            "--policy-deadline-ms", "10000",
         )  # fmt: skip
         self._processes.start(
             "serve", "serve", *internal, "--listen", self._page, "--data-docs-dir", str(self._data_dir / "history" / "data-docs")

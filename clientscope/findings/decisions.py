@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from typing import Literal
 
-from clientscope.topic_values import Name, Sentence, Value
+from clientscope.topic_values import Ms, Name, Sentence, Value
 
 Resolution = Literal["rotated", "test-value", "not-a-secret", "accepted"]
 """Why a finding is closed.
@@ -22,16 +22,15 @@ class Decision(Value):
     """Who decided what, when and why.  A tombstone takes a decision back.
 
     Attributes:
-        until: ISO 8601, the last day, in UTC, on which ``accepted`` counts; None for the others.
-        at_ms: ms since the epoch.
+        until: the last day, in UTC, on which ``accepted`` counts; None for the others.
     """
 
     fingerprint: Name
     resolution: Resolution
     by: Name
     why: Sentence
-    at_ms: int
-    until: Name | None = None
+    at_ms: Ms
+    until: date | None = None
 
     def holds(self, last_pushed_ms: int, now_ms: int) -> bool:
         """Whether it still closes the finding.
@@ -42,5 +41,5 @@ class Decision(Value):
         if self.resolution == "rotated":
             return last_pushed_ms <= self.at_ms
         if self.resolution == "accepted":
-            return self.until is None or datetime.fromtimestamp(now_ms / 1000, UTC).date() <= date.fromisoformat(self.until)
+            return self.until is None or datetime.fromtimestamp(now_ms / 1000, UTC).date() <= self.until
         return True

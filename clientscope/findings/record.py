@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from clientscope.findings.decisions import Resolution
 from clientscope.severities import SEVERITIES, Severity
-from clientscope.topic_values import Count, Name, Sentence, Setting, Value
+from clientscope.topic_values import Count, Ms, Name, Sentence, Setting, Value
 
 State = Literal["open", "stopped", "resolved", "closed"]
 """What is to be done about it.
@@ -18,6 +19,11 @@ State = Literal["open", "stopped", "resolved", "closed"]
 - ``resolved``: it is gone by itself.
 - ``closed``: a person decided so (`clientscope.findings.decisions`).
 """
+
+TO_DO: tuple[State, ...] = ("open", "stopped")
+"""States in which somebody has to do something."""
+
+_IN_ORDER: tuple[State, ...] = (*TO_DO, "closed", "resolved")
 
 Kind = Literal["setting", "leak", "fleet", "operation"]
 """What it is about: one application's settings, a secret, how an application compares to the fleet or to itself earlier, our own parts."""
@@ -52,7 +58,7 @@ class Client(Value):
     cluster: Name = ""
     broker: int = -1
     gateway: Name = ""
-    pushed_ms: int = 0
+    pushed_ms: Ms = 0
 
 
 class Place(Value):
@@ -61,7 +67,7 @@ class Place(Value):
     application: Application = Application()
     key: Name = ""
     clients: Count = 0
-    last_seen_ms: int = 0
+    last_seen_ms: Ms = 0
 
 
 class Reach(Value):
@@ -87,7 +93,7 @@ class Alert(Value):
 
     number: Count
     why: Why
-    at_ms: int
+    at_ms: Ms
 
 
 class Owner(Value):
@@ -101,7 +107,7 @@ class Suppressed(Value):
     """Why nobody is told: a suppression of the rules file."""
 
     reason: Sentence
-    until: Name
+    until: date
     where: Name
 
 
@@ -111,8 +117,8 @@ class Decided(Value):
     resolution: Resolution
     by: Name
     why: Sentence
-    at_ms: int
-    until: Name | None = None
+    at_ms: Ms
+    until: date | None = None
 
 
 class Finding(Value):
@@ -151,10 +157,10 @@ class Finding(Value):
     places: Annotated[list[Place], Field(max_length=MOST_PLACES, default_factory=list)]
     place_count: Count = 0
     reach: Reach | None = None
-    first_seen_ms: int
-    last_seen_ms: int
-    opened_ms: int
-    ended_ms: int | None = None
+    first_seen_ms: Ms
+    last_seen_ms: Ms
+    opened_ms: Ms
+    ended_ms: Ms | None = None
     reopened: Count = 0
     evidence: Annotated[list[Sentence], Field(max_length=100, default_factory=list)]
     owner: Owner | None = None
@@ -167,5 +173,4 @@ class Finding(Value):
     def urgency(self) -> tuple[int, int, int, int, int, str]:
         """What to fix first sorts first: what is sure, then what is open, then severity, how many clients, since when."""
         sure = 0 if self.confidence == "high" else 1
-        to_do = {"open": 0, "stopped": 1, "closed": 2, "resolved": 3}[self.state]
-        return sure, to_do, -SEVERITIES.index(self.severity), -self.client_count, self.first_seen_ms, self.fingerprint
+        return sure, _IN_ORDER.index(self.state), -SEVERITIES.index(self.severity), -self.client_count, self.first_seen_ms, self.fingerprint

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from clientscope.cluster.api_versions import ask
-from clientscope.cluster.software import Software, Source, as_json, find_all, from_jmx
+from clientscope.cluster.software import UNKNOWN, Software, Source, as_json, find_all, from_jmx, from_ranges
 from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem
+from clientscope.gateway.place import Place
 from clientscope.kafka_access import KafkaAccess
+from clientscope.status.record import BrokerStatus
 from clientscope.wire.describe_cluster import BrokerSoftware
 
 log = logging.getLogger(__name__)
@@ -65,6 +67,33 @@ class KnownBrokers:
             await asyncio.to_thread(self.look)
             if self.on_the_wire != before:
                 changed()
+
+    def status(self, place: Place, interval_ms: int) -> BrokerStatus:
+        """What this gateway's own broker runs and takes. Blocks, as it asks the broker; from any thread but the event loop's."""
+        reason, answer = "", None
+        try:
+            answers = ask(KafkaAccess.of(self._settings).client_arguments(), only=self._broker_id).answers
+            answer = next(iter(answers), None)
+            reason = answer.reason if answer else "the cluster names no such broker"
+        except EnvironmentProblem as error:
+            reason = str(error)
+        software = self._software or (from_ranges(answer) if answer else UNKNOWN)
+        return BrokerStatus(
+            id=f"{place.cluster_id}/{self._broker_id}",
+            cluster=place.cluster_id,
+            broker=self._broker_id,
+            host=answer.broker.host if answer else "",
+            port=answer.broker.port if answer else 0,
+            rack=(answer.broker.rack or "") if answer else "",
+            software_name=software.name or "",
+            software_version=software.version or "",
+            source=software.source or "unknown",
+            apis={str(key): (low, high) for key, (low, high) in sorted(answer.ranges.items())} if answer else {},
+            reason=reason,
+            gateway=place.gateway_id,
+            told_ms=time.time_ns() // 1_000_000,
+            interval_ms=interval_ms,
+        )
 
     def listing(self) -> list[dict[str, Any]]:
         """Every broker and its software; asks the cluster anew after ten seconds. Blocks; from any thread but the event loop's.

@@ -38,6 +38,9 @@ class Publisher:
     full, a topic that takes no record of that size, and a stop before the last acknowledgement; each is counted. One that was
     taken counts against the bound until it is acknowledged: the producer itself has no bound (it lacks ``buffer.memory``).
 
+    Attributes:
+        acknowledged_ms: when Kafka last acknowledged a record, in ms since the epoch; None before the first.
+
     Args:
         count: told ``published``, or ``lost`` with its reason, once a record.
         queue_records: most records that are not acknowledged yet.
@@ -50,6 +53,7 @@ class Publisher:
         self._outstanding = 0
         self._outstanding_bytes = 0
         self._failing = self._dead = False
+        self.acknowledged_ms: int | None = None
         self._changed = threading.Condition()
         self._arguments = access(kafka).client_arguments()
         self._producer = self._new_producer()
@@ -129,6 +133,7 @@ class Publisher:
         if self._failing:
             self._failing = False
             log.warning("Kafka acknowledges records again")
+        self.acknowledged_ms = time.time_ns() // 1_000_000
         self._count("published", entry.topic)
         self._leave(entry)
         if not entry.done.done():

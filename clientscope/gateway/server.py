@@ -30,6 +30,7 @@ from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.quota import PushQuota, Rate
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.request_log import RequestLog
+from clientscope.gateway.status import StatusTeller
 from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.untold import Untold
 from clientscope.gateway.worker.messages import Asked, Closed, Logged, Named, Opened, Report, Standing, WorkerPlan
@@ -38,7 +39,7 @@ from clientscope.gateway.worker.template import Template
 from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.interface import ClientConfigData
 from clientscope.records.codec import ClientConnectionRecord, encode
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS
 from clientscope.session.state import Identity, Verdict
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 
@@ -60,7 +61,7 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
     template = Template()
     try:
         tls.load(settings)
-        topics.verify(KafkaAccess.of(settings), reads=[CONNECTIONS], writes=[CONFIGS, CONNECTIONS])
+        topics.verify(KafkaAccess.of(settings), reads=[CONNECTIONS], writes=[CONFIGS, CONNECTIONS, STATUS])
         place = find_place(settings)
         uvloop.run(_serve(settings, place, template, again))
     finally:
@@ -93,6 +94,7 @@ class Gateway:
         self._quota = PushQuota(
             Rate(settings.push_rate_per_client, settings.push_burst_per_client), Rate(settings.push_rate, settings.push_burst)
         )
+        self._status = StatusTeller(place, self.registry, self.brokers, publisher, self.readiness, lambda: self.bypassed)
         self._template = template
         self._workers: Workers | None = None
 
@@ -106,6 +108,8 @@ class Gateway:
         self._tasks.run(self._beat())
         self._tasks.run(self._watch_time())
         self._tasks.run(self.brokers.watch(self._replan))
+        self._tasks.run(self._status.watch())
+        self._tasks.run(self._status.watch_broker())
 
     def _plan(self) -> WorkerPlan:
         return WorkerPlan(0, self._settings, self._place, self.brokers.on_the_wire)
@@ -266,6 +270,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Ends every connection, and lets the policy finish what waits."""
+        self._status.stopped()
         self._tasks.cancel()
         if self._workers is not None:
             await self._workers.end()

@@ -12,6 +12,7 @@ DECISIONS = "clientscope.decisions"
 GAUGES = "clientscope.gauges"
 STATUS = "clientscope.status"
 QUARANTINE = "clientscope.quarantine"
+DELIVERIES = "clientscope.deliveries"
 DEADLETTER = "clientscope.deadletter"
 
 AHEAD = "clientscope.ahead"
@@ -56,6 +57,7 @@ TOPICS = (
     Topic(GAUGES),
     Topic(STATUS),
     Topic(QUARANTINE, retention_days=30),
+    Topic(DELIVERIES),
     Topic(DEADLETTER, retention_days=30),
 )
 

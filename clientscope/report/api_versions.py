@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -16,7 +15,11 @@ from clientscope.cluster.comparison import Comparison, compare
 from clientscope.config import ApiVersionsSettings
 from clientscope.errors import SettingsError
 from clientscope.kafka_access import KafkaAccess
+from clientscope.report.listing import Listed, show
 from clientscope.report.text import brokers, capitalized, plain
+
+FIELDS = ("cluster", "broker", "host", "port", "rack", "state", "reason", "version")
+"""Of a broker; by these it can be sorted."""
 
 NO_RELEASE = "no release of Apache Kafka that we know"
 
@@ -29,12 +32,19 @@ def run(settings: ApiVersionsSettings) -> None:
         SettingsError: an API that is none.
     """
     chosen = choose(settings.api)  # a wrong name is said before anything is asked
-    cluster = ask(KafkaAccess.of(settings).client_arguments())
-    if settings.json_lines:
-        for line in lines(cluster, chosen):
-            print(json.dumps(line, ensure_ascii=False))
-        return
-    Console().print(report(cluster, chosen))
+
+    def look() -> Listed[dict[str, Any]]:
+        cluster = ask(KafkaAccess.of(settings).client_arguments())
+        by_id = {answer.broker.id: answer for answer in cluster.answers}
+        return Listed(
+            lines(cluster, chosen),
+            row=lambda line: line,
+            name=lambda line: str(line["broker"]),
+            table=lambda found, _wide: report(Cluster(cluster.cluster_id, [by_id[line["broker"]] for line in found]), chosen),
+            cells=cells,
+        )
+
+    show(settings, FIELDS, look)
 
 
 def choose(api: str) -> list[int] | None:
@@ -161,6 +171,12 @@ def lines(cluster: Cluster, chosen: Collection[int] | None) -> list[dict[str, An
         }
         for answer in cluster.answers
     ]
+
+
+def cells(line: dict[str, Any]) -> list[dict[str, Any]]:
+    """A broker's line as CSV has it: a line for each of its APIs."""
+    of_broker = {name: line[name] for name in FIELDS}
+    return [of_broker | {f"api_{name}": value for name, value in api.items()} for api in line["apis"]] or [of_broker]
 
 
 def _fit(answer: Answer) -> str:

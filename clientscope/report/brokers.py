@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +14,13 @@ from clientscope.config import BrokersSettings
 from clientscope.errors import SettingsError
 from clientscope.kafka_access import KafkaAccess
 from clientscope.report.api_versions import silent
+from clientscope.report.listing import Listed, show
 from clientscope.report.text import brokers, capitalized, plain
+
+FIELDS = (
+    "broker", "host", "port", "rack", "fenced", "controller", "state", "software_name", "software_version", "source", "problem",
+)  # fmt: skip
+"""Of a broker, as /v1/brokers names them."""
 
 
 def run(settings: BrokersSettings) -> None:
@@ -24,14 +30,18 @@ def run(settings: BrokersSettings) -> None:
         EnvironmentProblem: no broker answers at the bootstrap servers.
         SettingsError: something is said about a broker that the cluster doesn't have.
     """
-    cluster = ask(KafkaAccess.of(settings).client_arguments())
-    require_known(settings, {answer.broker.id for answer in cluster.answers})
-    found = find_all(cluster.answers, declared(settings.software), settings.jmx)
-    if settings.json_lines:
-        for each in found:
-            print(json.dumps(as_json(each), ensure_ascii=False))
-        return
-    Console().print(table(cluster.cluster_id, found))
+
+    def look() -> Listed[BrokerWithSoftware]:
+        cluster = ask(KafkaAccess.of(settings).client_arguments())
+        require_known(settings, {answer.broker.id for answer in cluster.answers})
+        return Listed(
+            find_all(cluster.answers, declared(settings.software), settings.jmx),
+            row=as_json,
+            name=lambda each: str(each.answer.broker.id),
+            table=lambda found, wide: table(cluster.cluster_id, found, wide=wide),
+        )
+
+    show(settings, FIELDS, look)
 
 
 def declared(software: dict[int, str]) -> dict[int, Software]:
@@ -49,11 +59,11 @@ def require_known(settings: BrokersSettings, known: set[int]) -> None:
             raise SettingsError(f"--{name}: the cluster has no {brokers(unknown)}", f"it has {brokers(known)}")
 
 
-def table(cluster_id: str, found: list[BrokerWithSoftware]) -> RenderableType:
+def table(cluster_id: str, found: Sequence[BrokerWithSoftware], *, wide: bool = False) -> RenderableType:
     """A table of them; what is inferred says so, and what isn't known is a dash."""
     title = plain(f"{len(found)} broker{'s' * (len(found) != 1)} of cluster {cluster_id}", "bold")
     view = Table(header_style="bold", box=None, pad_edge=False)
-    for heading in ("ID", "ADDRESS", "RACK", "CONTROLLER", "SOFTWARE", "VERSION", "SOURCE"):
+    for heading in ("ID", "ADDRESS", "RACK", "CONTROLLER", "SOFTWARE", "VERSION", "SOURCE", *(("ANSWER", "FENCED") if wide else ())):
         view.add_column(heading, overflow="fold", no_wrap=heading in ("ID", "SOURCE"), justify="right" if heading == "ID" else "left")
     for each in found:
         broker, software = each.answer.broker, each.software
@@ -66,6 +76,7 @@ def table(cluster_id: str, found: list[BrokerWithSoftware]) -> RenderableType:
             plain(software.name or "unknown"),
             plain(software.version or "unknown"),
             str(software.source or "–"),
+            *((str(each.answer.state), "yes" if broker.fenced else "no") if wide else ()),
             style="dim" if software.source is None else None,
         )
     problems = [f"{capitalized(brokers([each.answer.broker.id]))}: {each.problem}." for each in found if each.problem]

@@ -6,21 +6,26 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from rich.console import Console
-from rich.live import Live
 from rich.table import Table
 
 from clientscope.config import ConnectionsSettings
 from clientscope.errors import EnvironmentProblem
-from clientscope.report.text import plain
+from clientscope.report.listing import Listed, show
+from clientscope.report.text import age, plain
 from clientscope.report.versions import matcher
 
-_EVERY_S = 2.0
 Connection = dict[str, Any]
+
+
+FIELDS = (
+    "ConnectionId", "ClientId", "ClientName", "ClientVersion", "Inferred", "ClientAddress", "Principal", "ClientInstanceId", "Listener",
+    "SecurityProtocol", "OpenedMs",
+)  # fmt: skip
+"""Of a connection, as the gateway's admin address names them."""
 
 
 def run(settings: ConnectionsSettings) -> None:
@@ -30,22 +35,18 @@ def run(settings: ConnectionsSettings) -> None:
         EnvironmentProblem: no gateway answers.
         SettingsError: a filter that is none.
     """
-    console = Console()
     select(settings, [])  # a wrong filter is said before anything is asked
-    if settings.json_lines:
-        while True:
-            for connection in select(settings, fetch(settings.admin)):
-                print(json.dumps(connection), flush=True)
-            if not settings.watch:
-                return
-            time.sleep(_EVERY_S)
-    if not settings.watch:
-        console.print(table(select(settings, fetch(settings.admin)), time.time()))
-        return
-    with Live(console=console, auto_refresh=False, screen=console.is_terminal) as live:
-        while True:
-            live.update(table(select(settings, fetch(settings.admin)), time.time()), refresh=True)
-            time.sleep(_EVERY_S)
+
+    def ask() -> Listed[Connection]:
+        chosen = select(settings, fetch(settings.admin))
+        return Listed(
+            chosen,
+            row=lambda connection: connection,
+            name=lambda connection: str(connection["ConnectionId"]),
+            table=lambda connections, wide: table(connections, time.time(), wide=wide),
+        )
+
+    show(settings, FIELDS, ask)
 
 
 def fetch(admin: str) -> list[Connection]:
@@ -79,26 +80,20 @@ def select(settings: ConnectionsSettings, connections: Iterable[Connection]) -> 
     return sorted(chosen, key=lambda c: (c["ClientName"], c["ClientVersion"], c["ClientId"] or "", c["OpenedMs"]))
 
 
-def table(connections: list[Connection], now_s: float) -> Table:
+def table(connections: Sequence[Connection], now_s: float, *, wide: bool = False) -> Table:
     """A table of them; what clients chose themselves is shown as it is, never as markup or control characters."""
     listeners = ", ".join(sorted({f"{c['Listener']} ({c['SecurityProtocol']})" for c in connections}))
     title = f"{len(connections)} connection{'s' * (len(connections) != 1)}{' on listener ' * bool(listeners)}{listeners}"
     view = Table(title=plain(title), title_justify="left", header_style="bold", box=None)
-    for heading in ("SOFTWARE", "VERSION", "CLIENT.ID", "ADDRESS", "PRINCIPAL", "OPEN"):
+    for heading in ("SOFTWARE", "VERSION", "CLIENT.ID", "ADDRESS", "PRINCIPAL", *(("INSTANCE", "ID") if wide else ()), "OPEN"):
         # On a narrow terminal a long client.id takes a second line, rather than an address its end.
         folds = heading in ("SOFTWARE", "CLIENT.ID", "PRINCIPAL")
-        view.add_column(heading, overflow="fold", no_wrap=not folds, justify="right" if heading == "OPEN" else "left")
+        view.add_column(heading, overflow="fold", no_wrap=not folds, justify="right" if heading in ("OPEN", "ID") else "left")
     for c in connections:
         name, version = c["Inferred"] or (c["ClientName"], c["ClientVersion"])
         inferred = " (inferred)" if c["Inferred"] else ""
-        cells = (name + inferred, version, c["ClientId"] or "–", c["ClientAddress"], c["Principal"] or "–")
+        cells = [name + inferred, version, c["ClientId"] or "–", c["ClientAddress"], c["Principal"] or "–"]
+        if wide:
+            cells += [c["ClientInstanceId"] or "–", str(c["ConnectionId"])]
         view.add_row(*map(plain, cells), age(now_s - c["OpenedMs"] / 1000), style="dim" if name == "unknown" else None)
     return view
-
-
-def age(seconds: float) -> str:
-    """``42 s``, ``7 min``, ``3 h``, ``2 d``."""
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size:.0f} {unit}"
-    return f"{max(seconds, 0):.0f} s"

@@ -33,3 +33,11 @@ def brokers(numbers: Iterable[int]) -> str:
 def capitalized(text: str) -> str:
     """A sentence's first letter, and the rest as it is."""
     return text[:1].upper() + text[1:]
+
+
+def age(seconds: float) -> str:
+    """``42 s``, ``7 min``, ``3 h``, ``2 d``."""
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

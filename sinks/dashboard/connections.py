@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from uuid import UUID
 
-from clientscope.records.codec import ClientConnectionRecord, Kind
+from clientscope.query import Query
+from clientscope.records.codec import Kind
 from clientscope.topic_values import clean
-from sinks.dashboard.models import ConnectedClient, Connection, Gateway
+from sinks.dashboard.connection_events import AnyEvent
+from sinks.dashboard.models import Gateway
+from sinks.dashboard.models_clients import ConnectedClient, Connection
+from sinks.dashboard.rows import Database, Reading, Writing
+from sinks.dashboard.rows import reading as rows
+from sinks.dashboard.rows.writing import Identity
 
 DEFAULT_INTERVAL_MS = 30_000
 """When to expect a gateway's first heartbeat."""
@@ -21,10 +27,14 @@ _CLOSED_LIMIT = 10_000
 _NO_INSTANCE = UUID(int=0)
 
 
-@dataclass
-class _Open:
+class _Open(NamedTuple):
+    """What is needed of an open connection to know what a further record changes; ``row`` is its row's number."""
+
     sequence: int
-    connection: Connection
+    row: int
+    identity: bytes
+    opened_ms: int | None
+    seen_ms: int
 
 
 @dataclass
@@ -52,14 +62,18 @@ class _Gateway:
 class ConnectionTable:
     """Open connections by (gateway, epoch, connection), at most ``limit`` of them; what doesn't fit is counted in ``dropped``."""
 
-    def __init__(self, limit: int = 100_000, gateway_limit: int = 10_000) -> None:
+    def __init__(self, limit: int = 100_000, gateway_limit: int = 10_000, database: Database | None = None) -> None:
         self.dropped: Counter[str] = Counter()
+        self.database = database or Database()
+        self.writing = Writing(self.database)
+        self.reading = Reading(self.database, self.writing)
         self._limit = limit
         self._gateway_limit = gateway_limit
         self._gateways: dict[str, _Gateway] = {}
         self._held = 0
+        self._rows = 0
 
-    def apply(self, record: ClientConnectionRecord, arrived_ms: int) -> bool:
+    def apply(self, record: AnyEvent, arrived_ms: int) -> bool:
         """Takes one record, in the order of its partition; ``arrived_ms`` is Kafka's time.  Returns whether anything changed."""
         name = clean(record.gateway_id)
         gateway, changed = self._gateway(name, record, arrived_ms)
@@ -74,10 +88,12 @@ class ConnectionTable:
     def expire(self, now_ms: int) -> bool:
         """Hides the connections of lost gateways.  Only to be called when the topic has been read to its end."""
         changed = False
-        for gateway in self._gateways.values():
+        for name, gateway in self._gateways.items():
             silent_ms = now_ms - gateway.expected_from_ms
             late, lost = silent_ms > 2 * gateway.interval_ms, silent_ms > LOST_AFTER * gateway.interval_ms
             changed |= (late, lost) != (gateway.late, gateway.lost)
+            if lost != gateway.lost:
+                self.writing.hide_gateway(name, lost)
             gateway.late, gateway.lost = late, lost
         return changed
 
@@ -104,27 +120,19 @@ class ConnectionTable:
         """Open connections by gateway; only gateways that have any."""
         return {name: len(g.open) for name, g in self._gateways.items() if g.open and not g.lost}
 
+    def open_count(self) -> int:
+        """How many connections are open."""
+        return sum(self.counts().values())
+
     def connections(self) -> list[Connection]:
         """All open connections, in an order that doesn't change while they stay open."""
-        return sorted(self._visible(), key=_order)
+        return [rows.connection(row) for row in self.reading.connections(Query(), (), 0, -1)[0]]
 
     def clients(self) -> list[ConnectedClient]:
         """The connections, those of one identity together."""
-        groups: dict[tuple[object, ...], list[Connection]] = {}
-        for c in self.connections():
-            groups.setdefault(_identity(c), []).append(c)
-        return [_client(group) for group in groups.values()]
+        return [rows.client(row) for row in self.reading.clients(Query(), (), 0, -1)[0]]
 
-    def client_count(self) -> int:
-        """How many `clients` there are, without making them."""
-        return len({_identity(c) for c in self._visible()})
-
-    def _visible(self) -> Iterator[Connection]:
-        for gateway in self._gateways.values():
-            if not gateway.lost:
-                yield from (entry.connection for entry in gateway.open.values())
-
-    def _gateway(self, name: str, record: ClientConnectionRecord, arrived_ms: int) -> tuple[_Gateway | None, bool]:
+    def _gateway(self, name: str, record: AnyEvent, arrived_ms: int) -> tuple[_Gateway | None, bool]:
         """The gateway that a record belongs to, or None where the record is to be ignored; and whether an older epoch ended."""
         gateway = self._gateways.get(name)
         if gateway is not None and record.gateway_epoch <= gateway.epoch:
@@ -138,11 +146,13 @@ class ConnectionTable:
         self._gateways[name] = gateway
         return gateway, True
 
-    def _heartbeat(self, name: str, gateway: _Gateway, record: ClientConnectionRecord, arrived_ms: int) -> bool:
+    def _heartbeat(self, name: str, gateway: _Gateway, record: AnyEvent, arrived_ms: int) -> bool:
         if record.heartbeat_interval_ms <= 0:  # its goodbye
             self._forget(name)
             return True
         changed = gateway.heartbeat_ms is None or gateway.late or gateway.lost
+        if gateway.lost:
+            self.writing.hide_gateway(name, False)
         gateway.heartbeat_ms = gateway.expected_from_ms = arrived_ms
         gateway.interval_ms = record.heartbeat_interval_ms
         gateway.late = gateway.lost = False
@@ -152,78 +162,59 @@ class ConnectionTable:
         gateway.closed[connection_id] = sequence
         if len(gateway.closed) > _CLOSED_LIMIT:
             gateway.closed.popitem(last=False)
-        if gateway.open.pop(connection_id, None) is None:
+        known = gateway.open.pop(connection_id, None)
+        if known is None:
             return False
+        self.writing.close(known.row)
         self._held -= 1
         return True
 
-    def _upsert(self, name: str, gateway: _Gateway, record: ClientConnectionRecord) -> bool:
+    def _upsert(self, name: str, gateway: _Gateway, record: AnyEvent) -> bool:
         known = gateway.open.get(record.connection_id)
         if record.connection_id in gateway.closed or (known is not None and record.sequence <= known.sequence):
             return False
         if known is None and self._held >= self._limit:
             self.dropped["connections"] += 1
             return False
-        connection = Connection(
-            cluster=clean(record.cluster_id),
-            broker=record.broker_id,
-            gateway=name,
-            epoch=record.gateway_epoch,
-            connection=record.connection_id,
-            listener=clean(record.listener_name),
-            security_protocol=clean(record.security_protocol),
-            address=clean(record.client_address),
-            principal=_optional(record.principal),
-            client_id=_optional(record.client_id),
-            software_name=clean(record.client_software_name),
-            software_version=clean(record.client_software_version),
-            instance_id=None if record.client_instance_id == _NO_INSTANCE else str(record.client_instance_id),
-            opened_ms=_opened_ms(record, known),
-            seen_ms=known.connection.seen_ms if known else record.timestamp_ms,
-        )
-        gateway.open[record.connection_id] = _Open(record.sequence, connection)
-        self._held += known is None
-        return known is None or known.connection != connection
+        identity = _identity(name, record)
+        opened_ms = _opened_ms(record, known)
+        seen_ms = known.seen_ms if known else int(record.timestamp_ms)
+        if known is None:
+            self._held += 1
+            self._rows += 1
+        new = _Open(record.sequence, known.row if known else self._rows, identity.digest, opened_ms, seen_ms)
+        gateway.open[record.connection_id] = new
+        if known is not None and known[1:] == new[1:]:
+            return False
+        self.writing.open(new.row, identity, record.gateway_epoch, record.connection_id, opened_ms, seen_ms, gateway.lost)
+        return True
 
     def _forget(self, name: str) -> None:
         self._held -= len(self._gateways.pop(name).open)
+        self.writing.close_gateway(name)
 
 
-def _opened_ms(record: ClientConnectionRecord, known: _Open | None) -> int | None:
+def _opened_ms(record: AnyEvent, known: _Open | None) -> int | None:
     if record.kind == Kind.OPENED:
         return int(record.timestamp_ms)
-    return known.connection.opened_ms if known else None
+    return known.opened_ms if known else None
 
 
 def _optional(text: str | None) -> str | None:
     return None if text is None else clean(text)
 
 
-def _identity(c: Connection) -> tuple[str | int, ...]:
-    return (
-        c.client_id or "\uffff",  # those without a name come last
-        c.software_name,
-        c.software_version,
-        c.address,
-        c.principal or "",
-        c.listener,
-        c.security_protocol,
-        c.instance_id or "",
-        c.cluster,
-        c.broker,
-        c.gateway,
-    )
-
-
-def _order(c: Connection) -> tuple[str | int, ...]:
-    return (*_identity(c), c.seen_ms, c.connection)
-
-
-def _client(group: list[Connection]) -> ConnectedClient:
-    first = group[0]  # the oldest: `_order` ends with the time
-    return ConnectedClient(
-        **first.model_dump(include=set(ConnectedClient.model_fields) & set(Connection.model_fields)),
-        connections=len(group),
-        since_ms=first.opened_ms or first.seen_ms,
-        since_exact=first.opened_ms is not None,
+def _identity(gateway: str, record: AnyEvent) -> Identity:
+    return Identity(
+        cluster=clean(record.cluster_id),
+        broker=record.broker_id,
+        gateway=gateway,
+        listener=clean(record.listener_name),
+        protocol=clean(record.security_protocol),
+        principal=_optional(record.principal),
+        software=clean(record.client_software_name),
+        version=clean(record.client_software_version),
+        client_id=_optional(record.client_id),
+        address=clean(record.client_address),
+        instance=None if record.client_instance_id in (None, _NO_INSTANCE) else str(record.client_instance_id),
     )

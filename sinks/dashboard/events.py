@@ -17,13 +17,16 @@ ALIVE_SECONDS = 5.0
 
 RETRY_MS = 1_000
 
+LONGEST_SECONDS = 3_600.0
+"""Then a stream ends, and a browser asks for another: so nobody listens for ever who may listen no more."""
+
 
 async def stream(state: State, clock: Callable[[], int], stopping: Callable[[], bool]) -> AsyncIterator[bytes]:
     """``changed`` events with the `Overview`, from the present one on, and ``alive`` events; until ``stopping``."""
     yield f"retry: {RETRY_MS}\n\n".encode()
     seen: int | None = None
-    idle = 0.0
-    while not stopping():
+    idle = lasted = 0.0
+    while not stopping() and lasted < LONGEST_SECONDS:
         if state.version != seen:
             overview = await run_in_threadpool(state.overview, clock())
             seen = overview.version
@@ -34,3 +37,4 @@ async def stream(state: State, clock: Callable[[], int], stopping: Callable[[], 
             yield f'event: alive\ndata: {{"version":{seen}}}\n\n'.encode()
         await asyncio.sleep(INTERVAL_SECONDS)
         idle += INTERVAL_SECONDS
+        lasted += INTERVAL_SECONDS

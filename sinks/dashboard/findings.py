@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from clientscope.errors import RecordError
-from clientscope.findings.record import Finding, State
-from clientscope.severities import SEVERITIES
-from clientscope.topic_values import parse
-from sinks.dashboard.models import OpenFindings
+from clientscope.findings.record import TO_DO, Finding, State
+from clientscope.query import FINDINGS, Query, matches, parse, parse_sort, term_text
+from clientscope.report.findings.selecting import client_ids, principals
+from clientscope.severities import SEVERITIES, Severity
+from clientscope.topic_values import parse as parse_value
+from sinks.dashboard.models import FindingGroup, OpenFindings
+from sinks.dashboard.rows.judging import Judging, of_finding
 
 MAX_KEY_BYTES = 256
-TO_DO: tuple[State, ...] = ("open", "stopped")
 
 Suppressed = Literal["no", "only", "all"]
 Confidence = Literal["high", "low", "all"]
+FindingGroupBy = Literal["code", "principal", "owner", "severity"]
 
 
 class Choice(NamedTuple):
@@ -33,10 +36,11 @@ class Choice(NamedTuple):
     code: str = ""
     confidence: Confidence = "all"
     suppressed: Suppressed = "no"
+    q: str = ""
 
 
 class _Kept(NamedTuple):
-    """A finding as bytes, which take a seventh of the memory, and what it is chosen and ordered by."""
+    """A finding as bytes, which take a seventh of the memory, and what it is chosen, grouped and ordered by."""
 
     urgency: tuple[int, int, int, int, int, str]
     state: State
@@ -44,27 +48,90 @@ class _Kept(NamedTuple):
     code: str
     confidence: str
     suppressed: bool
+    kind_of: str
+    principals: tuple[str, ...]
+    client_ids: tuple[str, ...]
+    owner: str | None
+    clients: int
+    opened_ms: int
+    last_seen_ms: int
+    name: str
+    search: str
     text: bytes
 
     @classmethod
     def of(cls, finding: Finding) -> _Kept:
-        text = finding.model_dump_json(exclude_defaults=True).encode()
-        suppressed = finding.suppressed is not None
-        return cls(finding.urgency, finding.state, finding.severity, finding.code, finding.confidence, suppressed, text)
+        owner = finding.owner.team if finding.owner else None
+        named = tuple(sorted(principals(finding))), tuple(sorted(client_ids(finding)))
+        searched = (finding.fingerprint, finding.code, finding.name, finding.message, owner or "", *named[0], *named[1])
+        return cls(
+            finding.urgency,
+            finding.state,
+            finding.severity,
+            finding.code,
+            finding.confidence,
+            finding.suppressed is not None,
+            finding.kind,
+            *named,
+            owner,
+            finding.client_count,
+            finding.opened_ms,
+            finding.last_seen_ms,
+            finding.name,
+            "\n".join(searched).lower(),
+            finding.model_dump_json(exclude_defaults=True).encode(),
+        )
 
     @property
     def kind(self) -> tuple[str, State, str, bool]:
         """What is counted: severity, state, confidence, and whether it is suppressed."""
         return self.severity, self.state, self.confidence, self.suppressed
 
-    def chosen(self, choice: Choice) -> bool:
+    @property
+    def fingerprint(self) -> str:
+        return self.urgency[-1]
+
+    def chosen(self, choice: Choice, query: Query) -> bool:
         return (
-            self.state in choice.states
+            (self.state in choice.states or query.asks_for("state"))
             and SEVERITIES.index(self.severity) >= SEVERITIES.index(choice.severity)
             and (not choice.code or fnmatchcase(self.code, choice.code))
             and choice.confidence in (self.confidence, "all")
             and (choice.suppressed == "all" or self.suppressed == (choice.suppressed == "only"))
+            and (not query.terms or matches(query, FINDINGS, self._values(), self.search))
         )
+
+    def _values(self) -> dict[str, object]:
+        return {
+            "code": self.code,
+            "name": self.name,
+            "severity": self.severity,
+            "state": self.state,
+            "confidence": self.confidence,
+            "kind": self.kind_of,
+            "principal": self.principals,
+            "client_id": self.client_ids,
+            "owner": self.owner,
+            "fingerprint": self.fingerprint,
+            "clients": self.clients,
+            "since": self.opened_ms,
+        }
+
+    def groups(self, group: FindingGroupBy) -> tuple[str | None, ...]:
+        """The groups that it is in; one at least."""
+        if group == "principal":
+            return self.principals or (None,)
+        return ({"code": self.code, "owner": self.owner, "severity": self.severity}[group],)
+
+
+_SORTED_BY: dict[str, Callable[[_Kept], int | str]] = {
+    "severity": lambda kept: SEVERITIES.index(cast(Severity, kept.severity)),
+    "code": lambda kept: kept.code,
+    "state": lambda kept: kept.state,
+    "clients": lambda kept: kept.clients,
+    "since": lambda kept: kept.opened_ms,
+    "last_seen": lambda kept: kept.last_seen_ms,
+}
 
 
 class FindingTable:
@@ -73,8 +140,9 @@ class FindingTable:
     What was dropped comes back only with its next record, or a new start.
     """
 
-    def __init__(self, limit: int = 10_000, limit_bytes: int = 128 * 1024 * 1024) -> None:
+    def __init__(self, limit: int = 10_000, limit_bytes: int = 128 * 1024 * 1024, judging: Judging | None = None) -> None:
         self.dropped: Counter[str] = Counter()
+        self._judging = judging
         self._limit = limit
         self._limit_bytes = limit_bytes
         self._kept: dict[bytes, _Kept] = {}
@@ -93,11 +161,14 @@ class FindingTable:
         """
         if key is None or len(key) > MAX_KEY_BYTES:
             raise RecordError("key")
-        kept = None if value is None else _Kept.of(parse(Finding, value))
+        finding = None if value is None else parse_value(Finding, value)
+        kept = None if finding is None else _Kept.of(finding)
         known = self._kept.get(key)
         if kept == known:
             return False
         self._ordered = None
+        if self._judging is not None:
+            self._judging.put(key.decode("utf-8", "replace"), None if finding is None else of_finding(finding))
         if known is not None:
             self._remove(key)
         if kept is not None:
@@ -109,10 +180,39 @@ class FindingTable:
                 self._trim()
         return True
 
-    def find(self, choice: Choice, offset: int, limit: int) -> tuple[list[Finding], int]:
-        """A page of the findings chosen, what to fix first first; and how many are chosen."""
-        chosen = [kept for kept in self._in_order() if kept.chosen(choice)]
+    def find(self, choice: Choice, offset: int, limit: int, sort: str = "", now_ms: int = 0) -> tuple[list[Finding], int]:
+        """A page of the findings chosen, what to fix first first unless ``sort`` says otherwise; and how many are chosen.
+
+        Raises:
+            QueryError: ``choice.q`` or ``sort`` can't be read.
+        """
+        keys = parse_sort(sort, _SORTED_BY)
+        chosen = self._chosen(choice, now_ms)
+        for key in reversed(keys):  # each is stable, so the first one decides
+            chosen.sort(key=_SORTED_BY[key.field], reverse=key.descending)
         return [Finding.model_validate_json(kept.text) for kept in chosen[offset : offset + limit]], len(chosen)
+
+    def grouped(self, choice: Choice, group: FindingGroupBy, now_ms: int = 0) -> list[FindingGroup]:
+        """The findings chosen, put together; worst first.
+
+        Raises:
+            QueryError: ``choice.q`` can't be read.
+        """
+        of: dict[str | None, list[_Kept]] = {}
+        for kept in self._chosen(choice, now_ms):
+            for label in kept.groups(group):
+                of.setdefault(label, []).append(kept)
+        made = [_group(group, label, members) for label, members in of.items()]
+        return sorted(made, key=lambda each: (-SEVERITIES.index(each.worst), -each.to_do, -each.findings, each.label))
+
+    def one(self, fingerprint: str) -> Finding | None:
+        """The finding of this fingerprint."""
+        kept = self._kept.get(fingerprint.encode())
+        return None if kept is None else Finding.model_validate_json(kept.text)
+
+    def _chosen(self, choice: Choice, now_ms: int) -> list[_Kept]:
+        query = parse(choice.q, FINDINGS, now_ms)
+        return [kept for kept in self._in_order() if kept.chosen(choice, query)]
 
     def counts(self) -> dict[tuple[str, State], int]:
         """How many there are by severity and state; none that is suppressed or of low confidence."""
@@ -150,4 +250,18 @@ class FindingTable:
             if len(self._kept) <= self._limit and self._bytes <= self._limit_bytes * 9 // 10:
                 break
             self._remove(key)
+            if self._judging is not None:
+                self._judging.put(key.decode("utf-8", "replace"), None)
         self.dropped["findings"] += before - len(self._kept)
+
+
+def _group(group: FindingGroupBy, label: str | None, members: list[_Kept]) -> FindingGroup:
+    worst = max(members, key=lambda kept: SEVERITIES.index(cast(Severity, kept.severity)))
+    return FindingGroup(
+        label="–" if label is None else label,
+        q=term_text(group, label),
+        findings=len(members),
+        worst=cast(Severity, worst.severity),
+        clients=sum(kept.clients for kept in members),
+        to_do=sum(kept.state in TO_DO for kept in members),
+    )

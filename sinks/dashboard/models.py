@@ -7,6 +7,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from clientscope.findings.record import Finding
+from clientscope.severities import Severity
+from clientscope.status.record import Condition
 from sinks.dashboard.values import GaugeValue, ResultValue
 
 Feed = Literal["starting", "catching_up", "live", "unreachable"]
@@ -17,6 +19,22 @@ class Model(BaseModel):
     """Frozen, like every value here."""
 
     model_config = ConfigDict(frozen=True)
+
+
+class Problem(Model):
+    """Why a request was refused."""
+
+    detail: str
+    hint: str | None = Field(default=None, description="What to do about it.")
+
+
+class QueryProblem(Model):
+    """What is wrong with `q` or `sort`, and where."""
+
+    detail: str
+    position: int = Field(description="Where it begins, in characters from 0.")
+    length: int = Field(description="How many characters it is about; 0 where something is missing.")
+    expected: list[str] = Field(description="What could stand there: names of fields, values, or forms; may be empty.")
 
 
 class Progress(Model):
@@ -33,6 +51,7 @@ class Versions(Model):
     connections: int
     results: int
     findings: int
+    status: int = Field(description="Of `health` and brokers.")
 
 
 class SoftwareRow(Model):
@@ -65,6 +84,23 @@ class OpenFindings(Model):
     by_severity: dict[str, int]
     low_confidence: int = Field(description="Those that only look like it, which are not in `total`.")
     suppressed: int = Field(description="Those that a suppression hides, which are not in `total`.")
+
+
+class ProcessHealth(Model):
+    """How one of our processes is, or one query of the job, as it says itself (`clientscope.status`)."""
+
+    kind: str = Field(description="gateway, stream, query, deliver or serve.")
+    id: str
+    condition: Condition
+    reason: str = Field(description="Why it isn't ok, in one sentence; empty where it is.")
+    version: str
+    stale: bool = Field(description="It is silent for longer than it should be: what it said last counts no longer.")
+    started_ms: int
+    told_ms: int = Field(description="Kafka's time of what it said last.")
+    lag_records: int | None = Field(description="What it has still to read; null where that means nothing, or isn't known.")
+    lag_ms: int | None = Field(description="How old the oldest of that is.")
+    last_record_ms: int | None = Field(description="Kafka's time of the newest record that it read or wrote.")
+    figures: dict[str, int | float] = Field(description="Further numbers, for people.")
 
 
 class Check(Model):
@@ -100,6 +136,8 @@ class Overview(Model):
     software_other: int = Field(description="Connections of the rows that are left out of `software`.")
     gateways: list[Gateway]
     checks: list[Check]
+    pushes_per_minute: int | None = Field(description="Configurations judged in the last whole minute; null where that isn't known.")
+    health: list[ProcessHealth] = Field(description="Of each process that tells of itself; empty where none does, which isn't well.")
 
 
 class Listing(Model):
@@ -108,63 +146,13 @@ class Listing(Model):
     version: int
     feed: Feed
     total: int | None = Field(description="Length of the whole list; null while it is not known.")
+    offset: int = Field(default=0, description="How many of them come before `items`.")
 
 
 class Gauges(Listing):
     """Every series of every gateway, largest first."""
 
     items: list[GaugeValue]
-
-
-class Connection(Model):
-    """An open connection."""
-
-    cluster: str
-    broker: int
-    gateway: str
-    epoch: int
-    connection: int
-    listener: str
-    security_protocol: str
-    address: str
-    principal: str | None
-    client_id: str | None
-    software_name: str
-    software_version: str
-    instance_id: str | None
-    opened_ms: int | None = Field(description="Null where it was opened before the records that were read.")
-    seen_ms: int = Field(description="When a record first told of it.")
-
-
-class Connections(Listing):
-    """Open connections, by client id, software and address."""
-
-    items: list[Connection]
-
-
-class ConnectedClient(Model):
-    """Open connections that share an identity; `since_ms` is the oldest one's."""
-
-    cluster: str
-    broker: int
-    gateway: str
-    listener: str
-    security_protocol: str
-    address: str
-    principal: str | None
-    client_id: str | None
-    software_name: str
-    software_version: str
-    instance_id: str | None
-    connections: int
-    since_ms: int
-    since_exact: bool = Field(description="False where it was opened before the records that were read.")
-
-
-class Clients(Listing):
-    """Connected clients, in the order of `connections`."""
-
-    items: list[ConnectedClient]
 
 
 class Result(ResultValue):
@@ -182,8 +170,24 @@ class Results(Listing):
 class Findings(Listing):
     """What to fix first first: open or stopped, then by severity, then by how many clients; those of low confidence come last."""
 
-    offset: int
     items: list[Finding]
+
+
+class FindingGroup(Model):
+    """Findings that share a code, a principal, an owner or a severity."""
+
+    label: str = Field(description="As it may be shown; a dash where there is none.")
+    q: str = Field(description="Narrows a list to this group, put after the query that was asked with.")
+    findings: int
+    worst: Severity
+    clients: int = Field(description="Of all its findings together; one client may be in several.")
+    to_do: int = Field(description="Those that are open or stopped.")
+
+
+class FindingGroups(Listing):
+    """Worst first."""
+
+    items: list[FindingGroup]
 
 
 class Health(Model):

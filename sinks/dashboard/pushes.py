@@ -85,6 +85,11 @@ class PushTable:
         table = self._fired if fired_only else self._newest
         return [result for _, result in reversed(table.values())]
 
+    def by_minute(self) -> dict[int, int]:
+        """Configurations judged in each minute of the last day that has any, by the minute's number."""
+        counts = {minute: counted["origin", "pushed"] + counted["origin", "observed"] for minute, counted in self._minutes.items()}
+        return {minute: count for minute, count in counts.items() if count}
+
     def pushes_of_day(self) -> int:
         """Configurations that clients pushed in the last day; those seen on the wire don't count."""
         return self._day["origin", "pushed"]

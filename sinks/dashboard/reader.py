@@ -14,11 +14,12 @@ from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
 from clientscope.kafka_access import Kafka, access
-from clientscope.records.topics import AHEAD, CONNECTIONS, FINDINGS, GAUGES, RESULTS
+from clientscope.records.topics import AHEAD, CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.pushes import DAY_MS
-from sinks.dashboard.state import Record, State
+from sinks.dashboard.record import Record
+from sinks.dashboard.state import State
 
-TOPICS = (GAUGES, CONNECTIONS, RESULTS, FINDINGS)
+TOPICS = (GAUGES, CONNECTIONS, RESULTS, FINDINGS, CONFIGS, STATUS)
 
 _LAST_DAY = (CONNECTIONS, RESULTS)
 """Read from a day ago: an open connection is recorded again every six hours."""
@@ -124,7 +125,7 @@ class Reader:
         while not self._stopping.is_set():
             batches = consumer.poll(timeout_ms=_POLL_MS)
             for partition, records in batches.items():
-                self._state.apply(Record(r.topic, r.timestamp, r.key, r.value, _ahead(r.headers)) for r in records)
+                self._state.apply(Record(r.topic, r.timestamp, r.key, r.value, _ahead(r.headers), r.partition, r.offset) for r in records)
                 self._positions[partition] = records[-1].offset + 1
             if time.monotonic() >= next_check:
                 self._check(consumer)

@@ -1,12 +1,14 @@
-"""What every response carries, and which Host a loopback server answers to."""
+"""What every response carries, which Host a loopback server answers to, and what nobody gets who hasn't signed in."""
 
 from __future__ import annotations
 
 import ipaddress
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sinks.dashboard.access import Access
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -43,15 +45,24 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class SecurityMiddleware:
-    """Adds those of `HEADERS` that a response doesn't set itself; with ``loopback_only``, refuses a Host that isn't a loopback name.
+_OPEN = frozenset({"/", "/healthz", "/readyz", "/api/v1/me", "/api/v1/login", "/api/v1/logout"})
+"""What everybody gets, beside the page's own files; anything else needs a role."""
 
-    Without that check any web page could read a server on loopback, by having its own name resolve to 127.0.0.1 (DNS rebinding).
+_OPEN_FOLDER = "/static/"
+_MOST_BODY_BYTES = 64 * 1024
+
+
+class SecurityMiddleware:
+    """Says who asks, refuses what they may not see, and adds those of `HEADERS` that a response doesn't set itself.
+
+    With ``loopback_only``, refuses a Host that isn't a loopback name, nor ours by ``access``.  Without that check any web page could read
+    a server on loopback, by having its own name resolve to 127.0.0.1 (DNS rebinding).
     """
 
-    def __init__(self, app: ASGIApp, loopback_only: bool) -> None:
+    def __init__(self, app: ASGIApp, loopback_only: bool, access: Access) -> None:
         self._app = app
         self._loopback_only = loopback_only
+        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -65,11 +76,25 @@ class SecurityMiddleware:
                     headers.setdefault(name, value)
             await send(message)
 
-        if self._loopback_only and not is_loopback(_host(Headers(scope=scope).getlist("host"))):
-            refusal = PlainTextResponse("This server answers to loopback names only.\n", status_code=421)
-            await refusal(scope, receive, send_with_headers)
-            return
-        await self._app(scope, receive, send_with_headers)
+        await (self._refusal(scope) or self._app)(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
+        headers = Headers(scope=scope)
+        if self._loopback_only:
+            host = _host(headers.getlist("host"))
+            if not is_loopback(host) and (not host or host.lower() != self._access.external_host):
+                return PlainTextResponse("This server answers to loopback names only.\n", status_code=421)
+        if scope["method"] not in ("GET", "HEAD"):
+            length = headers.get("content-length", "")
+            if "transfer-encoding" in headers or (length and (not length.isdecimal() or int(length[:9]) > _MOST_BODY_BYTES)):
+                return JSONResponse({"detail": "this is too much"}, status_code=413)
+        visitor = self._access.visitor(scope)
+        scope["clientscope.visitor"] = visitor
+        scope["clientscope.ours"] = self._access.is_ours(scope)
+        path = scope["path"]
+        if visitor.role is None and path not in _OPEN and not path.startswith(_OPEN_FOLDER):
+            return JSONResponse({"detail": "sign in first"}, status_code=401)
+        return None
 
 
 def _host(values: list[str]) -> str:

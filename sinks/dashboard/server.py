@@ -11,13 +11,21 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from clientscope import topics
+from clientscope import __version__, topics
 from clientscope.config import ServeSettings
 from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka_access import KafkaAccess
+from clientscope.records.topics import STATUS
+from clientscope.status.record import Condition, ProcessStatus
+from clientscope.status.writer import INTERVAL_S, StatusWriter
 from sinks.dashboard import assets
+from sinks.dashboard.admission import access_of
 from sinks.dashboard.api import create_app
+from sinks.dashboard.deciding import Deciding, DecisionWriter
+from sinks.dashboard.fetching import PushFetcher
+from sinks.dashboard.models import Feed
+from sinks.dashboard.one_client import OneClient
 from sinks.dashboard.reader import TOPICS, Reader, now_ms
 from sinks.dashboard.security import is_loopback
 from sinks.dashboard.state import State
@@ -39,17 +47,20 @@ def run(settings: ServeSettings) -> None:
     """Serves until SIGTERM or SIGINT, then returns; says ``ready`` on stdout once ``/readyz`` does.
 
     Raises:
+        SettingsError: others could reach the page and would be asked for nothing, or a token file is none.
         EnvironmentProblem: its port is taken, a topic is missing or set otherwise, or one of the page's files is missing.
     """
+    access = access_of(settings, split_address(settings.listen)[0])
     files = assets.load()
     kafka = KafkaAccess.of(settings)
-    topics.verify(kafka, reads=TOPICS)
+    topics.verify(kafka, reads=TOPICS, writes=(STATUS,))
     host, listener = _bind(settings.listen)
     url = f"http://{'[' + host + ']' if ':' in host else host}:{listener.getsockname()[1]}/"
-    if not is_loopback(host):
-        _log.warning("%s can be reached from other machines, and asks nobody for a password", url)
+    if not is_loopback(host) and not settings.external_url.startswith("https"):
+        _log.warning("%s is not encrypted: tokens and cookies can be read on their way, unless a proxy before it speaks TLS", url)
     state = State()
     reader = Reader(kafka, state)
+    fetch = PushFetcher(kafka)
     server: _Server
 
     def stop(signum: int, frame: object) -> None:
@@ -63,19 +74,63 @@ def run(settings: ServeSettings) -> None:
         alive=reader.is_alive,
         stopping=lambda: server.should_exit,
         data_docs_dir=settings.data_docs_dir,
+        access=access,
+        external_url=settings.external_url,
+        one_client=OneClient(state, fetch),
+        deciding=Deciding(DecisionWriter(kafka)),
     )
-    config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE_SECONDS)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # else whoever is on this machine could say to be another address, a trusted proxy's
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
     server = _Server(config)
+    status = StatusWriter(kafka, "clientscope-serve", Telling(state, f"{socket.gethostname()}:{listener.getsockname()[1]}"))
     previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         reader.start()
+        status.start()
         threading.Thread(target=_announce, args=(state, server, url), name="clientscope-ready", daemon=True).start()
         server.run(sockets=[listener])
     finally:
+        status.stop()
         reader.stop()
+        fetch.close()
         listener.close()
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+class Telling:
+    """How this copy of serve is, for ``clientscope.status``."""
+
+    def __init__(self, state: State, name: str) -> None:
+        self._state, self._name, self._started_ms = state, name, now_ms()
+
+    def __call__(self) -> list[ProcessStatus]:
+        """As of now."""
+        feed, detail = self._state.feed()
+        conditions: dict[Feed, Condition] = {"live": "ok", "starting": "starting", "catching_up": "starting", "unreachable": "failed"}
+        overview = self._state.overview(now_ms())
+        progress = overview.progress
+        return [
+            ProcessStatus(
+                kind="serve",
+                id=self._name,
+                condition=conditions[feed],
+                reason=detail or "",
+                version=__version__,
+                started_ms=self._started_ms,
+                told_ms=now_ms(),
+                interval_ms=int(INTERVAL_S * 1000),
+                lag_records=progress.total - progress.read if progress else 0 if feed == "live" else None,
+                last_record_ms=overview.last_record_ms,
+                figures={},
+            )
+        ]
 
 
 def _announce(state: State, server: uvicorn.Server, url: str) -> None:

@@ -6,7 +6,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clientscope.topic_values import Codes, Count, Fired, Name, Value
+from clientscope.topic_values import Count, Name, Sentence, Setting, Value
+
+Codes = Annotated[list[Name], Field(max_length=1_000)]
+"""Of rules."""
+
+
+class Fired(Value):
+    """A rule that fired on a push."""
+
+    code: Name
+    name: Name = ""
+    severity: Name = "unknown"
+    settings: Annotated[list[Setting], Field(max_length=1_000, default_factory=list)]
+    message: Sentence = ""
 
 
 class GaugeValue(Value):

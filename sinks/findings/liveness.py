@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
 
 from clientscope.records.codec import Kind
 from sinks.findings.arrived import Event, Push
@@ -22,6 +23,8 @@ _Client = tuple[str, str | None, str]
 
 Who = tuple[str | None, str | None]
 """Principal and client.id."""
+
+_Key = TypeVar("_Key", bound=Hashable)
 
 
 class Liveness:
@@ -117,7 +120,12 @@ class Liveness:
         if known is None:
             return
         self._total -= 1
-        for counter, key in ((self._connections, known[0]), (self._of_who, known[1])):
-            counter[key] -= 1  # type: ignore[index]
-            if counter[key] <= 0:  # type: ignore[index]
-                del counter[key]
+        client, who = known
+        _less(self._connections, client)
+        _less(self._of_who, who)
+
+
+def _less(counter: Counter[_Key], key: _Key) -> None:
+    counter[key] -= 1
+    if counter[key] <= 0:
+        del counter[key]

@@ -198,4 +198,4 @@ def _decided(entry: Entry) -> Decided | None:
 
 
 def _suppressed(by: Suppression | None) -> Suppressed | None:
-    return Suppressed(reason=by.reason, until=by.until.isoformat(), where=by.where) if by else None
+    return Suppressed(reason=by.reason, until=by.until, where=by.where) if by else None

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from clientscope.config import CheckpointsBackupSettings, CheckpointsListSettings, CheckpointsResetSettings, CheckpointsVerifySettings
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.kafka_access import KafkaAccess
+from clientscope.report.listing import Listed, show
 from clientscope.report.text import plain
 from streaming.checkpoints import broker, lock, manifest, spark_files, start_file
 from streaming.checkpoints import reset as resetting
@@ -24,55 +24,96 @@ from streaming.checkpoints.plans import PLANS, folder
 from streaming.checkpoints.verify import Problem
 from streaming.checkpoints.verify import verify as find_problems
 
-_WIDTH = 160
-"""Where it isn't a terminal: enough that a row is a line."""
+FIELDS = (
+    "query", "version", "batch", "damaged", "topic", "partition", "offset", "behind", "begins", "size_bytes", "written_by", "written_at",
+)  # fmt: skip
+"""Of a partition that a query reads."""
 
 
 def list_(settings: CheckpointsListSettings) -> int:
-    """Prints a table of all queries.
+    """Prints a line for each partition of each query.
 
     Raises:
         EnvironmentProblem: bootstrap servers are given, and no broker answers.
     """
-    extents: Extents = {}
-    if settings.bootstrap_servers:
-        extents = broker.ask(KafkaAccess.of(settings), {plan.topic for plan in PLANS.values()}).extents
-    Console(width=None if sys.stdout.isatty() else _WIDTH).print(table(settings.checkpoint_dir, extents))
-    if running := lock.holder(settings.checkpoint_dir):
-        print(f"\nin use by {running}")
-    for query in PLANS:
-        for path in resetting.aside(settings.checkpoint_dir, query):
-            print(f"\nmoved aside: {path}, {_size(size_bytes(path))}; nothing reads it")
+
+    def look() -> Listed[dict[str, Any]]:
+        extents: Extents = {}
+        if settings.bootstrap_servers:
+            extents = broker.ask(KafkaAccess.of(settings), {plan.topic for plan in PLANS.values()}).extents
+        running = lock.holder(settings.checkpoint_dir)
+        aside = [path for query in PLANS for path in resetting.aside(settings.checkpoint_dir, query)]
+        return Listed(
+            list(rows(settings.checkpoint_dir, extents)),
+            row=lambda row: row,
+            name=lambda row: str(row["query"]),
+            table=lambda found, wide: table(found, asked=bool(settings.bootstrap_servers), wide=wide),
+            left_out=[
+                *([f"in use by {running}"] if running else []),
+                *(f"moved aside: {path}, {_size(size_bytes(path))}; nothing reads it" for path in aside),
+            ],
+        )
+
+    show(settings, FIELDS, look)
     return 0
 
 
-def table(checkpoint_dir: Path, extents: Extents) -> Table:
-    """A row for each partition of each query.
+def rows(checkpoint_dir: Path, extents: Extents) -> Iterator[dict[str, Any]]:
+    """An object for each partition of each query, or for a query that has read nothing; None is what isn't known.
 
     Args:
         extents: what topics hold, to tell how far behind a query is; empty if nobody was asked.
     """
+    for query, plan in PLANS.items():
+        checkpoint = folder(checkpoint_dir, query)
+        files = spark_files.read(checkpoint)
+        written_by, when = _written_by(checkpoint)
+        read = files.position.items()
+        places: list[tuple[str, int | None, int | None]] = [(topic, *each) for topic, found in read for each in sorted(found.items())]
+        for topic, number, offset in places or [(plan.topic, None, None)]:
+            extent = extents.get(topic, {}).get(number) if number is not None else None
+            yield {
+                "query": query,
+                "version": plan.folder,
+                "batch": files.committed,
+                "damaged": bool(files.problems),
+                "topic": topic,
+                "partition": number,
+                "offset": offset,
+                "behind": None if extent is None or offset is None else max(0, extent.end - offset),
+                "begins": _begins(checkpoint) if number is None else None,
+                "size_bytes": size_bytes(checkpoint) if checkpoint.is_dir() else None,
+                "written_by": written_by,
+                "written_at": when,
+            }
+
+
+def table(found: Sequence[Mapping[str, Any]], *, asked: bool, wide: bool = False) -> Table:
+    """A row for each partition; what its query has in common stands in the first.
+
+    Args:
+        asked: whether a broker was, so that it is known how far queries are behind.
+    """
     view = Table(header_style="bold", box=None, pad_edge=False)
-    headings = ["QUERY", "BATCH", "TOPIC", "OFFSET", *(["BEHIND"] if extents else []), "SIZE", "WRITTEN BY", "WHEN"]
+    headings = ["QUERY", "BATCH", "TOPIC", "OFFSET", *(["BEHIND"] if asked else []), "SIZE", "WRITTEN BY", "WHEN"]
     for heading in headings:
         right = heading in ("BATCH", "OFFSET", "BEHIND", "SIZE")
         narrowest = {"TOPIC": 15, "WRITTEN BY": 12, "WHEN": 10}.get(heading)
         fixed = right or heading == "QUERY"
         view.add_column(heading, overflow="fold", no_wrap=fixed, min_width=narrowest, justify="right" if right else "left")
-    for query, plan in PLANS.items():
-        checkpoint = folder(checkpoint_dir, query)
-        files = spark_files.read(checkpoint)
-        batch = "damaged" if files.problems else "–" if files.committed is None else str(files.committed)
-        first = [f"{query}/{plan.folder}", batch]
-        last: list[str | Text] = [_size(size_bytes(checkpoint)) if checkpoint.is_dir() else "–", *map(plain, _written_by(checkpoint))]
-        places = [(topic, number, offset) for topic, found in files.position.items() for number, offset in sorted(found.items())]
-        if not places:
-            view.add_row(*first, plan.topic, _begins(checkpoint), *(["–"] if extents else []), *last)
-        for topic, number, offset in places:
-            extent = extents.get(topic, {}).get(number)
-            behind = [] if not extents else ["–" if extent is None else f"{max(0, extent.end - offset):,}"]
-            view.add_row(*first, plain(f"{topic}/{number}"), f"{offset:,}", *behind, *last)
-            first, last = ["", ""], ["", "", ""]
+    before = ""
+    for row in found:
+        known = row["partition"] is not None
+        behind = [] if not asked else ["–" if row["behind"] is None else f"{row['behind']:,}"]
+        place = plain(f"{row['topic']}/{row['partition']}" if known else row["topic"])
+        where = [place, f"{row['offset']:,}" if known else row["begins"], *behind]
+        if row["query"] == before and not wide:
+            view.add_row("", "", *where, "", "", "")
+            continue
+        before = row["query"]
+        batch = "damaged" if row["damaged"] else "–" if row["batch"] is None else str(row["batch"])
+        size = "–" if row["size_bytes"] is None else _size(row["size_bytes"])
+        view.add_row(f"{row['query']}/{row['version']}", batch, *where, size, plain(row["written_by"]), plain(row["written_at"]))
     return view
 
 

@@ -16,7 +16,7 @@ from streaming.checkpoints.spark_files import SparkFiles
 def require_not_ahead(query: str, table: Path, files: SparkFiles) -> None:
     """Refuses a checkpoint that is older than what its table holds: one that came from a backup.
 
-    Delta skips a batch whose number is not above the last one of the same checkpoint (``sinks.history.append``). The batches that
+    Delta skips a batch whose number is not above the last one of the same checkpoint (``sinks.history.batches.append``). The batches that
     follow on an older checkpoint have numbers that it has seen, and other records: those would be lost without a word.
 
     Raises:

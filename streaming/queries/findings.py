@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import threading
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from kafka import KafkaConsumer, TopicPartition
@@ -68,16 +68,21 @@ class FindingsQuery:
     ) -> None:
         kafka = KafkaAccess.of(settings)
         self._turns = turns
-        self._writer = TopicWriter(kafka, FINDINGS)
-        self._decisions = Follower(kafka, DECISIONS)
-        self._findings = Findings(read_compacted(kafka, FINDINGS), policy, thresholds, conditions)
-        self._lock = threading.Lock()
-        beginning, self._ends = _extent(kafka, int(time.time() * 1000) - CONNECTIONS_BACK_MS)
-        self._caught_up = False
-        left_out = skipped.read(settings.checkpoint_dir)
-        rows = arrivals(records(spark, kafka, f"{CONFIGS},{CONNECTIONS}", beginning, left_out, _PACE), digest_key, thresholds)
-        self._scratch = Path(tempfile.mkdtemp(prefix="clientscope-findings-"))
-        self.query: StreamingQuery = begin(rows.writeStream.foreachBatch(self._write), "findings", self._scratch.as_uri(), _INTERVAL_S)
+        with ExitStack() as opened:  # closed again where the rest fails
+            self._writer = TopicWriter(kafka, FINDINGS)
+            opened.callback(self._writer.close)
+            self._decisions = Follower(kafka, DECISIONS)
+            opened.callback(self._decisions.close)
+            self._scratch = Path(tempfile.mkdtemp(prefix="clientscope-findings-"))
+            opened.callback(shutil.rmtree, self._scratch, ignore_errors=True)
+            self._findings = Findings(read_compacted(kafka, FINDINGS), policy, thresholds, conditions)
+            self._lock = threading.Lock()
+            beginning, self._ends = _extent(kafka, int(time.time() * 1000) - CONNECTIONS_BACK_MS)
+            self._caught_up = False
+            left_out = skipped.read(settings.checkpoint_dir)
+            rows = arrivals(records(spark, kafka, f"{CONFIGS},{CONNECTIONS}", beginning, left_out, _PACE), digest_key, thresholds)
+            self.query: StreamingQuery = begin(rows.writeStream.foreachBatch(self._write), "findings", self._scratch.as_uri(), _INTERVAL_S)
+            self._opened = opened.pop_all()
 
     def tick(self) -> None:
         """Publishes what has changed, once all has been read that there was at the start."""
@@ -92,9 +97,7 @@ class FindingsQuery:
 
     def close(self) -> None:
         """After the query has stopped."""
-        self._writer.close()
-        self._decisions.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._opened.close()
 
     def _write(self, rows: DataFrame, _batch_id: int) -> None:
         try:

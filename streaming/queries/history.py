@@ -13,7 +13,7 @@ from clientscope.config import StreamSettings
 from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS, QUARANTINE
-from sinks.history import append
+from sinks.history.batches import append
 from sinks.quality.quality import Quality, Whole
 from sinks.quality.suites import SUITES, Suite
 from streaming.job_metrics import QUARANTINE as QUARANTINED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from sinks.dashboard.findings import Choice, FindingTable
 from sinks.dashboard.metrics import registry
 from sinks.dashboard.state import Record, State
 
-SUPPRESSED = Suppressed(reason="old brokers", until="2027-01-31", where="rules.toml:4")
+SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="rules.toml:4")
 
 ALL = [
     made(1),

@@ -12,7 +12,7 @@ import pytest
 from kafka import TopicPartition
 from kafka.errors import KafkaTimeoutError
 
-from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from sinks.dashboard import reader
 from sinks.dashboard.pushes import DAY_MS
 from sinks.dashboard.reader import Reader
@@ -25,7 +25,9 @@ class Cluster:
     """Topics of one partition: offset → (timestamp, value), where compaction may have left gaps, up to the end."""
 
     def __init__(self) -> None:
-        self.logs: dict[str, dict[int, tuple[int, bytes]]] = {GAUGES: {}, CONNECTIONS: {}, RESULTS: {}, FINDINGS: {}}
+        self.logs: dict[str, dict[int, tuple[int, bytes]]] = {
+            topic: {} for topic in (GAUGES, CONNECTIONS, RESULTS, FINDINGS, CONFIGS, STATUS)
+        }
         self.ends = dict.fromkeys(self.logs, 0)
         self.up = True
         self.fetched: list[tuple[str, int]] = []
@@ -87,7 +89,7 @@ class Consumer:
                 if offset >= position:
                     self._cluster.fetched.append((partition.topic, offset))
                     found.setdefault(partition, []).append(
-                        SimpleNamespace(topic=partition.topic, timestamp=at, key=b"k", value=value, offset=offset, headers=[])
+                        SimpleNamespace(topic=partition.topic, timestamp=at, key=b"k", value=value, partition=0, offset=offset, headers=[])
                     )
             self._positions[partition] = self._cluster.ends[partition.topic]
         return found

@@ -6,12 +6,13 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from sinks.dashboard.access import LOCAL
 from sinks.dashboard.security import HEADERS, SecurityMiddleware, is_loopback
 
 
 def client(loopback_only: bool) -> TestClient:
     app = Starlette()
-    app.add_middleware(SecurityMiddleware, loopback_only=loopback_only)
+    app.add_middleware(SecurityMiddleware, loopback_only=loopback_only, access=LOCAL)
     return TestClient(app)
 
 

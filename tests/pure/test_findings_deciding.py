@@ -33,7 +33,7 @@ def test_a_leak_is_closed(resolution: str) -> None:
 @pytest.mark.parametrize("finding", [made(1), leak(2), made(3, kind="fleet"), made(4, kind="operation")])
 def test_anything_is_accepted_until_a_date(finding: Finding) -> None:
     decision = closing(resolution="accepted", until="2026-12-31").decision(finding)
-    assert (decision.resolution, decision.until) == ("accepted", "2026-12-31")
+    assert (decision.resolution, decision.until) == ("accepted", date(2026, 12, 31))
     assert decision.holds(NOW_MS + 1, NOW_MS + 1)
 
 

@@ -206,7 +206,7 @@ def test_an_accepted_one_is_closed_until_its_day() -> None:
     fleet.client(instance=1, settings=BAD)
     fleet.write()
     which = fleet.one("AN101").fingerprint
-    fleet.decide(which, Decision(fingerprint=which, resolution="accepted", by="ann", why="a demo", at_ms=NOW, until="2027-01-15"))
+    fleet.decide(which, Decision(fingerprint=which, resolution="accepted", by="ann", why="a demo", at_ms=NOW, until=date(2027, 1, 15)))
     fleet.later(SECOND)
     found = fleet.one("AN101")
     assert found.decided is not None

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from clientscope.config import ConnectionsSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
-from clientscope.report.connections import age, fetch, select, table
+from clientscope.report.connections import fetch, select, table
+from clientscope.report.text import age
 from clientscope.report.versions import matcher
 
 

@@ -197,6 +197,21 @@ def test_effective_values_and_origins_are_the_references(made: list[Push], compl
         assert batch.is_default(key).tolist() == [origin == "default" for origin in origins]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        (("ProducerLinger", "7ms", False), ("linger.ms", None, False)),
+        (("ProducerLinger", "7ms", False), ("linger.ms", "9", False)),
+        (("linger.ms", "9", False), ("ProducerLinger", "7ms", False)),
+        (("linger.ms", "9", False), ("ProducerLinger", None, False)),
+    ],
+)
+def test_of_a_setting_under_two_names_the_last_counts(given: tuple[tuple[str, str | None, bool], ...]) -> None:
+    push = Push("kgo", "1.18.0", given)
+    evidence = batch_of(record_of(push), complete=False).evidence(KEYS, np.arange(1))
+    assert seen(evidence.distinct[evidence.indices[0]])["linger.ms"] == reference(push, False)["linger.ms"]
+
+
 class Watched(dict[str, Any]):
     """Values that remember which were looked at."""
 

@@ -31,6 +31,9 @@ class Query:
     def close(self) -> None:
         self.closed += 1
 
+    def stop(self) -> None:
+        self.isActive = False
+
     def fail(self, text: str, progressed: bool = True) -> None:
         self.isActive, self.text = False, text
         self.lastProgress = SimpleNamespace() if progressed else None
@@ -85,6 +88,62 @@ def test_nothing_ticks_before_the_query_has_read_its_source() -> None:
     started[1].status = {"isTriggerActive": True, "message": "Processing new data"}
     watching.look(5.0)
     assert (started[1].ticks, watching.begun) == (0, False)
+
+
+def test_a_bug_in_what_goes_with_a_query_ends_that_query_alone() -> None:
+    watching, started = watched()
+
+    def tick() -> None:
+        raise OverflowError("year 10000")
+
+    started[0].tick = tick  # type: ignore[method-assign]
+    watching.look(0.0)
+    assert watching.problem == "results is started again after it failed: OverflowError: year 10000"
+    assert (started[0].isActive, started[0].closed) == (False, 1)
+    watching.look(1.0)
+    assert len(started) == 2
+
+
+def test_an_error_that_a_person_must_mend_ends_the_job_from_a_tick_too() -> None:
+    watching, started = watched()
+
+    def tick() -> None:
+        raise ClientscopeError("the topic is gone", "make it again")
+
+    started[0].tick = tick  # type: ignore[method-assign]
+    with pytest.raises(ClientscopeError, match="the topic is gone"):
+        watching.look(0.0)
+
+
+def test_for_a_query_that_begins_anew_nothing_is_gone() -> None:
+    started: list[Query] = []
+
+    def start() -> Query:
+        started.append(Query())
+        return started[-1]
+
+    watching = Watched("findings", start, Restarts(most=None), begins_anew=True)
+    for at in (0.0, 100.0, 200.0):
+        started[-1].fail("KAFKA_DATA_LOSS.ADDED_PARTITIONS_DOES_NOT_START_FROM_OFFSET_ZERO", progressed=False)
+        watching.look(at)
+        watching.look(at + 90.0)
+    assert (len(started), watching.restarts) == (4, 3)
+
+
+def test_who_waits_is_started_at_once_when_told_to_hurry() -> None:
+    watching, started = watched(most=9)
+    for at in (0.0, 1.0, 3.0):
+        started[-1].fail("a worker died", progressed=False)
+        watching.look(at)
+        watching.look(at + 4.0)
+    count = len(started)
+    started[-1].fail("a worker died", progressed=False)
+    watching.look(10.0)
+    watching.look(11.0)
+    assert len(started) == count, "it waits for seconds"
+    watching.hurry()
+    watching.look(11.1)
+    assert len(started) == count + 1
 
 
 def test_a_start_that_fails_counts_too() -> None:

@@ -53,6 +53,7 @@ class Installation:
             "gateway", "--bootstrap-servers", self.broker.internal, "--listen", self.gateway.address, "--upstream", self.broker.client,
             "--metrics-listen", f"127.0.0.1:{port}", "--admin-listen", "127.0.0.1:0", "--heartbeat-interval-ms", "1000",
             "--digest-key-file", str(self.data_dir / "digest.key"),
+            "--policy-deadline-ms", "10000",  # its process is niced, and the tests leave it little of two cores
         ]  # fmt: skip
 
     def stream_arguments(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import urllib.request
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import kafka
 from prometheus_client.parser import text_string_to_metric_families
 
 from clientscope.records.codec import ClientConnectionRecord, decode
-from clientscope.records.topics import CONNECTIONS
+from clientscope.records.topics import CONNECTIONS, STATUS
 
 
 def read_all(bootstrap_servers: str, topic: str) -> list[Any]:
@@ -35,6 +36,12 @@ def connection_records(bootstrap_servers: str, gateway_id: str) -> list[ClientCo
     """What a gateway has told of its connections, in order; its id is its records' key, and what other tests left there isn't looked at."""
     told = [message.value for message in read_all(bootstrap_servers, CONNECTIONS) if message.key == gateway_id.encode()]
     return [decode(ClientConnectionRecord, value) for value in told]
+
+
+def statuses(bootstrap_servers: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """What was last said of each process, query and broker, by kind and id."""
+    newest = {message.key: json.loads(message.value) for message in read_all(bootstrap_servers, STATUS)}
+    return {(each["kind"], each["id"]): each for each in newest.values()}
 
 
 def metrics(url: str) -> dict[tuple[str, ...], float]:

@@ -99,7 +99,7 @@ def test_all_some_and_none(broker: Any) -> None:
 
 
 def test_json(broker: Any) -> None:
-    (line,) = run("--bootstrap-servers", broker.internal, "--api", "Produce", "--json").splitlines()
+    (line,) = run("--bootstrap-servers", broker.internal, "--api", "Produce", "-o", "jsonl").splitlines()
     parsed = json.loads(line)
     assert (parsed["broker"], parsed["state"], parsed["version"]) == (1, "answered", 4)
     assert parsed["apis"] == [{"key": 0, "name": "Produce", "min": 0, "max": 13, "differs": False}]
@@ -135,7 +135,7 @@ def test_each_time_on_a_connection_of_its_own(alone: RunningBroker) -> None:
 
 def test_a_broker_that_is_not_there(alone: RunningBroker) -> None:
     # Through a process of its own: kafka-python leaves a refused socket to the garbage collector, which warns.
-    line = json.loads(run("--bootstrap-servers", alone.client, "--json"))
+    line = json.loads(run("--bootstrap-servers", alone.client, "-o", "jsonl"))
     assert (line["broker"], line["state"], line["apis"]) == (1, "unreachable", [])
     assert "REFUSED" in line["reason"]
     assert "Broker 1: unreachable;" in run("--bootstrap-servers", alone.client, "--api", "none")

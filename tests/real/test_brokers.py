@@ -23,7 +23,7 @@ def run(*flags: str, status: int = 0) -> str:
 
 
 def listed(*flags: str) -> dict[str, Any]:
-    (line,) = run("--json", *flags).splitlines()
+    (line,) = run("-o", "jsonl", *flags).splitlines()
     return dict(json.loads(line))
 
 

@@ -27,7 +27,7 @@ def test_json_and_table(gateway: Any) -> None:
         new.api_versions("listed-java", "4.4.0")
         with RawClient.connect(gateway.address, "listed-new") as silent:
             silent.api_versions("", "", version=0)
-            lines = [json.loads(line) for line in listed(gateway, "--json", "--client-id", "listed-*").splitlines()]
+            lines = [json.loads(line) for line in listed(gateway, "-o", "jsonl", "--client-id", "listed-*").splitlines()]
             assert [(c["ClientId"], c["ClientName"], c["ClientVersion"], c["Inferred"]) for c in lines] == [
                 ("listed-old", "listed-java", "2.8.1", None),
                 ("listed-new", "listed-java", "4.4.0", None),

@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import Any
 
 import kafka
-from observe import eventually, read_all
+from observe import eventually, read_all, statuses
 
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
@@ -102,3 +102,13 @@ def test_a_gateway_that_is_killed_is_a_finding_until_it_is_back(installation: An
     installation.processes.start("gateway", *installation.gateway_arguments())
     installation.processes.await_ready("gateway", "ready")
     becomes(installation, "OP001", None, lambda each: each.state == "resolved")
+
+
+def test_the_job_tells_how_its_queries_are(installation: Any) -> None:
+    def conditions() -> dict[str, str]:
+        return {name: each["condition"] for (kind, name), each in statuses(installation.broker.internal).items() if kind == "query"}
+
+    assert eventually(lambda: set(conditions().values()) == {"ok"}, SLOW), conditions()
+    assert set(conditions()) == {"gauges", "results", "findings", "history_pushes", "history_connections"}
+    results = statuses(installation.broker.internal)["query", "results"]
+    assert eventually(lambda: statuses(installation.broker.internal)["query", "results"].get("lag_records") == 0, SLOW), results

@@ -14,7 +14,7 @@ import kafka
 import pytest
 from conftest import running_gateway
 from kafka.protocol.admin import DescribeClusterRequest
-from observe import connection_records, eventually, gateway_connections, metrics
+from observe import connection_records, eventually, gateway_connections, metrics, statuses
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
@@ -151,3 +151,18 @@ def test_describe_cluster_says_what_the_broker_is_declared_to_be(broker: Any, tm
         assert through == direct[:-1] + b"\x02\xf5\x06\x0d\x0dapache-kafka\xf6\x06\x06\x064.4.0"
         with closing(kafka.KafkaAdminClient(bootstrap_servers=declared.address)) as admin:
             assert [node["broker_id"] for node in admin.describe_cluster()["brokers"]] == [1]
+
+
+def test_it_tells_of_itself_and_of_its_broker_until_it_is_stopped(broker: Any, tmp_path: Any) -> None:
+    flags = ("--gateway-id", "teller", "--broker-software-name", "mine", "--broker-software-version", "1.0")
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags):
+        assert eventually(lambda: ("gateway", "teller") in statuses(broker.internal))
+        assert eventually(lambda: any(each.get("gateway") == "teller" for each in statuses(broker.internal).values()))
+        said = statuses(broker.internal)
+        gateway = said["gateway", "teller"]
+        assert (gateway["condition"], gateway["figures"]["broker"]) == ("ok", 1)
+        assert eventually(lambda: statuses(broker.internal)["gateway", "teller"].get("last_record_ms", 0) >= gateway["started_ms"], 30)
+        mine = next(each for each in said.values() if each.get("gateway") == "teller")
+        assert (mine["software_name"], mine["software_version"], mine["source"]) == ("mine", "1.0", "declared")
+        assert mine["apis"]["18"][0] == 0
+    assert statuses(broker.internal)["gateway", "teller"]["condition"] == "stopped"

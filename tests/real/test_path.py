@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import deltalake
 import kafka
+import pyarrow.parquet
 import pytest
+from dashboards import queries, rules
 from observe import eventually, metrics, read_all
+from real_prometheus import prometheus
 from record_bytes import config_record, setting
 
 from clientscope.client import KafkaProducer
@@ -90,7 +97,11 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
     with closing(RawClient.connect(installation.gateway.address, "careless")) as client:
         client.api_versions("careless-client", "0.1.0")
         answer = client.push_config([("sasl.jaas.config", secret, 8, False), ("acks", "all", 1, True)])
-    assert answer.error_code == 40 and "sasl.jaas.config" in answer.error_message and CANARY not in answer.error_message
+    if answer.error_code == 0:  # on a busy machine it is answered before it is judged
+        counted = metrics(installation.gateway.metrics_url).items()
+        assert any(name == "clientscope_gateway_pushes_answered_early_total" and number for (name, *_), number in counted)
+    else:
+        assert answer.error_code == 40 and "sasl.jaas.config" in answer.error_message and CANARY not in answer.error_message
     with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
         producer.send(CONFIGS, key=b"straight", value=config_record(setting("notes", secret), client_id="straight")).get(timeout=30)
     for client_id, code in (("careless", "SK001"), ("straight", "SK002")):
@@ -100,7 +111,7 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
     time.sleep(5)  # two rounds of history
     for topic in (RESULTS, FINDINGS, GAUGES, QUARANTINE, CONNECTIONS):
         assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installation.broker.internal, topic)), topic
-    with_canary = [m for m in read_all(installation.broker.internal, CONFIGS) if CANARY.encode() in m.value]
+    with_canary = [m for m in read_all(installation.broker.internal, CONFIGS) if CANARY.encode() in (m.value or b"")]
     assert [m.key for m in with_canary] == [b"straight"]
     written = [p for p in installation.data_dir.rglob("*") if p.is_file() and "broker" not in p.relative_to(installation.data_dir).parts]
     assert written
@@ -151,8 +162,13 @@ def test_f20_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_
     assert {(row["reason"], row["length"]) for row in quarantined()} == {("origin_known", len(records["unexpected"]))}
     table = installation.data_dir / "history" / "pushes"
     ids = "partition", "offset", "client_id"
-    kept = deltalake.DeltaTable(table).to_pyarrow_table(columns=list(ids)).to_pylist()
-    (row,) = [row for row in kept if row["client_id"] in records]
+
+    def kept() -> list[dict[str, Any]]:
+        rows = deltalake.DeltaTable(table).to_pyarrow_table(columns=list(ids)).to_pylist()
+        return [row for row in rows if row["client_id"] in records]
+
+    assert eventually(lambda: len(kept()) >= 1, SLOW), "a batch writes the quarantine first, and the table then"
+    (row,) = kept()
     assert (row["partition"], row["offset"], row["client_id"]) == (sent["expected"].partition, sent["expected"].offset, "expected")
     # Results judge it all the same: whoever pushed it is there.
     assert len(results(installation, "unexpected")) == 1
@@ -198,6 +214,63 @@ def test_the_job_tells_prometheus_what_it_does(installation: Any) -> None:
     assert found["clientscope_stream_quarantined_total", "unknown_version", CONFIGS] == 1
 
 
+def test_every_query_of_the_dashboards_and_alerting_rules_runs_on_a_real_prometheus(installation: Any, tmp_path: Any) -> None:
+    targets = {
+        "clientscope-gateway": installation.gateway.metrics_url.split("/")[2],
+        "clientscope-stream": installation.stream_url.split("/")[2],
+        "clientscope-serve": installation.page_url.split("/")[2],
+    }
+    with held_open(installation, ["apache-kafka-java"]) as (client,), prometheus(targets, tmp_path) as answer:
+        client.push_config([("acks", "all", 1, True)])
+        assert eventually(lambda: len(answer("clientscope_findings > -1")) > 0, SLOW), "something was judged"
+        assert eventually(lambda: len(answer('clientscope_client_connections{client_software_name="apache-kafka-java"}')) == 1, SLOW)
+        assert eventually(lambda: len(answer("sum_over_time(up[5m]) > 3")) == len(targets), SLOW), "rates need several scrapes"
+        answers = {where: answer(query) for where, query in queries()}
+    # What is only there once something is wrong, or was done.
+    silent = {where for where, found in answers.items() if not found}
+    assert silent - {rule["alert"] for rule in rules()} <= {
+        "findings: Pushes by outcome", "findings: Data quality", "findings: Quarantined",
+        "findings: Configurations judged", "findings: Rules that fire",
+        "pipeline: Turned away", "pipeline: Undelivered", "pipeline: Oldest undelivered", "pipeline: Delivered",
+        "pipeline: Failed attempts and dead letters", "pipeline: Policy", "pipeline: Connections opened and closed",
+    }  # fmt: skip
+
+
+def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
+    history = installation.data_dir / "history"
+    name = "forget-me-2b9e"
+
+    def history_command(*flags: str) -> str:
+        command = [sys.executable, "-m", "clientscope", "history", *flags, "--history-dir", str(history)]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+
+    def kept(client_id: str) -> int:
+        there = [history / table for table in ("pushes", "connections") if list((history / table / "_delta_log").glob("*.json"))]
+        found = [deltalake.DeltaTable(table).to_pyarrow_table(columns=["client_id"]) for table in there]
+        return sum(table["client_id"].to_pylist().count(client_id) for table in found)
+
+    def pushed_by(client_id: str) -> None:
+        with closing(RawClient.connect(installation.gateway.address, client_id)) as client:
+            client.api_versions("forgotten", "1.0")
+            client.push_config([("acks", "0", 1, False)])
+        assert eventually(lambda: kept(client_id) >= 3, SLOW), "pushed, opened and closed"
+
+    pushed_by(name)
+    assert "pushes" in history_command("maintain")
+    said = history_command("erase", "--client-id", name, "--bootstrap-servers", installation.broker.internal)
+    assert f"{CONFIGS}: 1 record replaced by tombstones" in said
+    assert re.search(r"pushes: 1 row erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
+    files = [path for path in history.rglob("*") if path.is_file() and "data-docs" not in path.parts]
+    for path in files:
+        parquet = path.suffix == ".parquet"
+        content = str(pyarrow.parquet.read_table(path, partitioning=None).to_pylist()) if parquet else path.read_text("latin-1")
+        assert name not in content, path
+    newest = {message.key: message.value for message in read_all(installation.broker.internal, CONFIGS)}
+    assert not any(value is not None and name.encode() in value for value in newest.values())
+    pushed_by("remembered")
+    assert kept(name) == 0
+
+
 def test_a_query_that_fails_is_started_again_and_the_others_run_on(installation: Any) -> None:
     def page(name: str) -> tuple[int, str]:
         try:
@@ -232,6 +305,22 @@ def test_a_query_that_fails_is_started_again_and_the_others_run_on(installation:
     restarts = ("clientscope_stream_query_restarts", "history_pushes")
     assert eventually(lambda: metrics(f"{installation.stream_url}metrics")[restarts] >= 1)
     installation.processes.check()
+
+
+def test_gauges_and_findings_are_in_history_too(installation: Any) -> None:
+    gauges, findings = (installation.data_dir / "history" / name for name in ("gauges", "findings"))
+
+    def kept(table: Path, column: str) -> set[str]:
+        return (
+            set(deltalake.DeltaTable(table).to_pyarrow_table()[column].to_pylist())
+            if deltalake.DeltaTable.is_deltatable(str(table))
+            else set()
+        )
+
+    with held_open(installation, ["recorded"]) as (client,):
+        client.push_config([("acks", "0", 1, False)])
+        assert eventually(lambda: "recorded" in kept(gauges, "software_name"), 2 * SLOW), "within a minute"
+    assert eventually(lambda: "open" in kept(findings, "state"), 2 * SLOW)
 
 
 def test_f15_a_gateway_that_is_killed_and_comes_back_has_true_gauges_again(installation: Any, watch: TopicWatch) -> None:

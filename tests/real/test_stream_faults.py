@@ -178,7 +178,7 @@ def kill_now_and_then(job: Job, seed: int, drivers: int, workers: int) -> None:
     for what in plan:
         job.input.write(chance.randrange(50, 200))
         if what == "worker":
-            assert eventually(lambda: bool(job.workers()), 60)
+            assert eventually(lambda: bool(job.workers()), 180), "it may have been killed while it started"
             time.sleep(chance.uniform(0, 0.3))
             alive = sorted(job.workers())
             if alive:

@@ -13,7 +13,7 @@ from record_bytes import Records, config_record, connection_record, heartbeat, s
 
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from sinks.history import append
+from sinks.history.batches import append
 from streaming.transforms import history
 from udfs.expectations import OF_CONNECTIONS
 

@@ -18,7 +18,7 @@ from record_bytes import Records, config_record, connection_record, heartbeat
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.gauges import Gauges
-from sinks.history import append
+from sinks.history.batches import append
 from streaming.queries.gauges import arrived
 from streaming.transforms import history
 from streaming.transforms.gauges import entries

@@ -103,9 +103,13 @@ class Effective:
         values = settings["config_value"]
         is_number, special = v.IS_NUMBER[ids], self._names.in_own_way[known]
         own_way = np.flatnonzero(special)
-        where = np.flatnonzero(is_number & ~special if own_way.size else is_number)
+        plain = ~special
+        if own_way.size:  # one setting may stand there under two names, of which the last counts, whichever way it is written
+            last = self.positions.ravel()[cells] == known
+            own_way, plain = np.flatnonzero(special & last), plain & last
+        where = np.flatnonzero(is_number & plain)
         self.numbers.ravel()[cells[where]] = _numbers(values.take(pa.array(known[where])))
-        where = np.flatnonzero(~(is_number | special))
+        where = np.flatnonzero(~is_number & plain)
         encoded = pc.utf8_trim_whitespace(values.take(pa.array(known[where]))).dictionary_encode()
         dialects = self._software.dialects[at[where]]
         self.texts.ravel()[cells[where]] = _text_codes(encoded, dialects, ids[where])

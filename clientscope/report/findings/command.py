@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Mapping
@@ -18,13 +17,13 @@ from clientscope.errors import EnvironmentProblem, RecordError
 from clientscope.findings.record import Finding
 from clientscope.kafka_access import KafkaAccess
 from clientscope.records.topics import DECISIONS, FINDINGS
+from clientscope.report import listing
 from clientscope.report.findings import deciding, details, formats, table
 from clientscope.report.findings.selecting import Filter, found_by
+from clientscope.report.listing import Listed
 from clientscope.topic_values import parse
 
 _CLIENT_ID = "clientscope-findings"
-_WIDEST = 100_000
-"""Characters of a line in a pipe."""
 
 
 def list_(settings: FindingsListSettings) -> None:
@@ -37,18 +36,20 @@ def list_(settings: FindingsListSettings) -> None:
     wanted = Filter.of(settings)  # a wrong filter is said before anything is asked
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=(FINDINGS,))
-    every = _read(kafka)
-    chosen = sorted(filter(wanted.takes, every), key=lambda finding: finding.urgency)
-    shown = chosen[: settings.limit] if settings.limit else chosen
-    if settings.output in ("table", "wide"):
-        if shown:
-            view = table.findings(shown, int(time.time() * 1000), wide=settings.output == "wide")
-            console(Console(), view).print(view)
-    else:
-        for line in formats.FORMATS[settings.output](shown):
-            print(line)
-    for text in wanted.left_out(every, len(chosen), len(shown)):
-        print(text, file=sys.stderr)
+
+    def ask() -> Listed[Finding]:
+        every = _read(kafka)
+        chosen = sorted(filter(wanted.takes, every), key=lambda finding: finding.urgency)
+        return Listed(
+            chosen,
+            row=lambda finding: finding.model_dump(mode="json"),
+            name=lambda finding: finding.fingerprint,
+            table=lambda findings, wide: table.findings(findings, int(time.time() * 1000), wide=wide) if findings else None,
+            cells=lambda finding: (formats.cells(finding),),
+            left_out=tuple(wanted.left_out(every, len(chosen))),
+        )
+
+    listing.show(settings, formats.FIELDS, ask)
 
 
 def show(settings: FindingsShowSettings) -> None:
@@ -65,7 +66,7 @@ def show(settings: FindingsShowSettings) -> None:
         print(finding.model_dump_json(indent=2))
         return
     view = details.of(finding, int(time.time() * 1000))
-    console(Console(), view).print(view)
+    listing.console(Console(), view).print(view)
 
 
 def close(settings: FindingsCloseSettings) -> None:
@@ -107,14 +108,6 @@ def reopen(settings: FindingsReopenSettings) -> None:
     for finding in findings:
         print(f"reopened {finding.fingerprint}: {table.printable(finding.message)}")
     print("the streaming job applies it within seconds", file=sys.stderr)
-
-
-def console(usual: Console, view: table.Printed) -> Console:
-    """Where a table is written to: into a pipe in whatever width it needs, since nobody can search lines that are folded."""
-    if usual.is_terminal or "COLUMNS" in os.environ:
-        return usual
-    widest = usual.options.update(max_width=_WIDEST)
-    return Console(file=usual.file, width=max(usual.measure(view, options=widest).maximum, usual.width), no_color=usual.no_color)
 
 
 def _read(kafka: KafkaAccess) -> list[Finding]:

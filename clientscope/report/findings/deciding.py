@@ -65,7 +65,7 @@ class Closing:
             by=self.by,
             why=self.why,
             at_ms=self.at_ms,
-            until=self.until.isoformat() if self.until else None,
+            until=self.until,
         )
 
     def warnings(self, finding: Finding) -> Iterable[str]:

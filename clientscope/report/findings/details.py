@@ -9,9 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from clientscope.findings.record import Client, Finding, Place
-from clientscope.report.connections import age
 from clientscope.report.findings.table import COLOURS, application, time_of
-from clientscope.report.text import capitalized, plain
+from clientscope.report.text import age, capitalized, plain
 from clientscope.topic_values import Setting
 
 _KINDS = {

@@ -11,7 +11,7 @@ from typing import get_args
 
 from clientscope.config import FindingsListSettings
 from clientscope.errors import SettingsError
-from clientscope.findings.record import Application, Finding, State
+from clientscope.findings.record import TO_DO, Application, Finding, State
 from clientscope.severities import SEVERITIES
 
 SHORTEST_PREFIX = 6
@@ -19,7 +19,6 @@ SHOWN_DIGITS = 8
 """Of a fingerprint, in tables."""
 
 _STATES: tuple[str, ...] = get_args(State)
-_TO_DO = ("open", "stopped")
 _NEAR = 3
 _PREFIX = re.compile(r"[0-9a-f]{1,32}")
 
@@ -33,7 +32,7 @@ class Filter:
         suppressed: whether those are listed too that a suppression of the rules file hides.
     """
 
-    states: frozenset[str] = frozenset(_TO_DO)
+    states: frozenset[str] = frozenset(TO_DO)
     severities: frozenset[str] = frozenset(SEVERITIES)
     code: str = ""
     principal: str = ""
@@ -47,7 +46,7 @@ class Filter:
         for state in sorted(named - set(_STATES)):
             raise SettingsError(f"--state: a finding is never {state!r}", f"known: {', '.join(_STATES)}")
         return cls(
-            named or frozenset(_STATES if settings.every else _TO_DO),
+            named or frozenset(_STATES if settings.every else TO_DO),
             frozenset(SEVERITIES[SEVERITIES.index(settings.severity or SEVERITIES[0]) :]),
             settings.code,
             settings.principal,
@@ -59,10 +58,8 @@ class Filter:
         """Whether it is listed."""
         return self._matches(finding) and finding.state in self.states and (self.suppressed or finding.suppressed is None)
 
-    def left_out(self, every: Collection[Finding], chosen: int, shown: int) -> Iterable[str]:
+    def left_out(self, every: Collection[Finding], chosen: int) -> Iterable[str]:
         """What to say of findings that the table doesn't have: nobody shall take it for all there is."""
-        if shown < chosen:
-            yield f"{chosen - shown} more; --limit 0 lists all"
         matching = [finding for finding in every if self._matches(finding)]
         in_state = [finding for finding in matching if finding.state in self.states]
         if hidden := 0 if self.suppressed else sum(finding.suppressed is not None for finding in in_state):

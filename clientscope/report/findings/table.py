@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from clientscope.findings.record import Application, Finding
-from clientscope.report.connections import age
 from clientscope.report.findings.selecting import SHOWN_DIGITS
-from clientscope.report.text import plain
+from clientscope.report.text import age, plain
 
 Printed = RenderableType
 

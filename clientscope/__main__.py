@@ -1,0 +1,21 @@
+"""Where ``clientscope`` starts: the version is said before anything else is imported."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """Runs one command; returns its exit status."""
+    if sys.argv[1:] == ["--version"]:
+        from clientscope import __version__
+
+        print(f"clientscope {__version__}")
+        return 0
+    from clientscope import cli
+
+    return cli.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""What a gateway says on ``clientscope.status`` of itself, and of the broker behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from clientscope import __version__
+from clientscope.gateway.brokers import KnownBrokers
+from clientscope.gateway.place import Place
+from clientscope.gateway.publisher import Publisher
+from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.records.topics import STATUS
+from clientscope.status.record import BrokerStatus, ProcessStatus
+
+INTERVAL_S = 10.0
+BROKER_INTERVAL_S = 60.0
+"""Asking a broker is a connection of its own each time."""
+
+
+class StatusTeller:
+    """Tells of a gateway every ten seconds, and at once when its health changes; of its broker every minute.
+
+    What Kafka doesn't take now is not worth keeping for long: nothing is told while the publisher's queue is half full.
+
+    Args:
+        health: what is wrong with the gateway, or nothing.
+        bypassed: whether it reads nothing of what passes.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        registry: ConnectionRegistry,
+        brokers: KnownBrokers,
+        publisher: Publisher,
+        health: Callable[[], str],
+        bypassed: Callable[[], bool],
+    ) -> None:
+        self._place, self._registry, self._brokers, self._publisher = place, registry, brokers, publisher
+        self._health, self._bypassed = health, bypassed
+        self._enough = publisher.room // 2
+        self._told_s = -INTERVAL_S
+        self._told: tuple[str, str] = ("", "")
+
+    async def watch(self) -> None:
+        """Tells, for as long as the gateway runs."""
+        while True:
+            now = self.process()
+            if (now.condition, now.reason) != self._told or time.monotonic() - self._told_s >= INTERVAL_S:
+                self._tell(now)
+                self._told, self._told_s = (now.condition, now.reason), time.monotonic()
+            await asyncio.sleep(1.0)
+
+    async def watch_broker(self) -> None:
+        """Tells of the broker, for as long as the gateway runs."""
+        while True:
+            status = await asyncio.to_thread(self._brokers.status, self._place, int(BROKER_INTERVAL_S * 1000))
+            self._tell(status)
+            await asyncio.sleep(BROKER_INTERVAL_S)
+
+    def stopped(self) -> None:
+        """Tells that the gateway ends as it was told to."""
+        self._tell(self.process().model_copy(update={"condition": "stopped", "reason": ""}))
+
+    def process(self) -> ProcessStatus:
+        """How the gateway is now."""
+        reason = self._health() or ("it is bypassed: nothing of what passes is read" if self._bypassed() else "")
+        return ProcessStatus(
+            kind="gateway",
+            id=self._place.gateway_id,
+            condition="warn" if reason else "ok",
+            reason=reason,
+            version=__version__,
+            started_ms=self._place.gateway_epoch,
+            told_ms=time.time_ns() // 1_000_000,
+            interval_ms=int(INTERVAL_S * 1000),
+            last_record_ms=self._publisher.acknowledged_ms,
+            figures={
+                "broker": self._place.broker_id,
+                "open_connections": len(self._registry.connections),
+                "client_instances": self._registry.instances(),
+                "unacknowledged_records": self._enough * 2 - self._publisher.room,
+            },
+        )
+
+    def _tell(self, status: ProcessStatus | BrokerStatus) -> None:
+        if self._publisher.room > self._enough:
+            self._publisher.publish(STATUS, status.key.decode(), status.model_dump_json(exclude_none=True).encode())

@@ -1,0 +1,39 @@
+"""The search grammar of page, API and command line: ``software:librdkafka version:<2.6 finding:>=high``.
+
+Terms stand beside each other, and all must hold.  A term is ``field:value``, ``field:a,b`` for any of them, ``field:<2.6`` with ``<``,
+``<=``, ``>`` or ``>=`` where the field has an order, or a word alone, which is searched for.  ``*`` stands for anything, what is in quotes
+for itself, ``-`` before a term for its opposite, and ``field:""`` for those that have none.
+
+Texts are compared without regard to the case of ASCII letters.  Pure: no I/O, no clock; the time is passed in.
+"""
+
+from __future__ import annotations
+
+from clientscope.query.error import QueryError
+from clientscope.query.fields import CLIENTS, FINDINGS, Field, Fields, Kind
+from clientscope.query.matching import matches
+from clientscope.query.parsing import parse
+from clientscope.query.sorting import Key, parse_sort
+from clientscope.query.terms import Between, Compare, Is, Pattern, Query, Term, term_text
+from clientscope.query.versions import version_order
+
+__all__ = [
+    "CLIENTS",
+    "FINDINGS",
+    "Between",
+    "Compare",
+    "Field",
+    "Fields",
+    "Is",
+    "Key",
+    "Kind",
+    "Pattern",
+    "Query",
+    "QueryError",
+    "Term",
+    "matches",
+    "parse",
+    "parse_sort",
+    "term_text",
+    "version_order",
+]

@@ -1,0 +1,30 @@
+"""What is wrong with a query, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clientscope.errors import ClientscopeError
+
+_SHOWN = 8
+
+
+class QueryError(ClientscopeError):
+    """A query, or an order, that can't be read.
+
+    Attributes:
+        position: where the mistake begins, in characters from 0.
+        length: of the mistake; 0 where something is missing.
+        expected: what could stand there.
+    """
+
+    def __init__(self, message: str, position: int, length: int, expected: Sequence[str] = ()) -> None:
+        hint = f"expected: {', '.join(expected[:_SHOWN])}{', …' * (len(expected) > _SHOWN)}" if expected else None
+        super().__init__(message, hint)
+        self.position = position
+        self.length = length
+        self.expected = tuple(expected)
+
+    def pointed(self, query: str) -> str:
+        """The query, and beneath it marks where the mistake is: two lines."""
+        return f"{query}\n{' ' * self.position}{'^' * max(self.length, 1)}"

@@ -1,0 +1,69 @@
+"""Whether something in memory is what a query asks for."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from clientscope.query.fields import NONE, NOT_JUDGED, Fields, Kind
+from clientscope.query.terms import Between, Compare, Condition, Is, Pattern, Query, Term
+from clientscope.query.versions import version_order
+from clientscope.severities import SEVERITIES
+
+Values = Mapping[str, Any]
+"""By field: a text or None, or several texts; a number or None; a severity's name; of a client's findings pairs of severity and code,
+or None where it was not judged."""
+
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq,
+}  # fmt: skip
+
+
+def matches(query: Query, fields: Fields, values: Values, search: str = "") -> bool:
+    """Whether all terms hold.
+
+    Args:
+        search: what words are searched for in, in lower case.
+    """
+    return all(_holds(term, fields, values, search) != term.negated for term in query.terms)
+
+
+def _holds(term: Term, fields: Fields, values: Values, search: str) -> bool:
+    if term.field is None:
+        return any(isinstance(each, Pattern) and each.within(search) for each in term.any_of)
+    kind, value = fields[term.field].kind, values[term.field]
+    return any(_is(each, kind, value) for each in term.any_of)
+
+
+def _is(condition: Condition, kind: Kind, value: Any) -> bool:
+    if kind is Kind.FINDING:
+        return _of_findings(condition, value)
+    if isinstance(condition, Pattern):
+        each: Iterable[str | None] = value if isinstance(value, tuple | list | set | frozenset) else (value,)
+        return any(condition.matches(text) for text in (each or (None,)))
+    if value is None or isinstance(condition, Is):
+        return False
+    if isinstance(condition, Between):
+        return bool(condition.first <= value < condition.end)
+    return _compares(condition, kind, value)
+
+
+def _compares(condition: Compare, kind: Kind, value: Any) -> bool:
+    if kind is Kind.SEVERITY:
+        value = SEVERITIES.index(value)
+    if kind is Kind.VERSION:
+        value = version_order(value)
+    return value is not None and _COMPARED[condition.operator](value, condition.value)
+
+
+def _of_findings(condition: Condition, found: Iterable[tuple[str, str]] | None) -> bool:
+    """A severity is compared with the worst."""
+    if isinstance(condition, Is):
+        return {NOT_JUDGED: found is None, NONE: found is not None and not list(found)}[condition.name]
+    if found is None:
+        return False
+    if isinstance(condition, Pattern):
+        return any(condition.matches(code) for _, code in found)
+    worst = max((SEVERITIES.index(severity) for severity, _ in found), default=-1)
+    return isinstance(condition, Compare) and worst >= 0 and _COMPARED[condition.operator](worst, condition.value)

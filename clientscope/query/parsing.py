@@ -1,0 +1,187 @@
+"""Text into terms; every mistake with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+from typing import cast
+
+from clientscope.query.error import QueryError
+from clientscope.query.fields import NONE, NOT_JUDGED, Field, Fields, Kind
+from clientscope.query.scanning import Scanner, Value
+from clientscope.query.terms import Between, Compare, Condition, Is, Operator, Pattern, Query, Term
+from clientscope.query.versions import version_order
+from clientscope.severities import SEVERITIES
+
+LONGEST = 1_000
+"""Characters of a query."""
+MOST_TERMS = 30
+MOST_VALUES = 50
+MOST_STARS = 8
+
+_FIELD = re.compile(r"([A-Za-z_-]+):")
+_OPERATOR = re.compile(r"<=|>=|<|>|=")
+_UNITS_MS = {"s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_DURATION = re.compile(rf"(\d{{1,9}})({'|'.join(sorted(_UNITS_MS, key=len, reverse=True))})", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_NUMBER = re.compile(r"-?\d{1,15}", re.ASCII)
+_VERSION = re.compile(r"v?\d+(\.\d+)*", re.ASCII)
+_FLIPPED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+def parse(text: str, fields: Fields, now_ms: int = 0) -> Query:
+    """What a query says.
+
+    Args:
+        now_ms: what durations are counted back from, in ms since the epoch.
+
+    Raises:
+        QueryError: it can't be read; says where, and what was expected.
+    """
+    if len(text) > LONGEST:
+        raise QueryError(f"a query has at most {LONGEST} characters", LONGEST, len(text) - LONGEST)
+    scanner = Scanner(text)
+    terms: list[Term] = []
+    while scanner.skip_space():
+        if len(terms) >= MOST_TERMS:
+            raise QueryError(f"a query has at most {MOST_TERMS} terms", scanner.at, len(text) - scanner.at)
+        terms.append(_term(scanner, fields, now_ms))
+    return Query(tuple(terms))
+
+
+def _term(scanner: Scanner, fields: Fields, now_ms: int) -> Term:
+    begin = scanner.at
+    negated = scanner.take("-")
+    if negated and scanner.is_at_break():
+        raise QueryError("- stands alone: what is it the opposite of?", begin, 1, ("-field:value", "-word", '"-"'))
+    field = _field(scanner, fields)
+    any_of = _conditions(scanner, field, now_ms) if field else (_word(scanner),)
+    return Term(field.name if field else None, any_of, negated, begin, scanner.at - begin)
+
+
+def _field(scanner: Scanner, fields: Fields) -> Field | None:
+    found = scanner.match(_FIELD)
+    if found is None:
+        return None
+    name = found[1].lower().replace("-", "_")
+    if name in fields:
+        scanner.at = found.end()
+        return fields[name]
+    if found[1] != found[1].lower():
+        return None  # a word with a colon in it, such as User:alice
+    near = get_close_matches(name, fields, 3)
+    others = sorted(each for each in fields if each not in near)
+    raise QueryError(f"there is no field {found[1]}", found.start(), len(found[1]), (*near, *others))
+
+
+def _word(scanner: Scanner) -> Pattern:
+    begin = scanner.at
+    value = scanner.value(stops=" ")
+    if not any(value.parts):
+        raise QueryError("there is nothing to search for", begin, scanner.at - begin, ("word", "field:value"))
+    return _bounded(value)
+
+
+def _conditions(scanner: Scanner, field: Field, now_ms: int) -> tuple[Condition, ...]:
+    found: list[Condition] = []
+    while True:
+        begin = scanner.at
+        match = scanner.match(_OPERATOR)
+        operator = cast(Operator, match[0]) if match else None
+        if match:
+            scanner.at = match.end()
+        if scanner.is_at_break():
+            raise QueryError(f"{field.name}: has no value", scanner.at, 0, field.expected)
+        value = scanner.value(stops=" ,")
+        found.append(_READ[field.kind](field, operator, value, now_ms, begin))
+        if len(found) > MOST_VALUES:
+            raise QueryError(f"at most {MOST_VALUES} values", begin, scanner.at - begin)
+        if not scanner.take(","):
+            return tuple(found)
+
+
+def _wrong(field: Field, value: Value, begin: int, what: str) -> QueryError:
+    return QueryError(what, begin, value.end - begin, field.expected)
+
+
+def _bounded(value: Value) -> Pattern:
+    if len(value.parts) - 1 > MOST_STARS:
+        raise QueryError(f"at most {MOST_STARS} stars in one value", value.begin, value.end - value.begin)
+    return Pattern(value.parts)
+
+
+def _text(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+    if operator not in (None, "="):
+        raise _wrong(field, value, begin, f"{field.name} has no order: {operator} means nothing here")
+    return _bounded(value)
+
+
+def _version(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+    if operator in (None, "="):
+        return _bounded(value)
+    order = version_order(value.text) if value.text and _VERSION.fullmatch(value.text) else None
+    if order is None:
+        raise _wrong(field, value, begin, "this is no version to compare with")
+    return Compare(operator, order)
+
+
+def _number(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+    if value.text is None or not _NUMBER.fullmatch(value.text):
+        raise _wrong(field, value, begin, f"{field.name} is a number")
+    return Compare(operator or "=", int(value.text))
+
+
+def _severity(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+    word = (value.text or "").lower()
+    if word not in SEVERITIES:
+        raise _wrong(field, value, begin, "this is no severity")
+    return Compare(operator or "=", [*SEVERITIES].index(word))
+
+
+def _finding(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+    word = (value.text or "").lower()
+    if word in SEVERITIES or operator not in (None, "="):
+        return _severity(field, operator, value, now_ms, begin)
+    if word in (NONE, NOT_JUDGED):
+        return Is(word)
+    pattern = _bounded(value)
+    if not value.quoted and not re.fullmatch(r"[a-z]{2}\d{0,4}", word) and value.text is not None:
+        raise _wrong(field, value, begin, "this is no severity, nor a rule's code")
+    return pattern
+
+
+def _choice(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+    word = (value.text or "").lower()
+    if operator not in (None, "=") or word not in field.choices:
+        raise _wrong(field, value, begin, f"{field.name} is one of {', '.join(field.choices)}")
+    return Pattern((word,))
+
+
+def _time(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+    text = value.text or ""
+    if (duration := _DURATION.fullmatch(text)) and operator not in (None, "="):
+        assert operator is not None
+        return Compare(_FLIPPED[operator], now_ms - int(duration[1]) * _UNITS_MS[duration[2]])
+    try:
+        at = datetime.fromisoformat(text)
+        first = int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise _wrong(field, value, begin, f"{field.name} is a date, or < or > and how long ago") from None
+    if operator not in (None, "="):
+        assert operator is not None
+        return Compare(operator, first)
+    whole = timedelta(days=1) if _DATE.fullmatch(text) else timedelta(minutes=1)
+    return Between(first, first + int(whole.total_seconds() * 1000))
+
+
+_READ: dict[Kind, Callable[[Field, Operator | None, Value, int, int], Condition]] = {
+    Kind.TEXT: _text,
+    Kind.VERSION: _version,
+    Kind.NUMBER: _number,
+    Kind.SEVERITY: _severity,
+    Kind.FINDING: _finding,
+    Kind.TIME: _time,
+    Kind.CHOICE: _choice,
+}

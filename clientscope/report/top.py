@@ -1,0 +1,305 @@
+"""``clientscope top``: the overview live on a terminal, with k9s's keys.
+
+A thread follows the page's event stream; once a second the newest overview is drawn, and only cells that differ.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.widgets import DataTable, Footer, Input, Static
+
+from clientscope.config import TopSettings
+from clientscope.errors import ClientscopeError
+from clientscope.report.api import Api
+from clientscope.report.findings.table import COLOURS
+from clientscope.report.text import age, plain
+
+_DRAW_S = 1.0
+_RETRY_S = 2.0
+_LISTED = 200
+"""Rows of clients or findings."""
+
+_SOFTWARE = ("SOFTWARE", "VERSION", "LISTENER", "CONNECTIONS", "SHARE")
+_HEALTH = ("PROCESS", "STATE", "BEHIND", "WHY")
+_CLIENTS = ("CLIENT.ID", "SOFTWARE", "VERSION", "PRINCIPAL", "ADDRESS", "CONNECTIONS", "SINCE", "FINDINGS")
+_FINDINGS = ("SEVERITY", "CODE", "CLIENTS", "APPLICATION", "FINDING", "SINCE")
+_HELP = "j k g G move · Enter whose connections these are · Esc back · / search clients · c clients · f findings · o overview · q quit"
+
+Rows = Sequence[tuple[str, Sequence[Text]]]
+"""A row's key, and its cells."""
+
+
+def run(settings: TopSettings) -> None:
+    """Shows the overview until ``q``.
+
+    Raises:
+        EnvironmentProblem: no serve answers, or it wants a token.
+    """
+    api = Api(settings)
+    api.get("overview", {})  # what is wrong is said here, rather than on a screen that goes away
+    Top(api).run()
+
+
+class Top(App[None]):
+    """The screen.
+
+    Attributes:
+        overview: the newest; None before the first.
+        problem: why there is none newer.
+    """
+
+    CSS = """
+    #summary { height: 2; padding: 0 1; }
+    #summary.stale { background: $warning-muted; }
+    #lists { height: 1fr; }
+    DataTable { width: 1fr; height: 1fr; }
+    #health { max-width: 46%; border-left: solid $panel; }
+    #search { dock: bottom; height: 3; display: none; }
+    #search.open { display: block; }
+    .hidden { display: none; }
+    """
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "view('overview')", "overview"),
+        Binding("c", "view('clients')", "clients"),
+        Binding("f", "view('findings')", "findings"),
+        Binding("slash", "search", "search", key_display="/"),
+        Binding("question_mark", "help", "help", key_display="?"),
+        Binding("escape", "back", "back", show=False),
+        Binding("j", "move('down')", show=False),
+        Binding("k", "move('up')", show=False),
+        Binding("g", "move('top')", show=False),
+        Binding("G", "move('bottom')", show=False),
+        Binding("q", "quit", "quit"),
+    ]
+
+    def __init__(self, api: Api) -> None:
+        super().__init__()
+        self._api = api
+        self.overview: dict[str, Any] | None = None
+        self.problem = ""
+        self._view, self._q = "overview", ""
+        self._drawn: object = None
+        self._stopping = threading.Event()
+
+    def compose(self) -> ComposeResult:
+        """The widgets."""
+        yield Static(id="summary")
+        with Horizontal(id="lists"):
+            yield DataTable(id="main", cursor_type="row", zebra_stripes=True)
+            yield DataTable(id="health", cursor_type="none")
+        yield Input(placeholder="software:librdkafka version:<2.6 finding:>=high", id="search")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Begins to follow and to draw."""
+        self._columns(_SOFTWARE)
+        self.query_one("#health", DataTable).add_columns(*_HEALTH)
+        self.query_one("#main").focus()
+        threading.Thread(target=self._follow, name="events", daemon=True).start()
+        self.set_interval(_DRAW_S, self._draw)
+
+    def on_unmount(self) -> None:
+        """Ends the thread with the next event."""
+        self._stopping.set()
+
+    def _follow(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                for overview in self._api.overviews():
+                    self.overview, self.problem = overview, ""
+                    if self._stopping.is_set():
+                        return
+            except ClientscopeError as error:
+                self.problem = str(error)
+            self._stopping.wait(_RETRY_S)
+
+    def _draw(self) -> None:
+        summary = self.query_one("#summary", Static)
+        summary.update(_summary(self.overview, self.problem))
+        summary.set_class(bool(self.problem) or self.overview is None or self.overview["feed"] != "live", "stale")
+        if self.overview is None or self._drawn == (self.overview["version"], self._view, self._q):
+            return
+        self._drawn = (self.overview["version"], self._view, self._q)
+        _put(self.query_one("#health", DataTable), _health(self.overview))
+        if self._view == "overview":
+            _put(self.query_one("#main", DataTable), _software(self.overview))
+        else:
+            self._list(self._view, self._q)
+
+    @work(thread=True, exclusive=True)
+    def _list(self, view: str, q: str) -> None:
+        """Asks for what the view lists; apart from the screen, which goes on."""
+        try:
+            items = self._api.get(view, {"q": q, "limit": _LISTED})["items"]
+        except ClientscopeError as error:
+            self.problem = str(error)
+            return
+        rows = _clients(items) if view == "clients" else _findings(items)
+        self.call_from_thread(self._put_if, view, q, rows)
+
+    def _put_if(self, view: str, q: str, rows: Rows) -> None:
+        if (view, q) == (self._view, self._q):
+            _put(self.query_one("#main", DataTable), rows)
+
+    def _columns(self, names: Sequence[str]) -> None:
+        table = self.query_one("#main", DataTable)
+        table.clear(columns=True)
+        for name in names:
+            table.add_column(name, key=name)
+        self.query_one("#health").set_class(names is not _SOFTWARE, "hidden")
+
+    def action_view(self, view: str, q: str = "") -> None:
+        """Shows another view."""
+        self._view, self._q = view, q
+        self._columns({"overview": _SOFTWARE, "clients": _CLIENTS, "findings": _FINDINGS}[view])
+        self._draw()
+
+    async def action_back(self) -> None:
+        """Closes the search, or goes to the overview."""
+        if self.query_one("#search").has_class("open"):
+            self._close_search()
+        else:
+            self.action_view("overview")
+
+    def _close_search(self) -> None:
+        self.query_one("#search").remove_class("open")
+        self.query_one("#main").focus()
+
+    def action_search(self) -> None:
+        """Opens the search."""
+        search = self.query_one("#search", Input)
+        search.add_class("open")
+        search.value = self._q
+        search.focus()
+
+    def action_help(self) -> None:
+        """Says the keys."""
+        self.notify(_HELP, title="keys", timeout=10)
+
+    def action_move(self, where: str) -> None:
+        """Moves the cursor."""
+        table = self.query_one("#main", DataTable)
+        moves = {"down": table.action_cursor_down, "up": table.action_cursor_up}
+        moves |= {"top": table.action_scroll_top, "bottom": table.action_scroll_bottom}
+        moves[where]()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Searches clients."""
+        self._close_search()
+        self.action_view("clients", event.value.strip())
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Whose connections these are."""
+        key = event.row_key.value or ""
+        if self._view == "overview" and "\n" in key:
+            name, version, listener = (_quoted(part) for part in key.split("\n"))
+            self.action_view("clients", f"software:{name} version:{version} listener:{listener}")
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _put(table: DataTable[Text], rows: Rows) -> None:
+    """Makes a table have these rows: cells that differ are drawn anew, and the cursor stays where it is."""
+    wanted = [key for key, _ in rows]
+    there = [row.key.value for row in table.ordered_rows]
+    if there == wanted:
+        columns = list(table.columns)
+        for key, cells in rows:
+            for column, cell in zip(columns, cells, strict=True):
+                if table.get_cell(key, column) != cell:
+                    table.update_cell(key, column, cell)
+        return
+    at = table.cursor_coordinate
+    selected = there[at.row] if at.row < len(there) else None
+    table.clear()
+    for key, cells in rows:
+        table.add_row(*cells, key=key)
+    if selected in wanted:
+        table.move_cursor(row=wanted.index(selected))
+
+
+def _summary(overview: Mapping[str, Any] | None, problem: str) -> Text:
+    if overview is None:
+        return plain(problem or "asking …")
+    known = {name: overview[name] for name in ("connections", "clients", "software_versions", "pushes_per_minute")}
+    figures = " · ".join(f"{'–' if value is None else f'{value:,}'} {name.replace('_', ' ')}" for name, value in known.items())
+    first = plain(f"{', '.join(overview['clusters']) or 'no cluster yet'}   {figures}", "bold")
+    feed = {"live": "live", "catching_up": "still reading its topics", "starting": "starting"}.get(
+        overview["feed"], overview["feed_detail"]
+    )
+    found = overview["findings"]
+    first.append("\n")
+    second = plain(f"{problem or feed}   ", "yellow" if problem or overview["feed"] != "live" else "green")
+    if found is None:
+        second.append_text(plain(overview["findings_detail"] or "findings: –", "dim"))
+    else:
+        for severity, count in found["by_severity"].items():
+            second.append_text(plain(f"{count} {severity}  ", COLOURS.get(severity, "") if count else "dim"))
+    return first.append_text(second)
+
+
+def _software(overview: Mapping[str, Any]) -> Rows:
+    rows = sorted(overview["software"], key=lambda row: (-row["connections"], row["software_name"], row["software_version"]))
+    total, largest = max(1, overview["connections"] or 0), max(1, *(row["connections"] for row in rows), 1)
+    listed = []
+    for row in rows:
+        key = "\n".join((row["software_name"], row["software_version"], row["listener"]))
+        names = (plain(row[name]) for name in ("software_name", "software_version", "listener"))
+        bar = "█" * max(1, round(20 * row["connections"] / largest))
+        share = Text.assemble((f"{row['connections'] / total:6.1%} ", ""), (bar, "cyan"))
+        listed.append((key, (*names, Text(f"{row['connections']:,}", justify="right"), share)))
+    if overview["software_other"]:
+        listed.append(("other", (plain("other", "dim"), Text(), Text(), Text(f"{overview['software_other']:,}", justify="right"), Text())))
+    return listed
+
+
+def _health(overview: Mapping[str, Any]) -> Rows:
+    rows = []
+    for each in overview["health"]:
+        state = "stale" if each["stale"] else each["condition"]
+        colour = {"ok": "green", "starting": "cyan", "stopped": "dim"}.get(state, "yellow")
+        behind = "–" if each["lag_records"] is None else f"{each['lag_records']:,}"
+        name = f"{each['kind']} {each['id']}"
+        rows.append((name, (plain(name), plain(state, colour), Text(behind, justify="right"), plain(each["reason"]))))
+    return rows
+
+
+def _clients(items: Sequence[Mapping[str, Any]]) -> Rows:
+    now_s = time.time()
+    rows = []
+    for each in items:
+        found = each["findings"]
+        worst = (
+            plain("–", "dim")
+            if found is None
+            else plain(f"{found['count']} {found['worst'] or ''}".strip(), COLOURS.get(found["worst"] or "", ""))
+        )
+        names = (each["client_id"] or "–", each["software_name"], each["software_version"], each["principal"] or "–", each["address"])
+        numbers = (str(each["connections"]), age(now_s - each["since_ms"] / 1000))
+        rows.append((each["key"], (*map(plain, names), *(Text(text, justify="right") for text in numbers), worst)))
+    return rows
+
+
+def _findings(items: Sequence[Mapping[str, Any]]) -> Rows:
+    now_s = time.time()
+    rows = []
+    for each in items:
+        of = each["application"]
+        whose = of.get("client_id") or of.get("group") or of.get("principal") or "–"
+        cells = (plain(each["severity"], COLOURS[each["severity"]]), plain(each["code"]), Text(str(each["client_count"]), justify="right"))
+        since = Text(age(now_s - each["opened_ms"] / 1000), justify="right")
+        rows.append((each["fingerprint"], (*cells, plain(whose), plain(each["message"]), since)))
+    return rows

@@ -1,0 +1,89 @@
+"""The records of ``clientscope.status``: one per process, query or broker; the newest counts, and a tombstone ends it."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clientscope.topic_values import Count, Ms, Name, Sentence, Value
+
+Condition = Literal["ok", "starting", "warn", "failed", "stopped"]
+"""``stopped``: it ended as it was told to.  Who falls silent without it is stale, and its reader says so."""
+
+STALE_AFTER = 3
+"""Intervals without a record, by Kafka's time, after which what was last said no longer counts."""
+
+
+class ProcessStatus(Value):
+    """How one of our processes is, or one query of the job.
+
+    Attributes:
+        kind: what it is; ``query`` is one of the job's.
+        id: which one: a gateway's id, a query's name, else its host.
+        condition, reason: how it is, and why in one sentence, empty where it is well.
+        version: clientscope's.
+        started_ms, told_ms: of this process; by its own clock.
+        interval_ms: how often it tells, whether anything changed or not.
+        lag_records, lag_ms: what it has still to read, and how old the oldest of that is; None where that means nothing, or isn't known.
+        last_record_ms: when it last read a record, or of a gateway had one acknowledged; None before the first.
+        figures: further numbers by name, such as ``open_connections``; for people, not for programs.
+    """
+
+    kind: Literal["gateway", "stream", "query", "deliver", "serve"]
+    id: Name
+    condition: Condition
+    reason: Sentence = ""
+    version: Name = ""
+    started_ms: Ms
+    told_ms: Ms
+    interval_ms: Annotated[int, Field(ge=100, le=3_600_000)]
+    lag_records: Count | None = None
+    lag_ms: Count | None = None
+    last_record_ms: Ms | None = None
+    figures: Annotated[dict[Name, int | float], Field(max_length=50, default_factory=dict)]
+
+    @property
+    def key(self) -> bytes:
+        """The record's key."""
+        return status_key(self.kind, self.id)
+
+
+class BrokerStatus(Value):
+    """One broker of a cluster, as a gateway sees it (KIP-35, KIP-885).
+
+    Attributes:
+        id: ``cluster/broker``.
+        software_name, software_version: empty where nobody knows; a version may be a range, as ``4.3 or 4.4``.
+        source: how that is known: ``declared``, ``jmx``, ``inferred`` or ``unknown``.
+        apis: by API key, as text, the lowest and the highest version it takes; empty where it could not be asked.
+        reason: why it could not be asked; empty where it could.
+        gateway: who says so.
+    """
+
+    kind: Literal["broker"] = "broker"
+    id: Name
+    cluster: Name
+    broker: int
+    host: Name = ""
+    port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    rack: Name = ""
+    software_name: Name = ""
+    software_version: Name = ""
+    source: Name = "unknown"
+    apis: Annotated[dict[Name, tuple[int, int]], Field(max_length=500, default_factory=dict)]
+    reason: Sentence = ""
+    gateway: Name = ""
+    told_ms: Ms
+    interval_ms: Annotated[int, Field(ge=100, le=86_400_000)]
+
+    @property
+    def key(self) -> bytes:
+        """The record's key."""
+        return status_key(self.kind, self.id)
+
+
+def status_key(kind: str, name: str) -> bytes:
+    """A record's key: JSON, so that a name may hold anything."""
+    return json.dumps([kind, name], separators=(",", ":")).encode()

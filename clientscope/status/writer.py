@@ -1,0 +1,76 @@
+"""Telling how a process is, on ``clientscope.status``: a thread that writes every few seconds, and at once when something changes."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from kafka.errors import KafkaError
+
+from clientscope.compacted import TopicWriter
+from clientscope.kafka_access import Kafka
+from clientscope.records.topics import STATUS
+from clientscope.status.record import ProcessStatus
+
+log = logging.getLogger(__name__)
+
+INTERVAL_S = 5.0
+_LOOK_S = 1.0
+
+
+class StatusWriter:
+    """Writes what ``tell`` returns until stopped, and then that all of it has stopped.
+
+    What Kafka doesn't take is written again in a moment, as it is then. Nobody waits for it but `stop`.
+
+    Args:
+        tell: how all that this process tells of is now; called in the writer's thread, every second.
+    """
+
+    def __init__(self, kafka: Kafka, client_id: str, tell: Callable[[], Iterable[ProcessStatus]]) -> None:
+        self._kafka, self._client_id, self._tell = kafka, client_id, tell
+        self._stopping = threading.Event()
+        self._writer: TopicWriter | None = None
+        self._failing = False
+        self._thread = threading.Thread(target=self._run, name="status", daemon=True)
+
+    def start(self) -> None:
+        """Begins to tell."""
+        self._thread.start()
+
+    def stop(self, patience_s: float = 5.0) -> None:
+        """Tells the end; waits ``patience_s`` at most."""
+        self._stopping.set()
+        self._thread.join(patience_s)
+
+    def _run(self) -> None:
+        told: Sequence[tuple[str, str, str]] = ()
+        told_s = -INTERVAL_S
+        while True:
+            stopping = self._stopping.is_set()
+            now = list(self._tell())
+            if stopping:
+                now = [each.model_copy(update={"condition": "stopped", "reason": ""}) for each in now]
+            conditions = tuple((each.id, each.condition, each.reason) for each in now)
+            if (stopping or conditions != told or time.monotonic() - told_s >= INTERVAL_S) and self._write(now):
+                told, told_s = conditions, time.monotonic()
+            if stopping:
+                break
+            self._stopping.wait(_LOOK_S)
+        if self._writer is not None:
+            self._writer.close()
+
+    def _write(self, statuses: Iterable[ProcessStatus]) -> bool:
+        try:
+            if self._writer is None:
+                self._writer = TopicWriter(self._kafka, STATUS, self._client_id)
+            self._writer.write({each.key.decode(): each.model_dump_json(exclude_none=True).encode() for each in statuses})
+        except (KafkaError, TimeoutError, OSError) as error:
+            if not self._failing:
+                log.warning("how this process is can't be told on %s, and is tried again: %s", STATUS, type(error).__name__)
+            self._failing = True
+            return False
+        self._failing = False
+        return True

@@ -1,0 +1,1 @@
+"""Delivering findings to those who should act: ``clientscope deliver``."""

@@ -1,0 +1,150 @@
+"""Which addresses a message may be sent to: loopback and private networks only where a receiver names them, metadata services never."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from urllib.parse import urlsplit
+
+Network = IPv4Network | IPv6Network
+IpAddress = IPv4Address | IPv6Address
+Resolve = Callable[[str, int], Sequence[str]]
+"""Host and port → its addresses, as text."""
+
+NEVER: tuple[Network, ...] = tuple(
+    ip_network(network)
+    for network in (
+        "0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4",
+        "100.100.100.200/32",  # metadata of Alibaba Cloud
+        "168.63.129.16/32",  # of Azure
+        "192.0.0.192/32",  # of Oracle Cloud
+        "::/128", "fe80::/10", "fec0::/10", "ff00::/8",
+        "fd00:ec2::/32",  # of AWS
+        "fd20:ce::/32",  # of Google Cloud
+    )
+)  # fmt: skip
+"""Link-local, metadata services, multicast, and what is nobody's address."""
+
+_NAT64 = ip_network("64:ff9b::/96")
+_COMPATIBLE = ip_network("::/96")
+# What inet_aton(3) takes for an IPv4 address although it isn't written as one: 0x7f000001, 2130706433, 127.1, 0177.0.0.1.
+_ODD_IPV4 = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)(?:\.(?:0[xX][0-9a-fA-F]*|\d+)){0,3}\.?")
+_HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*\.?")
+
+
+class AddressRefused(Exception):
+    """An address that must not be connected to; the text says which kind, and no more than a person configured."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """An HTTP address, taken apart.  ``path`` has the query too, and may be a secret."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def authority(self) -> str:
+        """For the Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.scheme == "https" else 80) else f"{host}:{self.port}"
+
+    @classmethod
+    def of(cls, url: str, allowed: Sequence[Network]) -> Target:
+        """An address as configured; what can be known without asking a name server is checked here.
+
+        Raises:
+            AddressRefused: it is no HTTP address, or one that is not permitted.
+        """
+        if any(ord(character) <= 32 or ord(character) == 127 or character == "\\" for character in url):
+            raise AddressRefused("it has a space, a backslash or a control character")
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            raise AddressRefused("it is no HTTP address, as in https://hooks.example.com/x") from None
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise AddressRefused("it is no HTTP address, as in https://hooks.example.com/x")
+        if "@" in parts.netloc:
+            raise AddressRefused("it has a user or password: put that into headers, from a file or the environment")
+        if parts.fragment or port == 0:
+            raise AddressRefused("it has a fragment (#), or port 0")
+        check_host(parts.hostname, allowed)
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        if not path.isascii():
+            raise AddressRefused("its path is not ASCII: write it percent-encoded")
+        return cls(parts.scheme, parts.hostname, port or (443 if parts.scheme == "https" else 80), path)
+
+
+def check_host(host: str, allowed: Sequence[Network]) -> None:
+    """A host as configured: a name, or an address that is permitted and written as one.
+
+    Raises:
+        AddressRefused: it is neither.
+    """
+    try:
+        address = ip_address(host)
+    except ValueError:
+        if _ODD_IPV4.fullmatch(host):
+            raise AddressRefused(f"{host} is a number that some programs take for an address: write it as 192.0.2.7") from None
+        if not _HOST_NAME.fullmatch(host):
+            raise AddressRefused("its host is no name: write one beyond ASCII as xn--…") from None
+        return
+    check(address, allowed)
+
+
+def check(address: IpAddress, allowed: Sequence[Network]) -> None:
+    """Whether an address may be connected to.
+
+    Raises:
+        AddressRefused: it may not.
+    """
+    for one in _meant(address):
+        if any(one in network for network in NEVER):
+            raise AddressRefused(f"{address} is link-local, a metadata service or nobody's: never permitted")
+        if not one.is_global and not any(one in network for network in allowed):
+            raise AddressRefused(f"{address} is loopback or private: permitted only where the receiver's allow_networks names it")
+
+
+def resolved(target: Target, allowed: Sequence[Network], resolve: Resolve) -> str:
+    """The address to connect to now: a name's first.
+
+    Raises:
+        AddressRefused: one of its addresses is not permitted, or it has none.
+    """
+    found = resolve(target.host, target.port)
+    if not found:
+        raise AddressRefused("its name has no address")
+    for text in found:
+        check(ip_address(text.partition("%")[0]), allowed)
+    return found[0]
+
+
+def system_resolve(host: str, port: int) -> list[str]:
+    """By the system's own resolver.
+
+    Raises:
+        OSError: it has no answer.
+    """
+    return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+def _meant(address: IpAddress) -> list[IpAddress]:
+    """The address, or for an IPv6 address that carries an IPv4 one, that too."""
+    if isinstance(address, IPv4Address):
+        return [address]
+    if address.ipv4_mapped is not None:  # the kernel itself takes this one for the IPv4 address
+        return [address.ipv4_mapped]
+    carried: list[IpAddress] = []
+    if address.sixtofour is not None:
+        carried.append(address.sixtofour)
+    if address.teredo is not None:
+        carried += address.teredo
+    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
+        carried.append(IPv4Address(int(address) & 0xFFFFFFFF))
+    return [address, *carried]

@@ -1,0 +1,217 @@
+"""What is to be told to whom, now: findings against what was delivered.  No I/O, no clock."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+from clientscope.errors import RecordError
+from clientscope.findings.record import Finding
+from clientscope.topic_values import parse
+from sinks.alerts import damping
+from sinks.alerts.message import Message, ordered
+from sinks.alerts.progress import (
+    MOST_MEMBERS,
+    Disabled,
+    Plan,
+    Request,
+    Status,
+    Told,
+    group_name,
+    kind_of,
+    message_id,
+    told_key,
+)
+from sinks.alerts.receivers import Receiver, Receivers
+from sinks.alerts.times import moment
+
+_log = logging.getLogger(__name__)
+
+
+def fires(finding: Finding) -> bool:
+    """Whether somebody is to know of it: a stopped leak must still be rotated."""
+    return (
+        finding.alert is not None and finding.confidence == "high" and finding.suppressed is None and finding.state in ("open", "stopped")
+    )
+
+
+class Book:
+    """All findings, and for each receiver that gets messages what it was told and what is still to be said."""
+
+    def __init__(self, receivers: Receivers) -> None:
+        self._receivers = {receiver.name: receiver for receiver in receivers.every if receiver.kind != "alertmanager"}
+        self._silences = receivers.silences
+        self.findings: dict[str, Finding] = {}
+        self.undecodable = 0
+        self.plans: dict[str, Plan] = {}
+        self.disabled: dict[str, Disabled] = {}
+        self.requests: dict[str, Request] = {}
+        self._told: dict[tuple[str, str], Told] = {}
+        self._planned: Counter[tuple[str, str]] = Counter()
+        self._pending: dict[str, dict[str, tuple[Status, str, int]]] = {name: {} for name in self._receivers}
+        self._last: dict[tuple[str, str], int] = {}
+        self.held: dict[str, int] = dict.fromkeys(self._receivers, 0)
+
+    def take_findings(self, news: Mapping[str, bytes | None], now_ms: int) -> list[str]:
+        """Records of ``clientscope.findings``; returns the fingerprints of which there is news."""
+        for fingerprint, value in news.items():
+            if value is None:
+                self.findings.pop(fingerprint, None)
+            else:
+                try:
+                    self.findings[fingerprint] = parse(Finding, value)
+                except RecordError:
+                    self.undecodable += 1
+                    continue
+            self._look(fingerprint, now_ms)
+        return list(news)
+
+    def take_progress(self, news: Mapping[str, bytes | None], now_ms: int) -> None:
+        """Records of ``clientscope.deliveries``, as read at the start; of others' alone once we deliver."""
+        for key, value in news.items():
+            if value is None:
+                self.forget(key)
+                continue
+            try:
+                match kind_of(key):
+                    case "told":
+                        self.tell([parse(Told, value)], now_ms)
+                    case "plan":
+                        self.plan(parse(Plan, value))
+                    case "disabled":
+                        disabled = parse(Disabled, value)
+                        self.disabled[disabled.receiver] = disabled
+                    case "request":
+                        self.requests[key] = parse(Request, value)
+            except RecordError:
+                self.undecodable += 1
+
+    def tell(self, told: Iterable[Told], now_ms: int) -> None:
+        """It was delivered, or given up."""
+        for one in told:
+            self._told[one.receiver, one.fingerprint] = one
+            if one.status != "dead":
+                place = (one.receiver, one.group)
+                self._last[place] = max(self._last.get(place, 0), one.at_ms)
+            self._look(one.fingerprint, now_ms)
+
+    def plan(self, plan: Plan) -> None:
+        """A message that is to be sent; its findings have no other until it is settled."""
+        self.unplan(plan.key)
+        self.plans[plan.key] = plan
+        for fingerprint, _ in plan.members:
+            self._planned[plan.receiver, fingerprint] += 1
+
+    def unplan(self, key: str) -> None:
+        """It is settled."""
+        plan = self.plans.pop(key, None)
+        for fingerprint, _ in plan.members if plan else ():
+            place = (plan.receiver, fingerprint) if plan else ("", "")
+            self._planned[place] -= 1
+            if not self._planned[place]:
+                del self._planned[place]
+
+    def forget(self, key: str) -> None:
+        """A tombstone."""
+        self.unplan(key)
+        self.requests.pop(key, None)
+        self.disabled = {name: one for name, one in self.disabled.items() if one.key != key}
+
+    def told(self, receiver: str, fingerprint: str) -> Told | None:
+        """What a receiver was last told of a finding."""
+        return self._told.get((receiver, fingerprint))
+
+    def forgotten(self) -> list[str]:
+        """Keys of what was told of findings that there are no more, or to receivers that there are no more; they are forgotten with it."""
+        gone = [place for place in self._told if place[1] not in self.findings]
+        for place in gone:
+            del self._told[place]
+        return [told_key(*place) for place in gone]
+
+    def _look(self, fingerprint: str, now_ms: int) -> None:
+        """What there is to tell of one finding, for each receiver."""
+        finding = self.findings.get(fingerprint)
+        for name, receiver in self._receivers.items():
+            status = _to_tell(finding, self._told.get((name, fingerprint)), receiver)
+            pending = self._pending[name]
+            if status is None:
+                pending.pop(fingerprint, None)
+            elif finding is not None:
+                before = pending.get(fingerprint)
+                since_ms = before[2] if before and before[0] == status else now_ms
+                pending[fingerprint] = (status, group_name(status, receiver.group(finding)), since_ms)
+
+    def due(self, name: str, now_ms: int) -> list[Message]:
+        """Messages to one receiver whose time has come; each is to be written down (`plan`) before it is sent."""
+        receiver, pending = self._receivers[name], self._pending[name]
+        self.held[name] = 0
+        if not pending or name in self.disabled:
+            return []
+        now = moment(now_ms)
+        groups: defaultdict[tuple[Status, str], list[tuple[Finding, int]]] = defaultdict(list)
+        for fingerprint, (status, group, since_ms) in pending.items():
+            finding = self.findings[fingerprint]
+            if (name, fingerprint) in self._planned:
+                continue
+            if any(silence.holds(name, finding, now) for silence in self._silences) or self._is_held(name, finding, now_ms):
+                self.held[name] += 1
+                continue
+            groups[status, group].append((finding, since_ms))
+        made = []
+        for (status, group), members in groups.items():
+            first_ms = min(since_ms for _, since_ms in members)
+            last_ms = self._last.get((name, group))
+            if now_ms < first_ms + receiver.group_wait_ms or (last_ms is not None and now_ms < last_ms + receiver.group_interval_ms):
+                continue
+            made.append(self._message(receiver, status, group, [finding for finding, _ in members][:MOST_MEMBERS], now_ms))
+        return made
+
+    def oldest_ms(self, name: str) -> int | None:
+        """Since when there has been something to tell that wasn't delivered; None where there is nothing."""
+        waiting = [since_ms for _, _, since_ms in self._pending[name].values()]
+        waiting += [plan.created_ms for plan in self.plans.values() if plan.receiver == name]
+        return min(waiting, default=None)
+
+    def to_tell(self, name: str) -> int:
+        """Of how many findings there is something to tell."""
+        return len(self._pending[name])
+
+    def message(self, plan: Plan) -> Message | None:
+        """A plan of an earlier process, or one that is replayed, as a message; None where its findings are gone."""
+        findings = [self.findings[fingerprint] for fingerprint, _ in plan.members if fingerprint in self.findings]
+        return Message(plan, ordered(findings)) if findings else None
+
+    def _is_held(self, name: str, finding: Finding, now_ms: int) -> bool:
+        told = self._told.get((name, finding.fingerprint))
+        return told is not None and damping.is_held(finding, told.times_ms, self._receivers[name].damping, now_ms)
+
+    def _message(self, receiver: Receiver, status: Status, group: str, findings: list[Finding], now_ms: int) -> Message:
+        members, damped = [], set()
+        for finding in findings:
+            told = self._told.get((receiver.name, finding.fingerprint))
+            number = finding.alert.number if status == "firing" and finding.alert else told.number if told else 0
+            members.append((finding.fingerprint, number))
+            times = damping.with_time(told.times_ms if told else (), now_ms)
+            if status == "firing" and damping.is_damped(times, receiver.damping, now_ms):
+                damped.add(finding.fingerprint)
+        plan = Plan(
+            receiver=receiver.name,
+            id=message_id(receiver.name, status, members),
+            status=status,
+            group=group,
+            members=members,
+            created_ms=now_ms,
+        )
+        return Message(plan, ordered(findings), frozenset(damped) if receiver.damping.after > 1 else frozenset())
+
+
+def _to_tell(finding: Finding | None, told: Told | None, receiver: Receiver) -> Status | None:
+    """What a receiver hasn't been told yet of a finding."""
+    if finding is None:
+        return None
+    if fires(finding):
+        # Numbers only grow, unless the finding began anew: then nobody knows of it.
+        new = finding.alert is not None and (told is None or told.number != finding.alert.number)
+        return "firing" if new and receiver.wants(finding) else None
+    return "ended" if told is not None and told.status == "firing" and receiver.resolved else None

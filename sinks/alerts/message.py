@@ -1,0 +1,182 @@
+"""What a message says, in this order: status and severity, one sentence, who, since and last seen, count, what to do, where to go on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from urllib.parse import quote, urlencode
+
+from clientscope.findings.record import Application, Finding
+from clientscope.severities import SEVERITIES
+from sinks.alerts.inert import fitted, inert
+from sinks.alerts.progress import Plan
+from sinks.alerts.times import moment
+
+MOST_BODY = 3_000
+"""Slack's limit of a section's text, in characters once escaped."""
+
+MOST_TITLE = 150
+"""Slack's limit of a header."""
+
+_NAMED = 5
+"""Findings of a group, and addresses of a finding, that are named; the others are counted."""
+
+_LINK = re.compile(r"https://[A-Za-z0-9.-]+(?:/[\w./#?=%+:-]*)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message to one receiver.
+
+    Attributes:
+        findings: what to fix first, first; as they were when the message was planned, or after a restart as they are.
+        damped: those that come and go, so that further changes are held back.
+    """
+
+    plan: Plan
+    findings: tuple[Finding, ...]
+    damped: frozenset[str] = frozenset()
+
+    @property
+    def worst(self) -> Finding:
+        """What the message is about, or begins with."""
+        return self.findings[0]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """How texts are made.
+
+    Attributes:
+        external_url: the page's; empty where nobody said.
+        zone: of times.
+    """
+
+    external_url: str = ""
+    zone: tzinfo = UTC
+
+    def title(self, message: Message) -> str:
+        """One line."""
+        finding, more = message.worst, len(message.findings) - 1
+        who = _application(finding.application) if finding.application != Application() else "clientscope"
+        text = f"{status(message).upper()}, {finding.severity}: {inert(finding.code, 16)} {inert(finding.name, 60)}, {who}"
+        return _cut(text, MOST_TITLE - 12) + (f" +{more:,}" if more else "")
+
+    def body(self, message: Message, most: int = MOST_BODY) -> str:
+        """Lines, at most ``most`` characters once ``&``, ``<`` and ``>`` are escaped."""
+        findings, worst = message.findings, message.worst
+        several = len(findings) > 1
+        first = f"{status(message).upper()}, {worst.severity}"
+        if worst.alert and worst.alert.why != "new" and message.plan.status == "firing":
+            first += f" ({worst.alert.why})"
+        lines = [first + (f": {len(findings):,} findings of {_codes(findings)}" if several else "")]
+        lines.append(inert(worst.message, 600))
+        lines += [f"Who: {_who(finding)}" for finding in findings[:_NAMED]]
+        if len(findings) > _NAMED:
+            lines.append(f"+{len(findings) - _NAMED:,} more")
+        since = min(finding.first_seen_ms for finding in findings)
+        seen = max(finding.last_seen_ms for finding in findings)
+        lines.append(f"Since {self.time(since)}, last seen {self.time(seen)}")
+        lines.append(f"Clients that have it now: {sum(finding.client_count for finding in findings):,}")
+        lines.append(f"What to do: {self._advice(message)}")
+        if any(finding.fingerprint in message.damped for finding in findings):
+            lines.append("It comes and goes: further changes are told once it has stayed as it is for a while.")
+        lines += [self.finding_line(message), f"Rule: {_rule(worst)}", f"Silence: {_silence(worst)}"]
+        return fitted(lines, most)
+
+    def time(self, ms: int) -> str:
+        """To the second, with its zone."""
+        return moment(ms).astimezone(self.zone).strftime("%Y-%m-%d %H:%M:%S %Z")
+
+    def page(self, finding: Finding) -> str:
+        """Where a person sees the finding; empty where nobody said where the page is."""
+        return self._page(view="finding", id=finding.fingerprint)
+
+    def finding_line(self, message: Message) -> str:
+        """Where to go on."""
+        worst = message.worst
+        if len(message.findings) > 1:
+            page = self._page(view="findings", q=f"code:{worst.code}")
+            return f"Findings: {page or f'clientscope findings list --code {_word(worst.code)}'}"
+        return f"Finding: {self.page(worst) or f'clientscope findings show {_word(worst.fingerprint)}'}"
+
+    def _page(self, **query: str) -> str:
+        if not self.external_url:
+            return ""
+        return f"{self.external_url.rstrip('/')}/?{urlencode(query, quote_via=quote)}"
+
+    def _advice(self, message: Message) -> str:
+        if message.plan.status == "ended":
+            return "nothing more"
+        if message.worst.state == "stopped":
+            return "it is no longer pushed, but who saw the secret still has it: rotate it, then close the finding"
+        return inert(message.worst.use_instead, 400) or "see the rule"
+
+
+def status(message: Message) -> str:
+    """In a word: ``open``, ``stopped``, ``resolved``, ``closed`` or ``suppressed``."""
+    worst = message.worst
+    if message.plan.status == "firing":
+        return "stopped" if worst.state == "stopped" else "open"
+    if worst.suppressed is not None:
+        return "suppressed"
+    return "closed" if worst.state == "closed" else "resolved"
+
+
+def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The worst first, whatever became of each meanwhile."""
+    return tuple(
+        sorted(findings, key=lambda each: (-SEVERITIES.index(each.severity), -each.client_count, each.first_seen_ms, each.fingerprint))
+    )
+
+
+def link(finding: Finding) -> str:
+    """Where a person reads on about the rule; empty unless it is plainly a page."""
+    return finding.link if _LINK.fullmatch(finding.link) else ""
+
+
+def _who(finding: Finding) -> str:
+    """Application, principal, software, addresses."""
+    parts = [_application(finding.application)]
+    if finding.application.principal:
+        parts.append(f"principal {inert(finding.application.principal, 80)}")
+    software = sorted({f"{inert(client.software_name, 40)} {inert(client.software_version, 30)}".strip() for client in finding.clients})
+    parts += _some([each for each in software if each], 2)
+    parts += _some(sorted({inert(client.address, 45) for client in finding.clients if client.address}), _NAMED, finding.client_count)
+    return ", ".join(part for part in parts if part)
+
+
+def _application(application: Application) -> str:
+    name = inert(application.client_id or application.group, 80)
+    return name or (inert(application.principal, 80) if application.principal else "no application")
+
+
+def _some(texts: list[str], most: int, of: int = 0) -> list[str]:
+    """The first few, and how many more there are."""
+    more = max(len(texts), of) - min(most, len(texts))
+    named = texts[:most]
+    return [" ".join([", ".join(named), f"+{more:,}"]) if more > 0 and named else ", ".join(named)] if named else []
+
+
+def _codes(findings: Sequence[Finding]) -> str:
+    codes = sorted({finding.code for finding in findings})
+    return ", ".join(inert(code, 16) for code in codes[:_NAMED]) + (" …" if len(codes) > _NAMED else "")
+
+
+def _rule(finding: Finding) -> str:
+    return f"clientscope rules {_word(finding.code)}" + (f" ({link(finding)})" if link(finding) else "")
+
+
+def _silence(finding: Finding) -> str:
+    return f'clientscope findings close {_word(finding.fingerprint[:12])} --as accepted --until YYYY-MM-DD --why "…"'
+
+
+def _word(text: str) -> str:
+    """Of a command that somebody may paste: letters, digits and - alone."""
+    return re.sub(r"[^A-Za-z0-9-]", "", text)[:64]
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,0 +1,90 @@
+"""``clientscope.configs`` into the index of pushes: who pushed, and where it lies; settings are not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from clientscope.catalog.sensitive import shown
+from clientscope.errors import RecordError
+from clientscope.topic_values import clean
+from sinks.dashboard.record import Record
+from sinks.dashboard.rows.pushes import Push
+from sinks.dashboard.values import ResultValue
+from udfs.applications import application_of
+from udfs.decode import decoder
+
+MAX_KEY_BYTES = 1_024
+
+_FIELDS = ("client_address", "principal", "client_id", "client_software_name", "client_software_version", "client_instance_id")
+
+
+def pushes(records: Sequence[Record]) -> list[Push | RecordError]:
+    """One for each record, in their order; none of the records is a tombstone."""
+    decoded = decoder("ClientConfigRecord", frozenset(_FIELDS))(pa.array([record.value for record in records], pa.large_binary()))
+    columns = [decoded.field(name).to_pylist() for name in (*_FIELDS, "decode_error")]
+    return [_push(record, *row) for record, *row in zip(records, *columns, strict=True)]
+
+
+def key_text(key: bytes | None) -> str:
+    """A record's key as text: a client instance id, or gateway, epoch and connection.
+
+    Raises:
+        RecordError: it is too long, or there is none.
+    """
+    if key is None or len(key) > MAX_KEY_BYTES:
+        raise RecordError("key")
+    return key.decode("utf-8", "replace")
+
+
+def judged(value: ResultValue, arrived_ms: int) -> Push:
+    """What a result says of the push that it is about."""
+    client_id = value.client_id or ""
+    return Push(
+        key=value.instance_id or f"{value.gateway}/{value.epoch}/{value.connection}",
+        partition=value.partition,
+        offset=value.offset,
+        pushed_ms=arrived_ms,
+        client_id=client_id,
+        address=value.address,
+        principal=value.principal or "",
+        application=application_of(client_id),
+        instance=value.instance_id,
+        software=value.software_name,
+        version=value.software_version,
+        judged=bool(value.rules or value.passed),
+    )
+
+
+def _push(
+    record: Record,
+    address: str,
+    principal: str | None,
+    client_id: str | None,
+    software: str,
+    version: str,
+    instance: Any,
+    decode_error: str | None,
+) -> Push | RecordError:
+    if decode_error is not None:
+        return RecordError(decode_error)
+    try:
+        key = key_text(record.key)
+    except RecordError as error:
+        return error
+    name = clean(shown(client_id)) if client_id else ""
+    return Push(
+        key=key,
+        partition=record.partition,
+        offset=record.offset,
+        pushed_ms=record.timestamp_ms,
+        client_id=name,
+        address=clean(address),
+        principal=clean(principal) if principal else "",
+        application=application_of(name),
+        instance=None if instance is None else str(instance),
+        software=clean(software),
+        version=clean(version),
+    )

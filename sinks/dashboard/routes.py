@@ -1,0 +1,70 @@
+"""What the API tells of everything together: overview, gauges, results, brokers, numbers by minute, and events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query
+from starlette.responses import StreamingResponse
+
+from sinks.dashboard import events
+from sinks.dashboard.models import Gauges, Overview, Results
+from sinks.dashboard.models_more import Brokers, Series
+from sinks.dashboard.state import State
+
+STREAM_LIMIT = 200
+"""Event streams at a time."""
+
+Limit = Annotated[int, Query(ge=1, le=10_000, description="At most so many items.")]
+
+
+def routes(state: State, clock: Callable[[], int], stopping: Callable[[], bool]) -> APIRouter:
+    """The resources under ``/api/v1``."""
+    router = APIRouter()
+    streams = 0
+
+    @router.get("/overview")
+    def overview() -> Overview:
+        """The state of everything, in one small answer."""
+        return state.overview(clock())
+
+    @router.get("/gauges")
+    def gauges(limit: Limit = 1_000) -> Gauges:
+        """Connections per listener, software name and version, at each gateway."""
+        return state.gauges(limit)
+
+    @router.get("/results")
+    def results(limit: Limit = 100, fired: bool = False) -> Results:
+        """What the rules said of each push; with `fired`, only those where one fired."""
+        return state.results(limit, fired)
+
+    @router.get("/brokers")
+    def brokers() -> Brokers:
+        """The brokers, their software and APIs, and where they differ."""
+        return state.brokers(clock())
+
+    @router.get("/series")
+    def series(minutes: Annotated[int, Query(ge=1, le=1_440, description="How far back.")] = 60) -> Series:
+        """Connections by software version, and what was opened, closed and pushed, by minute."""
+        return state.series_by_minute(clock(), minutes)
+
+    @router.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
+    async def event_stream() -> StreamingResponse:
+        """Server-sent events: `changed` with an Overview, at most four a second, and `alive` every five seconds without one."""
+        nonlocal streams
+        if streams >= STREAM_LIMIT:
+            raise HTTPException(503, "too many event streams", headers={"retry-after": "10"})
+        streams += 1
+
+        async def counted() -> AsyncIterator[bytes]:
+            nonlocal streams
+            try:
+                async for event in events.stream(state, clock, stopping):
+                    yield event
+            finally:
+                streams -= 1
+
+        return StreamingResponse(counted(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+    return router

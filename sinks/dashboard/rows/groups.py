@@ -1,0 +1,131 @@
+"""Clients put together, and how many have which value: counted by shape first, of which there are few."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from clientscope.query import Key, Query, parse_sort, term_text
+from clientscope.query.fields import NONE, NOT_JUDGED
+from clientscope.query.terms import fold
+from clientscope.severities import SEVERITIES
+from sinks.dashboard.models_clients import ClientGroup, Facet, FacetValue, GroupBy, GroupFindings
+from sinks.dashboard.rows.schema import Database
+from sinks.dashboard.rows.sql import where
+
+FACETS = ("software", "version", "principal", "listener", "protocol", "broker", "cluster", "gateway")
+"""Fields with counts, beside ``finding``; each is a column of ``shapes``."""
+
+_GROUPED_BY: dict[GroupBy, tuple[str, ...]] = {
+    "application": ("application",),
+    "principal": ("principal",),
+    "software": ("software", "version"),
+    "address": ("address",),
+    "broker": ("cluster", "broker"),
+}
+_OF_SHAPES = frozenset(FACETS)
+_AS_THEY_ARE = frozenset({"address", "broker"})
+"""Never empty, and written in one way."""
+_SORTS = {"label": "", "clients": "clients", "connections": "connections", "finding": "worst"}
+_SUMS = "count(*) AS clients, sum(connections) AS connections, sum(worst IS NULL) AS unjudged, max(worst) AS worst, sum(worst >= 0) AS bad"
+_SUMS_OF_SUMS = ", ".join(
+    f"{how}(t.{name}) AS {name}"
+    for name, how in {"clients": "sum", "connections": "sum", "unjudged": "sum", "worst": "max", "bad": "sum"}.items()
+)
+
+
+def group_sort(text: str) -> tuple[Key, ...]:
+    """What to sort groups by.
+
+    Raises:
+        QueryError: it can't be read.
+    """
+    return parse_sort(text, _SORTS)
+
+
+def groups(
+    database: Database, query: Query, codes: Collection[str], group: GroupBy, sort: Sequence[Key], offset: int, limit: int
+) -> tuple[list[ClientGroup], int]:
+    """A page of groups, most connections first unless ``sort`` says otherwise, and how many there are."""
+    condition, parameters = where(query, codes)
+    columns = _GROUPED_BY[group]
+    # As a query compares: without regard to case, and nothing is the same as an empty text.
+    shown = ", ".join(f"min({column}) AS {column}" for column in columns)
+    by = ", ".join(column if column in _AS_THEY_ARE else f"ifnull({column}, '') COLLATE NOCASE" for column in columns)
+    if _OF_SHAPES.issuperset(columns):
+        grouped = (
+            f"SELECT {shown}, {_SUMS_OF_SUMS} FROM (SELECT shape, {_SUMS} FROM clients c WHERE {condition} GROUP BY shape) t"
+            f" JOIN shapes s ON s.id = t.shape GROUP BY {by}"
+        )
+    else:
+        grouped = f"SELECT {shown}, {_SUMS} FROM clients c WHERE {condition} GROUP BY {by}"
+    order = ", ".join([*(_ordered(key, columns) for key in sort), "connections DESC", *(f"{column} NULLS LAST" for column in columns)])
+    with database.kept(grouped, parameters) as made:  # once for the page and for how many there are
+        total = database.row(f"SELECT count(*) FROM {made}")[0]
+        rows = database.rows(f"SELECT * FROM {made} ORDER BY {order} LIMIT ? OFFSET ?", limit, offset)
+    return [_group(columns, row[: len(columns)], row[len(columns) :]) for row in rows], total
+
+
+def _ordered(key: Key, columns: Sequence[str]) -> str:
+    direction = "DESC" if key.descending else "ASC"
+    names = columns if key.field == "label" else (_SORTS[key.field],)
+    return ", ".join(f"{name} {direction} NULLS LAST" for name in names)
+
+
+def _group(columns: Sequence[str], values: Sequence[Any], sums: Sequence[int | None]) -> ClientGroup:
+    clients, connections, unjudged, worst, bad = sums
+    named = [str(value) for value in values if value not in (None, "")]
+    return ClientGroup.model_construct(
+        label=" ".join(named) if named else None,
+        q=" ".join(term_text(column, value) for column, value in zip(columns, values, strict=True)),
+        clients=clients,
+        connections=connections,
+        not_judged=unjudged,
+        findings=None
+        if unjudged == clients
+        else GroupFindings(worst=SEVERITIES[worst] if worst is not None and worst >= 0 else None, clients=bad or 0),
+    )
+
+
+def facets(database: Database, query: Query, codes: Collection[str], limit: int) -> tuple[list[Facet], int]:
+    """The most frequent values of each field among the clients that a query leaves, and how many these are."""
+    condition, parameters = where(query, codes)
+    rows = database.rows(
+        f"SELECT {', '.join(f's.{field}' for field in FACETS)}, t.worst, t.n FROM"
+        f" (SELECT c.shape, c.worst, count(*) AS n FROM clients c WHERE {condition} GROUP BY c.shape, c.worst) t"
+        " JOIN shapes s ON s.id = t.shape",
+        *parameters,
+    )
+    *columns, worsts, counts = zip(*rows, strict=True) if rows else [()] * (len(FACETS) + 2)
+    found = [_facet(field, _counted(column, counts), limit) for field, column in zip(FACETS, columns, strict=True)]
+    worst = _counted(worsts, counts)
+    by_severity = sorted(worst.items(), key=lambda item: -2 if item[0] is None else item[0], reverse=True)
+    values = [FacetValue(value=_severity(place), clients=count, q=f"finding:{_severity(place)}") for place, count in by_severity]
+    found.append(Facet(field="finding", values=values, others=0, other_values=0))
+    return found, sum(counts)
+
+
+def _counted(values: Sequence[Any], counts: Sequence[int]) -> dict[Any, int]:
+    found: dict[Any, int] = {}
+    for value, count in zip(values, counts, strict=True):
+        found[value] = found.get(value, 0) + count
+    return found
+
+
+def _facet(field: str, counts: Mapping[str | int | None, int], limit: int) -> Facet:
+    """As a query compares: without regard to case, and nothing is the same as an empty text."""
+    alike: dict[str, tuple[str, int]] = {}
+    for value, count in counts.items():
+        text = "" if value is None else str(value)
+        label, before = alike.get(fold(text), (text, 0))
+        alike[fold(text)] = min(label, text), before + count
+    most = sorted(alike.values(), key=lambda item: (-item[1], item[0]))
+    shown, rest = most[:limit], most[limit:]
+    values = [FacetValue(value=text or None, clients=count, q=term_text(field, text)) for text, count in shown]
+    return Facet(field=field, values=values, others=sum(count for _, count in rest), other_values=len(rest))
+
+
+def _severity(place: int | None) -> str:
+    if place is None:
+        return NOT_JUDGED
+    return NONE if place < 0 else SEVERITIES[place]

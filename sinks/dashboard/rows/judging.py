@@ -1,0 +1,161 @@
+"""What is wrong with which client: findings, and pushes that were judged, on the rows of clients.
+
+A finding names up to ten clients; where it has more, or is of a leak that stopped, it is of its whole application.  A client counts as
+judged where a rule could judge its last push: by the push's result, which is kept for a day; a push older than that counts as judged
+where anything ever was, since the job judges all pushes that are there at each of its starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from clientscope.findings.record import Finding
+from clientscope.severities import SEVERITIES
+from sinks.dashboard.rows.schema import NOBODY, Database
+
+RESULT_KEPT_MS = 24 * 60 * 60 * 1000
+
+Subject = tuple[str, ...]
+"""(principal, client.id, address) of a client, or (principal, application); empty for none."""
+
+
+_Row = tuple[int, str, str, str, str, str | None, int | None, int, str]
+"""A client: number, principal, client.id, address, application, instance; and ``worst``, ``found`` and ``codes`` as they are."""
+
+
+class Of(NamedTuple):
+    """What counts of a finding, and of whom it is."""
+
+    code: str
+    severity: int
+    subjects: frozenset[Subject]
+
+
+def of_finding(finding: Finding) -> Of | None:
+    """None for one that doesn't count: closed, resolved, suppressed, or of low confidence."""
+    if finding.state not in ("open", "stopped") or finding.suppressed is not None or finding.confidence != "high":
+        return None
+    subjects: set[Subject] = {(each.principal or "", each.client_id or "", each.address) for each in finding.clients}
+    if finding.client_count > len(finding.clients) or finding.state == "stopped":
+        applications = [finding.application, *(place.application for place in finding.places)]
+        subjects |= {(each.principal or "", each.client_id) for each in applications if each.client_id}
+    return Of(finding.code, SEVERITIES.index(finding.severity), frozenset(subjects))
+
+
+class Judging:
+    """Keeps ``worst``, ``found`` and ``codes`` of the clients as they should be."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._findings: dict[str, Of] = {}
+        self._of: dict[Subject, set[str]] = {}
+        self._fresh_from_ms = 0
+
+    def put(self, fingerprint: str, now: Of | None) -> None:
+        """A finding as it is now; None where it is gone, or doesn't count."""
+        before = self._findings.get(fingerprint)
+        if before == now:
+            return
+        if now is None:
+            self._findings.pop(fingerprint, None)
+        else:
+            self._findings[fingerprint] = now
+        old = before.subjects if before else frozenset()
+        new = now.subjects if now else frozenset()
+        for subject in old - new:
+            left = self._of[subject]
+            left.discard(fingerprint)
+            if not left:
+                del self._of[subject]
+        for subject in new - old:
+            self._of.setdefault(subject, set()).add(fingerprint)
+        same = bool(before and now and before[:2] == now[:2])
+        self._judge_again(old ^ new if same else old | new)
+
+    def codes(self) -> set[str]:
+        """Codes of all findings that count."""
+        return {of.code for of in self._findings.values()}
+
+    def fingerprints(self, principal: str, client_id: str, address: str, application: str) -> set[str]:
+        """The findings of a client."""
+        return self._of.get((principal, client_id, address), set()) | self._of.get((principal, application), set())
+
+    def set_now(self, now_ms: int) -> bool:
+        """Lets results older than a day count as there no more; returns whether that changed anything."""
+        before, self._fresh_from_ms = self._fresh_from_ms, now_ms - RESULT_KEPT_MS
+        rows = (
+            self._rows(
+                "c.worst IS NULL AND EXISTS (SELECT 1 FROM pushes p WHERE p.client_id = ifnull(c.client_id, '') AND p.address = c.address"
+                " AND p.judged IS NULL AND p.pushed_ms >= ? AND p.pushed_ms < ?)",
+                before,
+                self._fresh_from_ms,
+            )
+            if before < self._fresh_from_ms and self._is_due(before)
+            else ()
+        )
+        return self._write(rows)
+
+    def of_client(
+        self, principal: str, client_id: str, address: str, application: str, instance: str | None
+    ) -> tuple[int | None, int, str]:
+        """``worst``, ``found`` and ``codes``."""
+        found = [self._findings[each] for each in self.fingerprints(principal, client_id, address, application)]
+        if not found:
+            return (-1 if self._is_judged(principal, client_id, address, instance) else None), 0, ""
+        codes = "".join(f"{code} " for code in sorted({of.code for of in found}))
+        return max(of.severity for of in found), len(found), f" {codes}"
+
+    def pushed(self, client_id: str, address: str) -> None:
+        """Something was pushed, or judged, there."""
+        self._write(self._rows("c.label = ? AND c.address = ?", client_id or NOBODY, address))
+
+    def _is_judged(self, principal: str, client_id: str, address: str, instance: str | None) -> bool:
+        row = self._database.row("SELECT judged, pushed_ms FROM pushes WHERE key = ?", instance) if instance else None
+        if row is None:
+            row = self._database.row(
+                "SELECT judged, pushed_ms FROM pushes WHERE client_id = ? AND address = ? AND principal = ?"
+                " ORDER BY pushed_ms DESC LIMIT 1",
+                client_id,
+                address,
+                principal,
+            )
+        if row is None:
+            return False
+        judged, pushed_ms = row
+        return bool(judged) if judged is not None else pushed_ms < self._fresh_from_ms and bool(self._findings)
+
+    def _judge_again(self, subjects: Iterable[Subject]) -> None:
+        for subject in subjects:
+            if len(subject) == 2:
+                principal, application = subject
+                self._write(self._rows("c.application = ? AND ifnull(s.principal, '') = ?", application, principal))
+            else:
+                principal, client_id, address = subject
+                self._write(
+                    self._rows("c.label = ? AND c.address = ? AND ifnull(s.principal, '') = ?", client_id or NOBODY, address, principal)
+                )
+
+    def _rows(self, condition: str, *parameters: str | int) -> list[_Row]:
+        return self._database.rows(
+            "SELECT c.id, ifnull(s.principal, ''), ifnull(c.client_id, ''), c.address, ifnull(c.application, ''), c.instance,"
+            f" c.worst, c.found, c.codes FROM clients c JOIN shapes s ON s.id = c.shape WHERE {condition}",
+            *parameters,
+        )
+
+    def _is_due(self, before: int) -> bool:
+        """Whether any push crosses the day: asked of a small index, before all clients are looked at."""
+        return bool(
+            self._database.row(
+                "SELECT 1 FROM pushes WHERE pushed_ms >= ? AND pushed_ms < ? AND judged IS NULL LIMIT 1", before, self._fresh_from_ms
+            )
+        )
+
+    def _write(self, rows: Iterable[_Row]) -> bool:
+        changed = False
+        for client, principal, client_id, address, application, instance, *before in rows:
+            now = self.of_client(principal, client_id, address, application, instance)
+            if now != tuple(before):
+                self._database.run("UPDATE clients SET worst = ?, found = ?, codes = ? WHERE id = ?", *now, client)
+                changed = True
+        return changed

@@ -1,0 +1,103 @@
+"""Which client pushed what when, and where on ``clientscope.configs`` it lies: an index, never a configuration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from sinks.dashboard.rows.judging import Judging
+from sinks.dashboard.rows.schema import Database
+
+
+class Push(NamedTuple):
+    """One client's newest push; texts are empty for none.
+
+    Attributes:
+        key: of the record.
+        pushed_ms: Kafka's time.
+        instance: its instance id; None where it has none.
+        judged: whether a rule could judge it; None where its result was not read.
+    """
+
+    key: str
+    partition: int
+    offset: int
+    pushed_ms: int
+    client_id: str
+    address: str
+    principal: str
+    application: str
+    instance: str | None
+    software: str
+    version: str
+    judged: bool | None = None
+
+
+class PushIndex:
+    """The newest push of each client, at most ``limit``: beyond it the oldest go, and are counted in ``dropped``."""
+
+    def __init__(self, database: Database, judging: Judging, limit: int = 200_000) -> None:
+        self.dropped: Counter[str] = Counter()
+        self._database = database
+        self._judging = judging
+        self._limit = limit
+        self._count = 0
+
+    def put(self, push: Push) -> None:
+        """A push, or what its result says of it; whichever comes first makes the row."""
+        before = self._database.row("SELECT partition, offset, pushed_ms, judged FROM pushes WHERE key = ?", push.key)
+        if before is None:
+            self._count += 1
+        elif before[:2] == (push.partition, push.offset):  # of push and result, the push is the older one
+            judged = before[3] if push.judged is None else push.judged
+            push = push._replace(pushed_ms=min(before[2], push.pushed_ms), judged=judged)
+        elif before[1] > push.offset and before[2] >= push.pushed_ms:  # a topic that is made again begins with low offsets
+            return
+        self._database.run("INSERT OR REPLACE INTO pushes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *push)
+        if self._count > self._limit + self._limit // 20:
+            self._trim()
+        self._judging.pushed(push.client_id, push.address)
+
+    def remove(self, key: str) -> None:
+        """A tombstone: that client is gone for long."""
+        found = self._database.row("DELETE FROM pushes WHERE key = ? RETURNING client_id, address", key)
+        if found is not None:
+            self._count -= 1
+            self._judging.pushed(*found)
+
+    def of_client(self, client_id: str, address: str, principal: str, instance: str | None) -> Push | None:
+        """The push of a client: its instance's, or else the newest from there under its names."""
+        row = self._database.row("SELECT * FROM pushes WHERE key = ?", instance) if instance else None
+        if row is None:
+            row = self._database.row(
+                "SELECT * FROM pushes WHERE client_id = ? AND address = ? AND principal = ? ORDER BY pushed_ms DESC LIMIT 1",
+                client_id,
+                address,
+                principal,
+            )
+        return None if row is None else Push(*row)
+
+    def starts(self, push: Push, limit: int) -> tuple[list[Push], bool]:
+        """The newest pushes of a client, from its address; or where there is but one, of its application; and whether it is the latter."""
+        own = self._database.rows(
+            "SELECT * FROM pushes WHERE client_id = ? AND address = ? AND principal = ? ORDER BY pushed_ms DESC LIMIT ?",
+            push.client_id,
+            push.address,
+            push.principal,
+            limit,
+        )
+        if len(own) > 1 or not push.application:
+            return [Push(*row) for row in own], False
+        rows = self._database.rows(
+            "SELECT * FROM pushes WHERE application = ? AND principal = ? ORDER BY pushed_ms DESC LIMIT ?",
+            push.application,
+            push.principal,
+            limit,
+        )
+        return [Push(*row) for row in rows], len(rows) > len(own)
+
+    def _trim(self) -> None:
+        excess = self._count - self._limit
+        self._database.run("DELETE FROM pushes WHERE key IN (SELECT key FROM pushes ORDER BY pushed_ms LIMIT ?)", excess)
+        self._count -= excess
+        self.dropped["pushes"] += excess

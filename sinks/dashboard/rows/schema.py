@@ -1,0 +1,97 @@
+"""The tables, and the database that holds them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+_TABLES = """
+CREATE TABLE shapes (  -- what many clients have in common: few rows, so that conditions on them cost little
+    id INTEGER PRIMARY KEY,
+    cluster TEXT NOT NULL, broker INTEGER NOT NULL, gateway TEXT NOT NULL, listener TEXT NOT NULL, protocol TEXT NOT NULL,
+    principal TEXT, software TEXT NOT NULL, version TEXT NOT NULL, version_order TEXT,
+    clients INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE clients (
+    id INTEGER PRIMARY KEY,
+    shape INTEGER NOT NULL,
+    hidden INTEGER NOT NULL,       -- its gateway is lost
+    worst INTEGER,                 -- a severity's place; -1 is none, NULL is not judged
+    found INTEGER NOT NULL,        -- how many findings
+    connections INTEGER NOT NULL,
+    since_ms INTEGER NOT NULL, since_exact INTEGER NOT NULL, seen_ms INTEGER NOT NULL,  -- of the oldest connection
+    label TEXT NOT NULL,           -- client_id for the order: those without one come last
+    address TEXT NOT NULL,
+    client_id TEXT, instance TEXT, application TEXT,
+    key TEXT NOT NULL UNIQUE,
+    codes TEXT NOT NULL,           -- of its findings, each between spaces
+    search TEXT NOT NULL           -- what words are searched for in, in lower case
+);
+CREATE UNIQUE INDEX clients_in_order ON clients (label, address, key);
+CREATE INDEX clients_by_connections ON clients (connections DESC, label, address, key);
+CREATE INDEX clients_of_application ON clients (application);
+CREATE INDEX clients_of_shape ON clients (shape, hidden, worst, connections);
+CREATE TABLE connections (
+    id INTEGER PRIMARY KEY,
+    client INTEGER NOT NULL, seen_ms INTEGER NOT NULL, connection INTEGER NOT NULL, epoch INTEGER NOT NULL, opened_ms INTEGER
+);
+CREATE INDEX connections_of_client ON connections (client, seen_ms, connection);
+CREATE TABLE pushes (
+    key TEXT PRIMARY KEY,
+    partition INTEGER NOT NULL, offset INTEGER NOT NULL, pushed_ms INTEGER NOT NULL,
+    client_id TEXT NOT NULL,       -- empty for none
+    address TEXT NOT NULL, principal TEXT NOT NULL, application TEXT NOT NULL, instance TEXT,
+    software TEXT NOT NULL, version TEXT NOT NULL,
+    judged INTEGER                 -- 1 or 0 by its result; NULL where none was read
+) WITHOUT ROWID;
+CREATE INDEX pushes_of_client ON pushes (client_id, address, pushed_ms);
+CREATE INDEX pushes_of_application ON pushes (application, pushed_ms);
+CREATE INDEX pushes_by_age ON pushes (pushed_ms);
+"""
+
+NOBODY = "\uffff"
+"""The label of a client without a client.id."""
+
+
+class Database:
+    """An SQLite database in memory, without a journal: nothing is ever rolled back, and all of it can be read from topics again."""
+
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, cached_statements=512)
+        self._connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;")
+        self._connection.executescript(_TABLES)
+
+    def run(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+        """Runs one statement."""
+        return self._connection.execute(sql, parameters)
+
+    def rows(self, sql: str, *parameters: Any) -> list[Any]:
+        """All rows that a statement gives."""
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def row(self, sql: str, *parameters: Any) -> Any:
+        """The first row, or None."""
+        return self._connection.execute(sql, parameters).fetchone()
+
+    @contextmanager
+    def kept(self, select: str, parameters: Sequence[Any]) -> Iterator[str]:
+        """The name of a table that has what a SELECT gives, for as long as it is needed."""
+        self._connection.execute(f"CREATE TEMP TABLE kept AS {select}", parameters)
+        try:
+            yield "kept"
+        finally:
+            self._connection.execute("DROP TABLE kept")
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Puts many changes into one transaction; may stand within another."""
+        if self._connection.in_transaction:
+            yield
+            return
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")

@@ -1,0 +1,134 @@
+"""Conditions and orders in SQL.  What anybody wrote only ever becomes a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from clientscope.query import Between, Compare, Is, Key, Pattern, Query, Term
+from clientscope.query.fields import CLIENTS, NONE, Kind
+from clientscope.query.terms import Condition
+
+Sql = tuple[str, list[Any]]
+
+_OF_SHAPES = {
+    "software": "software", "version": "version", "principal": "principal", "listener": "listener", "protocol": "protocol",
+    "broker": "broker", "cluster": "cluster", "gateway": "gateway",
+}  # fmt: skip
+_OF_CLIENTS = {
+    "client_id": "c.client_id", "application": "c.application", "address": "c.address", "instance": "c.instance",
+    "connections": "c.connections", "since": "c.since_ms", "finding": "c.worst",
+}  # fmt: skip
+
+_IN_ORDER = ("c.label", "c.address", "c.key")
+
+CLIENT_SORTS: dict[str, str] = {
+    **{field: f"s.{column} COLLATE NOCASE" for field, column in _OF_SHAPES.items()},
+    **_OF_CLIENTS,
+    "client_id": "c.label",
+    "version": "s.version_order",
+    "broker": "s.broker",
+    "finding": "c.worst",
+}
+"""What clients can be sorted by.  A client that wasn't judged comes last, whatever the direction."""
+
+CONNECTION_SORTS: dict[str, str] = {
+    **{field: column for field, column in CLIENT_SORTS.items() if field != "connections"},
+    "since": "x.seen_ms",
+    "opened": "x.opened_ms",
+    "connection": "x.connection",
+}
+"""What connections can be sorted by."""
+
+
+def where(query: Query, codes: Collection[str]) -> Sql:
+    """A condition on ``clients c``.
+
+    Args:
+        codes: of all findings there are, to find those that a pattern means.
+    """
+    conditions: list[str] = []
+    parameters: list[Any] = []
+    of_shapes: list[str] = []
+    shape_parameters: list[Any] = []
+    for term in query.terms:
+        condition, values = _of_term(term, codes)
+        if term.negated:
+            # NULL is no: what isn't known isn't so, and its opposite holds.
+            condition = f"NOT ifnull({condition}, 0)"
+        (of_shapes if term.field in _OF_SHAPES else conditions).append(condition)
+        (shape_parameters if term.field in _OF_SHAPES else parameters).extend(values)
+    # All that is asked of shapes at once: few rows are looked at, and of clients one number each.
+    shapes = [f"c.shape IN (SELECT id FROM shapes WHERE {' AND '.join(of_shapes)})"] if of_shapes else []
+    return " AND ".join(["c.hidden = 0", *shapes, *conditions]), [*shape_parameters, *parameters]
+
+
+def order(keys: Sequence[Key], columns: dict[str, str], last: Sequence[str] = _IN_ORDER, by_index: bool = True) -> str:
+    """An ORDER BY that leaves nothing open; by client id, address and key where nothing else is said.
+
+    Args:
+        by_index: rows may be read in this order.  That is slow where few of them are wanted: a + keeps SQLite from it.
+    """
+    parts = [f"{columns[key.field]} {'DESC' if key.descending else 'ASC'} NULLS LAST" for key in keys]
+    return ("" if by_index else "+") + ", ".join([*parts, *last])
+
+
+def _of_term(term: Term, codes: Collection[str]) -> Sql:
+    if term.field is None:
+        return _any(_word(each) for each in term.any_of)
+    if term.field in _OF_SHAPES:
+        column = _OF_SHAPES[term.field]
+        return _any(_condition(each, column, CLIENTS[term.field].kind) for each in term.any_of)
+    kind = CLIENTS[term.field].kind
+    if kind is Kind.FINDING:
+        return _any(_finding(each, codes) for each in term.any_of)
+    return _any(_condition(each, _OF_CLIENTS[term.field], kind) for each in term.any_of)
+
+
+def _any(parts: Iterable[Sql]) -> Sql:
+    conditions, parameters = [], []
+    for condition, values in parts:
+        conditions.append(condition)
+        parameters += values
+    return f"({' OR '.join(conditions)})", parameters
+
+
+def _condition(condition: Condition, column: str, kind: Kind) -> Sql:
+    if isinstance(condition, Pattern):
+        return _pattern(condition, column)
+    if isinstance(condition, Between):
+        return f"{column} >= ? AND {column} < ?", [condition.first, condition.end]
+    assert isinstance(condition, Compare)
+    compared = "version_order" if kind is Kind.VERSION else column
+    return f"{compared} {condition.operator} ?", [condition.value]
+
+
+def _pattern(pattern: Pattern, column: str) -> Sql:
+    if pattern.text == "":
+        return f"({column} IS NULL OR {column} = '')", []
+    if pattern.text is not None:
+        return f"{column} = ? COLLATE NOCASE", [pattern.text]
+    return f"{column} LIKE ? ESCAPE '\\'", ["%".join(map(_escaped, pattern.parts))]
+
+
+def _word(condition: Condition) -> Sql:
+    assert isinstance(condition, Pattern)
+    if condition.text is not None:
+        return "instr(c.search, ?) > 0", [condition.text.lower()]
+    return "c.search LIKE ? ESCAPE '\\'", ["%" + "%".join(_escaped(part.lower()) for part in condition.parts) + "%"]
+
+
+def _finding(condition: Condition, codes: Collection[str]) -> Sql:
+    if isinstance(condition, Is):
+        return ("c.worst = -1" if condition.name == NONE else "c.worst IS NULL"), []
+    if isinstance(condition, Compare):
+        return f"c.worst >= 0 AND c.worst {condition.operator} ?", [condition.value]
+    assert isinstance(condition, Pattern)
+    meant = sorted(code for code in codes if condition.matches(code))
+    if not meant:
+        return "0", []
+    return _any(("instr(c.codes, ?) > 0", [f" {code} "]) for code in meant)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,0 +1,89 @@
+// Numbers and times, as a person reads them. The server's clock is taken for the right one.
+
+import { settings } from "./settings.js";
+
+const number = new Intl.NumberFormat("en");
+const NONE = "–";
+
+let offsetMs = 0;
+
+export const setClock = (serverMs) => {
+  offsetMs = serverMs - Date.now();
+};
+export const now = () => Date.now() + offsetMs;
+
+export const count = (value) => (value === null || value === undefined ? NONE : number.format(value));
+export const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
+export const words = (identifier) => identifier.replaceAll("_", " ");
+export const percent = (part, whole) => {
+  const share = whole ? (100 * part) / whole : 0;
+  return share > 0 && share < 1 ? "< 1 %" : `${Math.round(share)} %`;
+};
+
+const formats = new Map();
+
+function format(kind) {
+  const { zone } = settings.value;
+  const name = `${kind} ${zone}`;
+  if (!formats.has(name)) {
+    const options = {
+      clock: { hour: "2-digit", minute: "2-digit", second: "2-digit" },
+      minute: { hour: "2-digit", minute: "2-digit" },
+      day: { day: "numeric", month: "short" },
+      year: { year: "numeric" },
+    }[kind];
+    formats.set(name, new Intl.DateTimeFormat("en-GB", { ...options, hourCycle: "h23", timeZone: zone === "utc" ? "UTC" : undefined }));
+  }
+  return formats.get(name);
+}
+
+// 14:03:22 today, else 21 Nov 14:03:22, with the year where it is another one.
+export function absolute(ms) {
+  const date = new Date(ms);
+  const today = new Date(now());
+  const parts = [format("clock").format(date)];
+  if (format("day").format(date) !== format("day").format(today) || Math.abs(today - date) > 86_400_000) parts.unshift(format("day").format(date));
+  if (format("year").format(date) !== format("year").format(today)) parts.splice(1, 0, format("year").format(date));
+  return parts.join(" ");
+}
+
+export const minute = (ms) => format("minute").format(new Date(ms));
+
+export function relative(ms) {
+  const seconds = Math.round((now() - ms) / 1000);
+  if (seconds < 0) return seconds > -3 ? "just now" : `in ${span(-seconds * 1000)}`;
+  return seconds < 2 ? "just now" : `${span(seconds * 1000)} ago`;
+}
+
+export function span(ms) {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 90) return `${seconds} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 129_600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
+}
+
+// The zone that times are told in, as an offset: a name of it says less at a glance.
+export function zone(ms = now()) {
+  if (settings.value.zone === "utc") return "UTC";
+  const minutes = -new Date(ms).getTimezoneOffset();
+  if (minutes === 0) return "UTC";
+  const part = (value) => String(Math.trunc(value)).padStart(2, "0");
+  return `UTC${minutes < 0 ? "−" : "+"}${part(Math.abs(minutes) / 60)}:${part(Math.abs(minutes) % 60)}`;
+}
+
+export const zoneName = () => (settings.value.zone === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone);
+
+export const SEVERITIES = ["critical", "high", "medium", "low", "info"];
+export const rank = (severity) => (SEVERITIES.includes(severity) ? SEVERITIES.indexOf(severity) : SEVERITIES.length);
+
+// A link that somebody else chose leads to a web page, or nowhere.
+export function webAddress(text) {
+  try {
+    const url = new URL(text);
+    return url.protocol === "https:" || url.protocol === "http:" ? url.href : null;
+  } catch {
+    return null;
+  }
+}

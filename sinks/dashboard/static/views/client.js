@@ -1,0 +1,114 @@
+// One client: who it is, what it runs with, what is wrong with that, and what changed between its starts.
+
+import { address } from "../core/api.js";
+import { feed } from "../core/feed.js";
+import { count, plural, words } from "../core/format.js";
+import { html, useState } from "../core/html.js";
+import { useListing } from "../core/listing.js";
+import { here, href, useRoute } from "../core/route.js";
+import { useSignal } from "../core/signal.js";
+import { Software, Time, Word } from "../parts/bits.js";
+import { FindingList } from "../parts/finding.js";
+import { CatchingUp, Failed, Loading, Nothing } from "../parts/states.js";
+import { ConnectionTable } from "./clients.js";
+import { NothingJudged, term } from "./overview.js";
+
+const version = (o) => `${o.versions.connections} ${o.versions.findings} ${o.versions.results}`;
+
+export function Client() {
+  const state = useSignal(feed);
+  const { params } = useRoute();
+  const listing = useListing(params.key ? address(`clients/${encodeURIComponent(params.key)}`) : null, version);
+  const { answer, error } = listing;
+  const up = html`<p class="crumb"><a href=${href("clients")}>Clients</a></p>`;
+  if (!answer) {
+    if (!params.key || error?.status === 404) {
+      return html`${up}<${Nothing}><p>This client is not known (any more).</p><p class="muted">It isn't connected, nor was it lately.</p><p><a class="button" href=${href("clients")}>All clients</a></p><//>`;
+    }
+    if (state.overview && state.overview.connections === null) return html`${up}<${CatchingUp} overview=${state.overview} />`;
+    return error ? html`${up}<${Failed} error=${error} retry=${listing.retry} />` : html`${up}<${Loading} />`;
+  }
+  const { client, connected, connections, findings } = answer;
+  return html`${up}
+    <div class="head title"><h1><${Word} text=${client.client_id} none="no client id" /></h1>
+      <span class="chip" data-tone=${connected ? "ok" : "idle"}><i></i>${connected ? plural(client.connections, "connection") : "not connected"}</span>
+      <${Software} name=${client.software_name} version=${client.software_version} /></div>
+    <div class="columns one-client">
+      <section class="card" aria-labelledby="identity"><header><h2 id="identity">Identity</h2></header><${Identity} client=${client} connected=${connected} /></section>
+      <section class="card" aria-labelledby="its-findings"><header><h2 id="its-findings">Findings</h2></header>
+        ${findings === null ? html`<${NothingJudged} why="Not judged: no rule could judge what this client runs with." />`
+          : findings.length ? html`<${FindingList} items=${findings} scope=${`client ${client.key}`} brief />` : html`<${Nothing} good><p>Judged, and nothing was found.</p><//>`}</section>
+      <section class="card wide" aria-labelledby="configuration"><${Configuration} answer=${answer} /></section>
+      <section class="card wide" aria-labelledby="history"><header><h2 id="history">Starts</h2><span class="muted">what changed from each start to the next</span></header><${Starts} answer=${answer} /></section>
+      <section class="card wide" aria-labelledby="open-connections"><header><h2 id="open-connections">Connections</h2><span class="muted">${plural(client.connections, "open connection")}</span></header>
+        <${ConnectionTable} items=${connections} total=${connected ? client.connections : connections.length} /></section>
+    </div>`;
+}
+
+function Identity({ client, connected }) {
+  const others = (field, value) => value && html` <a class="others" href=${href("clients", { q: term(field, value) })}>others</a>`;
+  const rows = [
+    ["Application", html`<${Word} text=${client.application} />`],
+    ["Principal", html`<${Word} text=${client.principal} />${others("principal", client.principal)}`],
+    ["Address", html`<${Word} text=${client.address} class="mono" />${others("address", client.address)}`],
+    ["Instance", html`<${Word} text=${client.instance_id} class="mono" />`],
+    ["Listener", html`<${Word} text=${client.listener} /> <span class="muted">${client.security_protocol}</span>`],
+    ["Broker", html`${client.broker} <span class="muted">of <bdi>${client.cluster}</bdi></span>`],
+    ["Gateway", html`<${Word} text=${client.gateway} />`],
+    [connected ? "Connected since" : "Was connected since", html`<${Time} ms=${client.since_ms} before=${!client.since_exact} />`],
+  ];
+  return html`<dl class="pairs">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+}
+
+const SOURCES = { pushed: "pushed", default: "default", redacted: "redacted" };
+
+function Configuration({ answer: { configuration, why } }) {
+  const { params } = useRoute();
+  const [filter, setFilter] = useState("");
+  const title = html`<h2 id="configuration">Effective configuration</h2>`;
+  if (!configuration) {
+    return html`<header>${title}</header><${Nothing}><p>${why ?? "Nothing is known of its configuration."}</p><//>`;
+  }
+  const source = Object.hasOwn(SOURCES, params.source) ? params.source : "";
+  const counts = Object.groupBy(configuration.settings, (setting) => setting.source);
+  const needle = filter.trim().toLowerCase();
+  const shown = configuration.settings.filter((setting) => (!source || setting.source === source) && (!needle || setting.key.toLowerCase().includes(needle) || setting.value?.toLowerCase().includes(needle)));
+  return html`<header>${title}<span class="muted"><${Time} ms=${configuration.pushed_ms} /> · ${configuration.origin === "observed" ? "observed on the wire" : "pushed"}${configuration.dialect && html` · <bdi>${configuration.dialect}</bdi>`}${configuration.client_type && html` · <bdi>${configuration.client_type}</bdi>`}</span></header>
+    <div class="tools"><nav class="segments" aria-label="Where values come from">
+      <a href=${here({ source: null })} aria-current=${source ? undefined : "true"}>All ${count(configuration.settings.length)}</a>
+      ${Object.keys(SOURCES).filter((name) => counts[name]).map((name) => html`<a href=${here({ source: name })} aria-current=${source === name ? "true" : undefined}>${SOURCES[name]} ${count(counts[name].length)}</a>`)}</nav>
+      <input type="search" aria-label="Filter settings" placeholder="Filter settings" value=${filter} onInput=${(event) => setFilter(event.currentTarget.value)} /></div>
+    ${!configuration.whole && html`<p class="notice">Some settings are missing from what is known; those that aren't listed may have any value.</p>`}
+    ${shown.length ? html`<table class="settings-table" aria-label="Settings"><thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col">From</th><th scope="col" class="medium">Type</th></tr></thead>
+      <tbody>${shown.map((setting) => html`<${SettingRow} key=${setting.key} setting=${setting} />`)}</tbody></table>`
+      : html`<div class="state" data-state="no-match"><p>No setting matches.</p><p><a class="button" href=${here({ source: null })} onClick=${() => setFilter("")}>Clear filters</a></p></div>`}`;
+}
+
+function SettingRow({ setting }) {
+  const { key, value, pushed, source, told, type, reason, length, digest } = setting;
+  const withheld = [reason && words(reason), length !== null && plural(length, "byte")].filter(Boolean).join(", ");
+  return html`<tr data-source=${source}><th scope="row" class="mono"><bdi>${key}</bdi></th>
+    <td class="mono">${source === "redacted" ? html`<span class="withheld">withheld${withheld && `: ${withheld}`}</span>${digest && html` <small class="muted" title=${digest}>digest ${digest.slice(0, 12)}…</small>`}`
+      : value === null ? html`<span class="muted">not known</span>` : value === "" ? html`<span class="muted">empty</span>` : html`<bdi>${value}</bdi>`}
+      ${pushed !== null && pushed !== undefined && html` <small class="muted">said as <bdi>${pushed}</bdi></small>`}</td>
+    <td><span class="source" data-source=${source} title=${source === "default" && !told ? "The client left it out; its library's default." : undefined}>${SOURCES[source] ?? source}</span></td>
+    <td class="medium muted small">${type ?? "–"}</td></tr>`;
+}
+
+function Starts({ answer: { starts, starts_of: of, why } }) {
+  if (!starts) return html`<${Nothing}><p>${why ?? "Its starts could not be read."}</p><//>`;
+  if (!starts.length) return html`<${Nothing}><p>No start is known: nothing was pushed yet.</p><//>`;
+  return html`${of === "application" && html`<p class="muted pad">Starts of the application at other addresses are among them.</p>`}
+    <ol class="starts">${starts.map((start, i) => html`<li key=${`${start.pushed_ms} ${start.instance_id}`} class=${start.this ? "this" : ""}>
+      <p class="when"><${Time} ms=${start.pushed_ms} /> ${start.this && html`<span class="pill">this one</span>`} <span class="muted"><${Software} name=${start.software_name} version=${start.software_version} /> · <bdi class="mono">${start.address}</bdi></span></p>
+      <${Diff} changes=${start.changes} oldest=${i === starts.length - 1} /></li>`)}</ol>`;
+}
+
+function Diff({ changes, oldest }) {
+  if (changes === null) return html`<p class="muted">${oldest ? "The first start that is known." : "What to compare it with is gone."}</p>`;
+  if (!changes.length) return html`<p class="muted">Nothing changed.</p>`;
+  return html`<table class="diff" aria-label="Changes"><tbody>${changes.map(({ key, before, after }) => html`<tr key=${key}><th scope="row" class="mono"><bdi>${key}</bdi></th>
+    <td class="mono">${before === null ? html`<span class="muted">not set</span>` : html`<del><bdi>${before}</bdi></del>`}</td><td class="to" aria-label="became">→</td>
+    <td class="mono">${after === null ? html`<span class="muted">not set</span>` : html`<ins><bdi>${after}</bdi></ins>`}</td></tr>`)}</tbody></table>`;
+}
+

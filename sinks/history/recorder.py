@@ -1,0 +1,214 @@
+"""Two tables that follow compacted topics: ``gauges``, every series once a minute, and ``findings``, each state that a finding was told in.
+
+Apart from Spark: what stands on those topics is small, and a query's batch could say neither what didn't change in a minute nor what
+was there before it. Tables grow by a file a minute; ``clientscope history maintain`` makes one of each day.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from kafka.errors import KafkaError
+from pydantic import ConfigDict
+
+from clientscope.compacted import Follower
+from clientscope.errors import RecordError
+from clientscope.findings.record import Finding
+from clientscope.kafka_access import Kafka
+from clientscope.records.topics import FINDINGS, GAUGES
+from clientscope.topic_values import Count, Name, Value, parse
+
+log = logging.getLogger(__name__)
+
+_MINUTE_S = 60
+
+_AT = pa.timestamp("us", tz="UTC")
+GAUGE_ROWS = pa.schema(
+    [
+        ("date", pa.date32()), ("minute", _AT), ("cluster", pa.string()), ("broker", pa.int32()), ("gateway", pa.string()),
+        ("listener", pa.string()), ("software_name", pa.string()), ("software_version", pa.string()), ("connections", pa.int64()),
+    ]
+)  # fmt: skip
+FINDING_ROWS = pa.schema(
+    [
+        ("date", pa.date32()), ("recorded", _AT), ("fingerprint", pa.string()), ("revision", pa.int64()), ("code", pa.string()),
+        ("name", pa.string()), ("kind", pa.string()), ("severity", pa.string()), ("confidence", pa.string()), ("state", pa.string()),
+        ("message", pa.string()), ("principal", pa.string()), ("client_id", pa.string()), ("group", pa.string()),
+        ("client_count", pa.int64()), ("first_seen", _AT), ("last_seen", _AT), ("opened", _AT), ("ended", _AT), ("reopened", pa.int64()),
+        ("owner", pa.string()), ("decided_as", pa.string()), ("decided_by", pa.string()),
+    ]
+)  # fmt: skip
+_AS_THEY_ARE = (
+    "fingerprint", "revision", "code", "name", "kind", "severity", "confidence", "state", "message", "client_count", "reopened",
+)  # fmt: skip
+_WITHOUT_NAMES = {"delta.dataSkippingNumIndexedCols": "1"}
+"""Statistics stand in the log, and would keep there what clients chose."""
+
+
+class _Series(Value):
+    """What of a series' value on ``clientscope.gauges`` is kept; a gateway's own rows have no listener."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    cluster: Name
+    broker: int
+    gateway: Name
+    listener: Name
+    software_name: Name
+    software_version: Name
+    connections: Count
+
+
+class Recorder:
+    """Feeds both tables until stopped.
+
+    What Kafka or the disk doesn't allow is said once, and tried again: findings are kept, a minute is not.
+
+    Args:
+        clock: seconds since the epoch.
+    """
+
+    def __init__(self, kafka: Kafka, history_dir: Path, clock: Callable[[], float] = time.time) -> None:
+        self._kafka, self._clock = kafka, clock
+        self._tables = history_dir / "gauges", history_dir / "findings"
+        self._series: dict[str, _Series] = {}
+        self._findings: list[dict[str, Any]] = []
+        self._revisions: dict[str, int] | None = None
+        self._minute: int | None = None
+        self._failing = False
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+
+    def start(self) -> None:
+        """Begins to record."""
+        self._thread.start()
+
+    def stop(self, patience_s: float = 5.0) -> None:
+        """Writes the findings that wait, and ends; waits ``patience_s`` at most."""
+        self._stopping.set()
+        self._thread.join(patience_s)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._follow()
+            except (KafkaError, OSError, DeltaError) as error:
+                self._say(f"a topic or a table can't be read: {type(error).__name__}")
+                self._stopping.wait(5.0)
+
+    def _follow(self) -> None:
+        gauges, findings = Follower(self._kafka, GAUGES), Follower(self._kafka, FINDINGS)
+        self._series.clear()
+        self._minute = None
+        try:
+            while not self._stopping.wait(1.0):
+                news = gauges.news(), findings.news()
+                self.look(*news, whole=gauges.has_caught_up() and findings.has_caught_up())
+            self._write_findings()
+        finally:
+            gauges.close()
+            findings.close()
+
+    def look(self, gauges: Mapping[str, bytes | None], findings: Mapping[str, bytes | None], whole: bool = True) -> None:
+        """Takes in what is new on both topics, and writes where a minute has begun.
+
+        Args:
+            whole: whether all that was there at the start has been read.
+        """
+        for key, value in gauges.items():
+            self._take_gauge(key, value)
+        if self._revisions is None:
+            self._revisions = _revisions(self._tables[1])
+        now_s = self._clock()
+        for value in findings.values():
+            self._take_finding(value, now_s)
+        minute = int(now_s) // _MINUTE_S
+        if not whole:
+            return
+        if self._minute is None:
+            self._minute = minute
+            self._write_findings()
+        elif minute > self._minute:
+            self._minute = minute
+            self._write_gauges(datetime.fromtimestamp(minute * _MINUTE_S, UTC))
+            self._write_findings()
+
+    def _take_gauge(self, key: str, value: bytes | None) -> None:
+        self._series.pop(key, None)
+        if value is None:
+            return
+        try:
+            self._series[key] = parse(_Series, value)
+        except RecordError:
+            return  # a gateway's own row, or none of ours
+
+    def _take_finding(self, value: bytes | None, now_s: float) -> None:
+        if value is None or self._revisions is None:
+            return
+        try:
+            finding = parse(Finding, value)
+        except RecordError:
+            return
+        if finding.revision <= self._revisions.get(finding.fingerprint, -1):
+            return
+        self._revisions[finding.fingerprint] = finding.revision
+        self._findings.append(_finding_row(finding, datetime.fromtimestamp(now_s, UTC)))
+
+    def _write_gauges(self, minute: datetime) -> None:
+        if self._series:
+            when = {"date": minute.date(), "minute": minute}
+            self._append(self._tables[0], GAUGE_ROWS, [when | series.model_dump() for series in self._series.values()])
+
+    def _write_findings(self) -> None:
+        if self._findings and self._append(self._tables[1], FINDING_ROWS, self._findings):
+            self._findings = []
+
+    def _append(self, table: Path, schema: pa.Schema, rows: list[dict[str, Any]]) -> bool:
+        try:
+            write_deltalake(table, pa.Table.from_pylist(rows, schema), mode="append", partition_by=["date"], configuration=_WITHOUT_NAMES)
+        except (DeltaError, OSError) as error:
+            self._say(f"{table} can't be written: {str(error)[:200]}")
+            return False
+        self._failing = False
+        return True
+
+    def _say(self, problem: str) -> None:
+        if not self._failing:
+            log.warning("history of gauges and findings: %s; it is tried again", problem)
+        self._failing = True
+
+
+def _revisions(table: Path) -> dict[str, int]:
+    """The newest revision of each finding that the table has: what the topic has above it was told while no job ran."""
+    try:
+        known = DeltaTable(str(table))
+    except TableNotFoundError:
+        return {}
+    sql = "SELECT fingerprint, max(revision) AS revision FROM findings GROUP BY fingerprint"
+    found = pa.table(QueryBuilder().register("findings", known).execute(sql).read_all())
+    return dict(zip(found["fingerprint"].to_pylist(), found["revision"].to_pylist(), strict=True))
+
+
+def _finding_row(finding: Finding, now: datetime) -> dict[str, Any]:
+    times = {"first_seen": finding.first_seen_ms, "last_seen": finding.last_seen_ms, "opened": finding.opened_ms, "ended": finding.ended_ms}
+    of = finding.application
+    return {
+        "date": now.date(),
+        "recorded": now,
+        **{name: getattr(finding, name) for name in _AS_THEY_ARE},
+        **{name: None if ms is None else datetime.fromtimestamp(ms / 1000, UTC) for name, ms in times.items()},
+        "principal": of.principal,
+        "client_id": of.client_id,
+        "group": of.group,
+        "owner": finding.owner.team if finding.owner else None,
+        "decided_as": finding.decided.resolution if finding.decided else None,
+        "decided_by": finding.decided.by if finding.decided else None,
+    }

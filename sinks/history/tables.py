@@ -1,0 +1,56 @@
+"""The Delta tables below a history directory, and their files on disk.  No Spark: delta-rs reads and writes the same log."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from clientscope.errors import EnvironmentProblem
+
+YOUNG_S = 3_600.0
+"""A file that no version names may be a batch's that is just being written, until it is so old: a batch lasts seconds."""
+
+
+def tables(history_dir: Path) -> dict[str, DeltaTable]:
+    """Every table, by its folder's name.
+
+    Raises:
+        EnvironmentProblem: there is none, or one can't be read.
+    """
+    folders = sorted(log.parent for log in history_dir.glob("*/_delta_log") if log.is_dir())
+    if not folders:
+        raise EnvironmentProblem(f"there is no Delta table below {history_dir}", "--history-dir is the streaming job's")
+    return {folder.name: opened(folder) for folder in folders}
+
+
+def opened(folder: Path) -> DeltaTable:
+    """A table as it is now.
+
+    Raises:
+        EnvironmentProblem: it can't be read.
+    """
+    try:
+        return DeltaTable(str(folder))
+    except DeltaError as error:
+        raise EnvironmentProblem(f"{folder} can't be read: {str(error)[:200]}", "restore it from a backup, or move it aside") from None
+
+
+def remove_unused(folder: Path, table: DeltaTable, now_s: float | None = None) -> list[str]:
+    """Deletes the files that no row of the present version is in, and returns their names; versions before can't be read any more.
+
+    Delta's own VACUUM goes by age alone: with none, it would take away what a batch is just writing. Here a file goes at once if
+    the log says that it was removed, and after `YOUNG_S` otherwise.
+    """
+    now_s = time.time() if now_s is None else now_s
+    removed = table.vacuum(retention_hours=0, dry_run=True, enforce_retention_duration=False)
+    unused = table.vacuum(retention_hours=0, dry_run=True, enforce_retention_duration=False, full=True)
+    gone = []
+    for name in {*removed, *unused}:
+        path = folder / name
+        if path.is_file() and (name in removed or now_s - path.stat().st_mtime > YOUNG_S):
+            path.unlink()
+            gone.append(name)
+    return gone

@@ -1,0 +1,55 @@
+"""What the job says on ``clientscope.status``: of itself, and of each of its queries."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator, Sequence
+
+from clientscope import __version__
+from clientscope.status.record import Condition, ProcessStatus
+from clientscope.status.writer import INTERVAL_S
+from streaming.job_metrics import JobMetrics
+from streaming.supervision import Watched
+
+
+class JobStatus:
+    """From any thread.
+
+    Args:
+        watched: the queries; one that isn't begun is starting.
+    """
+
+    def __init__(self, watched: Sequence[Watched], metrics: JobMetrics) -> None:
+        self._watched, self._metrics = watched, metrics
+        self._started_ms = time.time_ns() // 1_000_000
+
+    def now(self) -> Iterator[ProcessStatus]:
+        """How all of it is."""
+        problems = [each.problem for each in self._watched if each.problem]
+        yield self._status("stream", socket.gethostname(), "warn" if problems else "ok", "; ".join(problems))
+        for each in self._watched:
+            lag = self._metrics.lag(each.name)
+            condition: Condition = "failed" if each.problem else "ok" if each.begun else "starting"
+            yield self._status("query", each.name, condition, each.problem).model_copy(
+                update={
+                    "lag_records": lag.records,
+                    "lag_ms": lag.ms,
+                    "last_record_ms": lag.last_read_ms,
+                    "figures": {"restarts": each.restarts},
+                }
+            )
+
+    def _status(self, kind: str, name: str, condition: Condition, reason: str) -> ProcessStatus:
+        return ProcessStatus.model_validate(
+            {
+                "kind": kind,
+                "id": name,
+                "condition": condition,
+                "reason": reason,
+                "version": __version__,
+                "started_ms": self._started_ms,
+                "told_ms": time.time_ns() // 1_000_000,
+                "interval_ms": int(INTERVAL_S * 1000),
+            }
+        )

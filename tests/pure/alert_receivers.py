@@ -1,0 +1,146 @@
+"""Receivers as values, and a real HTTP server that answers as it is told to."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_network
+from typing import Any
+
+from made_findings import NOW_MS, made
+
+from clientscope import cli
+from clientscope.findings.record import Finding
+from sinks.alerts.message import Message, ordered
+from sinks.alerts.progress import Plan, message_id
+from sinks.alerts.receivers import Receiver
+
+LOOPBACK = (ip_network("127.0.0.0/8"),)
+SECRET = b"0123456789abcdef0123456789abcdef"
+
+
+def command(*words: str) -> int:
+    """A command's exit status; what it sets for its own process is taken back."""
+    logger = logging.getLogger("kafka")
+    level = logger.level
+    try:
+        return cli.main(words)
+    finally:
+        logger.setLevel(level)
+
+
+def receiver(name: str = "hook", **fields: Any) -> Receiver:
+    """A web hook that gets everything, each finding at once."""
+    given = {"kind": "webhook", "urls": ("http://127.0.0.1:9/x",), "secrets": (SECRET,), "group_wait_ms": 0, "group_interval_ms": 0}
+    return Receiver(name, **{**given, **fields})
+
+
+def message(*findings: Finding, status: Any = "firing", name: str = "hook") -> Message:
+    """A message as the book makes it."""
+    chosen = findings or (made(),)
+    members = [(one.fingerprint, one.alert.number if one.alert else 0) for one in chosen]
+    plan = Plan(
+        receiver=name, id=message_id(name, status, members), status=status, group="g", members=members, created_ms=NOW_MS
+    )  # fmt: skip
+    return Message(plan, ordered(chosen))
+
+
+@dataclass(frozen=True)
+class Got:
+    """A request."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+Answer = Callable[["_Handler"], None]
+
+
+@dataclass
+class Server:
+    """What came, and what to answer: the next of ``answers``, or 204."""
+
+    port: int = 0
+    got: list[Got] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    always: Answer | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/hook"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server_state: Server
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server_state.got.append(Got(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+        answer = self.server_state.answers.pop(0) if self.server_state.answers else self.server_state.always or status(204)
+        with suppress(OSError):
+            answer(self)
+        self.close_connection = True
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """A request is no news."""
+
+
+def status(code: int, **headers: str) -> Answer:
+    """An answer without a body."""
+
+    def answer(handler: _Handler) -> None:
+        handler.send_response(code)
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    return answer
+
+
+def hang(handler: _Handler) -> None:
+    """No answer, until the other side has had enough."""
+    with suppress(OSError):
+        handler.connection.recv(1)
+
+
+def drip(handler: _Handler) -> None:
+    """A byte of a header every 50 ms, so that no read ever waits for long; without an end."""
+    handler.connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+    with suppress(OSError):
+        for _ in range(1_000):
+            handler.connection.sendall(b"a")
+            time.sleep(0.05)
+
+
+def cut(handler: _Handler) -> None:
+    """The connection ends."""
+    handler.connection.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def serving(*answers: Answer, always: Answer | None = None, port: int = 0) -> Iterator[Server]:
+    """A server on loopback."""
+    state = Server(answers=list(answers), always=always)
+    handler = type("Handler", (_Handler,), {"server_state": state})
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+    server.daemon_threads = True
+    state.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,103 @@
+"""A real browser for the page's tests: what it complains of, fails them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import resources
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SECONDS = 1_000
+_TELL_VIOLATIONS = "addEventListener('securitypolicyviolation', (e) => console.error('violates', e.violatedDirective, e.blockedURI))"
+
+Opens = Callable[..., Page]
+
+
+@contextmanager
+def started() -> Iterator[Browser]:
+    """Debian's Chromium, headless."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def watched(browser: Browser, allowed: Callable[[ConsoleMessage], bool] = lambda message: False) -> Iterator[Opens]:
+    """Opens pages; any warning or error on a console, any dialog, and any violation of the policy, fails the test.
+
+    Args:
+        allowed: messages that are meant.
+    """
+    complaints: list[str] = []
+    contexts: list[BrowserContext] = []
+
+    def complain(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not allowed(message):
+            complaints.append(f"{message.text} {message.location.get('url')}")
+
+    def watch(page: Page) -> None:
+        page.set_default_timeout(10 * SECONDS)
+        page.on("console", complain)
+        page.on("pageerror", lambda error: complaints.append(f"{error} {error.stack}"))
+        page.on("dialog", lambda dialog: (complaints.append("a dialog"), dialog.dismiss()))
+
+    def opens(address: str, init: str = "", context: BrowserContext | None = None, **options: Any) -> Page:
+        if context is None:
+            context = browser.new_context(**{"timezone_id": "UTC", "locale": "en-GB", **options})
+            context.add_init_script(_TELL_VIOLATIONS)
+            contexts.append(context)
+        page = context.new_page()
+        watch(page)
+        if init:
+            page.add_init_script(init)
+        page.goto(address)
+        return page
+
+    try:
+        yield opens
+    finally:
+        for context in contexts:
+            context.close()
+    assert not complaints, complaints
+
+
+def wrong_request(message: ConsoleMessage) -> bool:
+    """A search with a mistake is told by status 400, and what is gone by 404, which a browser also writes to its console."""
+    url = message.location.get("url", "")
+    return ("status of 400" in message.text and "q=" in url) or ("status of 404" in message.text and "/api/v1/findings/" in url)
+
+
+def follow(page: Page, address: str) -> None:
+    """As a click on a link of the page does: nothing is loaded again."""
+    page.evaluate(
+        "to => { const link = document.createElement('a'); link.href = to; document.body.append(link); link.click(); link.remove(); }",
+        address,
+    )
+
+
+def serious(page: Page) -> list[str]:
+    """What axe finds that is serious or worse."""
+    if not page.evaluate("'axe' in globalThis"):
+        script = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text()
+        session = page.context.new_cdp_session(page)
+        session.send("Runtime.evaluate", {"expression": script})  # which no policy of the page concerns
+        session.detach()
+    found = page.evaluate("async () => JSON.stringify((await axe.run(document, { resultTypes: ['violations'] })).violations)")
+    return [
+        f"{each['id']}: {[node['target'] for node in each['nodes'][:3]]}"
+        for each in json.loads(found)
+        if each["impact"] in ("serious", "critical")
+    ]

@@ -1,0 +1,398 @@
+"""A fleet as the page would see it, made up: the records of every topic, for tests and screenshots that need no broker."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from made_findings import leak, made
+from page_statuses import CLUSTER, GATEWAYS, statuses
+from record_bytes import config_record, connection_record, setting
+
+from clientscope.findings.record import Application, Client, Finding, Owner, Place
+from clientscope.records.codec import Kind
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from clientscope.status.record import BrokerStatus, ProcessStatus
+from sinks.dashboard.state import Record
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+HISTORY_MINUTES = 75
+SILENT_MINUTES = range(31, 36)
+"""Nobody told anything then, so that nothing is known of them."""
+
+SOFTWARE = {
+    ("librdkafka", "2.5.3"): 30, ("apache-kafka-java", "3.9.1"): 24, ("librdkafka", "2.3.0"): 13, ("apache-kafka-java", "4.1.0"): 12,
+    ("kafka-python", "3.0.12"): 8, ("franz-go", "1.18.0"): 5, ("sarama", "1.45.1"): 4, ("aiokafka", "0.12.0"): 3, ("unknown", "unknown"): 3,
+    ("apache-kafka-java", "2.8.2"): 2, ("librdkafka", "1.9.2"): 1, ("kafkajs", "2.2.4"): 1,
+}  # fmt: skip
+APPLICATIONS = {
+    "orders-service": "User:orders", "checkout": "User:orders", "payments-api": "User:payments", "ledger": "User:payments",
+    "fraud-scorer": "User:analytics", "clickstream-enricher": "User:analytics", "inventory-sync": "User:inventory",
+    "billing-export": "User:billing", "search-indexer": "User:CN=search,OU=platform,O=Example", "email-dispatch": None,
+}  # fmt: skip
+_PUSHED = {
+    "acks": "1", "batch.size": "65536", "bootstrap.servers": "kafka-1:9092,kafka-2:9092", "client.id": "", "compression.type": "lz4",
+    "linger.ms": "5", "retries": "5", "sasl.mechanism": "SCRAM-SHA-512", "security.protocol": "SASL_SSL",
+}  # fmt: skip
+
+_PROBLEMS = (
+    ("AN101", "acks_zero", "high", "records are lost whenever a broker fails over (acks=1 without idempotence): set acks=all", "acks=all"),
+    (
+        "AN204",
+        "session_timeout_short",
+        "high",
+        "a garbage collection of 3 s makes the group rebalance: raise session.timeout.ms",
+        "session.timeout.ms=45000",
+    ),
+    (
+        "AN310",
+        "auto_commit",
+        "medium",
+        "offsets are committed of records that were not handled yet: commit once they are",
+        "enable.auto.commit=false",
+    ),
+    (
+        "FL002",
+        "behind_the_fleet",
+        "medium",
+        "runs a release that nine in ten clients of the fleet have left: upgrade it",
+        "librdkafka 2.5 or later",
+    ),
+    ("AN122", "linger_zero", "low", "sends thousands of small requests per second: let batches fill", "linger.ms=5"),
+    ("AN140", "compression_none", "low", "records are sent as they are: compress them", "compression.type=lz4"),
+)
+
+
+@dataclass(frozen=True)
+class Member:
+    """One client of the fleet; ``start`` counts when it started, ``push`` what it has in its push, None of those that push nothing."""
+
+    number: int
+    client_id: str | None
+    application: str
+    principal: str | None
+    address: str
+    software: tuple[str, str]
+    gateway: int
+    connections: int
+    since_ms: int
+    push: str | None
+    problem: int | None
+
+    @property
+    def instance(self) -> UUID:
+        return UUID(int=(0x6F1C0C3E << 96) + self.number + 1)
+
+
+class Fleet:
+    """Clients, connections and what is said of them, as of ``now_ms``; the same for the same ``seed``."""
+
+    def __init__(self, now_ms: int, clients: int = 180, seed: int = 7) -> None:
+        self.now_ms = now_ms
+        self.values: dict[tuple[int, int], bytes] = {}
+        """Of ``clientscope.configs``, by partition and offset."""
+        self._dice = random.Random(seed)  # noqa: S311 - no secret
+        self._sequences: Counter[str] = Counter()
+        self._connection = 0
+        self.members = [self._member(number) for number in range(clients)]
+
+    def records(self) -> Iterator[Record]:
+        """All topics, each in its order."""
+        yield from self._history()
+        for member in self.members:
+            yield from self.opened(member, member.connections)
+        yield from self._gauges()
+        yield from self.heartbeats(self.now_ms)
+        yield from self._pushes()
+        for finding in self.findings():
+            yield self.finding(finding)
+        yield from self.statuses()
+
+    def opened(self, member: Member, connections: int, at_ms: int | None = None) -> Iterator[Record]:
+        """The member opens connections."""
+        for number in range(connections):
+            self._connection += 1
+            at = at_ms if at_ms is not None else member.since_ms + 700 * number
+            yield self._connection_record(
+                GATEWAYS[member.gateway], at, Kind.OPENED, connection_id=self._connection, **self._identity(member)
+            )
+
+    def closed(self, member: Member, at_ms: int) -> Record:
+        """The newest connection of all closes; it is the member's."""
+        return self._connection_record(
+            GATEWAYS[member.gateway], at_ms, Kind.CLOSED, connection_id=self._connection, **self._identity(member)
+        )
+
+    def heartbeats(self, at_ms: int, share: float = 1.0) -> Iterator[Record]:
+        """Of every gateway, with some share of what is open now."""
+        for index, gateway in enumerate(GATEWAYS):
+            counts = Counter[tuple[str, str]]()
+            for member in self.members:
+                if member.gateway == index:
+                    counts[member.software] += member.connections
+            told = [
+                (name, version, round(count * share * self._sway(name, version, at_ms)), 0, 0) for (name, version), count in counts.items()
+            ]
+            exact = [(name, version, count, count, 0) for (name, version), count in counts.items()]
+            yield self._connection_record(
+                gateway, at_ms, Kind.HEARTBEAT, exact if at_ms >= self.now_ms else told,
+                connection_id=-1, heartbeat_parts=1, heartbeat_interval_ms=MINUTE_MS, client_instances=60,
+            )  # fmt: skip
+
+    def findings(self) -> list[Finding]:
+        """Of those clients that have a problem, and one secret."""
+        found = [
+            made(number + 1, code=code, name=name, severity=severity, message=message, use_instead=instead, **self._about(group))
+            for number, (code, name, severity, message, instead, group) in enumerate(self._problems())
+        ]
+        whose = self.members[0]
+        places = [Place(application=self._application(whose), key="sasl.jaas.config", clients=2, last_seen_ms=self.now_ms - 40_000)]
+        times = {"first_seen_ms": self.now_ms - 30 * HOUR_MS, "last_seen_ms": self.now_ms - 40_000, "opened_ms": self.now_ms - 30 * HOUR_MS}
+        named = {"application": self._application(whose), "clients": [self._client(whose)], "client_count": 1}
+        found.append(leak(900, places=places, place_count=1, **named, **times))
+        low = {
+            "code": "SK004",
+            "name": "random_value",
+            "severity": "medium",
+            "confidence": "low",
+            "message": "client.rack holds what looks like a key",
+        }
+        found.append(leak(901, places=places, place_count=1, **low, **named, **times))
+        return found
+
+    def finding(self, finding: Finding) -> Record:
+        """As the job writes it."""
+        return Record(FINDINGS, self.now_ms, finding.fingerprint.encode(), finding.model_dump_json().encode())
+
+    def statuses(self, stale: bool = False) -> Iterator[Record]:
+        """Of every process and broker; with ``stale``, the second gateway fell silent."""
+        return statuses(self.now_ms, stale)
+
+    def hostile(self) -> Iterator[Record]:
+        """Whatever a client, or who writes to a topic, may choose is chosen to do harm."""
+        names = dict.fromkeys(("client_id", "client_software_name", "client_software_version", "principal", "client_address"), HOSTILE)
+        member = replace(self.members[0], number=9_999, client_id=HOSTILE, principal=HOSTILE, address=HOSTILE, software=(HOSTILE, HOSTILE))
+        self._connection += 1
+        yield self._connection_record(GATEWAYS[0], self.now_ms, Kind.OPENED, connection_id=self._connection, **names)
+        yield self._gauge(0, (HOSTILE, HOSTILE), 1)
+        yield from self._push(member, 9_000, {HOSTILE: HOSTILE}, [(HOSTILE, "critical")])
+        whose = self._application(member)
+        texts = dict.fromkeys(("message", "use_instead", "code", "name"), HOSTILE)
+        places = [Place(application=whose, key=HOSTILE)]
+        bad = leak(
+            7_000,
+            application=whose,
+            places=places,
+            place_count=1,
+            evidence=[HOSTILE],
+            link="javascript:alert(1)",
+            clients=[self._client(member)],
+            **texts,
+        )
+        yield self.finding(bad)
+        process = ProcessStatus(
+            kind="deliver",
+            id=HOSTILE,
+            condition="failed",
+            reason=HOSTILE,
+            version=HOSTILE,
+            started_ms=1,
+            told_ms=1,
+            interval_ms=60_000,
+            figures={HOSTILE: 1},
+        )
+        yield Record(STATUS, self.now_ms, process.key, process.model_dump_json().encode())
+        names = dict.fromkeys(("host", "rack", "software_name", "software_version", "source", "gateway"), HOSTILE)
+        broker = BrokerStatus(id=f"{HOSTILE}/9", cluster=HOSTILE, broker=9, apis={"0": (0, 1)}, told_ms=1, interval_ms=60_000, **names)
+        yield Record(STATUS, self.now_ms, broker.key, broker.model_dump_json().encode())
+
+    def _member(self, number: int) -> Member:
+        dice = self._dice
+        application = dice.choice(list(APPLICATIONS))
+        software = dice.choices(list(SOFTWARE), list(SOFTWARE.values()))[0]
+        pushes = dice.random() < 0.8
+        return Member(
+            number=number,
+            client_id=f"{application}-{number}",
+            application=application,
+            principal=APPLICATIONS[application],
+            address=f"10.{20 + number % 4}.{dice.randrange(256)}.{dice.randrange(1, 255)}",
+            software=software,
+            gateway=number % len(GATEWAYS),
+            connections=dice.choice((1, 1, 2, 3, 3, 5, 8, 24)),
+            since_ms=self.now_ms - dice.randrange(2 * MINUTE_MS, dice.choice((HOUR_MS, 18 * HOUR_MS))),
+            push="java" if pushes else None,
+            problem=dice.choices((None, *range(len(_PROBLEMS))), (60, 5, 4, 8, 5, 8, 6))[0] if pushes else None,
+        )
+
+    def _identity(self, member: Member) -> dict[str, Any]:
+        return {
+            "principal": member.principal,
+            "client_id": member.client_id,
+            "client_address": member.address,
+            "client_software_name": member.software[0],
+            "client_software_version": member.software[1],
+            "client_instance_id": member.instance if member.push else None,
+        }
+
+    def _connection_record(self, gateway: str, at_ms: int, kind: Kind, counts: Any = (), **fields: Any) -> Record:
+        sequence = self._sequences[gateway]
+        self._sequences[gateway] += 1
+        where = {"cluster_id": CLUSTER, "gateway_id": gateway, "broker_id": 1 + GATEWAYS.index(gateway), "security_protocol": "SASL_SSL"}
+        value = connection_record(sequence, counts, kind=kind, timestamp_ms=at_ms, **where, **fields)
+        return Record(CONNECTIONS, at_ms, gateway.encode(), value)
+
+    def _history(self) -> Iterator[Record]:
+        for back in range(HISTORY_MINUTES, 0, -1):
+            at = self.now_ms - back * MINUTE_MS
+            if back not in SILENT_MINUTES and self.members:
+                yield from self._short_lived(at)
+                yield from self.heartbeats(at, 0.75 + 0.25 * (HISTORY_MINUTES - back) / HISTORY_MINUTES)
+
+    def _short_lived(self, at_ms: int) -> Iterator[Record]:
+        for _ in range(self._dice.randrange(3, 12)):
+            member = self._dice.choice(self.members)
+            yield from self.opened(member, 1, at_ms)
+            yield self.closed(member, at_ms)
+
+    def _sway(self, name: str, version: str, at_ms: int) -> float:
+        minute = at_ms / MINUTE_MS
+        wave = 1 + 0.1 * math.sin(minute / 7 + len(name)) + 0.03 * self._dice.random()
+        upgraded = (self.now_ms - at_ms) < 18 * MINUTE_MS
+        return wave * {"2.5.3": 1.0 if upgraded else 0.7, "2.3.0": 1.0 if upgraded else 1.9}.get(version, 1.0)
+
+    def _gauges(self) -> Iterator[Record]:
+        counts = Counter[tuple[int, tuple[str, str]]]()
+        for member in self.members:
+            counts[member.gateway, member.software] += member.connections
+        for (gateway, software), count in sorted(counts.items()):
+            yield self._gauge(gateway, software, count)
+        for number, gateway in enumerate(GATEWAYS):
+            value = {
+                "cluster": CLUSTER,
+                "broker": number + 1,
+                "gateway": gateway,
+                "instances": 60,
+                "opened_per_minute": 14,
+                "closed_per_minute": 12,
+            }
+            yield Record(GAUGES, self.now_ms, _json([CLUSTER, number + 1, gateway]), _json(value))
+
+    def _gauge(self, gateway: int, software: tuple[str, str], count: int) -> Record:
+        key = [CLUSTER, gateway + 1, GATEWAYS[gateway], "CLIENT", *software]
+        names = ("cluster", "broker", "gateway", "listener", "software_name", "software_version")
+        return Record(GAUGES, self.now_ms, _json(key), _json({**dict(zip(names, key, strict=True)), "connections": count}))
+
+    def _pushes(self) -> Iterator[Record]:
+        for member in sorted(self.members, key=lambda each: each.since_ms):
+            if member.push is None:
+                continue
+            code = [] if member.problem is None else [(_PROBLEMS[member.problem][0], _PROBLEMS[member.problem][2])]
+            if member.number % 9 == 0:  # an earlier start of it
+                yield from self._push(
+                    replace(member, number=member.number + 5_000, since_ms=member.since_ms - HOUR_MS),
+                    None,
+                    {"acks": "all", "linger.ms": None},
+                    [],
+                )
+            yield from self._push(member, None, {}, code)
+
+    def _push(self, member: Member, offset: int | None, changes: dict[str, str | None], rules: list[tuple[str, str]]) -> Iterator[Record]:
+        offset = len(self.values) if offset is None else offset
+        at = member.since_ms + 400
+        chosen = {key: value for key, value in {**_PUSHED, "client.id": member.client_id, **changes}.items() if value is not None}
+        secret = setting("sasl.jaas.config", None, value_state=2, value_length=90, value_digest=b"\xab" * 32)
+        value = config_record(
+            *(setting(key, text) for key, text in chosen.items()),
+            secret,
+            setting("request.timeout.ms", "30000", is_default=True),
+            received_timestamp_ms=at,
+            cluster_id=CLUSTER,
+            broker_id=member.gateway + 1,
+            gateway_id=GATEWAYS[member.gateway],
+            gateway_epoch=1,
+            connection_id=member.number,
+            security_protocol="SASL_SSL",
+            **self._identity(member),
+        )
+        self.values[0, offset] = value
+        key = str(member.instance).encode()
+        yield Record(CONFIGS, at, key, value, partition=0, offset=offset)
+        result = {
+            "topic": CONFIGS,
+            "partition": 0,
+            "offset": offset,
+            "received_ms": at,
+            "cluster": CLUSTER,
+            "broker": member.gateway + 1,
+            "gateway": GATEWAYS[member.gateway],
+            "epoch": 1,
+            "connection": member.number,
+            "listener": "CLIENT",
+            "security_protocol": "SASL_SSL",
+            "address": member.address,
+            "principal": member.principal,
+            "client_id": member.client_id,
+            "software_name": member.software[0],
+            "software_version": member.software[1],
+            "instance_id": str(member.instance),
+            "origin": "pushed",
+            "application": "",
+            "settings": len(chosen) + 2,
+            "redacted": 1,
+            "rules": [{"code": code, "name": code, "severity": severity, "settings": [], "message": ""} for code, severity in rules],
+            "passed": ["AN101"],
+            "not_evaluable": ["SK009"] if member.number % 7 == 0 else [],
+        }
+        yield Record(RESULTS, at, key, _json(result))
+
+    def _problems(self) -> Iterator[tuple[str, str, str, str, str, list[Member]]]:
+        groups: dict[tuple[str, int], list[Member]] = {}
+        for member in self.members:
+            if member.problem is not None:
+                groups.setdefault((member.application, member.problem), []).append(member)
+        for (application, problem), group in groups.items():
+            code, name, severity, message, instead = _PROBLEMS[problem]
+            yield code, name, severity, f"{application} {message}" if code == "FL002" else f"{application}: {message}", instead, group
+
+    def _about(self, group: list[Member]) -> dict[str, Any]:
+        first = min(member.since_ms for member in group)
+        owner = Owner(team="Payments", contact="#team-payments") if group[0].principal == "User:payments" else None
+        return {
+            "application": self._application(group[0]),
+            "clients": [self._client(member) for member in group[:10]],
+            "client_count": len(group),
+            "owner": owner,
+            "first_seen_ms": first,
+            "last_seen_ms": max(member.since_ms for member in group),
+            "opened_ms": first,
+        }
+
+    def _application(self, member: Member) -> Application:
+        return Application(principal=member.principal, client_id=member.client_id if member.client_id == HOSTILE else member.application)
+
+    def _client(self, member: Member) -> Client:
+        return Client(
+            client_id=member.client_id,
+            instance_id=str(member.instance),
+            principal=member.principal,
+            address=member.address,
+            software_name=member.software[0],
+            software_version=member.software[1],
+            cluster=CLUSTER,
+            broker=member.gateway + 1,
+            gateway=GATEWAYS[member.gateway],
+            pushed_ms=member.since_ms,
+        )
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()

@@ -1,0 +1,128 @@
+"""The page, served in the test's own process from made-up records: no broker, no job."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from page_fleet import Fleet
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from clientscope.local.process import free_port
+from sinks.dashboard import assets
+from sinks.dashboard.access import Access
+from sinks.dashboard.api import LOCAL, create_app
+from sinks.dashboard.deciding import Deciding
+from sinks.dashboard.one_client import OneClient
+from sinks.dashboard.reader import now_ms
+from sinks.dashboard.state import Record, State
+
+STARTED_WITHIN_S = 20
+
+Decision = tuple[str, bytes | None]
+"""Of a fingerprint; None takes one back."""
+
+
+class Stripping:
+    """A reverse proxy that serves the page under a path of its own; streams that are open are counted."""
+
+    def __init__(self, app: ASGIApp, prefix: str) -> None:
+        self._app = app
+        self._prefix = prefix
+        self.streams = 0
+        self.outside: list[str] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path: str = scope["path"]
+        if not path.startswith(self._prefix):
+            self.outside.append(path)
+        is_stream = path.endswith("/events")
+        self.streams += is_stream
+        try:
+            inner = path.removeprefix(self._prefix.rstrip("/"))
+            await self._app({**scope, "path": inner, "raw_path": inner.encode()}, receive, send)
+        finally:
+            self.streams -= is_stream
+
+
+class PageServer:
+    """One that runs.
+
+    Attributes:
+        url: of the page, with a slash at its end.
+        decisions: what was written to ``clientscope.decisions``.
+        state: what it shows; records may be applied at any time.
+        outside: paths that were asked for beyond the prefix.
+    """
+
+    def __init__(self, state: State, fleet: Fleet, url: str, proxy: Stripping, decisions: list[Decision]) -> None:
+        self.state = state
+        self.fleet = fleet
+        self.url = url
+        self.decisions = decisions
+        self._proxy = proxy
+
+    def apply(self, records: Iterable[Record]) -> None:
+        """As a reader would."""
+        self.state.apply(records)
+
+    @property
+    def streams(self) -> int:
+        """Event streams that are open."""
+        return self._proxy.streams
+
+    @property
+    def outside(self) -> list[str]:
+        return self._proxy.outside
+
+
+@contextmanager
+def serving(
+    fleet: Fleet | None = None,
+    prefix: str = "/",
+    live: bool = True,
+    data_docs_dir: Path = Path("no-data-docs"),
+    access: Access = LOCAL,
+) -> Iterator[PageServer]:
+    """Serves until left; without a fleet, nothing was ever told."""
+    state = State()
+    made = fleet or Fleet(now_ms(), clients=0)
+    if fleet is not None:
+        state.apply(fleet.records())
+    if live:
+        state.live()
+    stopping = threading.Event()
+    decisions: list[Decision] = []
+    app = create_app(
+        state,
+        assets.load(),
+        now_ms,
+        loopback_only=True,
+        stopping=stopping.is_set,
+        data_docs_dir=data_docs_dir,
+        access=access,
+        one_client=OneClient(state, lambda places: {place: made.values[place] for place in places if place in made.values}),
+        deciding=Deciding(lambda fingerprint, value, headers: decisions.append((fingerprint, value))),
+    )
+    proxy = Stripping(app, prefix)
+    port = free_port()
+    server = uvicorn.Server(uvicorn.Config(proxy, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=2))
+    thread = threading.Thread(target=server.run, name="page")
+    thread.start()
+    try:
+        until = time.monotonic() + STARTED_WITHIN_S
+        while not server.started:
+            assert thread.is_alive() and time.monotonic() < until, "the server did not start"
+            time.sleep(0.01)
+        yield PageServer(state, made, f"http://127.0.0.1:{port}{prefix}", proxy, decisions)
+    finally:
+        stopping.set()
+        server.should_exit = True
+        thread.join()

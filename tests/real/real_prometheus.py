@@ -1,0 +1,63 @@
+"""A real Prometheus that scrapes what a test names."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dashboards import DEPLOY
+from observe import eventually
+
+from clientscope.local.process import free_port
+
+
+@contextmanager
+def prometheus(targets: Mapping[str, str], directory: Path) -> Iterator[Callable[[str], list[Any]]]:
+    """Scrapes every second, with the rules of deploy/; gives what answers a query.
+
+    Args:
+        targets: job → host and port.
+    """
+    program = shutil.which("prometheus")
+    assert program, "install Debian's prometheus (make prometheus)"
+    settings = {
+        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+        "rule_files": [str(DEPLOY / "prometheus" / "rules.yml")],
+        "scrape_configs": [{"job_name": job, "static_configs": [{"targets": [target]}]} for job, target in targets.items()],
+    }
+    (directory / "prometheus.yml").write_text(yaml.safe_dump(settings))
+    address = f"127.0.0.1:{free_port()}"
+    flags = (f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/data", f"--web.listen-address={address}")
+    with (directory / "prometheus.log").open("wb") as log:
+        process = subprocess.Popen([program, *flags], stdout=log, stderr=log)
+
+    def answer(query: str) -> list[Any]:
+        url = f"http://{address}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
+        try:
+            with urllib.request.urlopen(url, timeout=10) as response:
+                return list(json.load(response)["data"]["result"])
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{query}: {error.read().decode()}") from None
+
+    def ready() -> bool:
+        try:
+            with urllib.request.urlopen(f"http://{address}/-/ready", timeout=1):
+                return True
+        except OSError:
+            return False
+
+    try:
+        assert eventually(ready, 30), (directory / "prometheus.log").read_text()
+        yield answer
+    finally:
+        process.terminate()
+        process.wait(20)

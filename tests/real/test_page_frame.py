@@ -1,0 +1,310 @@
+"""What stands around the page's views, in a real browser: states, themes, widths, prefixes, tabs, sizes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from page_browser import SECONDS, Opens, follow, serious, started, watched, wrong_request
+from page_fleet import Fleet
+from page_server import PageServer, serving
+from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect
+from prometheus_client import CollectorRegistry
+from quality_batches import NOW_MS, a_batch, connections, import_the_library
+from record_bytes import connection_record
+from scale import scaled
+
+from clientscope.records.topics import CONNECTIONS
+from sinks.dashboard.access import Access, Token
+from sinks.dashboard.reader import now_ms
+from sinks.findings.conditions import Conditions
+from sinks.quality.quality import Quality
+
+MANY = int(scaled(5_000, 100_000))
+VIEWS = ("?health=open&versions=table", "?view=clients", "?view=clients&group=software", "?view=findings", "?view=brokers")
+HIDEABLE = """
+let hidden = false;
+Object.defineProperty(document, "hidden", { get: () => hidden });
+globalThis.hide = (wanted) => { hidden = wanted; document.dispatchEvent(new Event("visibilitychange")); };
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[PageServer]:
+    with serving(Fleet(now_ms(), clients=12)) as server:
+        yield server
+
+
+def told(message: ConsoleMessage) -> bool:
+    """What a browser writes of answers that these tests make on purpose."""
+    return wrong_request(message) or any(each in message.text for each in ("status of 401", "status of 503", "ERR_CONNECTION_REFUSED"))
+
+
+@pytest.fixture
+def opens(browser: Browser) -> Iterator[Opens]:
+    with watched(browser, told) as opening:
+        yield opening
+
+
+def is_there(page: Page) -> None:
+    """Whatever the view, its content is shown."""
+    expect(page.locator("main tr.row, main .plot, main h1").first).to_be_attached()
+    expect(page.locator("main .loading")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 360)])
+def test_every_view_fits_and_can_be_read(shared: PageServer, opens: Opens, scheme: str, width: int) -> None:
+    page = opens(shared.url, color_scheme=scheme, viewport={"width": width, "height": 900})
+    is_there(page)
+    ground = "rgb(244, 246, 245)" if scheme == "light" else "rgb(15, 20, 22)"
+    expect(page.locator("body")).to_have_css("background-color", ground)
+    page.goto(f"{shared.url}?view=clients")
+    one_client = page.locator(".list tr.row a.to").first.get_attribute("href")
+    page.goto(f"{shared.url}?view=findings")
+    one_finding = page.locator(".list tr.row a.to").first.get_attribute("href")
+    every = (*VIEWS, one_client, one_finding)
+    looked_at = every if scheme == "light" else (VIEWS[1], one_finding)  # axe takes a second for each
+    for view in every:
+        assert view is not None
+        follow(page, view)
+        expect(page).to_have_url(re.compile(re.escape(view) + "$"))
+        is_there(page)
+        opened = page.locator("td.chevron button")
+        if opened.count():
+            opened.first.click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+        if view in looked_at:
+            assert serious(page) == [], (view, scheme, width)
+
+
+def test_long_names_are_cut_not_the_page(opens: Opens) -> None:
+    fleet = Fleet(now_ms(), clients=3)
+    long = [f"{name}{'x' * 240}" for name in ("client", "principal", "software")]
+    fleet.members[0] = fleet.members[0].__class__(
+        **{**vars(fleet.members[0]), "client_id": long[0], "principal": long[1], "software": (long[2], "1" * 100)}
+    )
+    with serving(fleet) as server:
+        for width in (360, 1440):
+            page = opens(server.url, viewport={"width": width, "height": 800})
+            for view in ("?view=overview", "?view=clients", "?view=clients&group=software", "?view=findings"):
+                follow(page, view)
+                is_there(page)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, (view, width)
+
+
+def test_the_theme_and_times_are_one_choice_for_all(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=clients", color_scheme="light", timezone_id="Asia/Tokyo")
+    expect(page.locator("footer")).to_contain_text("Times in Asia/Tokyo (UTC+09:00)")
+    since = page.locator(".list tr.row td[data-label=Since] time").first
+    expect(since).to_have_text(re.compile(r"\d\d:\d\d:\d\d$"))
+    since.hover()
+    expect(since).to_have_attribute("title", re.compile(r"ago \(\d{4}-.* UTC\)"))
+    page.get_by_label("Display settings").click()
+    page.get_by_text("Relative").click()
+    expect(since).to_have_text(re.compile("ago$"))
+    page.get_by_text("UTC", exact=True).click()
+    expect(page.locator("footer")).to_contain_text("Times in UTC")
+    page.get_by_role("button", name="Dark theme").click()
+    page.goto(f"{shared.url}?view=findings")  # kept for every view
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.locator(".state-cell time").first).to_have_text(re.compile("ago$"))
+
+
+def test_nothing_yet_says_what_to_do(opens: Opens) -> None:
+    with serving() as server:
+        page = opens(server.url)
+        expect(page.locator("section:has(#over-time)")).to_contain_text("clientscope gateway")
+        expect(page.locator("section:has(#to-fix)")).to_contain_text("Nothing was judged yet")
+        expect(page.locator("main")).not_to_contain_text("No finding is open")
+        for view, text in (
+            ("clients", "no gateway has sent a heartbeat"),
+            ("findings", "Nothing was judged yet"),
+            ("brokers", "no gateway has told"),
+        ):
+            page.goto(f"{server.url}?view={view}")
+            expect(page.locator("main [data-state=nothing]")).to_contain_text(text)
+
+
+def test_catching_up_shows_progress_and_never_a_zero(opens: Opens) -> None:
+    with serving(live=False) as server:
+        server.state.catching_up(30, 120)
+        page = opens(server.url)
+        expect(page.locator("#feed")).to_have_text("Catching up")
+        expect(page.locator(".figure .value").first).to_have_text("–")
+        for view in ("overview", "clients", "findings", "brokers"):
+            page.goto(f"{server.url}?view={view}")
+            expect(page.locator("main [data-state=catching] progress").first).to_have_attribute("value", "30")
+            expect(page.locator("main")).not_to_contain_text("0 clients")
+        server.state.live()
+        expect(page.locator("#feed")).to_have_text("Live")
+        expect(page.locator("main [data-state=nothing]")).to_be_visible()
+
+
+def test_what_fails_can_be_tried_again(shared: PageServer, opens: Opens) -> None:
+    page = opens("about:blank")
+
+    def fail(route: Route) -> None:
+        route.fulfill(status=503, json={"detail": "the topics are still being read"})
+
+    for view, resource in (("clients", "clients?*"), ("findings", "findings?*"), ("brokers", "brokers")):
+        page.route(f"**/api/v1/{resource}", fail)
+        page.goto(f"{shared.url}?view={view}")
+        expect(page.locator("[data-state=failed]").first).to_contain_text("still being read")
+        page.unroute(f"**/api/v1/{resource}")
+        page.locator("[data-state=failed]").get_by_role("button", name="Try again").first.click()
+        expect(page.locator(".list tr.row").first).to_be_visible()
+
+
+def test_a_server_that_goes_away_is_told_and_found_again(shared: PageServer, opens: Opens) -> None:
+    page = opens(shared.url)
+    expect(page.locator("#feed")).to_have_text("Live")
+    page.route("**/api/v1/events", lambda route: route.fulfill(status=204))
+    page.reload()
+    expect(page.locator("#feed")).to_have_text("Connection lost")
+    expect(page.get_by_role("button", name="Try again").first).to_be_visible()
+    page.unroute("**/api/v1/events")
+    expect(page.locator("#feed")).to_have_text("Live")
+
+
+def test_a_token_is_asked_for_once(opens: Opens) -> None:
+    access = Access(tokens=[Token("ada", "reader", "s3cret-of-ada-which-is-long")])
+    with serving(Fleet(now_ms(), clients=5), access=access) as server:
+        page = opens(f"{server.url}?view=findings")
+        expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+        assert page.locator(".list").count() == 0
+        page.get_by_label("Token").fill("not it")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("alert")).to_contain_text("none of the tokens")
+        page.get_by_label("Token").fill("s3cret-of-ada-which-is-long")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator("#feed")).to_have_text("Live")
+        page.locator(".list tr.row a.to").first.click()
+        expect(page.locator("section", has=page.locator("#decide"))).to_contain_text("takes the role admin")
+        page.reload()
+        expect(page.locator("#decide")).to_be_visible()
+        page.get_by_label("Display settings").click()
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_under_a_path_prefix(opens: Opens) -> None:
+    with serving(Fleet(now_ms(), clients=10), prefix="/tools/kafka/") as server:
+        page = opens(server.url)
+        for name in ("Clients", "Findings", "Brokers", "Overview"):
+            page.locator(".ways").get_by_role("link", name=name).click()
+            expect(page.locator("main h1")).to_have_text(name)
+        page.goto(f"{server.url}?view=clients")
+        page.locator(".list tr.row a.to").first.click()
+        expect(page.locator("#identity")).to_be_visible()
+        page.reload()
+        expect(page.locator("#identity")).to_be_visible()
+        page.go_back()
+        expect(page.locator(".list tr.row")).to_have_count(10)
+        assert server.outside == []
+
+
+def test_eight_tabs_hold_one_stream(opens: Opens) -> None:
+    with serving(Fleet(now_ms(), clients=10)) as server:
+        address = f"{server.url}?view=brokers"
+        tabs = [opens(address, init=HIDEABLE)]
+        expect(tabs[0].locator("#feed")).to_have_text("Live")
+        for _ in range(7):
+            tabs[-1].evaluate("hide(true)")
+            tabs.append(opens(address, init=HIDEABLE, context=tabs[0].context))
+            expect(tabs[-1].locator("#feed")).to_have_text("Live")
+        tabs[-1].wait_for_timeout(600)
+        assert server.streams == 1
+        for tab in tabs:
+            tabs[-1].evaluate("hide(true)")
+            tab.evaluate("hide(false)")
+            server.apply(server.fleet.opened(server.fleet.members[0], 1, now_ms()))
+            version = server.state.version
+            tab.wait_for_function("version => Number(document.body.dataset.version) >= version", arg=version)
+            tab.evaluate("hide(true)")
+        tabs[0].wait_for_timeout(600)
+        assert server.streams == 0
+
+
+def test_data_docs_open_from_the_page_and_need_nothing_but_themselves(browser: Browser, tmp_path: Path) -> None:
+    # In a sandbox not even Playwright's own script may run, and only that one tries.
+    with (
+        serving(data_docs_dir=tmp_path / "data-docs") as server,
+        watched(browser, lambda message: "Blocked script execution" in message.text) as opens,
+    ):
+        _look_at_data_docs(server.url, opens, tmp_path)
+
+
+def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
+    page = opens(address)
+    expect(page.locator("#feed")).to_have_text("Live")
+    expect(page.locator("#data-docs")).to_be_hidden()
+    import_the_library()
+    quality = Quality(tmp_path / "data-docs", Conditions(), CollectorRegistry())
+    quality.look(CONNECTIONS, a_batch(CONNECTIONS, connections(connection_record(99, kind=5, timestamp_ms=NOW_MS))))
+
+    requests: list[str] = []
+    for scheme in ("light", "dark"):
+        page = opens(address, color_scheme=scheme, viewport={"width": 360, "height": 800})
+        page.locator("#data-docs").click()
+        expect(page).to_have_title("Data quality")
+        page.on("request", lambda request: requests.append(request.url))
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        page.locator("a", has_text=re.compile("^20")).click()
+        failed = page.locator(".ge-section", has_text="kind_known")
+        expect(failed).to_contain_text("1 unexpected values found. ≈1.961% of 51 total rows.")
+        expect(failed.locator(".text-danger").first).to_have_css("color", "rgb(192, 44, 44)" if scheme == "light" else "rgb(255, 122, 122)")
+        others = page.locator(".ge-section", has_text="gateway_id_given")
+        above = [each.bounding_box() for each in (failed, others)]
+        assert above[0] and above[1] and above[0]["y"] < above[1]["y"], "what failed comes first"
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert page.evaluate("self.origin") == "null", "an origin of its own"
+        page.locator("a", has_text="clientscope.connections").first.click()
+        expect(page.locator("body")).to_contain_text("no gateway uses a number twice in one epoch")
+        page.locator("a", has_text="Home").click()
+        expect(page).to_have_title("Data quality")
+    assert requests and all(url.startswith(f"{address}data-docs/") for url in requests), requests
+
+
+def test_as_many_clients_as_a_large_cluster_has(opens: Opens) -> None:
+    fleet = Fleet(now_ms(), clients=MANY // 5)
+    with serving(fleet) as server:
+        page = opens(f"{server.url}?view=clients")
+        expect(page.locator(".pager")).to_contain_text(f"of {MANY // 5:,} clients")
+        assert page.locator(".list tr.row").count() == 100
+        page.get_by_role("link", name="Last page").click()
+        expect(page.locator(".list tr.row").first).to_be_visible()
+        page.locator("#search").fill("version:<2.5 connections:>20")
+        expect(page.locator(".pager")).not_to_contain_text(f"of {MANY // 5:,} clients")
+        expect(page.locator(".list tr.row").first).to_contain_text("24")
+        page.locator("#search").fill(f'client_id:"{fleet.members[-1].client_id}"')
+        expect(page.locator(".list tr.row")).to_have_count(1)
+
+
+@pytest.mark.long_form
+@pytest.mark.timeout(900)
+def test_the_heap_stays_flat(opens: Opens) -> None:
+    with serving(Fleet(now_ms(), clients=150)) as server:
+        page = opens(f"{server.url}?view=clients&sort=-connections")
+        expect(page.locator(".list tr.row")).to_have_count(100)
+        session = page.context.new_cdp_session(page)
+
+        def heap_after(seconds: float) -> int:
+            for _ in range(int(seconds * 4)):
+                member = server.fleet.members[now_ms() % 150]
+                server.apply([*server.fleet.opened(member, 1, now_ms()), server.fleet.closed(member, now_ms())])
+                page.wait_for_timeout(SECONDS / 4)
+            session.send("HeapProfiler.collectGarbage")
+            used: int = session.send("Runtime.getHeapUsage")["usedSize"]
+            return used
+
+        warm = heap_after(scaled(1, 60))
+        later = heap_after(scaled(2, 600))
+        assert later < warm * 1.2 + 1_000_000, (warm, later)

@@ -1,0 +1,337 @@
+"""Every view of the page in a real browser, from made-up records: what it shows, and what never moves."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from page_browser import SECONDS, Opens, follow, started, watched, wrong_request
+from page_fleet import HOSTILE, Fleet
+from page_server import PageServer, serving
+from playwright.sync_api import Browser, Page, expect
+
+from sinks.dashboard.reader import now_ms
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[PageServer]:
+    """Nobody changes what it shows."""
+    with serving(Fleet(now_ms())) as server:
+        yield server
+
+
+@pytest.fixture
+def own() -> Iterator[PageServer]:
+    with serving(Fleet(now_ms(), clients=30)) as server:
+        yield server
+
+
+@pytest.fixture
+def opens(browser: Browser) -> Iterator[Opens]:
+    with watched(browser, wrong_request) as opening:
+        yield opening
+
+
+def rows(page: Page) -> list[str]:
+    """The keys of the main table's rows, in their order."""
+    found: list[str] = page.locator(".list tr.row").evaluate_all("rows => rows.map((row) => row.dataset.key)")
+    return found
+
+
+def test_the_overview_answers_at_a_glance(shared: PageServer, opens: Opens) -> None:
+    page = opens(shared.url)
+    expect(page.locator("#feed")).to_have_text("Live")
+    fleet = shared.fleet
+    figure = page.locator(".figure", has_text="Connections").locator(".value")
+    expect(figure).to_have_text(f"{sum(member.connections for member in fleet.members):,}")
+    expect(page.locator(".health .chip")).to_have_count(5)
+    expect(page.locator(".health .chip", has_text="Queries")).to_contain_text("lag 640")
+    expect(page.locator("#over-time")).to_be_visible()
+    expect(page.locator(".plot canvas").first).to_be_visible()
+    expect(page.locator(".legend").first).to_contain_text("librdkafka 2.5.3")
+    expect(page.locator("section", has=page.locator("#to-fix")).locator("li a.plain .mark").first).to_have_attribute(
+        "data-severity", "critical"
+    )
+    expect(page.locator("section", has=page.locator("#mix")).locator("tr.row").first).to_contain_text("librdkafka 2.5.3")
+    expect(page.locator("section", has=page.locator("#newest")).locator("tr.row")).to_have_count(8)
+
+    page.locator("section", has=page.locator("#over-time")).get_by_role("link", name="as a table").click()
+    table = page.get_by_role("table", name="Connections by software version", exact=True).first
+    expect(table.locator("tbody tr")).to_have_count(60)
+    unknown = table.locator("tbody tr", has_text=re.compile("–"))
+    expect(unknown.first).not_to_contain_text("0,")  # a minute of which nobody told is not zero
+    assert "versions=table" in page.url
+
+    page.locator("section", has=page.locator("#mix")).locator("tr.row a").first.click()
+    expect(page.locator("h1")).to_have_text("Clients")
+    expect(page.locator("#search")).to_have_value(re.compile("librdkafka.*2.5.3"))
+    expect(page.locator(".pager")).to_contain_text("client")
+
+
+def test_who_is_silent_is_amber_and_told(own: PageServer, opens: Opens) -> None:
+    own.apply(own.fleet.statuses(stale=True))
+    page = opens(own.url)
+    expect(page.locator(".health .chip", has_text="Gateways")).to_have_attribute("data-tone", "warn")
+    expect(page.locator(".unwell")).to_contain_text("gateway gw-2 is stale. Nothing was heard of it")
+    page.get_by_role("button", name="Details").first.click()
+    expect(page.get_by_role("table", name="Each process").locator("tr", has_text="gw-2")).to_contain_text("stale")
+
+
+def test_clients_are_searched_sorted_grouped_and_opened(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=clients")
+    expect(page.locator(".pager")).to_contain_text("1–100 of 180 clients")
+    first = rows(page)
+    page.get_by_role("link", name="Next page").click()
+    expect(page.locator(".pager")).to_contain_text("101–180 of 180 clients")
+    assert not set(first) & set(rows(page))
+    page.go_back()
+    expect(page.locator(".pager")).to_contain_text("1–100 of 180")
+
+    page.get_by_role("link", name="Connections", exact=True).click()
+    expect(page.get_by_role("columnheader", name="Connections")).to_have_attribute("aria-sort", "descending")
+    expect(page.locator(".list tr.row").first).to_contain_text("24")
+    page.locator("#search").fill("software:librdkafka version:<2.5")
+    expect(page).to_have_url(re.compile(r"q=software:librdkafka"))
+    expect(page.locator(".list tr.row", has_text="2.5.3")).to_have_count(0)
+    expect(page.locator(".list tr.row", has_text="apache-kafka-java")).to_have_count(0)
+    expect(page.locator(".list tr.row").first).to_contain_text("librdkafka")
+
+    page.locator("#search").fill("software:librdkafka nope:3")
+    expect(page.locator(".mistake mark")).to_have_text("nope")
+    expect(page.locator(".mistake")).to_contain_text("principal")
+    page.locator("#search").fill("no-such-thing")
+    expect(page.locator("[data-state=no-match]")).to_be_visible()
+    page.get_by_role("link", name="Clear filters").click()
+    expect(page.locator(".pager")).to_contain_text("of 180 clients")
+
+    facet = page.locator(".facets section", has_text="software").first
+    facet.get_by_role("link", name="franz-go").click()
+    expect(page.locator("#search")).to_have_value("software:franz-go")
+    expect(facet.locator("a[aria-current]")).to_contain_text("franz-go")
+    facet.locator("a[aria-current]").click()
+    expect(page.locator("#search")).to_have_value("")
+
+    page.locator(".segments").get_by_role("link", name="Principals").click()
+    expect(page.locator(".list tr.row").first).to_contain_text("User:")
+    page.locator(".list tr.row a").first.click()
+    expect(page.locator("#search")).to_have_value(re.compile("^principal:"))
+
+    page.goto(f"{shared.url}?view=clients&sort=-connections&q=connections:>=24")
+    page.locator("td.chevron button").first.click()
+    expect(page.get_by_role("table", name="Connections", exact=True).locator("tbody tr")).to_have_count(24)
+    page.reload()  # all of it is in the address
+    expect(page.get_by_role("table", name="Connections", exact=True).locator("tbody tr")).to_have_count(24)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV").click()
+    lines = download.value.path().read_text().splitlines()
+    assert len(lines) == 1 + sum(member.connections >= 24 for member in shared.fleet.members)
+
+
+def test_not_judged_never_looks_like_clean(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=clients&q=finding:not-judged")
+    cells = page.locator(".list tr.row td[data-label=Findings]")
+    expect(cells.first).to_have_text("–")
+    assert set(cells.all_inner_texts()) == {"–"}
+    page.goto(f"{shared.url}?view=clients&q=finding:none")
+    expect(cells.first).to_have_text("0")
+    assert set(cells.all_inner_texts()) == {"0"}
+
+
+def test_one_client(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=clients&q=finding:>=high&sort=client_id")
+    name = page.locator(".list tr.row a.to").first.inner_text()
+    page.locator(".list tr.row a.to").first.click()
+    expect(page.locator("h1")).to_have_text(name)
+    expect(page.locator("section", has=page.locator("#identity"))).to_contain_text("SASL_SSL")
+    expect(page.locator(".findings-list .pill").first).to_have_text(re.compile("high|critical"))
+    settings = page.get_by_role("table", name="Settings")
+    expect(settings.locator("tr", has_text="linger.ms")).to_contain_text("pushed")
+    expect(settings.locator("tr", has_text="sasl.jaas.config")).to_contain_text("withheld: key infix, 90 bytes")
+    expect(settings.locator("tr", has_text="request.timeout.ms")).to_contain_text("default")
+    page.get_by_role("link", name=re.compile("^redacted")).click()
+    expect(settings.locator("tr", has_text="linger.ms")).to_have_count(0)
+    expect(settings.locator("tr", has_text="sasl.jaas.config")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile("view=client&"))  # one step back: all sources
+    page.keyboard.press("Escape")
+    expect(page.locator("h1")).to_have_text("Clients")
+
+    started_again = next(member for member in shared.fleet.members if member.push and member.number % 9 == 0)
+    page.goto(f'{shared.url}?view=clients&q=client_id:"{started_again.client_id}"')
+    page.locator(".list tr.row a.to").first.click()
+    changed = page.get_by_role("table", name="Changes").first
+    expect(changed.locator("tr", has_text="acks")).to_contain_text(re.compile("all.*→.*1"))
+    expect(changed.locator("tr", has_text="linger.ms")).to_contain_text(re.compile("not set.*→.*5"))
+
+
+def test_findings_are_ranked_filtered_and_explained(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=findings")
+    expect(page.locator(".list tr.row").first.locator(".pill")).to_have_text("critical")
+    expect(page.locator(".foot")).to_contain_text("1 finding of low confidence")
+    page.locator("td.chevron button").first.click()
+    for text in ("sasl.jaas.config", "key infix, 90 bytes", "a file that only the client reads", "redacted at gw-1", "nobody is named"):
+        expect(page.locator(".told")).to_contain_text(text)
+    page.get_by_label("Of which severity").select_option("high")
+    expect(page.locator(".list tr.row .pill", has_text="medium")).to_have_count(0)
+    page.locator(".segments").get_by_role("link", name="Rules").click()
+    page.locator(".list tr.row a", has_text="AN101").click()
+    expect(page.locator("#search")).to_have_value("code:AN101")
+    expect(page.locator(".list tr.row").first).to_contain_text("AN101")
+    link = page.locator(".list tr.row").first.get_by_role("link", name="AN101")
+    assert (link.get_attribute("target"), link.get_attribute("rel")) == ("_blank", "noopener noreferrer")
+    page.locator(".list tr.row a.to").first.click()
+    expect(page.locator("h1")).to_contain_text("acks=1")
+    expect(page.locator("#decide")).to_be_visible()
+    page.goto(f"{shared.url}?view=finding&id={'0' * 32}")
+    expect(page.locator("main")).to_contain_text("No finding has this fingerprint")
+
+
+def test_an_admin_decides(own: PageServer, opens: Opens) -> None:
+    page = opens(f"{own.url}?view=findings&q=code:SK001")
+    page.locator(".list tr.row a.to").first.click()
+    page.get_by_label("A test value").check()
+    page.get_by_label(re.compile("^Why")).fill("of the test cluster")
+    page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.locator(".decide .notice")).to_contain_text("Closed by local")
+    fingerprint, value = own.decisions[0]
+    assert fingerprint in page.url
+    assert value is not None
+    assert json.loads(value)["resolution"] == "test-value"
+
+    page.goto(f"{own.url}?view=findings&q=severity:low")
+    page.locator(".list tr.row a.to").first.click()
+    until = page.get_by_label(re.compile("^Until")).input_value()
+    page.get_by_label(re.compile("^Why")).fill("known")
+    page.get_by_role("button", name="Accept").click()
+    expect(page.locator(".decide .notice")).to_be_visible()
+    value = own.decisions[1][1]
+    assert value is not None
+    assert json.loads(value)["until"] == until
+
+
+def test_brokers_and_where_they_differ(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=brokers")
+    third = page.get_by_role("table", name="Brokers").locator("tr.row", has_text="kafka-3.internal")
+    expect(third).to_contain_text("apache-kafka 4.2 or 4.3")
+    expect(third).to_contain_text("inferred")
+    differ = page.get_by_role("table", name="Differences")
+    expect(differ.locator("tbody tr")).to_have_count(2)
+    expect(differ.locator("tr", has_text="Fetch")).to_contain_text("4–17 at 1, 2")
+    expect(page.get_by_role("table", name="API ranges").locator("tr.differs")).to_have_count(2)
+    page.get_by_role("link", name="clients", exact=True).first.click()
+    expect(page.locator("#search")).to_have_value("broker:1")
+
+
+def test_what_is_read_stays_where_it_is(own: PageServer, opens: Opens) -> None:
+    page = opens(f"{own.url}?view=clients&sort=-connections")
+    expect(page.locator(".list tr.row")).to_have_count(30)
+    before = rows(page)
+    page.evaluate("globalThis.notReloaded = true")
+    page.locator(".list tr.row").nth(3).hover()
+    page.locator("td.chevron button").nth(3).click()
+    expect(page.locator("tr.inner tbody tr").first).to_be_visible()
+    scrolled = page.evaluate("scrollTo(0, 200), scrollY")
+    page.locator(".list tr.row").nth(8).hover()
+
+    least = min(own.fleet.members, key=lambda member: member.connections)
+    own.apply(own.fleet.opened(least, 60, now_ms()))
+    own.apply(own.fleet.opened(replace(own.fleet.members[0], client_id="brand-new", number=777), 90, now_ms()))
+    button = page.locator(".changes button")
+    expect(button).to_have_text(re.compile("changes"), timeout=3 * SECONDS)
+    assert rows(page) == before
+    assert page.evaluate("scrollY") == scrolled
+    row = page.locator(f'.list tr.row:has-text("{least.client_id}") td[data-label=Connections]').first
+    expect(row).to_have_text(str(least.connections + 60))  # its number is told where it stands
+    expect(page.locator("tr.inner tbody tr").first).to_be_visible()
+
+    button.click()
+    page.mouse.move(0, 0)
+    expect(page.locator(".list tr.row").first).to_contain_text("brand-new")
+    expect(page.locator("tr.inner tbody tr").first).to_be_visible()
+    own.apply(own.fleet.opened(replace(own.fleet.members[0], client_id="at-once", number=778), 200, now_ms()))
+    expect(page.locator(".list tr.row").first).to_contain_text("at-once", timeout=3 * SECONDS)  # nobody reads
+    assert page.evaluate("globalThis.notReloaded")
+
+
+def test_pace_paused_and_live_again(own: PageServer, opens: Opens) -> None:
+    page = opens(f"{own.url}?view=clients&sort=-connections")
+    expect(page.locator(".list tr.row")).to_have_count(30)
+    page.wait_for_timeout(SECONDS)  # the list is read again once the first event tells its version
+    page.get_by_label("How often what is shown follows").select_option("paused")
+    own.apply(own.fleet.opened(replace(own.fleet.members[0], client_id="later", number=779), 200, now_ms()))
+    expect(page.locator(".fresh")).to_contain_text("newer is there")
+    expect(page.locator(".list tr.row", has_text="later")).to_have_count(0)
+    page.get_by_label("How often what is shown follows").select_option("live")
+    expect(page.locator(".list tr.row").first).to_contain_text("later")
+
+
+def test_keys(shared: PageServer, opens: Opens) -> None:
+    page = opens(shared.url)
+    expect(page.locator("#feed")).to_have_text("Live")
+    page.keyboard.press("g")
+    page.keyboard.press("c")
+    expect(page.locator("h1")).to_have_text("Clients")
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type("jgk?")  # is text there
+    expect(page.locator("#search")).to_have_value("jgk?")
+    page.keyboard.press("Escape")
+    expect(page.locator("#search")).to_have_value("")
+    page.keyboard.press("Escape")
+    expect(page.locator("#search")).not_to_be_focused()
+    expect(page.locator(".list tr.row")).to_have_count(100)
+    for key in ("j", "j", "j", "k"):
+        page.keyboard.press(key)
+    second = page.locator(".list tr.row a.to").nth(1)
+    expect(second).to_be_focused()
+    name = second.inner_text()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text(name)
+    page.keyboard.press("Escape")
+    expect(page.locator("h1")).to_have_text("Clients")
+    expect(second).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("g")
+    page.keyboard.press("f")
+    expect(page.locator("h1")).to_have_text("Findings")
+
+
+def test_hostile_strings_stay_text_in_every_view(own: PageServer, opens: Opens) -> None:
+    own.apply(own.fleet.hostile())
+    page = opens(f"{own.url}?health=open&mix=all")
+    for section in (".unwell", ".processes", "section:has(#to-fix)", "section:has(#mix)", "section:has(#newest)"):
+        expect(page.locator(section)).to_contain_text(HOSTILE)
+    page.goto(f'{own.url}?view=clients&q=client_id:"{HOSTILE}"')
+    expect(page.locator(".list tr.row")).to_have_count(1)
+    expect(page.locator(".facets")).to_be_attached()
+    page.locator("td.chevron button").click()
+    page.locator(".list tr.row a.to").click()
+    expect(page.locator("h1")).to_have_text(HOSTILE)
+    for group in ("application", "principal", "software", "address"):
+        follow(page, f"?view=clients&group={group}")
+        expect(page.locator(".list")).to_contain_text(HOSTILE)
+        page.locator(".list tr.row a", has_text=HOSTILE).click()
+        expect(page.locator(".list tr.row")).to_have_count(1)  # its own term of the query finds it, and nothing else
+    page.goto(f"{own.url}?view=findings")
+    page.locator(".list tr.row", has_text=HOSTILE).locator("td.chevron button").click()
+    expect(page.locator(".told")).to_contain_text(HOSTILE)
+    assert page.locator("a[href^='javascript']").count() == 0
+    page.locator(".list tr.row a.to", has_text=HOSTILE).click()
+    expect(page.locator("h1")).to_have_text(HOSTILE)
+    page.goto(f"{own.url}?view=brokers&open={HOSTILE}/9")
+    expect(page.get_by_role("table", name="Brokers")).to_contain_text(HOSTILE)
+    page.goto(f"{own.url}?view=clients&q={HOSTILE}&sort={HOSTILE}&offset={HOSTILE}")
+    expect(page.locator("#search")).to_have_value(HOSTILE)
+    assert page.locator("main img, [onerror]").count() == 0

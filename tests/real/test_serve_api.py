@@ -1,0 +1,97 @@
+"""``clientscope serve`` on a real broker: signing in, one client's configuration and starts read from Kafka, a decision written to it."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import kafka
+import pytest
+from conftest import RunningBroker
+from observe import eventually, read_all
+from page_state import found, opened, pushed
+from record_bytes import setting
+
+from clientscope.demo.fleet import Fleet
+from clientscope.local.process import free_port
+from clientscope.records.topics import DECISIONS
+from sinks.dashboard.record import Record
+
+TOKEN = "a-token-of-the-tests-only"
+FINGERPRINT = f"{0x5E4E:032x}"
+
+
+def records() -> list[Record]:
+    now = int(time.time() * 1000)
+    instances = [UUID(int=0x5E4E0 + number) for number in range(2)]
+    of = {"client_id": "serve-api", "client_address": "10.5.5.5"}
+    return [
+        *(
+            pushed(0, setting("acks", acks), setting("linger.ms", "5"), key=str(instance), client_instance_id=instance, **of)
+            for acks, instance in zip(("all", "0"), instances, strict=True)
+        ),
+        opened(1, gateway="serve-api", at_ms=now, gateway_epoch=now, client_instance_id=instances[1], **of),
+        found(0x5E4E, kind="leak", code="SK001", clients=[{"client_id": "serve-api", "address": "10.5.5.5"}]),
+    ]
+
+
+@pytest.fixture
+def page(broker: RunningBroker, tmp_path: Path) -> Iterator[str]:
+    with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal)) as producer:
+        for record in records():
+            producer.send(record.topic, key=record.key, value=record.value).get(timeout=10)
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"alice {TOKEN}\n")
+    tokens.chmod(0o600)
+    address = f"127.0.0.1:{free_port()}"
+    processes = Fleet(tmp_path, lambda line: None)
+    try:
+        processes.start(
+            "serve", "serve", "--bootstrap-servers", broker.internal, "--listen", address, "--admin-token-file", str(tokens),
+            "--external-url", "https://page.example/clients/",
+        )  # fmt: skip
+        processes.await_ready("serve", "ready")
+        yield f"http://{address}/api/v1/"
+    finally:
+        processes.stop()
+
+
+def ask(url: str, cookie: str = "", body: Any = None) -> tuple[Any, str]:
+    """The answer's JSON, and the cookie that it sets."""
+    headers = {"cookie": cookie, "content-type": "application/json", "sec-fetch-site": "same-origin"}
+    request = urllib.request.Request(url, None if body is None else json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        text = answer.read()
+        return json.loads(text) if text else None, (answer.headers["set-cookie"] or "").partition(";")[0]
+
+
+def test_a_token_a_clients_page_and_a_decision(page: str, broker: RunningBroker) -> None:
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        ask(page + "clients")
+    _, cookie = ask(page + "login", body={"token": TOKEN})
+    me, _ = ask(page + "me", cookie)
+    assert (me["name"], me["role"], me["external_url"]) == ("alice", "admin", "https://page.example/clients/")
+    (client,) = ask(page + "clients?q=client_id:serve-api", cookie)[0]["items"]
+    assert (client["findings"], client["connections"]) == ({"worst": "high", "count": 1}, 1)
+    detail, _ = ask(page + f"clients/{client['key']}", cookie)
+    settings = {each["key"]: (each["value"], each["source"]) for each in detail["configuration"]["settings"]}
+    assert settings["acks"] == ("0", "pushed")
+    assert [each["this"] for each in detail["starts"]] == [True, False]
+    assert detail["starts"][0]["changes"] == [{"key": "acks", "before": "all", "after": "0"}]
+    assert [each["fingerprint"] for each in detail["findings"]] == [FINGERPRINT]
+    closing_it = {"resolution": "rotated", "why": "a new one since today"}
+    taken, _ = ask(page + f"findings/{FINGERPRINT}/close", cookie, closing_it)
+    assert (taken["by"], taken["resolution"]) == ("alice", "rotated")
+
+    def written() -> list[Any]:
+        return [json.loads(each.value) for each in read_all(broker.internal, DECISIONS) if each.key == FINGERPRINT.encode()]
+
+    assert eventually(lambda: bool(written()))
+    assert (written()[-1]["by"], written()[-1]["why"]) == ("alice", closing_it["why"])
