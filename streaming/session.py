@@ -26,6 +26,8 @@ JVM = (
     # for it.  Its code cache would shrink to 48 MB with that, overflow, and keep a thread busy sweeping it.
     "-XX:TieredStopAtLevel=1",
     "-XX:ReservedCodeCacheSize=240m",
+    # What a record leaves behind is garbage at once: G1's barriers and its second thread cost a backlog 3 % of its rate.
+    "-XX:+UseParallelGC",
 )
 """Options of the driver's JVM."""
 
@@ -171,10 +173,15 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # Four queries and Delta have some hundreds of generated classes.  With the default of 100 they displace each other: each batch
         # compiles its own anew, and so does the JVM's compiler.
         "spark.sql.codegen.cache.maxEntries": "2000",
-        # Each step of a kernel costs some microseconds, whatever it is for: of 1,000 pushes nearly half of the time. By bytes too, since
-        # whoever may write to the topic may write a megabyte at a time.
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
+        # Each step of a kernel costs some microseconds, whatever it is for: of 1,000 pushes nearly half of the time. A fifth of what a task
+        # reads of a backlog. By bytes too, since whoever may write to the topic may write a megabyte at a time.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
         "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
+        # Python workers keep what they free: Arrow's own allocator, and glibc unless told otherwise, give the memory of each batch back to
+        # the kernel, which zeroes it again page by page for the next.
+        "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
+        "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(256 << 20),
+        "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 << 20),
         # For a query with state, of which only `bench/gauges.py` has one now: a commit writes what has changed, not all.
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",

@@ -21,16 +21,25 @@ def literals(column: pa.Array) -> pa.StringArray:
     return pc.fill_null(pc.binary_join_element_wise('"', _escaped(column), '"', ""), "null")
 
 
-def members(fields: Mapping[str, pa.StringArray]) -> pa.StringArray:
-    """The members of one object per row, without the braces, so that others may be put beside them; null where a field is.
+def members(plain: Mapping[str, pa.Array], written: Mapping[str, pa.StringArray], opening: str = "", closing: str = "") -> pa.StringArray:
+    """The members of one object per row, without the braces, so that others may be put beside them.
 
     Args:
-        fields: name → the values, as JSON already.
+        plain: name → strings or integers.
+        written: name → JSON already, without nulls.
+        opening: what stands before the members.
+        closing: and behind them.
     """
     parts: list[pa.Array | str] = []
-    for name, column in fields.items():
-        parts += [f"{',' if parts else ''}{json.dumps(name)}:", column]
-    return pc.binary_join_element_wise(*parts, "")
+    for name, column in plain.items():
+        # A string's quotes go with its neighbours: a text of its own for them would be one more copy.
+        quote = "" if pa.types.is_integer(column.type) or column.null_count else '"'
+        parts += [f"{opening}{json.dumps(name)}:{quote}", _escaped(column) if quote else literals(column)]
+        opening = f"{quote},"
+    for name, column in written.items():
+        parts += [f"{opening}{json.dumps(name)}:", column]
+        opening = ","
+    return pc.binary_join_element_wise(*parts, opening.removesuffix(",") + closing, "")
 
 
 def arrays(lists: pa.ListArray) -> pa.StringArray:

@@ -19,8 +19,8 @@ from udfs.rules import RULES
 from udfs.rules.batch import Batch, Thresholds, judge
 from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, Evidence, Judgement, Rule
 
-TYPE = pa.struct([("key", pa.string()), ("members", pa.string()), ("decode_error", pa.string())])
-"""One row per push: the application's key, and all that is said of the push, as the members of a JSON object.
+TYPE = pa.struct([("key", pa.string()), ("rest", pa.string()), ("decode_error", pa.string())])
+"""One row per push: the application's key, and all that is said of the push, as a JSON object's text after its first member: ``,…}``.
 
 Both are null where it could not be decoded.
 """
@@ -59,16 +59,16 @@ def results(pushes: Pushes, thresholds: Thresholds | None = None, rules: Sequenc
     decode_error = records.field("decode_error")
     batch = Batch(pushes, thresholds)
     key = application_keys(batch)
-    fields = {name: literals(records.field(field)) for name, field in _SAME.items()}
+    fields = {name: records.field(field) for name, field in _SAME.items()}
     # An origin from a newer gateway is told as observed: not the client's own word.
-    fields["origin"] = literals(_ORIGINS.take(pc.min_element_wise(pc.abs(records.field("origin")), 1, skip_nulls=False)))
-    fields["application"] = literals(key)
-    fields["settings"] = literals(pc.list_value_length(records.field("configs")))
+    fields["origin"] = _ORIGINS.take(pc.min_element_wise(pc.abs(records.field("origin")), 1, skip_nulls=False))
+    fields["application"] = key
+    fields["settings"] = pc.list_value_length(records.field("configs"))
     hidden = pushes.settings["value_state"].to_numpy(zero_copy_only=False) != 0
-    fields["redacted"] = literals(pa.array(np.bincount(pushes.parents[hidden], minlength=len(pushes))))
-    fields |= verdicts(batch, rules)
-    decoded = decode_error.is_null()
-    columns = [pc.if_else(decoded, column, None) for column in (key, members(fields))]
+    fields["redacted"] = pa.array(np.bincount(pushes.parents[hidden], minlength=len(pushes)))
+    columns = [key, members(fields, verdicts(batch, rules), ",", "}")]
+    if decode_error.null_count < len(pushes):
+        columns = [pc.if_else(decode_error.is_null(), column, None) for column in columns]
     return pa.StructArray.from_arrays([*columns, decode_error], fields=list(TYPE))
 
 

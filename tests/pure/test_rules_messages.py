@@ -71,8 +71,8 @@ def test_each_push_is_told_its_own_profiles_threshold() -> None:
     rows = results(Pushes(redact(decoder("ClientConfigRecord")(pa.array(pushed, pa.binary())), None)), chosen)
     told = [
         rule["message"]
-        for text in rows.field("members").to_pylist()
-        for rule in json.loads("{" + text + "}")["rules"]
+        for text in rows.field("rest").to_pylist()
+        for rule in json.loads("{" + text[1:])["rules"]
         if rule["code"] == "AN108"
     ]
     assert [numbers(message) for message in told] == [{"10000"}, {"20000"}, {"10000"}]

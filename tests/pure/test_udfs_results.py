@@ -24,7 +24,10 @@ KEY = DigestKey(b"k" * 32)
 
 def results(*records: bytes | None) -> list[dict[str, Any]]:
     rows = kernels.results(Pushes(redact(decoder("ClientConfigRecord")(pa.array(records, pa.binary())), KEY))).to_pylist()
-    return [{"key": row["key"], "decode_error": row["decode_error"]} | json.loads(f"{{{row['members'] or ''}}}") for row in rows]
+    return [
+        {"key": row["key"], "decode_error": row["decode_error"]} | (json.loads("{" + row["rest"][1:]) if row["rest"] else {})
+        for row in rows
+    ]
 
 
 def fired(code: str, *settings: Any) -> list[dict[str, Any]]:
@@ -153,7 +156,7 @@ def no_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
 def test_a_rule_may_have_several_severities() -> None:
     rule = Rule("AN999", "leveled", "critical", ("", "", ""), leveled, evidence=no_evidence)
     pushes = Pushes(redact(decoder("ClientConfigRecord")(pa.array([config_record()] * 5, pa.binary())), KEY))
-    rows = [json.loads(f"{{{row['members']}}}") for row in kernels.results(pushes, rules=[rule]).to_pylist()]
+    rows = [json.loads("{" + row["rest"][1:]) for row in kernels.results(pushes, rules=[rule]).to_pylist()]
     assert [[each["severity"] for each in row["rules"]] for row in rows] == [["medium"], ["critical"], [], [], ["medium"]]
     assert [row["passed"] for row in rows] == [[], [], [], ["AN999"], []]
     assert [row["not_evaluable"] for row in rows] == [[], [], ["AN999"], [], []]
