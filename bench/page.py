@@ -1,6 +1,6 @@
 """What the live page's lists cost at the server: 100,000 connections, 1,000 changes a second, several people asking at a time.
 
-    python -m bench.page [--connections 100000] [--changes 1000] [--seconds 5] [--askers 4]
+    python -m bench.page [--connections 100000] [--pushes 30000] [--changes 1000] [--seconds 5] [--askers 4]
 
 A process of its own serves by HTTP, and applies records as a reader would, five times a second.  Clients have names of all kinds: a third
 of the connections are one client each, the others share; each principal has some fifty.  Nothing else should run meanwhile; ``cpu`` is what
@@ -18,25 +18,22 @@ import random
 import resource
 import socket
 import statistics
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import uvicorn
 
-from clientscope.records.codec import ClientConnectionRecord, Kind, encode
-from clientscope.records.topics import CONNECTIONS, FINDINGS
+from bench.page_load import Load, aside, read
 from sinks.dashboard import assets
 from sinks.dashboard.api import create_app
 from sinks.dashboard.reader import now_ms
 from sinks.dashboard.record import Record
+from sinks.dashboard.server import settle
 from sinks.dashboard.state import State
-
-SOFTWARE = [(name, f"{major}.{minor}.{patch}") for name in ("apache-kafka-java", "librdkafka", "kafka-python", "franz-go", "sarama")
-            for major in (2, 3, 4) for minor in range(6) for patch in range(3)]  # fmt: skip
 
 QUESTIONS = {
     "clients, first page": "clients?limit=100",
@@ -65,13 +62,16 @@ def main() -> None:
     """Prints a table: milliseconds at the asker, of each question."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--connections", type=int, default=100_000)
+    parser.add_argument("--pushes", type=int, default=30_000)
     parser.add_argument("--changes", type=int, default=1_000, help="a second")
     parser.add_argument("--seconds", type=float, default=5.0, help="for each question")
     parser.add_argument("--askers", type=int, default=4, help="at a time, each with half a second between its questions")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     ours, theirs = multiprocessing.Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs, chosen.connections, chosen.changes), daemon=True)
+    server = multiprocessing.get_context("spawn").Process(
+        target=serve, args=(theirs, chosen.connections, chosen.changes, chosen.pushes), daemon=True
+    )
     server.start()
     cpu, port, loaded = ours.recv(), ours.recv(), ours.recv()
     try:
@@ -84,7 +84,10 @@ def main() -> None:
     if chosen.json:
         print(json.dumps({"load": loaded, "server": rows_of_server, "ms": rows, "cpu_ms": cpu}))
         return
-    print(f"{chosen.connections:,} connections of {loaded['clients']:,} clients; loaded in {loaded['seconds']:.1f} s")
+    seconds, one_by_one = loaded["seconds"], loaded["one_by_one_seconds"]
+    print(f"{chosen.connections:,} connections of {loaded['clients']:,} clients read in {seconds:.1f} s,")
+    print(f"{one_by_one / seconds:.1f} times as fast as each batch for itself ({one_by_one:.1f} s)")
+    print(f"{chosen.pushes:,} pushes read in {loaded['pushes_seconds']:.1f} s")
     print(f"{chosen.changes:,} changes/s wanted, {rows_of_server['changes_per_second']:,.0f} applied; {chosen.askers} askers\n")
     print(f"{'':34}{'asked':>7}{'p50':>8}{'p95':>8}{'max':>8}{'cpu':>8}  ms")
     for name, row in rows.items():
@@ -120,26 +123,40 @@ def _ask(port: int, path: str, chosen: argparse.Namespace, asker: int) -> list[f
     return times
 
 
-def serve(pipe: Any, connections: int, changes: int) -> None:
+def serve(pipe: Any, connections: int, changes: int, pushes: int) -> None:
     """Serves, and applies changes, until it is ended."""
-    state = State(connection_limit=connections + 10_000)
-    events = _events(connections)
-    opened = [next(events) for _ in range(connections)]
-    state.apply(_findings())
-    begin = time.perf_counter()
-    for at in range(0, len(opened), 2_000):
-        state.apply(opened[at : at + 2_000])
-    seconds = time.perf_counter() - begin
-    state.live()
+    load = Load(connections)
+    opened, pushed = load.opened(), load.pushes(pushes)
+    loaded = {"one_by_one_seconds": _loaded(connections, opened, live=True)[1]}
+    state, loaded["seconds"] = _loaded(connections, opened)
+    loaded["pushes_seconds"] = read(_state(connections), pushed)
+    read(state, [*load.findings(), *pushed])
+    del opened, pushed
+    settle()
     pipe.send({name: _cpu_ms(state, path) for name, path in QUESTIONS.items()})
     app = create_app(state, assets.load(), now_ms, loopback_only=True)
     listener = socket.create_server(("127.0.0.1", 0))
-    applied = [0, time.monotonic(), time.process_time()]
-    threading.Thread(target=_change, args=(state, events, changes, applied), daemon=True).start()
-    threading.Thread(target=_tell, args=(pipe, applied), daemon=True).start()
+    applied, since = [0], (time.monotonic(), time.process_time())
+    load.change(state, changes, applied)
+    aside(_tell, pipe, applied, *since)
     pipe.send(listener.getsockname()[1])
-    pipe.send({"seconds": seconds, "clients": state.clients(1).total})
+    pipe.send({**loaded, "clients": state.clients(1).total})
     uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run(sockets=[listener])
+
+
+def _state(connections: int) -> State:
+    return State(connection_limit=connections + 10_000)
+
+
+def _loaded(connections: int, opened: list[Record], live: bool = False) -> tuple[State, float]:
+    """A state that has read them, and the seconds that it took; with ``live``, each batch is seen at once, as later changes are."""
+    state = _state(connections)
+    begin = time.perf_counter()
+    if live:
+        state.live()
+    read(state, opened)
+    state.live()
+    return state, time.perf_counter() - begin
 
 
 def _cpu_ms(state: State, path: str) -> float:
@@ -162,72 +179,12 @@ def _cpu_ms(state: State, path: str) -> float:
     return min(tries)
 
 
-def _change(state: State, events: Iterator[Record], changes: int, applied: list[float]) -> None:
-    step = 0.2
-    due = time.monotonic()
-    while True:
-        batch = [next(events) for _ in range(int(changes * step))]
-        state.apply(batch)
-        applied[0] += len(batch)
-        due += step
-        time.sleep(max(0.0, due - time.monotonic()))
-
-
-def _tell(pipe: Any, applied: list[float]) -> None:
+def _tell(pipe: Any, applied: list[int], since: float, cpu_since: float) -> None:
     pipe.recv()
-    lasted = time.monotonic() - applied[1]
-    cpu = 100 * (time.process_time() - applied[2]) / lasted
-    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    lasted = time.monotonic() - since
+    cpu = 100 * (time.process_time() - cpu_since) / lasted
+    resident = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
     pipe.send({"changes_per_second": applied[0] / lasted, "resident_mb": resident, "cpu_percent": cpu, "pid": os.getpid()})
-
-
-def _events(connections: int) -> Iterator[Record]:
-    """Connections that open, as many as wanted; then closes and opens by turns."""
-    dice = random.Random(8)  # noqa: S311 - no secret
-    open_now: list[tuple[int, dict[str, Any]]] = []
-    for sequence in range(1 << 62):
-        if len(open_now) >= connections and sequence % 2:
-            place = dice.randrange(len(open_now))
-            open_now[place], open_now[-1] = open_now[-1], open_now[place]
-            yield _record(Kind.CLOSED, sequence, *open_now.pop())
-        else:
-            open_now.append((sequence, _client(dice, connections)))
-            yield _record(Kind.OPENED, sequence, *open_now[-1])
-
-
-def _client(dice: random.Random, connections: int) -> dict[str, Any]:
-    number = dice.randrange(connections) if dice.random() < 1 / 3 else dice.randrange(max(1, connections // 20))
-    kind = ("orders", "payments", "stock", "audit", "search", "mail", "billing", "fraud")[number % 8]
-    name, version = SOFTWARE[(number // 50 * 7 + number % 2) % len(SOFTWARE)]  # an application has one library, in two versions
-    return {
-        "client_id": None if number % 50 == 0 else f"{kind}-{number % 997}-{number}",
-        "principal": None if number % 10 == 0 else f"User:app-{number // 50}",
-        "client_address": f"10.{number >> 12 & 255}.{number >> 4 & 255}.{number & 15}",
-        "client_software_name": name,
-        "client_software_version": version,
-    }
-
-
-def _record(kind: Kind, sequence: int, connection: int, client: dict[str, Any]) -> Record:
-    record = ClientConnectionRecord(
-        kind=kind, cluster_id="c", broker_id=1, gateway_id="gw", gateway_epoch=1, sequence=sequence, timestamp_ms=now_ms(),
-        connection_id=connection, listener_name="CLIENT", security_protocol="SASL_PLAINTEXT", **client,
-    )  # fmt: skip
-    return Record(CONNECTIONS, now_ms(), b"gw", encode(record))
-
-
-def _findings() -> list[Record]:
-    made = []
-    for number in range(1_000):
-        fingerprint = f"{number:032x}"
-        value = {
-            "fingerprint": fingerprint, "code": f"AN{101 + number % 17}", "name": "x", "kind": "setting",
-            "severity": ("low", "medium", "high", "critical")[number % 4], "state": "open", "message": "m", "client_count": 50,
-            "application": {"principal": f"User:app-{number // 50}", "client_id": f"orders-{number % 997}"},
-            "first_seen_ms": 1, "last_seen_ms": 1, "opened_ms": 1,
-        }  # fmt: skip
-        made.append(Record(FINDINGS, 1, fingerprint.encode(), json.dumps(value).encode()))
-    return made
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2
 
 def clean(text: str, length: int = NAME_LENGTH) -> str:
     """The text as it may be shown: no control or direction marks, no lone surrogates, at most ``length`` characters."""
+    if len(text) <= length and text.isascii() and text.isprintable():  # as nearly all are: a sixth of the time
+        return text
     text = text if len(text) <= length else text[: length - 1] + "…"
     return _UNPRINTABLE.sub("\ufffd", text).encode("utf-8", "replace").decode("utf-8")
 

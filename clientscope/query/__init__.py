@@ -10,7 +10,7 @@ Texts are compared without regard to the case of ASCII letters.  Pure: no I/O, n
 from __future__ import annotations
 
 from clientscope.query.error import QueryError
-from clientscope.query.fields import CLIENTS, FINDINGS, Field, Fields, Kind
+from clientscope.query.fields import BROKERS, CLIENTS, FINDINGS, Field, Fields, Kind
 from clientscope.query.matching import matches
 from clientscope.query.parsing import parse
 from clientscope.query.sorting import Key, parse_sort
@@ -18,6 +18,7 @@ from clientscope.query.terms import Between, Compare, Is, Pattern, Query, Term, 
 from clientscope.query.versions import version_order
 
 __all__ = [
+    "BROKERS",
     "CLIENTS",
     "FINDINGS",
     "Between",

@@ -93,3 +93,15 @@ FINDINGS: Fields = _fields(
     Field("since", Kind.TIME, "when it was last opened, or how long ago"),
 )
 """Of a finding."""
+
+BROKERS: Fields = _fields(
+    Field("software", Kind.TEXT, "name of what it runs"),
+    Field("version", Kind.VERSION, "its version"),
+    Field("broker", Kind.NUMBER, "its id"),
+    Field("cluster", Kind.TEXT, "the cluster's id"),
+    Field("host", Kind.TEXT, "where it can be reached"),
+    Field("rack", Kind.TEXT, "where it stands"),
+    Field("gateway", Kind.TEXT, "the gateway that tells of it"),
+    Field("source", Kind.CHOICE, "how its software is known", ("declared", "jmx", "inferred", "unknown")),
+)
+"""Of a broker."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 from clientscope.catalog.sensitive import shown
 from clientscope.errors import RecordError
 from clientscope.topic_values import clean
+from sinks.dashboard.column_values import column_values
 from sinks.dashboard.record import Record
 from sinks.dashboard.rows.pushes import Push
 from sinks.dashboard.values import ResultValue
@@ -24,7 +25,7 @@ _FIELDS = ("client_address", "principal", "client_id", "client_software_name", "
 def pushes(records: Sequence[Record]) -> list[Push | RecordError]:
     """One for each record, in their order; none of the records is a tombstone."""
     decoded = decoder("ClientConfigRecord", frozenset(_FIELDS))(pa.array([record.value for record in records], pa.large_binary()))
-    columns = [decoded.field(name).to_pylist() for name in (*_FIELDS, "decode_error")]
+    columns = [column_values(decoded.field(name)) for name in (*_FIELDS, "decode_error")]
     return [_push(record, *row) for record, *row in zip(records, *columns, strict=True)]
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import pyarrow as pa
 
 from clientscope.errors import RecordError
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from sinks.dashboard.column_values import column_values
 from udfs.decode import decoder
 
 
@@ -22,7 +23,7 @@ class Count(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What is needed of a ClientConnectionRecord, under its fields' names."""
+    """What is needed of a ClientConnectionRecord, under its fields' names; ``counts`` of a heartbeat alone."""
 
     kind: int
     cluster_id: str
@@ -59,17 +60,21 @@ def events(values: Sequence[bytes]) -> list[AnyEvent | RecordError]:
     if len(values) < _FEW:
         return [_one(value) for value in values]
     decoded = decoder("ClientConnectionRecord")(pa.array(values, pa.large_binary()))
-    columns = [decoded.field(name).to_pylist() for name in (*_FIELDS, "counts", "decode_error")]
-    return [_event(*row) for row in zip(*columns, strict=True)]
+    columns = [column_values(decoded.field(name)) for name in _FIELDS]
+    counts = _counts(decoded.field("counts"), columns[0])
+    errors = column_values(decoded.field("decode_error"))
+    return [
+        RecordError(error) if error else Event._make(fields) if fields[0] in _KINDS else RecordError("unknown_kind")
+        for error, *fields in zip(errors, *columns, counts, strict=True)
+    ]
 
 
-def _event(*row: Any) -> Event | RecordError:
-    *fields, counts, decode_error = row
-    if decode_error is not None:
-        return RecordError(decode_error)
-    if fields[0] not in _KINDS:
-        return RecordError("unknown_kind")
-    return Event._make((*fields, [Count(*(each[name] for name in Count._fields)) for each in counts]))
+def _counts(column: pa.ListArray, kinds: Sequence[int]) -> list[Sequence[Count]]:
+    """Of heartbeats; nobody asks for those of other records, which all have one or two."""
+    found: list[Sequence[Count]] = [()] * len(kinds)
+    for place in (place for place, kind in enumerate(kinds) if kind == Kind.HEARTBEAT):
+        found[place] = [Count(*(each[name] for name in Count._fields)) for each in column[place].as_py() or ()]
+    return found
 
 
 def _one(value: bytes) -> AnyEvent | RecordError:

@@ -95,6 +95,9 @@ class Known:
                 else:
                     if changed:
                         self._touch(record.topic, record.timestamp_ms)
+            self._index.flush()
+            if self._was_live:  # before that nobody may ask, and all of it at once is faster
+                self._connections.writing.flush()
 
     def catching_up(self, read: int, total: int) -> None:
         """The topics are being read, from the start or after they could not be reached."""
@@ -105,6 +108,7 @@ class Known:
         """Every topic has been read to its end."""
         with self._lock:
             if not self._was_live:
+                self._connections.writing.flush()
                 self._was_live = True
                 self._before_live = (self._pushes.pushes.copy(), self._pushes.findings.copy())
             self._set_feed("live", None, None)

@@ -11,6 +11,7 @@ from starlette.responses import StreamingResponse
 from sinks.dashboard import events
 from sinks.dashboard.models import Gauges, Overview, Results
 from sinks.dashboard.models_more import Brokers, Series
+from sinks.dashboard.routes_clients import WRONG_QUERY, Q
 from sinks.dashboard.state import State
 
 STREAM_LIMIT = 200
@@ -39,10 +40,10 @@ def routes(state: State, clock: Callable[[], int], stopping: Callable[[], bool])
         """What the rules said of each push; with `fired`, only those where one fired."""
         return state.results(limit, fired)
 
-    @router.get("/brokers")
-    def brokers() -> Brokers:
-        """The brokers, their software and APIs, and where they differ."""
-        return state.brokers(clock())
+    @router.get("/brokers", responses=WRONG_QUERY)
+    def brokers(q: Q = "") -> Brokers:
+        """The brokers, their software and APIs, and where those that `q` leaves differ."""
+        return state.brokers(clock(), q)
 
     @router.get("/series")
     def series(minutes: Annotated[int, Query(ge=1, le=1_440, description="How far back.")] = 60) -> Series:

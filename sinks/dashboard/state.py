@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from clientscope.findings.record import Finding
 from clientscope.findings.record import State as FindingState
-from clientscope.query import Query
+from clientscope.query import BROKERS, Query, parse
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.findings import Choice, FindingGroupBy
 from sinks.dashboard.known import DISAGREE_AFTER_MS
@@ -183,10 +183,15 @@ class State(Summary):
                 findings=tuple(found),
             )
 
-    def brokers(self, now_ms: int) -> Brokers:
-        """See `Brokers`."""
+    def brokers(self, now_ms: int, q: str = "") -> Brokers:
+        """See `Brokers`.
+
+        Raises:
+            QueryError: ``q`` can't be read.
+        """
+        query = parse(q, BROKERS, now_ms)
         with self._lock:
-            items = self._status.brokers(now_ms) if self._was_live else []
+            items = self._status.brokers(now_ms, query) if self._was_live else []
             return Brokers(
                 version=self._versions[STATUS], feed=self._feed, total=self._total(items), items=items, differences=differences(items)
             )

@@ -7,12 +7,14 @@ from collections import Counter
 
 from clientscope.catalog.releases import api_name
 from clientscope.errors import RecordError
+from clientscope.query import BROKERS, Query, matches
 from clientscope.status.record import STALE_AFTER, BrokerStatus, ProcessStatus
 from clientscope.topic_values import parse
 from sinks.dashboard.models import ProcessHealth
 from sinks.dashboard.models_more import ApiRange, BrokerItem, Difference, RangeAt
 
 MAX_KEY_BYTES = 8_192
+EVERYTHING = Query()
 _PROCESSES = ("gateway", "stream", "query", "deliver", "serve")
 
 
@@ -67,10 +69,11 @@ class StatusTable:
                 return "stale" if _is_stale(status, at_ms, now_ms) else status.condition
         return None
 
-    def brokers(self, now_ms: int) -> list[BrokerItem]:
-        """Each broker, by cluster and number."""
+    def brokers(self, now_ms: int, query: Query = EVERYTHING) -> list[BrokerItem]:
+        """Each broker that a query leaves, by cluster and number."""
         found = sorted(self._brokers.values(), key=lambda each: (each[0].cluster, each[0].broker))
-        return [_broker(status, at_ms, now_ms) for status, at_ms in found]
+        items = (_broker(status, at_ms, now_ms) for status, at_ms in found)
+        return [item for item in items if matches(query, BROKERS, *_searched(item))]
 
 
 def differences(brokers: list[BrokerItem]) -> list[Difference]:
@@ -90,6 +93,22 @@ def differences(brokers: list[BrokerItem]) -> list[Difference]:
                 ranges = [RangeAt(brokers=ids, lowest=each and each[0], highest=each and each[1]) for each, ids in alike.items()]
                 found.append(Difference(cluster=cluster, api_key=key, name=api_name(key) or "", ranges=ranges))
     return found
+
+
+def _searched(broker: BrokerItem) -> tuple[dict[str, object], str]:
+    """What fields are asked for, and what words are searched for in."""
+    values: dict[str, object] = {
+        "software": broker.software_name,
+        "version": broker.software_version or "",
+        "broker": broker.broker,
+        "cluster": broker.cluster,
+        "host": broker.host,
+        "rack": broker.rack,
+        "gateway": broker.gateway,
+        "source": broker.source,
+    }
+    words = (broker.software_name, broker.software_version, broker.cluster, f"{broker.host}:{broker.port}", broker.rack, broker.gateway)
+    return values, "\n".join(word for word in words if word).lower()
 
 
 def _kind(key: bytes) -> str:

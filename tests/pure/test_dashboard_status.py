@@ -107,6 +107,33 @@ def test_brokers_and_where_they_differ() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("q", "left"),
+    [
+        ("", [1, 2, 3]), ("apache", [2]), ("KAFKA-3", [3]), ("version:>=4", [2]), ("version:<4", []), ("broker:1,3", [1, 3]),
+        ("rack:b", [3]), ("source:declared", [2]), ("-software:apache-kafka cluster:c", [1, 3]), ("host:kafka-*", [1, 2, 3]),
+        ('software:""', [1, 3]),
+    ],
+)  # fmt: skip
+def test_brokers_are_searched(q: str, left: list[int]) -> None:
+    state = live(
+        broker(1, host="kafka-1", rack="a"),
+        broker(2, host="kafka-2", rack="a", software_name="apache-kafka", software_version="4.4.0", source="declared"),
+        broker(3, host="kafka-3", rack="b"),
+    )
+    found = state.brokers(NOW_MS, q)
+    assert ([each.broker for each in found.items], found.total) == (left, len(left))
+
+
+def test_brokers_that_the_search_leaves_are_compared() -> None:
+    state = live(*(broker(number, apis={"0": (0, number // 2)}) for number in (1, 2, 3)))
+    assert [each.api_key for each in state.brokers(NOW_MS).differences] == [0]
+    assert state.brokers(NOW_MS, "broker:>1").differences == []
+    app = create_app(state, assets.load(), lambda: NOW_MS, loopback_only=True)
+    response = TestClient(app, base_url="http://localhost").get("/api/v1/brokers?q=brocker:1")
+    assert (response.status_code, response.json()["position"]) == (400, 0)
+
+
 def test_nothing_is_said_before_the_topic_was_read() -> None:
     state = State()
     state.apply([process(), broker(1)])

@@ -125,10 +125,15 @@ class Fleet:
                 GATEWAYS[member.gateway], at, Kind.OPENED, connection_id=self._connection, **self._identity(member)
             )
 
-    def closed(self, member: Member, at_ms: int) -> Record:
-        """The newest connection of all closes; it is the member's."""
+    @property
+    def newest(self) -> int:
+        """The connection that opened last."""
+        return self._connection
+
+    def closed(self, member: Member, at_ms: int, connection: int | None = None) -> Record:
+        """The newest connection of all closes, or a given one; it is the member's."""
         return self._connection_record(
-            GATEWAYS[member.gateway], at_ms, Kind.CLOSED, connection_id=self._connection, **self._identity(member)
+            GATEWAYS[member.gateway], at_ms, Kind.CLOSED, connection_id=connection or self._connection, **self._identity(member)
         )
 
     def heartbeats(self, at_ms: int, share: float = 1.0) -> Iterator[Record]:

@@ -231,6 +231,21 @@ def test_brokers_and_where_they_differ(shared: PageServer, opens: Opens) -> None
     expect(page.locator("#search")).to_have_value("broker:1")
 
 
+def test_brokers_are_searched(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=brokers")
+    table = page.get_by_role("table", name="Brokers").locator("tr.row")
+    expect(table).to_have_count(3)
+    page.locator("#search").fill("source:inferred")
+    expect(table).to_have_count(1)
+    expect(table).to_contain_text("kafka-3.internal")
+    expect(page.get_by_text("The search leaves one broker")).to_be_visible()
+    page.locator("#search").fill("source:guessed")
+    expect(page.locator(".mistake")).to_contain_text("declared")
+    page.locator("#search").fill("rack:nowhere")
+    page.get_by_role("link", name="Clear filters").click()
+    expect(table).to_have_count(3)
+
+
 def test_what_is_read_stays_where_it_is(own: PageServer, opens: Opens) -> None:
     page = opens(f"{own.url}?view=clients&sort=-connections")
     expect(page.locator(".list tr.row")).to_have_count(30)

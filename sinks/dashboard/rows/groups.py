@@ -27,7 +27,9 @@ _OF_SHAPES = frozenset(FACETS)
 _AS_THEY_ARE = frozenset({"address", "broker"})
 """Never empty, and written in one way."""
 _SORTS = {"label": "", "clients": "clients", "connections": "connections", "finding": "worst"}
-_SUMS = "count(*) AS clients, sum(connections) AS connections, sum(worst IS NULL) AS unjudged, max(worst) AS worst, sum(worst >= 0) AS bad"
+_SUMS = (
+    "count(*) AS clients, sum(connections) AS connections, count(*) - count(worst) AS unjudged, max(worst) AS worst, sum(worst >= 0) AS bad"
+)
 _SUMS_OF_SUMS = ", ".join(
     f"{how}(t.{name}) AS {name}"
     for name, how in {"clients": "sum", "connections": "sum", "unjudged": "sum", "worst": "max", "bad": "sum"}.items()
@@ -50,7 +52,7 @@ def groups(
     condition, parameters = where(query, codes)
     columns = _GROUPED_BY[group]
     # As a query compares: without regard to case, and nothing is the same as an empty text.
-    shown = ", ".join(f"min({column}) AS {column}" for column in columns)
+    shown = ", ".join(column if column in _AS_THEY_ARE else f"min({column}) AS {column}" for column in columns)
     by = ", ".join(column if column in _AS_THEY_ARE else f"ifnull({column}, '') COLLATE NOCASE" for column in columns)
     if _OF_SHAPES.issuperset(columns):
         grouped = (
@@ -60,10 +62,11 @@ def groups(
     else:
         grouped = f"SELECT {shown}, {_SUMS} FROM clients c WHERE {condition} GROUP BY {by}"
     order = ", ".join([*(_ordered(key, columns) for key in sort), "connections DESC", *(f"{column} NULLS LAST" for column in columns)])
-    with database.kept(grouped, parameters) as made:  # once for the page and for how many there are
-        total = database.row(f"SELECT count(*) FROM {made}")[0]
-        rows = database.rows(f"SELECT * FROM {made} ORDER BY {order} LIMIT ? OFFSET ?", limit, offset)
-    return [_group(columns, row[: len(columns)], row[len(columns) :]) for row in rows], total
+    made = f"WITH made AS MATERIALIZED ({grouped}) SELECT (SELECT count(*) FROM made)"  # once for the page and for how many there are
+    rows = database.rows(f"{made}, * FROM made ORDER BY {order} LIMIT ? OFFSET ?", *parameters, limit, offset)
+    total = rows[0][0] if rows else database.row(made, *parameters)[0]
+    width = len(columns) + 1
+    return [_group(columns, row[1:width], row[width:]) for row in rows], total
 
 
 def _ordered(key: Key, columns: Sequence[str]) -> str:

@@ -44,9 +44,14 @@ def of_finding(finding: Finding) -> Of | None:
 
 
 class Judging:
-    """Keeps ``worst``, ``found`` and ``codes`` of the clients as they should be."""
+    """Keeps ``worst``, ``found`` and ``codes`` of the clients as they should be.
+
+    Attributes:
+        has_clients: whether any is in the tables; before that there is nobody to judge.
+    """
 
     def __init__(self, database: Database) -> None:
+        self.has_clients = False
         self._database = database
         self._findings: dict[str, Of] = {}
         self._of: dict[Subject, set[str]] = {}
@@ -137,6 +142,8 @@ class Judging:
                 )
 
     def _rows(self, condition: str, *parameters: str | int) -> list[_Row]:
+        if not self.has_clients:
+            return []
         return self._database.rows(
             "SELECT c.id, ifnull(s.principal, ''), ifnull(c.client_id, ''), c.address, ifnull(c.application, ''), c.instance,"
             f" c.worst, c.found, c.codes FROM clients c JOIN shapes s ON s.id = c.shape WHERE {condition}",

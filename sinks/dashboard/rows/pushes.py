@@ -6,7 +6,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from sinks.dashboard.rows.judging import Judging
-from sinks.dashboard.rows.schema import Database
+from sinks.dashboard.rows.schema import LISTED, Database, listed
 
 
 class Push(NamedTuple):
@@ -34,7 +34,10 @@ class Push(NamedTuple):
 
 
 class PushIndex:
-    """The newest push of each client, at most ``limit``: beyond it the oldest go, and are counted in ``dropped``."""
+    """The newest push of each client, at most ``limit``: beyond it the oldest go, and are counted in ``dropped``.
+
+    What `put` and `remove` take in comes into the table by `flush`.
+    """
 
     def __init__(self, database: Database, judging: Judging, limit: int = 200_000) -> None:
         self.dropped: Counter[str] = Counter()
@@ -42,28 +45,38 @@ class PushIndex:
         self._judging = judging
         self._limit = limit
         self._count = 0
+        self._told: list[tuple[str, Push | None]] = []
 
     def put(self, push: Push) -> None:
         """A push, or what its result says of it; whichever comes first makes the row."""
-        before = self._database.row("SELECT partition, offset, pushed_ms, judged FROM pushes WHERE key = ?", push.key)
-        if before is None:
-            self._count += 1
-        elif before[:2] == (push.partition, push.offset):  # of push and result, the push is the older one
-            judged = before[3] if push.judged is None else push.judged
-            push = push._replace(pushed_ms=min(before[2], push.pushed_ms), judged=judged)
-        elif before[1] > push.offset and before[2] >= push.pushed_ms:  # a topic that is made again begins with low offsets
-            return
-        self._database.run("INSERT OR REPLACE INTO pushes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *push)
-        if self._count > self._limit + self._limit // 20:
-            self._trim()
-        self._judging.pushed(push.client_id, push.address)
+        self._told.append((push.key, push))
 
     def remove(self, key: str) -> None:
         """A tombstone: that client is gone for long."""
-        found = self._database.row("DELETE FROM pushes WHERE key = ? RETURNING client_id, address", key)
-        if found is not None:
-            self._count -= 1
-            self._judging.pushed(*found)
+        self._told.append((key, None))
+
+    def flush(self) -> None:
+        """Puts all that was told into the table, in its order, and judges those clients again."""
+        told, self._told = self._told, []
+        if not told:
+            return
+        keys = {key for key, _ in told}
+        before = {row[0]: Push(*row) for row in self._database.rows(f"SELECT * FROM pushes WHERE key IN {LISTED}", listed(keys))}
+        now = before.copy()
+        for key, push in told:
+            if push is None:
+                now.pop(key, None)
+            else:
+                now[key] = _newer(now.get(key), push)
+        gone = [push for key, push in before.items() if key not in now]
+        new = [push for key, push in now.items() if push is not before.get(key)]
+        self._database.run(f"DELETE FROM pushes WHERE key IN {LISTED}", listed(push.key for push in gone))
+        self._database.many("INSERT OR REPLACE INTO pushes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", new)
+        self._count += len(now) - len(before)
+        if self._count > self._limit + self._limit // 20:
+            self._trim()
+        for client_id, address in {(push.client_id, push.address): None for push in (*gone, *new)}:
+            self._judging.pushed(client_id, address)
 
     def of_client(self, client_id: str, address: str, principal: str, instance: str | None) -> Push | None:
         """The push of a client: its instance's, or else the newest from there under its names."""
@@ -101,3 +114,15 @@ class PushIndex:
         self._database.run("DELETE FROM pushes WHERE key IN (SELECT key FROM pushes ORDER BY pushed_ms LIMIT ?)", excess)
         self._count -= excess
         self.dropped["pushes"] += excess
+
+
+def _newer(before: Push | None, push: Push) -> Push:
+    """Which of two under one key is the newer one."""
+    if before is None:
+        return push
+    if (before.partition, before.offset) == (push.partition, push.offset):  # of push and result, the push is the older one
+        judged = before.judged if push.judged is None else push.judged
+        return push._replace(pushed_ms=min(before.pushed_ms, push.pushed_ms), judged=judged)
+    if before.offset > push.offset and before.pushed_ms >= push.pushed_ms:  # a topic that is made again begins with low offsets
+        return before
+    return push

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from clientscope.query import CLIENTS, Key, Query, parse, parse_sort
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.models_clients import ConnectedClient, Connection, FindingsSummary
-from sinks.dashboard.rows.schema import Database
-from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS, order, where
+from sinks.dashboard.rows.schema import LISTED, Database, listed
+from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS, OF_SHAPES, order, where
 from sinks.dashboard.rows.writing import Identity, Writing
 
 _CHUNK = 500
@@ -28,6 +28,20 @@ _CLIENTS = "clients c JOIN shapes s ON s.id = c.shape"
 _CONNECTIONS = "connections x JOIN clients c ON c.id = x.client JOIN shapes s ON s.id = c.shape"
 
 Row = tuple[Any, ...]
+
+
+class _Chosen(NamedTuple):
+    """What a query leaves of clients.
+
+    Attributes:
+        few: whether it is so little that it is better put in order than found by going through an order.
+    """
+
+    condition: str
+    parameters: Sequence[Any]
+    clients: int
+    connections: int
+    few: bool
 
 
 class Reading:
@@ -51,39 +65,26 @@ class Reading:
 
     def clients(self, query: Query, sort: Sequence[Key], offset: int, limit: int) -> tuple[list[Row], int]:
         """Rows of a page of clients, and how many there are."""
-        condition, parameters = where(query, self._writing.judging.codes())
-        total = self._database.row(f"SELECT count(*) FROM clients c WHERE {condition}", *parameters)[0]
-        by_index = not query.terms or total * _FEW > self.client_count()
-        ids = self._client_ids(query, sort, offset, limit, by_index) if offset < total else []
-        return self.client_rows(ids), total
+        chosen = self._chosen(query)
+        return self.client_rows(self._client_ids(chosen, sort, offset, limit)), chosen.clients
 
     def all_clients(self, query: Query, sort: Sequence[Key]) -> list[int]:
         """Numbers of all that a query leaves."""
-        return self._client_ids(query, sort, 0, -1)
+        return self._client_ids(self._chosen(query), sort, 0, -1)
 
     def client_rows(self, ids: Sequence[int]) -> list[Row]:
         """Their rows, in this order; without those that have gone."""
-        return self._in_order(f"SELECT {_CLIENT} FROM {_CLIENTS} WHERE c.id IN", ids)
+        return self._in_order(f"SELECT {_CLIENT} FROM {_CLIENTS} WHERE c.id", ids)
 
     def connections(self, query: Query, sort: Sequence[Key], offset: int, limit: int, key: str = "") -> tuple[list[Row], int]:
         """Rows of a page of connections, and how many there are."""
-        condition, parameters = where(query, self._writing.judging.codes())
-        if key:
-            condition, parameters = f"{condition} AND c.key = ?", [*parameters, key]
-        total = self._database.row(f"SELECT ifnull(sum(connections), 0) FROM clients c WHERE {condition}", *parameters)[0]
-        by_index = not query.terms or total * _FEW > self.client_count()
-        by = order(sort, CONNECTION_SORTS, ("c.label", "c.address", "c.key", "x.seen_ms", "x.connection"), by_index)
+        chosen = self._chosen(query, key)
+        if offset >= chosen.connections:
+            return [], chosen.connections
+        by = order(sort, CONNECTION_SORTS, ("c.label", "c.address", "c.key", "x.seen_ms", "x.connection"), not chosen.few)
         # Not all columns at once: what is sorted is carried along.
-        ids = [
-            row[0]
-            for row in self._database.rows(
-                f"SELECT x.id FROM {_CONNECTIONS} WHERE {condition} ORDER BY {by} LIMIT ? OFFSET ?",
-                *parameters,
-                limit,
-                offset,
-            )
-        ]
-        return self._in_order(f"SELECT {_CONNECTION} FROM {_CONNECTIONS} WHERE x.id IN", ids), total
+        ids = self._numbers(f"SELECT x.id FROM {_CONNECTIONS} WHERE {chosen.condition} ORDER BY {by}", chosen.parameters, offset, limit)
+        return self._in_order(f"SELECT {_CONNECTION} FROM {_CONNECTIONS} WHERE x.id", ids), chosen.connections
 
     def one(self, key: str) -> Row | None:
         """The row of the client of this key."""
@@ -92,26 +93,66 @@ class Reading:
 
     def gone(self, key: str) -> ConnectedClient | None:
         """A client that has gone lately."""
-        found = self._writing.gone.get(key)
+        found = self._writing.gone(key)
         return None if found is None else _gone(key, *found)
 
-    def _client_ids(self, query: Query, sort: Sequence[Key], offset: int, limit: int, by_index: bool = True) -> list[int]:
+    def _chosen(self, query: Query, key: str = "") -> _Chosen:
+        """What a query, and a client's key where there is one, leave."""
         condition, parameters = where(query, self._writing.judging.codes())
-        by = order(sort, CLIENT_SORTS, by_index=by_index)
-        tables = _CLIENTS if "s." in by else "clients c"
-        rows = self._database.rows(
-            f"SELECT c.id FROM {tables} WHERE {condition} ORDER BY {by} LIMIT ? OFFSET ?",
-            *parameters,
-            limit,
-            offset,
+        if key:
+            condition, parameters = f"{condition} AND c.key = ?", [*parameters, key]
+        if not query.terms and not key:
+            clients, connections = self._database.row(f"SELECT count(*), sum(connections) FROM clients c WHERE {condition}", *parameters)
+            return _Chosen(condition, parameters, clients, connections or 0, few=False)
+        # To look through all clients for a word takes longest, so it is done once.
+        numbers, clients, connections = self._database.row(
+            f"SELECT group_concat(c.id), count(*), sum(c.connections) FROM clients c WHERE {condition}", *parameters
         )
-        return [row[0] for row in rows]
+        if few := clients * _FEW <= self.client_count():
+            condition, parameters = f"c.id IN {LISTED}", [f"[{numbers or ''}]"]
+        return _Chosen(condition, parameters, clients, connections or 0, few)
+
+    def _client_ids(self, chosen: _Chosen, sort: Sequence[Key], offset: int, limit: int) -> list[int]:
+        if offset >= chosen.clients:
+            return []
+        condition, parameters = chosen.condition, chosen.parameters
+        if sort and sort[0].field in OF_SHAPES and limit > 0 and not chosen.few:
+            # Shapes are few: they tell among which of them the page lies, and only their clients are put in order.
+            between, values, before = self._between(chosen, sort[0], offset, limit)
+            condition, parameters = f"{condition} AND c.shape IN (SELECT id FROM shapes s WHERE {between})", [*parameters, *values]
+            offset -= before
+        by = order(sort, CLIENT_SORTS, by_index=not chosen.few)
+        tables = _CLIENTS if "s." in by else "clients c"
+        return self._numbers(f"SELECT c.id FROM {tables} WHERE {condition} ORDER BY {by}", parameters, offset, limit)
+
+    def _between(self, chosen: _Chosen, key: Key, offset: int, limit: int) -> tuple[str, list[Any], int]:
+        """A condition on ``shapes s`` that leaves those that a page of this order is of, and how many clients come before them."""
+        column = CLIENT_SORTS[key.field]
+        counts = self._database.rows(
+            f"SELECT {column} AS value, sum(n) FROM"
+            f" (SELECT c.shape, count(*) AS n FROM clients c WHERE {chosen.condition} GROUP BY c.shape) t"
+            f" JOIN shapes s ON s.id = t.shape GROUP BY {column} ORDER BY {order([key], CLIENT_SORTS, ())}",
+            *chosen.parameters,
+        )
+        before = 0
+        while before + counts[0][1] <= offset:
+            before += counts.pop(0)[1]
+        (first, there), end = counts[0], counts[0][0]
+        for value, count in counts[1:]:
+            if before + there >= offset + limit:
+                break
+            there, end = there + count, value
+        if first is None:
+            return f"{column} IS NULL", [], before
+        if end is None:
+            return f"({column} {'<=' if key.descending else '>='} ? OR {column} IS NULL)", [first], before
+        return f"{column} BETWEEN ? AND ?", [end, first] if key.descending else [first, end], before
+
+    def _numbers(self, select: str, parameters: Sequence[Any], offset: int, limit: int) -> list[int]:
+        return [row[0] for row in self._database.rows(f"{select} LIMIT ? OFFSET ?", *parameters, limit, offset)]
 
     def _in_order(self, select: str, ids: Sequence[int]) -> list[Row]:
-        found: dict[int, Row] = {}
-        for begin in range(0, len(ids), _CHUNK):
-            part = ids[begin : begin + _CHUNK]
-            found.update((row[0], row) for row in self._database.rows(f"{select} ({','.join('?' * len(part))})", *part))
+        found = {row[0]: row for row in self._database.rows(f"{select} IN {LISTED}", listed(ids))}
         return [found[number] for number in ids if number in found]
 
 

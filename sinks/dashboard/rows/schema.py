@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,8 +12,7 @@ _TABLES = """
 CREATE TABLE shapes (  -- what many clients have in common: few rows, so that conditions on them cost little
     id INTEGER PRIMARY KEY,
     cluster TEXT NOT NULL, broker INTEGER NOT NULL, gateway TEXT NOT NULL, listener TEXT NOT NULL, protocol TEXT NOT NULL,
-    principal TEXT, software TEXT NOT NULL, version TEXT NOT NULL, version_order TEXT,
-    clients INTEGER NOT NULL DEFAULT 0
+    principal TEXT, software TEXT NOT NULL, version TEXT NOT NULL, version_order TEXT
 );
 CREATE TABLE clients (
     id INTEGER PRIMARY KEY,
@@ -29,15 +29,10 @@ CREATE TABLE clients (
     codes TEXT NOT NULL,           -- of its findings, each between spaces
     search TEXT NOT NULL           -- what words are searched for in, in lower case
 );
-CREATE UNIQUE INDEX clients_in_order ON clients (label, address, key);
-CREATE INDEX clients_by_connections ON clients (connections DESC, label, address, key);
-CREATE INDEX clients_of_application ON clients (application);
-CREATE INDEX clients_of_shape ON clients (shape, hidden, worst, connections);
 CREATE TABLE connections (
     id INTEGER PRIMARY KEY,
     client INTEGER NOT NULL, seen_ms INTEGER NOT NULL, connection INTEGER NOT NULL, epoch INTEGER NOT NULL, opened_ms INTEGER
 );
-CREATE INDEX connections_of_client ON connections (client, seen_ms, connection);
 CREATE TABLE pushes (
     key TEXT PRIMARY KEY,
     partition INTEGER NOT NULL, offset INTEGER NOT NULL, pushed_ms INTEGER NOT NULL,
@@ -51,6 +46,19 @@ CREATE INDEX pushes_of_application ON pushes (application, pushed_ms);
 CREATE INDEX pushes_by_age ON pushes (pushed_ms);
 """
 
+_INDICES = {
+    "clients_in_order": "UNIQUE INDEX {} ON clients (label, address, key)",
+    "clients_by_connections": "INDEX {} ON clients (connections DESC, label, address, key)",
+    "clients_of_application": "INDEX {} ON clients (application)",
+    "clients_of_shape": "INDEX {} ON clients (shape, hidden, worst, connections)",
+    "clients_of_address": "INDEX {} ON clients (address, hidden, worst, connections)",
+    "connections_of_client": "INDEX {} ON connections (client, seen_ms, connection)",
+}
+"""Of clients and connections."""
+
+LISTED = "(SELECT value FROM json_each(?))"
+"""What is in a list of any length, as `listed` makes it a parameter: so the statement is the same, and prepared once."""
+
 NOBODY = "\uffff"
 """The label of a client without a client.id."""
 
@@ -62,10 +70,15 @@ class Database:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, cached_statements=512)
         self._connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;")
         self._connection.executescript(_TABLES)
+        self._make_indices()
 
     def run(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
         """Runs one statement."""
         return self._connection.execute(sql, parameters)
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Runs one statement with each of these parameters."""
+        self._connection.executemany(sql, rows)
 
     def rows(self, sql: str, *parameters: Any) -> list[Any]:
         """All rows that a statement gives."""
@@ -76,13 +89,17 @@ class Database:
         return self._connection.execute(sql, parameters).fetchone()
 
     @contextmanager
-    def kept(self, select: str, parameters: Sequence[Any]) -> Iterator[str]:
-        """The name of a table that has what a SELECT gives, for as long as it is needed."""
-        self._connection.execute(f"CREATE TEMP TABLE kept AS {select}", parameters)
+    def unindexed(self, wanted: bool) -> Iterator[None]:
+        """Makes the indices of clients and connections anew at the end, which for many rows takes less time than to keep them."""
+        if not wanted:
+            yield
+            return
+        for name in _INDICES:
+            self._connection.execute(f"DROP INDEX {name}")
         try:
-            yield "kept"
+            yield
         finally:
-            self._connection.execute("DROP TABLE kept")
+            self._make_indices()
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -95,3 +112,12 @@ class Database:
             yield
         finally:
             self._connection.execute("COMMIT")
+
+    def _make_indices(self) -> None:
+        for name, what in _INDICES.items():
+            self._connection.execute(f"CREATE {what.format(name)}")
+
+
+def listed(values: Iterable[int | str]) -> str:
+    """A parameter for `LISTED`."""
+    return json.dumps(list(values))

@@ -1,18 +1,26 @@
-"""What opens and closes, into rows."""
+"""What opens and closes, into rows: gathered first, and put into the tables by `Writing.flush`, many at a time."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from clientscope.query import version_order
 from sinks.dashboard.rows.judging import Judging
-from sinks.dashboard.rows.schema import NOBODY, Database
+from sinks.dashboard.rows.schema import LISTED, NOBODY, Database, listed
 from udfs.applications import application_of
 
 GONE_KEPT = 10_000
 """Clients that have gone and may still be asked for."""
+
+_MANY = 5_000
+"""Connections into empty tables that are worth making the indices anew."""
+
+_INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 17)})"
+
+Shape = tuple[str | int | None, ...]
 
 
 class Identity(NamedTuple):
@@ -31,107 +39,176 @@ class Identity(NamedTuple):
     instance: str | None
 
     @property
-    def digest(self) -> bytes:
-        """12 bytes that no other identity has."""
-        return blake2b(repr(self).encode(), digest_size=12).digest()
+    def key(self) -> str:
+        """24 digits that no other identity has."""
+        return blake2b(repr(self).encode(), digest_size=12).hexdigest()
 
     @property
-    def shape(self) -> tuple[str | int | None, ...]:
+    def shape(self) -> Shape:
         """What it shares with many: the columns of a row of ``shapes``."""
         return self[:8]
 
 
+class Opened(NamedTuple):
+    """An open connection; ``key`` is its identity's."""
+
+    identity: Identity
+    key: str
+    epoch: int
+    connection: int
+    opened_ms: int | None
+    seen_ms: int
+
+    @property
+    def since(self) -> tuple[int, bool]:
+        """When it was opened, and whether that is exact."""
+        return (self.seen_ms, False) if self.opened_ms is None else (self.opened_ms, True)
+
+
 class Writing:
-    """Rows as connections come and go."""
+    """Rows as connections come and go.  What was told since the last `flush` is in no table yet."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
         self.judging = Judging(database)
-        self._shapes: dict[tuple[str | int | None, ...], int] = {}
-        self.gone: OrderedDict[str, tuple[Identity, int]] = OrderedDict()
+        self._database = database
+        self._shapes: dict[Shape, int] = {}
+        self._shape_of: dict[int, Shape] = {}
+        self._members: Counter[int] = Counter()
+        """Clients of each shape."""
+        self._hidden: set[str] = set()
+        self._gone: OrderedDict[str, tuple[Identity, int]] = OrderedDict()
+        self._clients = 0
+        """The highest number of a client."""
+        self._stored = 0
+        """The highest number of a row that ever was in the table: what is above it was only told."""
+        self._opened: dict[int, Opened] = {}
+        self._closed: set[int] = set()
+        self._passed: OrderedDict[str, Opened] = OrderedDict()
+        """Connections that closed before they came into the table, the last one of each client."""
 
-    def open(self, row: int, identity: Identity, epoch: int, connection: int, opened_ms: int | None, seen_ms: int, hidden: bool) -> None:
-        """Puts a connection there, or in place of what was row ``row``."""
-        self.close(row)
-        key = identity.digest.hex()
-        known = self._database.row("SELECT id, seen_ms FROM clients WHERE key = ?", key)
-        client = known[0] if known else self._new_client(key, identity, opened_ms, seen_ms, hidden)
-        self._database.run("INSERT INTO connections VALUES (?, ?, ?, ?, ?, ?)", row, client, seen_ms, connection, epoch, opened_ms)
-        self._database.run("UPDATE clients SET connections = connections + 1 WHERE id = ?", client)
-        if known and seen_ms <= known[1]:
-            self._set_since(client)
+    def open(self, row: int, opened: Opened) -> None:
+        """A connection is there, or in place of what was row ``row``.  Numbers of rows rise, and none is used again."""
+        if row <= self._stored:
+            self._closed.add(row)
+        self._opened[row] = opened
 
     def close(self, row: int) -> None:
-        """Takes a connection away, and with its last one the client."""
-        found = self._database.row("DELETE FROM connections WHERE id = ? RETURNING client, seen_ms", row)
-        if found is None:
-            return
-        client, seen_ms = found
-        left, oldest = self._database.row(
-            "UPDATE clients SET connections = connections - 1 WHERE id = ? RETURNING connections, seen_ms", client
-        )
-        if not left:
-            self._remove_client(client)
-        elif seen_ms <= oldest:
-            self._set_since(client)
-
-    def close_gateway(self, gateway: str) -> None:
-        """Takes all connections of a gateway away."""
-        clients = self._database.rows("SELECT id FROM clients WHERE shape IN (SELECT id FROM shapes WHERE gateway = ?)", gateway)
-        for (client,) in clients:
-            self._database.run("DELETE FROM connections WHERE client = ?", client)
-            self._remove_client(client)
+        """A connection is gone, and with its last one the client."""
+        if row <= self._stored:
+            self._closed.add(row)
+        opened = self._opened.pop(row, None)
+        if opened is not None:
+            _keep(self._passed, opened.key, opened)
 
     def hide_gateway(self, gateway: str, hidden: bool) -> None:
         """Hides the clients of a gateway that is lost, or shows them again."""
+        (self._hidden.add if hidden else self._hidden.discard)(gateway)
         self._database.run("UPDATE clients SET hidden = ? WHERE shape IN (SELECT id FROM shapes WHERE gateway = ?)", hidden, gateway)
 
-    def _new_client(self, key: str, identity: Identity, opened_ms: int | None, seen_ms: int, hidden: bool) -> int:
-        self.gone.pop(key, None)
+    def forget_gateway(self, gateway: str) -> None:
+        """Its connections have been closed; whatever comes under its name isn't hidden."""
+        if gateway in self._hidden:
+            self.hide_gateway(gateway, False)
+
+    def gone(self, key: str) -> tuple[Identity, int] | None:
+        """A client that has gone lately, and since when it was there."""
+        return self._gone.get(key)
+
+    def flush(self) -> None:
+        """Puts all that was told into the tables."""
+        opened, self._opened = self._opened, {}
+        closed, self._closed = self._closed, set()
+        passed, self._passed = self._passed, OrderedDict()
+        if not (opened or closed or passed):
+            return
+        # Empty tables are filled faster without indices, and those are made once.
+        with self._database.batch(), self._database.unindexed(not self._stored and len(opened) > _MANY):
+            counts, oldest = self._delete(closed)
+            self._insert(opened, counts, oldest)
+            self._database.many(
+                "UPDATE clients SET connections = connections + ? WHERE id = ?", ((n, each) for each, n in counts.items() if n)
+            )
+            self._remove_clients([client for client, count in counts.items() if count < 0])
+            self._set_oldest(oldest)
+        self._stored = max(self._stored, *opened, 0)
+        self.judging.has_clients = self._stored > 0
+        there = self._known(list(passed))
+        for key, each in passed.items():
+            if key not in there:
+                _keep(self._gone, key, (each.identity, each.since[0]))
+
+    def _delete(self, rows: Iterable[int]) -> tuple[Counter[int], set[int]]:
+        """Deletes connections; returns by how many their clients' counts change, and clients that may have another oldest one."""
+        found = self._database.rows(f"DELETE FROM connections WHERE id IN {LISTED} RETURNING client", listed(rows))
+        counts = Counter(client for (client,) in found)
+        counts = Counter({client: -count for client, count in counts.items()})
+        return counts, set(counts)
+
+    def _insert(self, opened: Mapping[int, Opened], counts: Counter[int], oldest: set[int]) -> None:
+        """Inserts connections, and those clients that aren't there."""
+        keys = {each.key: None for each in opened.values()}
+        known = self._known(list(keys))
+        numbers = {key: number for key, (number, _) in known.items()}
+        for key in keys:
+            if key not in numbers:
+                self._clients += 1
+                numbers[key] = self._clients
+        new: dict[str, Opened] = {}
+        of_new: Counter[str] = Counter()
+        for each in opened.values():
+            key = each.key
+            if key in known:
+                number, oldest_ms = known[key]
+                counts[number] += 1
+                if each.seen_ms <= oldest_ms:
+                    oldest.add(number)
+                continue
+            of_new[key] += 1
+            before = new.get(key)
+            if before is None or (each.seen_ms, each.connection) < (before.seen_ms, before.connection):
+                new[key] = each
+        self._database.many(_INSERT_CLIENT, [self._client(numbers[key], each, of_new[key]) for key, each in new.items()])
+        self._database.many(
+            "INSERT INTO connections VALUES (?, ?, ?, ?, ?, ?)",
+            ((row, numbers[each.key], each.seen_ms, each.connection, each.epoch, each.opened_ms) for row, each in opened.items()),
+        )
+
+    def _known(self, keys: list[str]) -> dict[str, tuple[int, int]]:
+        """Number, and ``seen_ms`` of the oldest connection, of those clients that are there."""
+        if not self._stored:
+            return {}
+        return {
+            key: (number, seen_ms)
+            for key, number, seen_ms in self._database.rows(f"SELECT key, id, seen_ms FROM clients WHERE key IN {LISTED}", listed(keys))
+        }
+
+    def _client(self, number: int, oldest: Opened, connections: int) -> tuple[str | int | None, ...]:
+        """A row of ``clients``."""
+        identity = oldest.identity
+        self._gone.pop(oldest.key, None)
         application = application_of(identity.client_id) if identity.client_id else None
         searched = (identity.client_id, identity.principal, identity.address, identity.software, identity.version)
         worst, found, codes = self.judging.of_client(
             identity.principal or "", identity.client_id or "", identity.address, application or "", identity.instance
         )
-        cursor = self._database.run(
-            "INSERT INTO clients (shape, hidden, worst, found, connections, since_ms, since_exact, seen_ms, label, address, client_id,"
-            " instance, application, key, codes, search) VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        return (
+            number,
             self._shape(identity),
-            hidden,
+            identity.gateway in self._hidden,
             worst,
             found,
-            seen_ms if opened_ms is None else opened_ms,
-            opened_ms is not None,
-            seen_ms,
+            connections,
+            *oldest.since,
+            oldest.seen_ms,
             identity.client_id or NOBODY,
             identity.address,
             identity.client_id,
             identity.instance,
             application,
-            key,
+            oldest.key,
             codes,
             "\n".join(text for text in searched if text).lower(),
         )
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
-
-    def _remove_client(self, client: int) -> None:
-        *own, shape, since_ms = self._database.row(
-            "DELETE FROM clients WHERE id = ? RETURNING key, client_id, address, instance, shape, since_ms", client
-        )
-        left, *shared = self._database.row(
-            "UPDATE shapes SET clients = clients - 1 WHERE id = ?"
-            " RETURNING clients, cluster, broker, gateway, listener, protocol, principal, software, version",
-            shape,
-        )
-        if not left:
-            self._database.run("DELETE FROM shapes WHERE id = ?", shape)
-            del self._shapes[tuple(shared)]
-        key, *others = own
-        self.gone[key] = (Identity(*shared, *others), since_ms)
-        self.gone.move_to_end(key)
-        if len(self.gone) > GONE_KEPT:
-            self.gone.popitem(last=False)
 
     def _shape(self, identity: Identity) -> int:
         shape = identity.shape
@@ -145,17 +222,39 @@ class Writing:
             )
             assert cursor.lastrowid is not None
             number = self._shapes[shape] = cursor.lastrowid
-        self._database.run("UPDATE shapes SET clients = clients + 1 WHERE id = ?", number)
+            self._shape_of[number] = shape
+        self._members[number] += 1
         return number
 
-    def _set_since(self, client: int) -> None:
-        opened_ms, seen_ms = self._database.row(
-            "SELECT opened_ms, seen_ms FROM connections WHERE client = ? ORDER BY seen_ms, connection LIMIT 1", client
+    def _remove_clients(self, fewer: list[int]) -> None:
+        """Those without a connection, and shapes that are nobody's."""
+        gone = self._database.rows(
+            f"DELETE FROM clients WHERE id IN {LISTED} AND connections = 0 RETURNING shape, key, since_ms, client_id, address, instance",
+            listed(fewer),
         )
+        for number, key, since_ms, *own in gone:
+            shape = self._shape_of[number]
+            self._members[number] -= 1
+            if not self._members[number]:
+                del self._members[number], self._shapes[shape], self._shape_of[number]
+                self._database.run("DELETE FROM shapes WHERE id = ?", number)
+            _keep(self._gone, key, (Identity._make((*shape, *own)), since_ms))
+
+    def _set_oldest(self, clients: Iterable[int]) -> None:
+        """Since when clients are there; those that have gone are none any more."""
         self._database.run(
-            "UPDATE clients SET since_ms = ?, since_exact = ?, seen_ms = ? WHERE id = ?",
-            seen_ms if opened_ms is None else opened_ms,
-            opened_ms is not None,
-            seen_ms,
-            client,
+            "UPDATE clients SET (since_ms, since_exact, seen_ms) = (SELECT ifnull(opened_ms, seen_ms), opened_ms IS NOT NULL, seen_ms"
+            f" FROM connections WHERE client = clients.id ORDER BY seen_ms, connection LIMIT 1) WHERE id IN {LISTED}",
+            listed(clients),
         )
+
+
+_Kept = TypeVar("_Kept")
+
+
+def _keep(table: OrderedDict[str, _Kept], key: str, value: _Kept) -> None:
+    """As the newest of at most `GONE_KEPT`."""
+    table[key] = value
+    table.move_to_end(key)
+    if len(table) > GONE_KEPT:
+        table.popitem(last=False)

@@ -6,4 +6,9 @@ import htm from "../vendor/htm.js";
 export { useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
 export { Fragment, render };
 
-export const html = htm.bind(h);
+// htm would keep what no value is in and use it again; but once drawn it knows its parents, so all that ever stood around it would stay in
+// memory, and rows that have gone with it. 3 says that a value is in it.
+export const html = htm.bind(function element(...parts) {
+  this[0] = 3;
+  return h(...parts);
+});

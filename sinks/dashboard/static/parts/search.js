@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useState } from "../core/html.js";
 import { go, here, useRoute } from "../core/route.js";
 
-const WAIT_MS = 250;
+const WAIT_MS = 120;
 
 export function Search({ label, examples, error, clears = { offset: null, open: null } }) {
   const { params } = useRoute();

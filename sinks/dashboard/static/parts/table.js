@@ -9,13 +9,17 @@ const list = (text) => (text ? text.split(",") : []);
 
 const isOpen = (key) => list(route.value.params.open).includes(key);
 
-function toggle(key) {
+// What listens to a row is the same for all of them: a row that has gone may stay with the browser for a while, and must not keep a whole
+// table's values with it.
+function toggle(event) {
+  const { key } = event.currentTarget.closest("tr").dataset;
   const open = list(route.value.params.open);
   go(here({ open: (open.includes(key) ? open.filter((each) => each !== key) : [...open, key]).join(",") }), { replace: true });
 }
 
 // A click anywhere on a row follows its link, unless it was meant for something in it, or ends a selection.
-function follow(event, to) {
+function follow(event) {
+  const { to } = event.currentTarget.dataset;
   if (event.target.closest("a, button, input, summary") || !getSelection().isCollapsed) return;
   if (event.metaKey || event.ctrlKey) open(to, "_blank", "noopener");
   else go(to);
@@ -49,9 +53,9 @@ export function Table({ caption, columns, items, keyOf, scope, sort, to, details
         const address = to?.(item);
         const shown = details && isOpen(key);
         return html`<${Fragment} key=${key}>
-          <tr role="row" data-key=${key} class=${`row${gone ? " gone" : ""}${shown ? " opened" : ""}`} onClick=${address && ((event) => follow(event, address))}>
+          <tr role="row" data-key=${key} class=${`row${gone ? " gone" : ""}${shown ? " opened" : ""}`} data-to=${address || undefined} onClick=${address ? follow : undefined}>
             ${details && html`<td role="cell" class="chevron"><button type="button" class="bare" aria-expanded=${shown ? "true" : "false"} aria-label=${`Details of ${details.name(item)}`}
-              onClick=${() => toggle(key)}><span class="triangle" aria-hidden="true"></span></button></td>`}
+              onClick=${toggle}><span class="triangle" aria-hidden="true"></span></button></td>`}
             ${columns.map((column) => html`<td role="cell" class=${column.kind ?? ""} data-label=${column.name ?? column.label}>
               ${column.link && address ? html`<a class="to" href=${address}>${column.cell(item)}</a>` : column.cell(item)}</td>`)}
           </tr>

@@ -8,6 +8,7 @@ import { useListing } from "../core/listing.js";
 import { here, href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
 import { Code, Software, Time, Word, inZone } from "../parts/bits.js";
+import { Search } from "../parts/search.js";
 import { Nothing, instead } from "../parts/states.js";
 import { Table } from "../parts/table.js";
 import { term } from "./overview.js";
@@ -19,15 +20,18 @@ const SOURCES = {
   unknown: "Nobody knows.",
 };
 
+const EXAMPLES = ["version:<4.1", "source:inferred", "rack:eu-1a", "broker:1,2"];
+
 const keyOf = (row) => `${row.cluster}/${row.broker}`;
 const range = ({ lowest, highest }) => (lowest === null ? "not there" : lowest === highest ? `${lowest}` : `${lowest}–${highest}`);
 
 export function Brokers() {
   const state = useSignal(feed);
-  const listing = useListing(address("brokers"), (o) => o.versions.status);
-  const { answer } = listing;
+  const { q = "" } = useRoute().params;
+  const listing = useListing(address("brokers", { q }), (o) => o.versions.status);
+  const { answer, error } = listing;
   const show = instead({
-    listing, feed: state, what: "broker",
+    listing, feed: state, what: "broker", filtered: q !== "", clear: here({ q: null }),
     nothing: () => html`<${Nothing}><p>Nothing yet: no gateway has told of its brokers.</p><p class="muted">A gateway asks the brokers of its cluster once it runs; on a terminal:</p><p><${Code}>clientscope brokers<//></p><//>`,
   });
   const several = new Set(answer?.items.map((row) => row.cluster)).size > 1;
@@ -42,12 +46,12 @@ export function Brokers() {
     { label: inZone("Told"), name: "Told", kind: "mono", cell: (row) => html`<${Time} ms=${row.told_ms} bare />${row.stale && html` <span class="pill" data-severity="medium">stale</span>`}` },
     { label: "Clients", cell: (row) => html`<a href=${href("clients", { q: several ? `broker:${row.broker} ${term("cluster", row.cluster)}` : `broker:${row.broker}` })}>clients</a>` },
   ];
-  return html`<div class="head"><h1>Brokers</h1></div>
-    <section class="card list" aria-label="Brokers">${show ?? html`<${Table} caption="Brokers" columns=${columns} items=${answer.items} keyOf=${keyOf} scope="brokers"
+  return html`<div class="head"><h1>Brokers</h1><${Search} label="Search brokers" examples=${EXAMPLES} error=${error} clears=${{ open: null }} /></div>
+    <section class="card list" aria-label="Brokers">${error && answer && !error.inSearch && html`<p class="notice bad" role="status">${error.message} This is how it was before. <button type="button" onClick=${listing.retry}>Try again</button></p>`}${show ?? html`<${Table} caption="Brokers" columns=${columns} items=${answer.items} keyOf=${keyOf} scope=${listing.url}
       details=${{ name: (row) => `broker ${row.broker}`, show: (row) => html`<${Apis} row=${row} />` }} />
       <p class="foot muted">${plural(answer.items.length, "broker")}</p>`}</section>
     ${!show && html`<section class="card list" aria-labelledby="differences"><header><h2 id="differences">Differences</h2><span class="muted">APIs of which brokers of one cluster take other versions</span></header>
-      <${Differences} items=${answer.differences} brokers=${answer.items} /></section>
+      <${Differences} items=${answer.differences} brokers=${answer.items} filtered=${q !== ""} /></section>
       <section class="card list" aria-labelledby="ranges"><header><h2 id="ranges">API ranges</h2><span class="muted">lowest to highest version of each, by broker</span></header><${Matrix} answer=${answer} /></section>`}`;
 }
 
@@ -56,9 +60,9 @@ function Apis({ row }) {
   return html`<ul class="apis">${row.apis.map((api) => html`<li key=${api.api_key}><span>${api.name || `key ${api.api_key}`}</span> <b class="mono">${range(api)}</b></li>`)}</ul>`;
 }
 
-function Differences({ items, brokers }) {
+function Differences({ items, brokers, filtered }) {
   if (!items.length) {
-    return brokers.length > 1 ? html`<${Nothing} good><p>All brokers of each cluster take the same versions of every API.</p><//>` : html`<${Nothing}><p class="muted">There is only one broker, so there is nothing to compare.</p><//>`;
+    return brokers.length > 1 ? html`<${Nothing} good><p>All brokers of each cluster take the same versions of every API.</p><//>` : html`<${Nothing}><p class="muted">${filtered ? "The search leaves one broker" : "There is only one broker"}, so there is nothing to compare.</p><//>`;
   }
   return html`<div class="wide-table" role="region" aria-label="APIs that differ" tabindex="0"><table aria-label="Differences"><thead><tr><th scope="col">API</th><th scope="col" class="number">Key</th><th scope="col">Versions, and at which brokers</th><th scope="col" class="medium">Cluster</th></tr></thead>
     <tbody>${items.map((one) => html`<tr key=${`${one.cluster} ${one.api_key}`}><th scope="row">${one.name || "unknown"}</th><td class="number">${one.api_key}</td>
