@@ -53,6 +53,9 @@ class ServeSettings(KafkaSettings):
 
     section = "serve"
     listen: Address = Field("127.0.0.1:8324", description="where the page is served; beyond loopback only with tokens or a proxy")
+    history_dir: Path | None = Field(
+        None, description="the streaming job's Delta tables, which the page's History reads; without it, it shows what the topics keep"
+    )
     data_docs_dir: Path = Field(
         Path("data/history/data-docs"),
         description="where the job writes Data Docs, within its history-dir; the page links them",

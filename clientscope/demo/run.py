@@ -133,8 +133,9 @@ class _Demo:
             "--policy-deadline-ms", "10000",
         )  # fmt: skip
         self._processes.start(
-            "serve", "serve", *internal, "--listen", self._page, "--data-docs-dir", str(self._data_dir / "history" / "data-docs")
-        )
+            "serve", "serve", *internal, "--listen", self._page,
+            "--history-dir", str(self._data_dir / "history"), "--data-docs-dir", str(self._data_dir / "history" / "data-docs"),
+        )  # fmt: skip
         self._processes.await_ready("gateway", "ready")
         self._processes.await_ready("serve", "ready")
         self._watch = TopicWatch(self._plan.internal)

@@ -78,6 +78,15 @@ CLIENTS: Fields = _fields(
 )
 """Of a connected client, and of its connections."""
 
+HISTORY_CLIENTS: Fields = _fields(
+    *(CLIENTS[name] for name in ("software", "version", "client_id", "application", "principal", "address")),
+    Field("connections", Kind.NUMBER, "how many it had in the time asked about"),
+    Field("open", Kind.NUMBER, "how many of them were open at its end"),
+    Field("first_seen", Kind.TIME, "when it was first seen in that time"),
+    Field("last_seen", Kind.TIME, "when it was last seen in that time"),
+)
+"""Of a client that history has."""
+
 FINDINGS: Fields = _fields(
     Field("code", Kind.TEXT, "the rule's"),
     Field("name", Kind.TEXT, "the rule's name"),

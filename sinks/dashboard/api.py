@@ -11,12 +11,14 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from clientscope.errors import ClientscopeError
 from clientscope.query import QueryError
-from sinks.dashboard import data_docs, metrics, routes, routes_access, routes_clients, routes_findings
+from sinks.dashboard import data_docs, metrics, routes, routes_access, routes_clients, routes_findings, routes_past
 from sinks.dashboard.access import LOCAL, Access
 from sinks.dashboard.assets import PAGE, Asset
 from sinks.dashboard.deciding import Deciding
 from sinks.dashboard.models import Health, Problem, QueryProblem
 from sinks.dashboard.one_client import OneClient
+from sinks.dashboard.past.asking import Past
+from sinks.dashboard.past.problems import RETRY_AFTER_S, NoAnswer
 from sinks.dashboard.security import SecurityMiddleware
 from sinks.dashboard.state import State
 
@@ -34,6 +36,7 @@ def create_app(
     external_url: str = "",
     one_client: OneClient | None = None,
     deciding: Deciding | None = None,
+    past: Past | None = None,
 ) -> FastAPI:
     """The application.
 
@@ -47,12 +50,14 @@ def create_app(
         external_url: where the page is reached from elsewhere; empty where nobody said.
         one_client: makes one client's page; without it, no configurations are read.
         deciding: writes decisions; without it, none can be made.
+        past: reads history's tables; without it, there is no history.
     """
     # No interactive documentation: FastAPI's loads scripts from elsewhere.
     app = FastAPI(title="clientscope", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
     app.add_middleware(SecurityMiddleware, loopback_only=loopback_only, access=access)
     app.add_exception_handler(QueryError, _wrong_query)
     app.add_exception_handler(ClientscopeError, _refused)
+    app.add_exception_handler(NoAnswer, _no_answer)
     for router in (
         routes.routes(state, clock, stopping),
         routes_clients.routes(state, one_client or OneClient(state), clock),
@@ -60,6 +65,7 @@ def create_app(
         routes_access.routes(access, external_url or None),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])
+    app.include_router(routes_past.routes(past or Past(None), clock), prefix="/api/v1/history", tags=["v1"])
     app.include_router(_operations(state, alive), include_in_schema=False)
     app.include_router(_page(assets), include_in_schema=False)
     if data_docs_dir is not None:
@@ -77,6 +83,12 @@ def _wrong_query(request: Request, error: Exception) -> JSONResponse:
 def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, ClientscopeError)
     return JSONResponse(Problem(detail=str(error), hint=error.hint).model_dump(), status_code=400)
+
+
+def _no_answer(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, NoAnswer)
+    headers = {"retry-after": str(RETRY_AFTER_S)} if error.status == 503 else None
+    return JSONResponse(Problem(detail=str(error), hint=error.hint).model_dump(), status_code=error.status, headers=headers)
 
 
 def _operations(state: State, alive: Callable[[], bool]) -> APIRouter:

@@ -37,6 +37,7 @@ ASSETS = {
     "parts/finding.js": _SCRIPT,
     "parts/frame.js": _SCRIPT,
     "parts/health.js": _SCRIPT,
+    "parts/past.js": _SCRIPT,
     "parts/search.js": _SCRIPT,
     "parts/states.js": _SCRIPT,
     "parts/table.js": _SCRIPT,
@@ -54,6 +55,7 @@ ASSETS = {
     "views/clients.js": _SCRIPT,
     "views/finding.js": _SCRIPT,
     "views/findings.js": _SCRIPT,
+    "views/history.js": _SCRIPT,
     "views/overview.js": _SCRIPT,
 }
 """Every file that the page needs, with its type: what isn't listed isn't served."""

@@ -34,6 +34,11 @@ def configuration(value: bytes, pushed_ms: int) -> Configuration:
     reason = decoded.field("decode_error")[0].as_py()
     if reason is not None:
         raise RecordError(reason)
+    return of_decoded(decoded, pushed_ms)
+
+
+def of_decoded(decoded: pa.StructArray, pushed_ms: int) -> Configuration:
+    """The same of one record that is decoded, or was kept so."""
     pushes = Pushes(redact(decoded, None))
     software = Software(pushes.records.field("client_software_name"), pushes.records.field("client_software_version"))
     names = Names(pushes, software.dialects, False)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
 
 from sinks.dashboard.models_clients import ConnectedClient
+
+_Row = TypeVar("_Row")
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula, or what it skips before one (OWASP, CSV Injection)."""
@@ -30,16 +34,26 @@ def inert(value: object) -> object:
 
 def as_csv(clients: Iterator[ConnectedClient]) -> Iterator[str]:
     """A header, then a line for each; lines end as RFC 4180 has it."""
-    yield _lines([COLUMNS])
-    for part in _parts(clients):
-        yield _lines([_cells(client) for client in part])
+    return csv_of(COLUMNS, map(_cells, clients))
 
 
 def as_json(clients: Iterator[ConnectedClient]) -> Iterator[str]:
     """One array, an object in each line."""
+    return json_of(client.model_dump() for client in clients)
+
+
+def csv_of(columns: Sequence[str], rows: Iterator[list[object]]) -> Iterator[str]:
+    """A header, then the rows, no cell of which is a formula."""
+    yield _lines([columns])
+    for part in _parts(rows):
+        yield _lines([[inert(cell) for cell in row] for row in part])
+
+
+def json_of(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+    """One array, a row in each line."""
     before = "[\n"
-    for part in _parts(clients):
-        yield before + ",\n".join(json.dumps(client.model_dump(), ensure_ascii=False) for client in part)
+    for part in _parts(rows):
+        yield before + ",\n".join(json.dumps(row, ensure_ascii=False) for row in part)
         before = ",\n"
     yield "[]\n" if before == "[\n" else "\n]\n"
 
@@ -51,24 +65,18 @@ FORMATS: dict[str, tuple[str, Callable[[Iterator[ConnectedClient]], Iterator[str
 """Format → its media type, and what writes it."""
 
 
-def _parts(clients: Iterator[ConnectedClient]) -> Iterator[list[ConnectedClient]]:
-    part: list[ConnectedClient] = []
-    for client in clients:
-        part.append(client)
-        if len(part) == _ROWS_AT_ONCE:
-            yield part
-            part = []
-    if part:
+def _parts(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+    while part := list(islice(rows, _ROWS_AT_ONCE)):
         yield part
 
 
 def _cells(client: ConnectedClient) -> list[object]:
     values = client.model_dump(exclude={"findings"})
     found = client.findings
-    return [inert(value) for value in (*values.values(), found and found.worst, found and found.count)]
+    return [*values.values(), found and found.worst, found and found.count]
 
 
-def _lines(rows: list[tuple[str, ...]] | list[list[object]]) -> str:
+def _lines(rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     return text.getvalue()

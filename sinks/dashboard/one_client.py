@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from clientscope.errors import EnvironmentProblem, RecordError
-from sinks.dashboard.configuration import configuration, shown
+from sinks.dashboard.configuration import configuration
 from sinks.dashboard.fetching import Fetch, Place
-from sinks.dashboard.models_clients import Change, ClientDetail, Configuration, Start
+from sinks.dashboard.models_clients import ClientDetail, Configuration, Start
 from sinks.dashboard.rows.pushes import Push
+from sinks.dashboard.starts import changes
 from sinks.dashboard.state import MOST_STARTS, Seen, State
 
 _NEVER = "It has not pushed its configuration (KIP-1324), and nothing of it was seen on the wire."
@@ -88,15 +89,8 @@ def _start(push: Push, older: Sequence[Push], read: Mapping[Place, Configuration
         software_version=push.version,
         pushed_ms=push.pushed_ms,
         this=this,
-        changes=None if now is None or before is None else _changes(before, now),
+        changes=None if now is None or before is None else changes(before, now),
     )
-
-
-def _changes(before: Configuration, after: Configuration) -> list[Change]:
-    """Of what clients said: a default that another release has is told too, one that neither told isn't."""
-    old, new = ({setting.key: shown(setting) for setting in each.settings if setting.told} for each in (before, after))
-    differing = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
-    return [Change(key=key, before=old.get(key), after=new.get(key)) for key in differing]
 
 
 def _place(push: Push) -> Place:

@@ -27,6 +27,7 @@ from sinks.dashboard.deciding import Deciding, DecisionWriter
 from sinks.dashboard.fetching import PushFetcher
 from sinks.dashboard.models import Feed
 from sinks.dashboard.one_client import OneClient
+from sinks.dashboard.past.asking import Past
 from sinks.dashboard.reader import TOPICS, Reader, now_ms
 from sinks.dashboard.security import is_loopback
 from sinks.dashboard.state import State
@@ -62,6 +63,7 @@ def run(settings: ServeSettings) -> None:
     state = State()
     reader = Reader(kafka, state)
     fetch = PushFetcher(kafka)
+    past = Past(settings.history_dir)
     server: _Server
 
     def stop(signum: int, frame: object) -> None:
@@ -79,6 +81,7 @@ def run(settings: ServeSettings) -> None:
         external_url=settings.external_url,
         one_client=OneClient(state, fetch),
         deciding=Deciding(DecisionWriter(kafka)),
+        past=past,
     )
     config = uvicorn.Config(
         app,
@@ -100,6 +103,7 @@ def run(settings: ServeSettings) -> None:
         status.stop()
         reader.stop()
         fetch.close()
+        past.close()
         listener.close()
         for number, handler in previous.items():
             signal.signal(number, handler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 import threading
@@ -35,11 +36,13 @@ empty =
 
 
 @pytest.fixture(autouse=True)
-def sigterm() -> Iterator[None]:
-    """A watch takes SIGTERM for itself."""
-    before = signal.getsignal(signal.SIGTERM)
+def of_the_process() -> Iterator[None]:
+    """A watch takes SIGTERM for itself, and the command silences the client's log, which other files' tests read in the same process."""
+    log = logging.getLogger("clientscope.client")
+    before = signal.getsignal(signal.SIGTERM), log.level
     yield
-    signal.signal(signal.SIGTERM, before)
+    signal.signal(signal.SIGTERM, before[0])
+    log.setLevel(before[1])
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from sinks.dashboard.access import Access
 from sinks.dashboard.api import LOCAL, create_app
 from sinks.dashboard.deciding import Deciding
 from sinks.dashboard.one_client import OneClient
+from sinks.dashboard.past.asking import Past
 from sinks.dashboard.reader import now_ms
 from sinks.dashboard.state import Record, State
 
@@ -90,8 +91,10 @@ def serving(
     live: bool = True,
     data_docs_dir: Path = Path("no-data-docs"),
     access: Access = LOCAL,
+    history_dir: Path | None = None,
 ) -> Iterator[PageServer]:
     """Serves until left; without a fleet, nothing was ever told."""
+    past = Past(history_dir)
     state = State()
     made = fleet or Fleet(now_ms(), clients=0)
     if fleet is not None:
@@ -109,6 +112,7 @@ def serving(
         data_docs_dir=data_docs_dir,
         access=access,
         one_client=OneClient(state, lambda places: {place: made.values[place] for place in places if place in made.values}),
+        past=past,
         deciding=Deciding(lambda fingerprint, value, headers: decisions.append((fingerprint, value))),
     )
     proxy = Stripping(app, prefix)
@@ -126,3 +130,4 @@ def serving(
         stopping.set()
         server.should_exit = True
         thread.join()
+        past.close()

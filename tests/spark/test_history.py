@@ -12,7 +12,10 @@ from deltalake import DeltaTable
 from record_bytes import Records, config_record, connection_record, heartbeat, setting
 
 from clientscope.policy.redaction import DigestKey
+from clientscope.records.codec import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS
+from sinks.dashboard.past import clients, pushes
+from sinks.dashboard.past.tables import Span, Tables
 from sinks.history.batches import append
 from streaming.transforms import history
 from udfs.expectations import OF_CONNECTIONS
@@ -42,6 +45,21 @@ def test_connections_are_kept(records: Records, tmp_path: Path) -> None:
     # A close's reason is a field of the record, not that of a failure to decode.
     assert "reason" in table[0]
     assert "decode_error" not in table[0]
+
+
+def test_the_page_reads_what_spark_has_written(records: Records, tmp_path: Path) -> None:
+    connected = [connection_record(number, kind=kind, client_id="it's") for number, kind in enumerate((Kind.OPENED, Kind.CLOSED))]
+    append(history.kept(history.connections(records(CONNECTIONS, *connected, heartbeat(2)), None)), tmp_path / "connections", "query", 0)
+    pushed = [config_record(setting("acks", acks), setting("token", SECRET), client_id="it's") for acks in ("0", "all")]
+    append(history.kept(history.pushes(records(CONFIGS, *pushed), KEY)), tmp_path / "pushes", "query", 0)
+    span = Span(1_767_225_600_000, 1_767_657_600_000)  # five days from 2026-01-01
+    seen = clients.page(clients.clients(Tables(tmp_path), span), 'client_id:"it\'s"', "", 0, 10, 0)
+    (client,) = seen["items"]
+    assert (client["connections"], client["open"], span.from_ms < client["first_seen_ms"] <= client["last_seen_ms"]) == (1, 0, True)
+    starts = pushes.starts(Tables(tmp_path), span, pushes.Whose(client_id="it's"), 0, 10)
+    assert [start["redacted"] for start in starts["items"]] == [1, 1]
+    assert starts["items"][0]["changes"] == [{"key": "acks", "before": "0", "after": "all"}]
+    assert client["first_seen_ms"] == min(start["pushed_ms"] for start in starts["items"]), "both at Kafka's time"
 
 
 def test_a_batch_is_written_once_but_a_new_checkpoints_batches_are_not_lost(records: Records, tmp_path: Path) -> None:

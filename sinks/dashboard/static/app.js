@@ -13,10 +13,11 @@ import { Client } from "./views/client.js";
 import { Clients } from "./views/clients.js";
 import { Finding } from "./views/finding.js";
 import { Findings } from "./views/findings.js";
+import { History } from "./views/history.js";
 import { Overview } from "./views/overview.js";
 
-const VIEWS = { overview: Overview, clients: Clients, client: Client, findings: Findings, finding: Finding, brokers: Brokers };
-const TITLES = { clients: "Clients", client: "Client", findings: "Findings", finding: "Finding", brokers: "Brokers" };
+const VIEWS = { overview: Overview, clients: Clients, client: Client, findings: Findings, finding: Finding, brokers: Brokers, history: History };
+const TITLES = { clients: "Clients", client: "Client", findings: "Findings", finding: "Finding", brokers: "Brokers", history: "History" };
 
 function Page() {
   const { view, params } = routes.useRoute();

@@ -47,6 +47,7 @@ export function absolute(ms) {
   return parts.join(" ");
 }
 
+export const day = (ms) => format("day").format(new Date(ms));
 export const minute = (ms) => format("minute").format(new Date(ms));
 
 export function relative(ms) {
@@ -62,6 +63,13 @@ export function span(ms) {
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
   if (seconds < 129_600) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86_400)} days`;
+}
+
+// When a day, written as 2026-12-31, begins in the zone that times are told in; null for no day.
+export function dayBegins(text, after = 0) {
+  const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text ?? "")?.map(Number) ?? [];
+  if (!year) return null;
+  return settings.value.zone === "utc" ? Date.UTC(year, month - 1, date + after) : new Date(year, month - 1, date + after).getTime();
 }
 
 // The zone that times are told in, as an offset: a name of it says less at a glance.

@@ -2,7 +2,7 @@
 
 import { back, go, href, route } from "./route.js";
 
-export const VIEWS = { o: "overview", c: "clients", f: "findings", b: "brokers" };
+export const VIEWS = { o: "overview", c: "clients", f: "findings", b: "brokers", h: "history" };
 const G_MS = 1_500;
 
 const ROWS = "main tr.row a.to, main ol.brief a";

@@ -8,6 +8,7 @@ import { useSignal } from "./signal.js";
 const GAP_MS = 400;
 const RETRY_MS = 3_000;
 const KEPT = 12;
+const PATIENCE_MS = 60_000;
 
 // The last answers by address, so that going back shows at once what was there.
 const kept = new Map();
@@ -26,7 +27,8 @@ class Reader {
     this.timer = 0;
   }
 
-  want(url, version) {
+  want(url, version, patient) {
+    this.patient = patient;
     const other = url !== this.url;
     if (other) {
       this.stop();
@@ -59,14 +61,14 @@ class Reader {
     this.busy = busy;
     let gap = GAP_MS;
     try {
-      this.answer = await get(url, busy.signal);
+      this.answer = await get(url, busy.signal, this.patient ? PATIENCE_MS : undefined);
       if (this.busy !== busy) return;
       this.have = wanted;
       keep(url, this.answer);
       this.show({ url, answer: this.answer, error: null, loading: false });
     } catch (error) {
       if (this.busy !== busy) return;
-      if (error.status >= 400 && error.status < 500) this.have = wanted; // asking again would not help
+      if (this.patient || (error.status >= 400 && error.status < 500)) this.have = wanted; // asking again would not help
       else gap = RETRY_MS;
       this.show({ url, answer: this.answer, error, loading: false });
     }
@@ -79,13 +81,14 @@ class Reader {
 }
 
 // {answer, error, loading, retry} of an address (null: none yet). version picks the number of the overview that tells of changes.
-export function useListing(url, version = () => 0) {
+// patient: what doesn't change and may take long; it is asked for once, and again when somebody wants it.
+export function useListing(url, version = () => 0, { patient = false } = {}) {
   const [state, show] = useState({ url: null, answer: null, error: null, loading: true });
   const reader = useRef(null);
   reader.current ??= new Reader(show);
-  const at = useSignal(feed, ({ overview, round }) => `${round} ${overview ? version(overview) : ""} ${overview?.feed === "live"}`);
+  const at = useSignal(feed, ({ overview, round }) => patient ? "" : `${round} ${overview ? version(overview) : ""} ${overview?.feed === "live"}`);
   useEffect(() => {
-    if (url) reader.current.want(url, at);
+    if (url) reader.current.want(url, at, patient);
   }, [url, at]);
   useEffect(() => () => reader.current.stop(), []);
   const now = state.url === url ? state : { answer: kept.get(url) ?? null, error: null, loading: true };

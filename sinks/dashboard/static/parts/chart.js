@@ -1,6 +1,6 @@
 // Numbers by minute as stacked areas or as bars, or as a table of the same.
 
-import { count, minute, zone } from "../core/format.js";
+import { count, day, minute, span, zone } from "../core/format.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../core/html.js";
 import { go, here, useRoute } from "../core/route.js";
 import { settings } from "../core/settings.js";
@@ -23,7 +23,17 @@ function stacked(series) {
   return sums.reverse();
 }
 
-function options({ series, bars, width, height, onHover }) {
+const MINUTE_MS = 60_000;
+const DAY_MS = 1440 * MINUTE_MS;
+const DAYS = [1, 2, 4, 7, 14, 28, 56, 112].map((days) => days * DAY_MS);
+
+// How points are told that are a step apart.
+const teller = (minutes, step) => {
+  if (step >= DAY_MS) return day;
+  return minutes.at(-1) - minutes[0] > DAY_MS ? (ms) => `${day(ms)} ${minute(ms)}` : minute;
+};
+
+function options({ series, bars, width, height, onHover, byDay, utc }) {
   const muted = colour("--muted");
   const line = colour("--line");
   const paint = (one) => ({
@@ -34,9 +44,10 @@ function options({ series, bars, width, height, onHover }) {
   return {
     width, height, ms: 1, legend: { show: false }, padding: [8, 6, 0, 0],
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+    ...(utc ? { tzDate: (ms) => uPlot.tzDate(new Date(ms), "Etc/UTC") } : {}),
     scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(4, max * 1.08)] } },
     axes: [
-      { ...axis, grid: { show: false }, size: 26, space: 64, values: (_, ticks) => ticks.map(minute) },
+      { ...axis, grid: { show: false }, size: 26, space: 64, values: (_, ticks) => ticks.map(byDay ? day : minute), ...(byDay ? { incrs: DAYS } : {}) },
       { ...axis, size: 44, space: 34, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? short(tick) : "")) },
     ],
     series: [{}, ...series.map(paint).reverse()],
@@ -47,7 +58,8 @@ function options({ series, bars, width, height, onHover }) {
 const short = (value) => (value >= 10_000 ? `${count(value / 1000)}k` : count(value));
 
 // series: [{label, tone, values, to}], the largest first; name: of the parameter that holds whether it is shown as a table.
-export function Chart({ name, label, minutes, series, total, bars = false, height = 200, legend = true }) {
+// step: in ms, where points are not a minute apart.
+export function Chart({ name, label, minutes, series, total, bars = false, height = 200, legend = true, step = MINUTE_MS }) {
   const { params } = useRoute();
   const { zone: inZone } = useSignal(settings);
   const theme = useTheme();
@@ -55,7 +67,9 @@ export function Chart({ name, label, minutes, series, total, bars = false, heigh
   const plot = useRef(null);
   const [hovered, hover] = useState(null);
   const asTable = params[name] === "table";
-  const shape = JSON.stringify([series.map((one) => one.label), theme, inZone, asTable, bars]);
+  const tell = teller(minutes, step);
+  const long = minutes.at(-1) - minutes[0] > 2 * DAY_MS;
+  const shape = JSON.stringify([series.map((one) => one.label), theme, inZone, asTable, bars, long]);
   const data = [minutes, ...stacked(series)];
 
   const tall = Math.min(height, innerWidth < NARROW ? 240 : height);
@@ -63,7 +77,7 @@ export function Chart({ name, label, minutes, series, total, bars = false, heigh
   useLayoutEffect(() => {
     const node = host.current;
     if (!node || asTable) return undefined;
-    const made = new uPlot(options({ series, bars, width: node.clientWidth, height: tall, onHover: hover }), data, node);
+    const made = new uPlot(options({ series, bars, width: node.clientWidth, height: tall, onHover: hover, byDay: long, utc: inZone === "utc" }), data, node);
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: node.clientWidth, height: tall }));
     observer.observe(node);
@@ -83,10 +97,10 @@ export function Chart({ name, label, minutes, series, total, bars = false, heigh
     go(here({ [name]: asTable ? null : "table" }), { replace: true });
   };
   const toggle = html`<a class="as" href=${here({ [name]: asTable ? null : "table" })} onClick=${show}>${asTable ? "as a chart" : "as a table"}</a>`;
-  if (asTable) return html`<div class="chart">${toggle}<${AsTable} label=${label} minutes=${minutes} series=${series} total=${total} /></div>`;
+  if (asTable) return html`<div class="chart">${toggle}<${AsTable} label=${label} minutes=${minutes} series=${series} total=${total} step=${step} tell=${tell} /></div>`;
   return html`<div class="chart">${toggle}
     <div class="plot" ref=${host} role="img" aria-label=${`${label}; the same as a table by the link before it`} onPointerLeave=${() => hover(null)}></div>
-    ${legend && html`<div class="legend"><p class="muted at">${at >= 0 ? html`<span>${minute(minutes[at])} <span class="zone">${zone(minutes[at])}</span></span>` : "–"}
+    ${legend && html`<div class="legend"><p class="muted at">${at >= 0 ? html`<span>${tell(minutes[at])} <span class="zone">${zone(minutes[at])}</span></span>` : "–"}
       ${total && html`<b>${count(total[at])}</b>`}</p>
       <ul>${series.map((one) => html`<li key=${one.label}><i class=${`swatch tone-${one.tone}`}></i>
         <span class="name">${one.to ? html`<a class="plain" href=${one.to}><bdi>${one.label}</bdi></a>` : html`<bdi>${one.label}</bdi>`}</span>
@@ -94,12 +108,12 @@ export function Chart({ name, label, minutes, series, total, bars = false, heigh
   </div>`;
 }
 
-function AsTable({ label, minutes, series, total }) {
+function AsTable({ label, minutes, series, total, step, tell }) {
   const order = minutes.map((_, i) => i).reverse();
   return html`<div class="scroll" role="region" aria-label=${label} tabindex="0"><table class="figures" aria-label=${label}>
-    <thead><tr><th scope="col">Minute <span class="zone">${zone()}</span></th>${total && html`<th scope="col" class="number">Total</th>`}
+    <thead><tr><th scope="col">${step === MINUTE_MS ? "Minute" : `${span(step)} from`} <span class="zone">${zone()}</span></th>${total && html`<th scope="col" class="number">Total</th>`}
       ${series.map((one) => html`<th scope="col" class="number"><bdi>${one.label}</bdi></th>`)}</tr></thead>
-    <tbody>${order.map((i) => html`<tr key=${minutes[i]}><th scope="row">${minute(minutes[i])}</th>${total && html`<td class="number">${count(total[i])}</td>`}
+    <tbody>${order.map((i) => html`<tr key=${minutes[i]}><th scope="row">${tell(minutes[i])}</th>${total && html`<td class="number">${count(total[i])}</td>`}
       ${series.map((one) => html`<td class="number">${count(one.values[i])}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 

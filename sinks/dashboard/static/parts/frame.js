@@ -8,7 +8,7 @@ import { href, useRoute } from "../core/route.js";
 import { CHOICES, choose, isDark, settings } from "../core/settings.js";
 import { useSignal } from "../core/signal.js";
 
-const VIEWS = { overview: "Overview", clients: "Clients", findings: "Findings", brokers: "Brokers" };
+const VIEWS = { overview: "Overview", clients: "Clients", findings: "Findings", brokers: "Brokers", history: "History" };
 const WITHIN = { client: "clients", finding: "findings" };
 const FEEDS = { loading: "Loading", lost: "Connection lost", starting: "Starting", catching_up: "Catching up", live: "Live", unreachable: "Stale", paused: "Paused" };
 
@@ -105,7 +105,7 @@ export function Foot() {
     <span>${docs && html`<a id="data-docs" href="data-docs/">Data quality</a> · `}<a href="api/v1/openapi.json">API</a> · <a href="metrics">Metrics</a></span></footer>`;
 }
 
-const KEYS = [["/", "search"], ["j  k", "next row, row before"], ["Enter", "open the row"], ["Esc", "clear the search, go back"], ["g o", "Overview"], ["g c", "Clients"], ["g f", "Findings"], ["g b", "Brokers"], ["?", "this list"]];
+const KEYS = [["/", "search"], ["j  k", "next row, row before"], ["Enter", "open the row"], ["Esc", "clear the search, go back"], ["g o", "Overview"], ["g c", "Clients"], ["g f", "Findings"], ["g b", "Brokers"], ["g h", "History"], ["?", "this list"]];
 
 export function Help({ dialog }) {
   return html`<dialog ref=${dialog} aria-labelledby="keys" onClick=${(event) => event.target === dialog.current && dialog.current.close()}><h2 id="keys">Keys</h2>

@@ -9,6 +9,7 @@ import { here, href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
 import { Software, Time, Word } from "../parts/bits.js";
 import { FindingList } from "../parts/finding.js";
+import { Diff, PastStarts, useHasPast } from "../parts/past.js";
 import { CatchingUp, Failed, Loading, Nothing } from "../parts/states.js";
 import { ConnectionTable } from "./clients.js";
 import { NothingJudged, term } from "./overview.js";
@@ -39,7 +40,7 @@ export function Client() {
         ${findings === null ? html`<${NothingJudged} why="Not judged: no rule could judge what this client runs with." />`
           : findings.length ? html`<${FindingList} items=${findings} scope=${`client ${client.key}`} brief />` : html`<${Nothing} good><p>Judged, and nothing was found.</p><//>`}</section>
       <section class="card wide" aria-labelledby="configuration"><${Configuration} answer=${answer} /></section>
-      <section class="card wide" aria-labelledby="history"><header><h2 id="history">Starts</h2><span class="muted">what changed from each start to the next</span></header><${Starts} answer=${answer} /></section>
+      <section class="card wide" aria-labelledby="history"><header><h2 id="history">Starts</h2><span class="muted">what changed from each start to the next</span></header><${Starts} answer=${answer} /><${Older} answer=${answer} /></section>
       <section class="card wide" aria-labelledby="open-connections"><header><h2 id="open-connections">Connections</h2><span class="muted">${plural(client.connections, "open connection")}</span></header>
         <${ConnectionTable} items=${connections} total=${connected ? client.connections : connections.length} /></section>
     </div>`;
@@ -95,6 +96,22 @@ function SettingRow({ setting }) {
     <td class="medium muted small">${type ?? "–"}</td></tr>`;
 }
 
+const OLDER_MS = 90 * 86_400_000;
+const OLDER = 10;
+
+// Beyond what is left on the topic, which is compacted.
+function Older({ answer: { client, starts, starts_of: of } }) {
+  const { params } = useRoute();
+  const hasPast = useHasPast();
+  if (!hasPast) return null;
+  const whose = of === "application" ? { application: client.application, principal: client.principal } : { client_id: client.client_id, principal: client.principal, address: client.address };
+  const oldest = starts?.length ? starts.at(-1).pushed_ms : client.since_ms;
+  const between = { from: oldest - OLDER_MS, to: oldest };
+  const all = html`<a href=${href("history", { range: "90d", show: "starts", ...whose })}>all of them in History</a>`;
+  if (params.older !== "1") return html`<p class="foot"><a class="button" href=${here({ older: 1 })}>Older starts</a> <span class="muted">of 90 days, or ${all}</span></p>`;
+  return html`<h3 class="pad">Older starts <span class="muted">of 90 days, or ${all}</span></h3><${PastStarts} between=${between} whose=${whose} limit=${OLDER} />`;
+}
+
 function Starts({ answer: { starts, starts_of: of, why } }) {
   if (!starts) return html`<${Nothing}><p>${why ?? "Its starts could not be read."}</p><//>`;
   if (!starts.length) return html`<${Nothing}><p>No start is known: nothing was pushed yet.</p><//>`;
@@ -103,12 +120,3 @@ function Starts({ answer: { starts, starts_of: of, why } }) {
       <p class="when"><${Time} ms=${start.pushed_ms} /> ${start.this && html`<span class="pill">this one</span>`} <span class="muted"><${Software} name=${start.software_name} version=${start.software_version} /> · <bdi class="mono">${start.address}</bdi></span></p>
       <${Diff} changes=${start.changes} oldest=${i === starts.length - 1} /></li>`)}</ol>`;
 }
-
-function Diff({ changes, oldest }) {
-  if (changes === null) return html`<p class="muted">${oldest ? "The first start that is known." : "What to compare it with is gone."}</p>`;
-  if (!changes.length) return html`<p class="muted">Nothing changed.</p>`;
-  return html`<table class="diff" aria-label="Changes"><tbody>${changes.map(({ key, before, after }) => html`<tr key=${key}><th scope="row" class="mono"><bdi>${key}</bdi></th>
-    <td class="mono">${before === null ? html`<span class="muted">not set</span>` : html`<del><bdi>${before}</bdi></del>`}</td><td class="to" aria-label="became">→</td>
-    <td class="mono">${after === null ? html`<span class="muted">not set</span>` : html`<ins><bdi>${after}</bdi></ins>`}</td></tr>`)}</tbody></table>`;
-}
-

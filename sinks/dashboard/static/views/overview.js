@@ -10,6 +10,7 @@ import { useSignal } from "../core/signal.js";
 import { Bar, Code, Severity, Software, Time, Word, application, inZone, worstFirst } from "../parts/bits.js";
 import { Chart } from "../parts/chart.js";
 import { Health } from "../parts/health.js";
+import { PastChart, RANGES, spanOf, toPast, useHasPast } from "../parts/past.js";
 import { CatchingUp, Failed, Loading, Nothing, instead } from "../parts/states.js";
 import { Table } from "../parts/table.js";
 import { Verdict } from "../parts/verdict.js";
@@ -75,12 +76,17 @@ function waiting(state, listing) {
   return null;
 }
 
+// Ranges that only history has.
+const LONGER = ["7d", "30d", "90d"];
+
 const useSeries = (params) => useListing(address("series", { minutes: params.minutes ?? 60 }), (o) => `${Math.floor(o.now_ms / 5000)} ${o.versions.connections}`);
 
 const nameOf = ({ software_name: name, software_version: version }) => (name === "unknown" && version === "unknown" ? name : `${name} ${version}`);
 
 function Connections({ state }) {
   const { params } = useRoute();
+  const hasPast = useHasPast();
+  const longer = hasPast && LONGER.includes(params.range) ? params.range : null;
   const listing = useSeries(params);
   const wait = waiting(state, listing);
   const { answer } = listing;
@@ -89,15 +95,17 @@ function Connections({ state }) {
   }));
   if (!wait && answer.other.some((n) => n)) lines.push({ label: "other", tone: "other", values: answer.other });
   return html`<section class="card wide" aria-labelledby="over-time"><header><h2 id="over-time">Connections over time</h2>
-    <${Ranges} /></header>
-    ${wait ?? (lines.length ? html`<${Chart} name="versions" label="Connections by software version" minutes=${answer.minutes} series=${lines} total=${answer.connections} height=${392} />`
+    <${Ranges} hasPast=${hasPast} longer=${longer} /></header>
+    ${longer ? html`<${PastChart} between=${spanOf({ range: longer })} height=${366}
+      toVersion=${(one) => toPast({ range: longer }, { q: software(one.software_name, one.software_version) })} />` : wait ?? (lines.length ? html`<${Chart} name="versions" label="Connections by software version" minutes=${answer.minutes} series=${lines} total=${answer.connections} height=${392} />`
       : html`<${NoGateway} overview=${state.overview} />`)}</section>`;
 }
 
-function Ranges() {
+function Ranges({ hasPast, longer }) {
   const { params } = useRoute();
-  return html`<nav class="segments" aria-label="Time shown">${Object.entries(MINUTES).map(([minutes, label]) => html`<a href=${here({ minutes: minutes === "60" ? null : minutes })}
-    aria-current=${(params.minutes ?? "60") === minutes ? "true" : undefined}>${label}</a>`)}</nav>`;
+  return html`<nav class="segments" aria-label="Time shown">${Object.entries(MINUTES).map(([minutes, label]) => html`<a href=${here({ minutes: minutes === "60" ? null : minutes, range: null })}
+    aria-current=${!longer && (params.minutes ?? "60") === minutes ? "true" : undefined}>${label}</a>`)}
+    ${hasPast && LONGER.map((range) => html`<a href=${here({ range, minutes: null })} aria-current=${range === longer ? "true" : undefined}>${RANGES[range] / 86_400_000} d</a>`)}</nav>`;
 }
 
 export function NoGateway({ overview }) {

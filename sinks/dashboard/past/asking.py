@@ -1,0 +1,167 @@
+"""Serve's side of the past: one question at a time, others wait, and each has its deadline."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from clientscope.query import QueryError
+from sinks.dashboard.past.problems import NoAnswer
+
+DEADLINE_S = 20.0
+WAIT_S = 25.0
+"""For those before it; then a question is told to come again."""
+
+MOST_WAITING = 8
+IDLE_S = 120.0
+"""After which the process ends, and its memory is free again."""
+
+_PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "TZ", "LD_LIBRARY_PATH")
+"""Of the environment: no secrets."""
+
+_log = logging.getLogger(__name__)
+
+
+class Past:
+    """Asks a process that reads the tables, which is started with the first question and again after it was killed.  From any thread.
+
+    Args:
+        folder: the job's history directory; None where there is no history.
+    """
+
+    def __init__(self, folder: Path | None, deadline_s: float = DEADLINE_S, wait_s: float = WAIT_S, idle_s: float = IDLE_S) -> None:
+        self._folder = folder
+        self._deadline_s, self._wait_s, self._idle_s = deadline_s, wait_s, idle_s
+        self._waiting = threading.BoundedSemaphore(MOST_WAITING)
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._idle: threading.Timer | None = None
+        self._closed = False
+
+    @property
+    def is_there(self) -> bool:
+        """Whether any history is configured."""
+        return self._folder is not None
+
+    def ask(self, question: str, **arguments: Any) -> dict[str, Any]:
+        """One of `sinks.dashboard.past.questions`.
+
+        Raises:
+            NoAnswer: with what to do.
+            QueryError: ``q`` or ``sort`` can't be read.
+        """
+        if self._folder is None:
+            raise NoAnswer("off", "this page has no history", "start clientscope serve with --history-dir, the streaming job's")
+        if not self._waiting.acquire(blocking=False):
+            raise _busy()
+        try:
+            if not self._lock.acquire(timeout=self._wait_s):
+                raise _busy()
+            try:
+                return self._ask(json.dumps({"question": question, "arguments": arguments}).encode() + b"\n")
+            finally:
+                self._lock.release()
+        finally:
+            self._waiting.release()
+
+    def close(self) -> None:
+        """Ends the process, and with it a question that is being answered."""
+        self._closed = True  # who waits starts no other
+        process = self._process
+        if process is not None:
+            process.kill()
+        with self._lock:
+            self._end()
+
+    def _ask(self, line: bytes) -> dict[str, Any]:
+        if self._closed:
+            raise _busy()
+        if self._idle is not None:
+            self._idle.cancel()
+        process = self._process = self._process or self._started()
+        assert process.stdin is not None and process.stdout is not None
+        late = threading.Event()
+
+        def kill() -> None:
+            late.set()
+            process.kill()
+
+        deadline = threading.Timer(self._deadline_s, kill)
+        deadline.daemon = True
+        deadline.start()
+        try:
+            process.stdin.write(line)
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+        except (OSError, ValueError):
+            self._end()
+            raise self._late() if late.is_set() else _ended() from None
+        finally:
+            deadline.cancel()
+        self._idle = threading.Timer(self._idle_s, self._end_if_idle)
+        self._idle.daemon = True
+        self._idle.start()
+        return _told(answer)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        return subprocess.Popen(
+            [sys.executable, "-m", "sinks.dashboard.past.process", str(self._folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**environment, "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"},
+            start_new_session=True,
+        )
+
+    def _end_if_idle(self) -> None:
+        if self._lock.acquire(blocking=False):  # else somebody asks
+            try:
+                self._end()
+            finally:
+                self._lock.release()
+
+    def _end(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            with suppress(OSError):
+                if stream is not None:
+                    stream.close()
+
+    def _late(self) -> NoAnswer:
+        return NoAnswer("late", f"history gave no answer within {self._deadline_s:g} s", "ask for a shorter range, or try again")
+
+
+def _busy() -> NoAnswer:
+    return NoAnswer("busy", "others are asking history", "try again in a moment")
+
+
+def _ended() -> NoAnswer:
+    """Out of memory, most likely."""
+    _log.warning("the process that reads history ended without an answer")
+    return NoAnswer("unreadable", "what reads history ended without an answer", "ask for a shorter range, or try again")
+
+
+def _told(answer: dict[str, Any]) -> dict[str, Any]:
+    error = answer.get("error")
+    if error is None:
+        told: dict[str, Any] = answer["answer"]
+        return told
+    if "position" in error:
+        raise QueryError(error["detail"], error["position"], error["length"], error["expected"])
+    if error["reason"]:
+        _log.warning("history can't be read: %s", error["reason"])
+    raise NoAnswer(error["kind"], error["detail"], error["hint"])

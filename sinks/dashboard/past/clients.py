@@ -1,0 +1,125 @@
+"""Clients that were connected in a span, from the table ``connections``.
+
+Every open connection is recorded at least each six hours (kind *present*), so whoever was connected has a row in the span, or in the
+six hours before it.  What a connection was before it was identified is no client: only what it was when it was closed, recorded again,
+or still open at the span's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from clientscope.catalog.sensitive import shown
+from clientscope.query import HISTORY_CLIENTS, parse, parse_sort
+from clientscope.records.codec import Kind
+from clientscope.topic_values import clean
+from sinks.dashboard.past.choosing import Choosing, each
+from sinks.dashboard.past.problems import too_wide
+from sinks.dashboard.past.tables import Span, Tables, moment, within
+from udfs.applications import application_of
+
+MOST_CLIENTS = 500_000
+
+RECORDED_EVERY_MS = 6 * 3_600_000 + 600_000
+"""A gateway's six hours (`gateway.registry`), and some minutes for its heartbeat and the topic."""
+
+SORTS = ("client_id", "application", "principal", "address", "software", "version", "first_seen", "last_seen", "connections", "open")
+FIRST = "-last_seen,client_id"
+"""How they are sorted unless somebody says otherwise."""
+
+_IDENTITY = ("client_id", "principal", "client_address", "client_software_name", "client_software_version")
+_COLUMNS = ", ".join(_IDENTITY)
+_OF_CLIENTS = f"kind < {Kind.HEARTBEAT:d}"
+
+
+def clients(tables: Tables, span: Span) -> pa.Table:
+    """All of them, with the columns of `sinks.dashboard.models_past.PastClient`.
+
+    Raises:
+        NoAnswer: see `Tables.ask`; or there are more than `MOST_CLIENTS`.
+    """
+    sql = f"""
+        SELECT {_COLUMNS}, min(first) AS first, max(last) AS last, sum(closed) AS closed, sum(open) AS open
+        FROM (
+            SELECT {_COLUMNS}, min("timestamp") AS first, max("timestamp") AS last,
+                count(*) FILTER (WHERE kind = {Kind.CLOSED:d}) AS closed, 0 AS open,
+                count(*) FILTER (WHERE kind IN ({Kind.CLOSED:d}, {Kind.PRESENT:d})) AS settled
+            FROM connections WHERE {within(span, "timestamp")} AND {_OF_CLIENTS} GROUP BY {_COLUMNS}
+            UNION ALL
+            SELECT {_COLUMNS}, {moment(span.from_ms)}, {moment(span.from_ms)}, 0, 0, 1 FROM ({_open_at(span.from_ms)}) GROUP BY {_COLUMNS}
+            UNION ALL
+            SELECT {_COLUMNS}, {moment(span.to_ms)}, {moment(span.to_ms)}, 0, count(*), 1 FROM ({_open_at(span.to_ms)}) GROUP BY {_COLUMNS}
+        )
+        GROUP BY {_COLUMNS} HAVING sum(settled) > 0 LIMIT {MOST_CLIENTS + 1}
+    """  # noqa: S608 - numbers and times alone
+    found = tables.ask("connections", sql)
+    if found.num_rows > MOST_CLIENTS:
+        raise too_wide(f"more than {MOST_CLIENTS:,} clients were seen")
+    return _shown(found)
+
+
+def _open_at(at_ms: int) -> str:
+    """A row for each connection that was open then; those of a gateway's earlier epochs ended with it."""
+    before = within(Span(at_ms - RECORDED_EVERY_MS, at_ms), "timestamp")
+    return f"""
+        SELECT {_COLUMNS} FROM connections
+        LEFT SEMI JOIN (
+            SELECT gateway_id AS its_gateway, gateway_epoch AS its_epoch, max(sequence) AS newest FROM connections
+            WHERE {before} AND {_OF_CLIENTS} GROUP BY gateway_id, gateway_epoch, connection_id
+        ) ON gateway_id = its_gateway AND gateway_epoch = its_epoch AND sequence = newest
+        LEFT SEMI JOIN (
+            SELECT gateway_id AS of_gateway, max(gateway_epoch) AS last_epoch FROM connections WHERE {before} GROUP BY gateway_id
+        ) ON gateway_id = of_gateway AND gateway_epoch = last_epoch
+        WHERE {before} AND {_OF_CLIENTS} AND kind <> {Kind.CLOSED:d}
+    """  # noqa: S608 - numbers and times alone
+
+
+def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> dict[str, Any]:
+    """Those that a query leaves, in an order; a part of them, and how many there are.
+
+    Raises:
+        QueryError: ``q`` or ``sort`` can't be read.
+    """
+    choosing = Choosing(found, HISTORY_CLIENTS, search=("client_id", "principal", "address", "software", "version"))
+    chosen = choosing.sorted(choosing.chosen(parse(q, HISTORY_CLIENTS, now_ms)), parse_sort(sort or FIRST, SORTS))
+    rows = found.take(chosen.slice(offset, limit)).to_pylist()
+    return {"total": len(chosen), "items": [{_NAMED.get(name, name): value for name, value in row.items()} for row in rows]}
+
+
+_NAMED = {"software": "software_name", "version": "software_version", "first_seen": "first_seen_ms", "last_seen": "last_seen_ms"}
+
+
+def _shown(found: pa.Table) -> pa.Table:
+    """Under the search grammar's names, and as it may be shown: gateways redact and bound names, but others may write such records."""
+    client_ids, principals, addresses, names, versions = (each(found[column], _name) for column in _IDENTITY)
+    first, last = (_ms(found[column]) for column in ("first", "last"))
+    closed, still = found["closed"].to_numpy(), found["open"].to_numpy()
+    return pa.table(
+        {
+            "client_id": each(client_ids, _client_id),
+            "application": each(client_ids, application_of),
+            "principal": principals,
+            "address": addresses,
+            "software": names,
+            "version": versions,
+            "first_seen": first,
+            "last_seen": last,
+            # Those of a gateway that was killed are neither closed nor open; there was one at least.
+            "connections": pa.array((closed + still).clip(1), pa.int64()),
+            "open": pa.array(still, pa.int64()),
+        }
+    )
+
+
+def _ms(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
+
+
+_name: Callable[[str], str] = clean
+
+
+def _client_id(text: str) -> str:
+    return clean(shown(text))

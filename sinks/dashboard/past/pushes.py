@@ -1,0 +1,128 @@
+"""Configurations that were pushed in a span, from the table ``pushes``, each as what changed since the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from clientscope.catalog.sensitive import shown
+from clientscope.topic_values import clean
+from sinks.dashboard.configuration import of_decoded
+from sinks.dashboard.models_clients import Configuration
+from sinks.dashboard.past.problems import too_wide
+from sinks.dashboard.past.tables import Span, Tables, text, within
+from sinks.dashboard.starts import changes
+from udfs.applications import application_of
+from udfs.decode import decoder
+
+MOST_NAMES = 1_000
+"""client.ids of one application in a question."""
+
+MOST_PUSHES = 50
+LOOK_BACK = 20
+"""Pushes before the last one of a page, among which the one to compare it with is looked for."""
+
+
+@dataclass(frozen=True)
+class Whose:
+    """Whose pushes are asked for: all that is given must be so.
+
+    Attributes:
+        client_id: exactly this one, as it is shown; empty for clients without one, None for any.
+        application: client.id without what tells instances apart.
+        principal: empty for those that have none, None for any.
+        address: None for any.
+    """
+
+    client_id: str | None = None
+    application: str | None = None
+    principal: str | None = None
+    address: str | None = None
+
+    def has(self, client_id: str | None, principal: str | None, address: str) -> bool:
+        """Whether a push is theirs, by its names as the table has them."""
+        name = clean(shown(client_id)) if client_id else ""
+        return (
+            self.client_id in (None, name)
+            and self.application in (None, application_of(name))
+            and self.principal in (None, clean(principal) if principal else "")
+            and self.address in (None, clean(address))
+        )
+
+
+def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int) -> dict[str, Any]:
+    """The newest first, as `sinks.dashboard.models_past.PastStarts` has them.
+
+    Raises:
+        NoAnswer: see `Tables.ask`; or an application has more than `MOST_NAMES` client.ids.
+    """
+    theirs = _condition(tables, span, whose)
+    if theirs is None:
+        return {"total": 0, "items": []}
+    where = f"{within(span, 'timestamp')} AND {theirs}"
+    total = tables.ask("pushes", f"SELECT count(*) AS n FROM pushes WHERE {where}")["n"][0].as_py()  # noqa: S608 - quoted there
+    order = 'ORDER BY "timestamp" DESC, "partition", "offset" DESC'
+    limit = min(limit, MOST_PUSHES)
+    sql = f"SELECT * FROM pushes WHERE {where} {order} LIMIT {limit + LOOK_BACK} OFFSET {int(offset)}"  # noqa: S608 - quoted there
+    rows = tables.ask("pushes", sql)
+    read = [_configuration(rows, number) for number in range(rows.num_rows)]
+    told = rows.drop_columns(["configs"]).to_pylist()
+    last = offset + rows.num_rows >= total
+    return {"total": total, "items": [_start(number, told, read, last) for number in range(min(limit, rows.num_rows))]}
+
+
+def _condition(tables: Tables, span: Span, whose: Whose) -> str | None:
+    """What SQL asks for, by names as the table has them; None where nobody is meant.
+
+    They may not be as they are shown, and applications are no column: so all the names there are are looked at.
+    """
+    columns = ("client_id", "principal", "client_address")
+    names = ", ".join(columns)
+    there = tables.ask("pushes", f"SELECT {names} FROM pushes WHERE {within(span, 'timestamp')} GROUP BY {names}")  # noqa: S608 - names of columns
+    meant = [row for row in zip(*(there[column].to_pylist() for column in columns), strict=True) if whose.has(*row)]
+    if len(meant) > MOST_NAMES:
+        raise too_wide(f"more than {MOST_NAMES:,} clients are meant")
+    alternatives = [" AND ".join(f"{column} {_is(value)}" for column, value in zip(columns, row, strict=True)) for row in meant]
+    return f"({' OR '.join(f'({one})' for one in alternatives)})" if alternatives else None
+
+
+def _is(value: str | None) -> str:
+    return "IS NULL" if value is None else f"= {text(value)}"
+
+
+def _configuration(rows: pa.Table, number: int) -> Configuration:
+    """What one pushed, judged again: what was taken for no secret then may be one by today's rules."""
+    fields = [field for field in decoder("ClientConfigRecord").arrow_type if field.name != "decode_error"]
+    row = rows.slice(number, 1)
+    columns = [row[field.name].combine_chunks().cast(field.type) for field in fields]
+    pushed_ms = int(row["timestamp"][0].as_py().timestamp() * 1000)
+    return of_decoded(pa.StructArray.from_arrays(columns, fields=fields), pushed_ms)
+
+
+def _start(number: int, told: Sequence[dict[str, Any]], read: Sequence[Configuration], last: bool) -> dict[str, Any]:
+    row, now = told[number], read[number]
+    before = _before(number, told, read)
+    return {
+        "instance_id": row["client_instance_id"],
+        "client_id": clean(shown(row["client_id"])) if row["client_id"] else None,
+        "principal": clean(row["principal"]) if row["principal"] else None,
+        "address": clean(row["client_address"]),
+        "software_name": clean(row["client_software_name"]),
+        "software_version": clean(row["client_software_version"]),
+        "pushed_ms": now.pushed_ms,
+        "client_type": now.client_type,
+        "settings": sum(setting.told for setting in now.settings),
+        "redacted": sum(setting.source == "redacted" for setting in now.settings),
+        "first": before is None and last,
+        "changes": None if before is None else [change.model_dump() for change in changes(read[before], now)],
+    }
+
+
+def _before(number: int, told: Sequence[dict[str, Any]], read: Sequence[Configuration]) -> int | None:
+    """The newest earlier one of the same kind of client: of the same client.id, or else of any."""
+    alike = [other for other in range(number + 1, len(told)) if read[other].client_type == read[number].client_type]
+    same = (other for other in alike if told[other]["client_id"] == told[number]["client_id"])
+    return next(same, alike[0] if alike else None)

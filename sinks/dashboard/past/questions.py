@@ -1,0 +1,68 @@
+"""The questions there are, by name; what was found for one is kept for a moment, so that its pages, orders and searches cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sinks.dashboard.past import clients, findings, pushes, series
+from sinks.dashboard.past.pushes import Whose
+from sinks.dashboard.past.tables import Span, Tables
+
+KEPT_S = 300.0
+"""For so long an answer may be older than the tables; who was erased meanwhile is in no file any more, and here that much longer."""
+
+_MOST_KEPT = 3
+
+
+class Questions:
+    """Answers questions about the tables below a folder; for one thread.
+
+    Args:
+        clock: seconds.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], float]) -> None:
+        self._tables = Tables(folder)
+        self._clock = clock
+        self._kept: dict[tuple[Any, ...], tuple[float, pa.Table]] = {}
+
+    def answer(self, question: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The answer, as JSON has it.
+
+        Raises:
+            NoAnswer: the tables can't say.
+            QueryError: ``q`` or ``sort`` can't be read.
+        """
+        answer: dict[str, Any] = getattr(self, f"_{question}")(**arguments)
+        return answer
+
+    def _series(self, span: tuple[int, int]) -> dict[str, Any]:
+        return series.series(self._tables, Span(*span))
+
+    def _clients(self, span: tuple[int, int], **chosen: Any) -> dict[str, Any]:
+        found = self._once(("clients", *span), lambda: clients.clients(self._tables, Span(*span)))
+        return clients.page(found, **chosen)
+
+    def _starts(self, span: tuple[int, int], whose: dict[str, str | None], offset: int, limit: int) -> dict[str, Any]:
+        return pushes.starts(self._tables, Span(*span), Whose(**whose), offset, limit)
+
+    def _findings_at(self, at_ms: int, **chosen: Any) -> dict[str, Any]:
+        found = self._once(("findings", at_ms), lambda: findings.at_a_time(self._tables, at_ms))
+        return findings.page(found, **chosen)
+
+    def _findings_ended(self, span: tuple[int, int], **chosen: Any) -> dict[str, Any]:
+        found = self._once(("ended", *span), lambda: findings.ended(self._tables, Span(*span)))
+        return findings.page(found, **chosen)
+
+    def _once(self, key: tuple[Any, ...], ask: Callable[[], pa.Table]) -> pa.Table:
+        now = self._clock()
+        self._kept = {other: kept for other, kept in self._kept.items() if now - kept[0] < KEPT_S}
+        if key not in self._kept:
+            while len(self._kept) >= _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = now, ask()
+        return self._kept[key][1]

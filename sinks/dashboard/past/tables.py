@@ -1,0 +1,96 @@
+"""The tables, as DataFusion asks them: bounded in memory, pruned by days, and every literal written in one place."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from sinks.dashboard.past.problems import NoAnswer, too_wide
+
+MEMORY_BYTES = 256 * 1024 * 1024
+"""What sorting, joining and grouping may take; buffers of the files that are being read come to it."""
+
+_SETTINGS = (
+    f"SET datafusion.runtime.memory_limit = '{MEMORY_BYTES // 2**20}M'",
+    "SET datafusion.runtime.max_temp_directory_size = '0'",  # what doesn't fit is refused: no disk of serve's fills
+    "SET datafusion.execution.target_partitions = 2",
+)
+_OUT_OF_MEMORY = ("Resources exhausted", "Not enough memory", "spilling process")
+
+
+class Span(NamedTuple):
+    """A time from ``from_ms`` to before ``to_ms``, in ms since the epoch."""
+
+    from_ms: int
+    to_ms: int
+
+
+def text(value: str) -> str:
+    """A text as an SQL literal, whatever is in it."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def moment(ms: int) -> str:
+    """A point in time as SQL."""
+    return f"to_timestamp_millis({int(ms)})"
+
+
+def within(span: Span, column: str) -> str:
+    """The condition that a time is in a span, with the days for Delta to leave out files by; the table's ``date`` is that time's."""
+    first, last = (datetime.fromtimestamp(ms / 1000, UTC).date().isoformat() for ms in (span.from_ms, max(span.from_ms, span.to_ms - 1)))
+    return f"date BETWEEN '{first}' AND '{last}' AND \"{column}\" >= {moment(span.from_ms)} AND \"{column}\" < {moment(span.to_ms)}"
+
+
+class Unreadable(NoAnswer):
+    """With what was wrong, for the log alone: it may name files and paths."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            "unreadable", "history can't be read now", "try again; is its disk there, and is --history-dir the streaming job's?"
+        )
+        self.reason = reason[:500]
+
+
+class Tables:
+    """The tables below a folder, each as it is at the moment of a question."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def ask(self, name: str, sql: str) -> pa.Table:
+        """The rows that a SELECT gives; the table stands in it under its name.
+
+        ``history maintain`` and ``erase`` delete the files of earlier versions, perhaps while they are read: then once more, as it is now.
+
+        Raises:
+            NoAnswer: there is no such table, it can't be read, or the answer takes more memory than `MEMORY_BYTES`.
+        """
+        try:
+            return self._ask(name, sql)
+        except NoAnswer as problem:
+            if problem.kind != "unreadable":
+                raise
+        return self._ask(name, sql)
+
+    def _ask(self, name: str, sql: str) -> pa.Table:
+        try:
+            table = DeltaTable(str(self._folder / name))
+        except TableNotFoundError:
+            hint = "clientscope stream writes it within minutes, to its --history-dir"
+            raise NoAnswer("missing", f"history has no table {name} yet", hint) from None
+        except (DeltaError, OSError) as error:
+            raise Unreadable(str(error)) from None
+        asking = QueryBuilder().register(name, table)
+        try:
+            for setting in _SETTINGS:
+                asking.execute(setting).read_all()
+            return pa.table(asking.execute(sql).read_all())
+        except Exception as error:  # DataFusion's own have no class of their own
+            if any(words in str(error) for words in _OUT_OF_MEMORY):
+                raise too_wide("this is too much for one question") from None
+            raise Unreadable(str(error)) from None

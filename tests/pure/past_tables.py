@@ -1,0 +1,119 @@
+"""History's tables as the job writes them, for tests of what reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import write_deltalake
+
+from clientscope.records.codec import Kind, ValueState
+from sinks.history.recorder import FINDING_ROWS, GAUGE_ROWS
+from udfs.decode import decoder
+
+NOW_MS = 1_790_000_040_000
+"""2026-09-21 14:14 UTC."""
+MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
+
+_PLACE = [
+    ("date", pa.date32()),
+    ("topic", pa.string()),
+    ("partition", pa.int32()),
+    ("offset", pa.int64()),
+    ("timestamp", pa.timestamp("us", "UTC")),
+]
+_OFFSETS = count()
+
+
+def _of(record: str) -> pa.Schema:
+    return pa.schema([*_PLACE, *(field for field in decoder(record).arrow_type if field.name != "decode_error")])
+
+
+SCHEMAS = {
+    "connections": _of("ClientConnectionRecord"),
+    "pushes": _of("ClientConfigRecord"),
+    "gauges": GAUGE_ROWS,
+    "findings": FINDING_ROWS,
+}
+
+
+def at(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def append(folder: Path, table: str, rows: Iterable[dict[str, Any]]) -> None:
+    """What a row doesn't name is null, or what most rows have."""
+    write_deltalake(folder / table, pa.Table.from_pylist(list(rows), SCHEMAS[table]), mode="append", partition_by=["date"])
+
+
+def _placed(ms: int) -> dict[str, Any]:
+    return {"date": at(ms).date(), "timestamp": at(ms), "topic": "t", "partition": 0, "offset": next(_OFFSETS)}
+
+
+def connection(ms: int, kind: Kind, number: int = 1, sequence: int | None = None, **changed: Any) -> dict[str, Any]:
+    """A row of ``connections``; ``number`` is the connection's."""
+    placed = _placed(ms)
+    row = {
+        "kind": int(kind), "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "gateway_epoch": 1, "timestamp_ms": ms,
+        "connection_id": number,
+        "sequence": placed["offset"] if sequence is None else sequence, "listener_name": "CLIENT", "security_protocol": "PLAINTEXT",
+        "client_address": "10.0.0.1", "principal": None, "client_id": "app", "client_software_name": "librdkafka",
+        "client_software_version": "2.6.1",
+    }  # fmt: skip
+    return placed | row | changed
+
+
+def gauge(ms: int, connections: int, name: str = "librdkafka", version: str = "2.6.1", gateway: str = "gw") -> dict[str, Any]:
+    """A row of ``gauges``."""
+    minute = at(ms // MINUTE_MS * MINUTE_MS)
+    place = {"cluster": "c", "broker": 1, "gateway": gateway, "listener": "CLIENT"}
+    return {
+        "date": minute.date(),
+        "minute": minute,
+        "software_name": name,
+        "software_version": version,
+        "connections": connections,
+        **place,
+    }
+
+
+def setting(key: str, value: str | None, **changed: Any) -> dict[str, Any]:
+    """One of a push's settings."""
+    state = ValueState.PRESENT
+    length = len(value or "")
+    row = {
+        "config_key": key,
+        "config_value": value,
+        "value_state": int(state),
+        "config_type": 1,
+        "is_default": False,
+        "value_length": length,
+    }
+    return row | {"value_digest": None} | changed
+
+
+def push(ms: int, *configs: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """A row of ``pushes``."""
+    row = {
+        "received_timestamp_ms": ms, "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "gateway_epoch": 1, "connection_id": 1,
+        "listener_name": "CLIENT", "security_protocol": "PLAINTEXT", "client_address": "10.0.0.1", "principal": None, "principal_source": 0,
+        "client_id": "app", "client_software_name": "apache-kafka-java", "client_software_version": "4.1.0", "origin": 0,
+        "configs": list(configs),
+    }  # fmt: skip
+    return _placed(ms) | row | changed
+
+
+def finding(ms: int, number: int, state: str = "open", **changed: Any) -> dict[str, Any]:
+    """A row of ``findings``; it was told at ``ms``."""
+    row = {
+        "date": at(ms).date(), "recorded": at(ms), "fingerprint": f"{number:032x}", "revision": next(_OFFSETS), "code": "AN101",
+        "name": "acks-zero",
+        "kind": "setting", "severity": "high", "confidence": "high", "state": state, "message": "Set acks.", "principal": "User:app",
+        "client_id": "app", "group": None, "client_count": 1, "first_seen": at(ms), "last_seen": at(ms), "opened": at(ms),
+        "ended": None if state in ("open", "stopped") else at(ms), "reopened": 0, "owner": None, "decided_as": None, "decided_by": None,
+    }  # fmt: skip
+    return row | changed

@@ -1,0 +1,137 @@
+"""sinks/dashboard/past/pushes and findings: what changed, and what was wrong then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, at, finding, push, setting
+
+from clientscope.records.codec import ValueState
+from sinks.dashboard.past import findings, pushes
+from sinks.dashboard.past.problems import NoAnswer
+from sinks.dashboard.past.pushes import Whose
+from sinks.dashboard.past.tables import Span, Tables
+
+SPAN = Span(NOW_MS - DAY_MS, NOW_MS)
+DIGEST = bytes(range(32))
+HELD_BACK = setting("sasl.jaas.config", None, value_state=int(ValueState.KEY_INFIX), value_length=90, value_digest=DIGEST)
+
+
+def starts(folder: Path, offset: int = 0, limit: int = 10, span: Span = SPAN, **whose: str) -> dict[str, Any]:
+    return pushes.starts(Tables(folder), span, Whose(**whose), offset, limit)
+
+
+def told(change: dict[str, Any]) -> tuple[str, str | None, str | None]:
+    return change["key"], change["before"], change["after"]
+
+
+def test_each_push_tells_what_changed_since_the_one_before(tmp_path: Path) -> None:
+    acks, linger = setting("acks", "all"), setting("linger.ms", "5")
+    append(
+        tmp_path,
+        "pushes",
+        [
+            push(NOW_MS - 4 * HOUR_MS, acks, linger, HELD_BACK, client_id="orders-1"),
+            push(NOW_MS - 3 * HOUR_MS, setting("acks", "0"), HELD_BACK | {"value_digest": bytes(32)}, client_id="orders-1"),
+            push(NOW_MS - 2 * HOUR_MS, setting("group.id", "g"), setting("fetch.min.bytes", "1"), client_id="orders-1"),  # a consumer
+            push(NOW_MS - HOUR_MS, acks, client_id="orders-2"),
+            push(NOW_MS - HOUR_MS, acks, client_id="others"),
+            push(NOW_MS - 2 * DAY_MS, acks, client_id="orders-1"),
+        ],
+    )
+    own = starts(tmp_path, client_id="orders-1")
+    assert own["total"] == 3
+    consumer, second, first = own["items"]
+    assert (consumer["client_type"], consumer["changes"]) == ("consumer", None), "a producer of the same name is no start before it"
+    assert [told(change) for change in second["changes"]] == [
+        ("acks", "all", "0"),
+        ("linger.ms", "5", None),
+        ("sasl.jaas.config", "[key_infix, 90 bytes, 00010203]", "[key_infix, 90 bytes, 00000000]"),
+    ]
+    assert (first["changes"], first["first"], first["settings"], first["redacted"]) == (None, True, 3, 1)
+    application = starts(tmp_path, application="orders")
+    assert [item["client_id"] for item in application["items"]] == ["orders-2", "orders-1", "orders-1", "orders-1"]
+    assert [told(change)[0] for change in application["items"][0]["changes"]] == ["acks", "sasl.jaas.config"], (
+        "to the application's producer before it"
+    )
+    assert starts(tmp_path, offset=1, limit=1, application="orders")["items"] == application["items"][1:2]
+
+
+@pytest.mark.parametrize("name", ["' OR 1=1 --", "o'neil", "%", "_", "*", "x'); --", 'a"b', "\\", "ends\\' OR ''='"])
+def test_a_name_means_itself_alone(tmp_path: Path, name: str) -> None:
+    append(
+        tmp_path,
+        "pushes",
+        [push(NOW_MS - 9, client_id=name, principal=f"User:{name}"), push(NOW_MS - 8, client_id="other"), push(NOW_MS - 7, client_id=None)],
+    )
+    for whose in (
+        {"client_id": name},
+        {"principal": f"User:{name}"},
+        {"client_id": name, "principal": f"User:{name}", "address": "10.0.0.1"},
+    ):
+        assert [item["client_id"] for item in starts(tmp_path, **whose)["items"]] == [name]
+    assert [item["client_id"] for item in starts(tmp_path, client_id="")["items"]] == [None]
+    assert starts(tmp_path, client_id=f"{name}x") == {"total": 0, "items": []}
+    assert starts(tmp_path, client_id=name, principal="")["total"] == 0
+
+
+def test_a_value_that_is_a_secret_by_todays_rules_is_withheld_though_the_table_has_it(tmp_path: Path) -> None:
+    secret = "hunter2-correct-horse"
+    rows = [push(NOW_MS - 9 + number, setting("ssl.key.password", f"{secret}{number}"), setting("acks", "1")) for number in range(2)]
+    append(tmp_path, "pushes", rows)
+    answer = starts(tmp_path, client_id="app")
+    assert secret not in str(answer)
+    assert answer["items"][0]["redacted"] == 1
+
+
+def test_an_application_of_too_many_names_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pushes, "MOST_NAMES", 3)
+    append(tmp_path, "pushes", [push(NOW_MS - 9, client_id=f"app-{number}") for number in range(4)])
+    assert starts(tmp_path, client_id="app-1")["total"] == 1
+    with pytest.raises(NoAnswer, match="more than 3 clients") as error:
+        starts(tmp_path, application="app")
+    assert error.value.kind == "wide"
+
+
+def test_findings_as_they_were(tmp_path: Path) -> None:
+    day = NOW_MS - DAY_MS
+    append(
+        tmp_path,
+        "findings",
+        [
+            finding(day, 1, client_id="o'neil"),
+            finding(day + HOUR_MS, 1, "resolved", opened=at(day), client_id="o'neil"),
+            finding(day + 2 * HOUR_MS, 1, opened=at(day + 2 * HOUR_MS), client_id="o'neil"),
+            finding(day + 3 * HOUR_MS, 1, "closed", opened=at(day + 2 * HOUR_MS), decided_by="alice", client_id="o'neil"),
+            finding(day, 2, severity="critical", code="SK001"),
+            finding(day + HOUR_MS, 2, "stopped", severity="critical", code="SK001"),
+            finding(day, 3, severity="low", client_count=7, message="x\x1b"),
+        ],
+    )
+
+    def then(at_ms: int, q: str = "", sort: str = "") -> list[tuple[int, str]]:
+        found = findings.page(findings.at_a_time(Tables(tmp_path), at_ms), q, sort, 0, 10, NOW_MS)
+        return [(int(item["fingerprint"], 16), item["state"]) for item in found["items"]]
+
+    assert then(day) == []
+    assert then(day + 1) == [(2, "open"), (1, "open"), (3, "open")], "what to fix first comes first"
+    assert then(day + HOUR_MS + 1) == [(2, "stopped"), (3, "open")]
+    assert then(day + 2 * HOUR_MS + 1) == [(2, "stopped"), (1, "open"), (3, "open")]
+    assert then(NOW_MS, "severity:>=high") == [(2, "stopped")]
+    assert then(day + 1, 'client_id:"o\'neil"') == [(1, "open")]
+    assert then(day + 1, "acks -code:SK* clients:<5") == [(1, "open")]
+    assert then(day + 1, sort="-clients,severity") == [(3, "open"), (1, "open"), (2, "open")]
+
+    def over(span: Span) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = findings.page(findings.ended(Tables(tmp_path), span), "", "-ended", 0, 10, NOW_MS)["items"]
+        return items
+
+    both = over(SPAN)
+    assert [(item["state"], item["decided_by"], item["ended_ms"]) for item in both] == [
+        ("closed", "alice", day + 3 * HOUR_MS),
+        ("resolved", None, day + HOUR_MS),
+    ]
+    assert [item["state"] for item in over(Span(day, day + 2 * HOUR_MS))] == ["resolved"]
+    assert over(Span(day - DAY_MS, day)) == []

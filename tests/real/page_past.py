@@ -1,0 +1,59 @@
+"""History of a made-up fleet, as the job would have written it, for tests and screenshots of the page."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from page_fleet import HOSTILE, Fleet
+from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, append, connection, finding, gauge, push, setting
+
+from clientscope.records.codec import Kind, ValueState
+
+DAYS = 40
+SILENT_HOURS = range(50, 62)
+"""So many hours ago the job didn't run."""
+
+
+def write(fleet: Fleet, folder: Path, days: int = DAYS) -> None:
+    """All four tables below a folder."""
+    times = [fleet.now_ms - number * HOUR_MS // 2 for number in range(days * 48) if number // 2 not in SILENT_HOURS]
+    software = {member.software for member in fleet.members}
+    of = {one: sum(member.connections for member in fleet.members if member.software == one) for one in software}
+    series = [(ms, *one) for ms in times for one in of.items()]
+    append(folder, "gauges", [gauge(ms, _then(count, ms, fleet.now_ms, name), name, version) for ms, (name, version), count in series])
+    rows = []
+    for number, member in enumerate(fleet.members):
+        who = {
+            "client_id": member.client_id, "principal": member.principal, "client_address": member.address,
+            "client_software_name": member.software[0], "client_software_version": member.software[1],
+        }  # fmt: skip
+        began = fleet.now_ms - (number % 11 + 1) * DAY_MS
+        rows += [connection(ms, Kind.PRESENT, number, **who) for ms in range(began, fleet.now_ms, 6 * HOUR_MS)]
+        rows.append(connection(began - DAY_MS, Kind.CLOSED, 1_000 + number, **{**who, "client_software_version": "0.9.1"}))
+    rows.append(connection(fleet.now_ms - 2 * DAY_MS, Kind.CLOSED, 9_999, client_id=HOSTILE, principal="' OR 1=1 --"))
+    append(folder, "connections", rows)
+    member = fleet.members[0]
+    withheld = setting("sasl.jaas.config", None, value_state=int(ValueState.KEY_INFIX), value_length=90, value_digest=bytes(range(32)))
+    who = {
+        "client_id": member.client_id, "principal": member.principal, "client_address": member.address,
+        "client_software_name": member.software[0], "client_software_version": member.software[1],
+    }  # fmt: skip
+    starts = [(setting("acks", "all" if number else "0"), setting("linger.ms", str(5 * number)), withheld) for number in range(5)]
+    append(folder, "pushes", [push(fleet.now_ms - (number + 1) * DAY_MS, *start, **who) for number, start in enumerate(starts)])
+    append(
+        folder,
+        "findings",
+        [
+            finding(fleet.now_ms - 9 * DAY_MS, 1, severity="critical", code="SK001", message=f"A password is pushed {HOSTILE}: rotate it."),
+            finding(fleet.now_ms - 8 * DAY_MS, 2, message="records are lost whenever a broker fails over: set acks=all", client_count=12),
+            finding(fleet.now_ms - 3 * DAY_MS, 3, "resolved", severity="medium", code="FL002", message="upgrade librdkafka"),
+            finding(fleet.now_ms - 10 * MINUTE_MS, 4, severity="low", message="let batches fill"),
+        ],
+    )
+
+
+def _then(count: int, ms: int, now_ms: int, name: str) -> int:
+    day = math.sin(2 * math.pi * (ms % DAY_MS) / DAY_MS)
+    age = (now_ms - ms) / (DAYS * DAY_MS)
+    return max(0, round(count * (1 + 0.15 * day + (0.8 * age if name == "librdkafka" else -0.5 * age))))

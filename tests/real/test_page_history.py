@@ -1,0 +1,207 @@
+"""The page's History in a real browser, from tables that delta-rs wrote: every list, every state, and what other views show of it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import page_past
+import pytest
+from page_browser import Opens, follow, serious, started, watched
+from page_fleet import HOSTILE, Fleet
+from page_server import PageServer, serving
+from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, gauge
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+
+from sinks.dashboard.reader import now_ms
+
+STATES = (400, 404, 503)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
+    """Nobody changes what it shows."""
+    fleet, folder = Fleet(now_ms()), tmp_path_factory.mktemp("history")
+    page_past.write(fleet, folder)
+    with serving(fleet, history_dir=folder) as server:
+        yield server
+
+
+def told(message: ConsoleMessage) -> bool:
+    """A browser writes to its console what is shown on the page as one of its states."""
+    of_history = "/api/v1/history" in message.location.get("url", "")
+    return of_history and any(f"status of {status}" in message.text for status in STATES)
+
+
+@pytest.fixture
+def opens(browser: Browser) -> Iterator[Opens]:
+    with watched(browser, told) as opening:
+        yield opening
+
+
+def rows(page: Page) -> list[str]:
+    """What the list's rows begin with."""
+    return page.locator(".list tr.row td:first-child").all_inner_texts()
+
+
+def test_connections_over_time_in_ranges_that_stand_in_the_address(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=history")
+    expect(page.locator("h1")).to_have_text("History")
+    expect(page.locator(".legend li").first).to_contain_text("librdkafka 2.5.3")
+    expect(page.locator(".foot", has_text="The most at once in each 30 min")).to_be_visible()
+    page.get_by_role("link", name="30 d").click()
+    expect(page).to_have_url(re.compile("range=30d"))
+    expect(page.locator(".foot", has_text="The most at once in each 2 h")).to_be_visible()
+    page.get_by_role("link", name="as a table").click()
+    table = page.get_by_role("table", name="Connections by software version", exact=True)
+    expect(table.locator("tbody tr")).to_have_count(361)
+    silent = table.locator("tbody tr", has_text="–")
+    expect(silent.nth(1)).not_to_contain_text("0,")  # a time when the job didn't run is not zero
+    assert silent.count() > 3
+    page.reload()
+    expect(table.locator("tbody tr")).to_have_count(361)
+
+    day = page.evaluate("new Date(Date.now() - 3 * 86400000).toISOString().slice(0, 10)")
+    page.get_by_label("from").fill(day)
+    page.get_by_label("to", exact=True).fill(day)
+    expect(page).to_have_url(re.compile(f"from={day}&to={day}"))
+    expect(table.locator("thead th").first).to_contain_text("5 min")
+    expect(table.locator("tbody tr")).to_have_count(288)
+    page.get_by_label("to", exact=True).fill("2020-01-01")
+    expect(page.locator("main")).to_contain_text("The first day must come before the last one")
+    page.get_by_role("link", name="The last 7 days").first.click()
+    expect(table.locator("thead th").first).to_contain_text("30 min")
+
+
+def test_who_used_a_version_and_what_they_pushed(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=history&range=30d")
+    expect(page.locator(".pager")).to_contain_text(f"1–50 of {2 * len(shared.fleet.members) + 1} clients")
+    expect(page.locator(".list tr.row").first).to_contain_text("connected")
+    page.locator("#search").fill("version:0.9.1")
+    expect(page.locator(".pager")).to_contain_text(f"of {len(shared.fleet.members)} clients")
+    expect(page.locator(".list tr.row", has_text="connected")).to_have_count(0)
+    page.get_by_role("link", name="Next page").click()
+    expect(page.locator(".pager")).to_contain_text("51–100")
+    page.locator("#search").fill("lisener:x")
+    expect(page.locator(".mistake mark")).to_have_text("lisener")
+    expect(page.locator(".mistake")).to_contain_text("first_seen")
+    page.locator("#search").fill("no-such-thing")
+    expect(page.locator("[data-state=no-match]")).to_be_visible()
+    page.get_by_role("link", name="Clear filters").click()
+    expect(page.locator(".list tr.row").first).to_be_visible()
+    page.locator("#search").fill("'\\ OR img")
+    expect(page.locator("[data-state=no-match]")).to_be_visible()
+    page.locator("#search").fill('"<img"')
+    expect(page.locator(".list tr.row")).to_have_count(1)
+    expect(page.locator(".list tr.row")).to_contain_text(HOSTILE)
+    expect(page.locator(".list tr.row")).to_contain_text("' OR 1=1 --")
+    page.locator(".list tr.row a.to").click()
+    expect(page.locator(".whose-starts")).to_contain_text(HOSTILE)
+    expect(page.locator(".list")).to_contain_text("Nothing was pushed in this time.")
+
+    name = shared.fleet.members[0].client_id
+    follow(page, f'?view=history&range=30d&q=client_id:"{name}"')
+    expect(page.locator(".list tr.row")).to_have_count(2)
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator(".starts > li")).to_have_count(5)
+    newest = page.locator(".starts > li").first
+    for text in ("acks", "all", "1 withheld", "producer"):
+        expect(newest).to_contain_text(text)
+    expect(page.locator(".starts > li").last).to_contain_text("The first start that is known.")
+    page.go_back()
+    expect(page.locator(".list tr.row")).to_have_count(2)
+
+
+def test_findings_as_they_were(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=history")
+    page.get_by_role("link", name="Findings at its end").click()
+    expect(page.locator(".list tr.row")).to_have_count(3)
+    assert rows(page) == ["critical", "high", "low"]
+    expect(page.locator(".list tr.row").first).to_contain_text(HOSTILE)
+    page.locator("#search").fill("severity:>=high -code:SK*")
+    expect(page.locator(".list tr.row")).to_have_count(1)
+    page.get_by_role("link", name="Findings that ended").click()
+    expect(page.locator(".list tr.row")).to_have_count(1)
+    expect(page.locator(".list tr.row")).to_contain_text("resolved")
+    expect(page.locator("#search")).to_have_value("")
+    before = page.evaluate("new Date(Date.now() - 8.5 * 86400000).toISOString().slice(0, 10)")
+    follow(page, f"?view=history&show=findings&to={before}")
+    expect(page.locator(".list tr.row").first).to_contain_text("critical")
+    expect(page.locator(".list tr.row", has_text="let batches fill")).to_have_count(0)
+
+
+def test_what_other_views_show_of_it(shared: PageServer, opens: Opens) -> None:
+    page = opens(shared.url)
+    page.locator("section", has=page.locator("#over-time")).get_by_role("link", name="30 d").click()
+    expect(page.locator(".foot", has_text="The most at once in each 2 h")).to_be_visible()
+    page.locator("section", has=page.locator("#over-time")).locator(".legend a").first.click()
+    expect(page.locator("h1")).to_have_text("History")
+    expect(page.locator("#search")).to_have_value(re.compile("librdkafka.*2.5.3"))
+    expect(page).to_have_url(re.compile("range=30d"))
+    page.keyboard.press("Escape")
+    page.locator("h1").click()
+    page.keyboard.press("g")
+    page.keyboard.press("o")
+    expect(page.locator("section", has=page.locator("#over-time")).get_by_role("link", name="1 h")).to_have_attribute(
+        "aria-current", "true"
+    )
+
+    follow(page, f'?view=clients&q=client_id:"{shared.fleet.members[0].client_id}"')
+    page.locator(".list tr.row a.to").first.click()
+    page.get_by_role("link", name="Older starts").click()
+    expect(page.locator(".starts").nth(1).locator("li")).to_have_count(5)
+    page.get_by_role("link", name="all of them in History").click()
+    expect(page.locator(".starts > li")).to_have_count(5)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 360)])
+def test_it_fits_and_can_be_read(shared: PageServer, opens: Opens, scheme: str, width: int) -> None:
+    page = opens(f"{shared.url}?view=history", color_scheme=scheme, viewport={"width": width, "height": 900})
+    for view in ("", "&show=findings", "&show=ended", f"&show=starts&client_id={shared.fleet.members[0].client_id}", "&versions=table"):
+        follow(page, f"?view=history&range=30d{view}")
+        expect(page.locator("main .loading")).to_have_count(0)
+        expect(page.locator(".list tr.row, .starts > li").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+        assert serious(page) == [], (view, scheme, width)
+    there = page.get_by_role("navigation", name="Views").get_by_role("link", name="History").bounding_box()
+    assert there is not None and there["x"] + there["width"] <= width, "in sight without scrolling"
+
+
+def test_nothing_yet_and_failures_say_what_to_do(opens: Opens, tmp_path: Path) -> None:
+    with serving() as server:
+        page = opens(f"{server.url}?view=history")
+        expect(page.locator("[data-state=nothing]")).to_contain_text("clientscope serve --history-dir DIR")
+        follow(page, "?view=overview")
+        expect(page.locator("#over-time")).to_be_visible()
+        expect(page.get_by_role("link", name="30 d")).to_have_count(0)
+        page.close()
+    with serving(Fleet(now_ms(), clients=3), history_dir=tmp_path) as server:
+        page = opens(f"{server.url}?view=history")
+        expect(page.locator("[data-state=nothing]").first).to_contain_text("history has no table gauges yet")
+        expect(page.locator(".list [data-state=nothing]")).to_contain_text("clientscope stream writes it")
+        append(tmp_path, "gauges", [gauge(NOW_MS - 3_000 * DAY_MS, 1)])
+        follow(page, "?view=history&range=24h")
+        expect(page.locator("[data-state=nothing]").first).to_contain_text("Nothing was recorded in this time.")
+
+        log = tmp_path / "gauges" / "_delta_log" / "00000000000000000000.json"
+        shutil.copy(log, tmp_path / "kept")
+        log.write_text("{")
+        follow(page, "?view=history&range=30d")
+        failed = page.locator("[data-state=failed]")
+        expect(failed).to_contain_text("history can't be read now: try again")
+        shutil.copy(tmp_path / "kept", log)
+        append(tmp_path, "gauges", [gauge(now_ms() - HOUR_MS, 7)])
+        failed.get_by_role("button", name="Try again").click()
+        expect(page.locator(".legend li").first).to_contain_text("librdkafka 2.6.1")
+        follow(page, "?view=clients")
+        expect(page.locator(".list tr.row")).to_have_count(3)  # all the rest goes on
+        page.close()
