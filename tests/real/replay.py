@@ -107,7 +107,7 @@ class Replay:
                 self.findings = _findings([(message.timestamp, message.value) for message in kept], key)
                 for message, row in zip(kept, verdicts(values, digest_key=key).to_pylist(), strict=True):
                     if row["decode_error"] is None:
-                        value = json.loads(f"{{{row['members']}}}")
+                        value = json.loads("{" + row["rest"][1:])
                         del value["application"]
                         self.results[message.topic, message.partition, message.offset] = value
             else:
