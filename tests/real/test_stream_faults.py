@@ -86,10 +86,11 @@ class Job:
         found = []
         for pid in children(self.processes.pid("stream")):
             try:
-                daemons = b"streaming.worker_daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
-                found += children(pid) if daemons else []
+                arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             except OSError:  # it has just ended
                 continue
+            # The JVM has the name among its options, and so has the script that starts it.
+            found += children(pid) if arguments[1:3] == [b"-m", b"streaming.worker_daemon"] else []
         return found
 
     def await_append(self, seconds: float) -> None:
