@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from page_browser import started
+from playwright.sync_api import Browser
 
 from clientscope import topics
 from clientscope.demo.fleet import Fleet
@@ -88,6 +90,13 @@ def running_gateway(internal: str, upstream: str, log_dir: Path, *flags: str, li
         yield replace(gateway, pid=processes.pid("gateway"))
     finally:
         processes.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real one. Not for the session: its event loop runs in the tests' thread, where other modules' tests want one of their own."""
+    with started() as one:
+        yield one
 
 
 @pytest.fixture(scope="session")

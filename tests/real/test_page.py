@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 from kafka import KafkaProducer
 from made_findings import made
-from page_browser import SECONDS, started, watched
+from page_browser import SECONDS, watched
 from playwright.sync_api import Browser, expect
 
 from clientscope.findings.record import Application, Finding
@@ -158,12 +158,6 @@ def address(broker: Any, tmp_path: Path) -> Iterator[str]:
         process.kill()
         process.wait()
         process.stdout.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started() as one:
-        yield one
 
 
 def test_the_page_shows_what_is_on_the_topics_and_follows_it(topics: Topics, address: str, browser: Browser) -> None:

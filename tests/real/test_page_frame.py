@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from page_browser import SECONDS, Opens, follow, serious, started, watched, wrong_request
+from page_browser import SECONDS, Opens, follow, serious, watched, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect
@@ -29,12 +29,6 @@ let hidden = false;
 Object.defineProperty(document, "hidden", { get: () => hidden });
 globalThis.hide = (wanted) => { hidden = wanted; document.dispatchEvent(new Event("visibilitychange")); };
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import page_past
 import pytest
-from page_browser import Opens, follow, serious, started, watched
+from page_browser import Opens, follow, serious, watched
 from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, gauge
@@ -18,12 +18,6 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 from sinks.dashboard.reader import now_ms
 
 STATES = (400, 404, 503)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

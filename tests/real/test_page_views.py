@@ -8,18 +8,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from page_browser import SECONDS, Opens, follow, started, watched, wrong_request
+from page_browser import SECONDS, Opens, follow, watched, wrong_request
 from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
 from playwright.sync_api import Browser, Page, expect
 
 from sinks.dashboard.reader import now_ms
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with started() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")
