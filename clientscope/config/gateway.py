@@ -51,6 +51,12 @@ class GatewaySettings(KafkaSettings):
     upstream_ssl_key_location: Path | None = Field(None, description="its private key in PEM, without a passphrase")
     max_connections: int = Field(10_000, ge=1, description="most open client connections; one more is closed at once")
     max_connections_per_ip: int = Field(0, ge=0, description="most open client connections of one address; 0 is no limit of its own")
+    buffered_max_bytes: int = Field(
+        0,
+        ge=0,
+        description="most bytes that all connections together hold for a side that does not take them; beyond it nothing is read until\n"
+        "less is left. 0 is a quarter of the memory limit, and 1 GiB at most",
+    )
     unauthenticated_timeout_ms: int = Field(
         30_000, ge=100, description="a client that the broker has not answered, or not authenticated, by then is closed"
     )

@@ -22,6 +22,7 @@ class OpaqueSession:
     authenticated = True
     unanswered_pushes = 0
     between_requests = True
+    held_bytes = 0
 
     def __init__(self, identity: Identity = _NOBODY) -> None:
         self.identity = identity

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+from clientscope.errors import WireError
 from clientscope.wire import api_versions
-from clientscope.wire.frames import RESPONSE_HEAD
+from clientscope.wire.codes import PUSH_CONFIG
+from clientscope.wire.frames import LENGTH, RESPONSE_HEAD
+
+_MOST_VERSIONS = 16
+_MOST_BYTES = 32 * 1024
+"""Of one answer that is kept; a broker's of today has some 600."""
 
 
 class Served:
-    """The broker's ranges, learnt from the answers that pass, so that an upgraded broker's are learnt too."""
+    """The broker's ranges, learnt from the answers that pass, so that an upgraded broker's are learnt too.
+
+    The last answer to each version of the request is kept, with PushConfig's range in it: the next one like it costs a comparison.
+    """
 
     def __init__(self) -> None:
         self._ranges: dict[int, tuple[int, int]] | None = None
-        self._bodies: dict[int, bytes] = {}
+        self._answers: dict[int, tuple[bytes, bytes]] = {}
 
-    def learn(self, frame: bytes, api_version: int) -> None:
-        """Takes the broker's answer without an error; one like the last of its version costs a comparison.
+    def learn(self, frame: bytes, api_version: int) -> bytes:
+        """Takes the broker's answer without an error; gives the answer that also lists PushConfig.
 
         Raises:
-            WireError: it is no such answer.
+            WireError: it is no such answer, or too long for one.
         """
         body = frame[RESPONSE_HEAD.size :]
-        if self._bodies.get(api_version) != body:
+        known, advertised = self._answers.get(api_version, (b"", b""))
+        if known != body:
+            if len(body) > _MOST_BYTES:
+                raise WireError("too_large")
             self._ranges = api_versions.read_ranges(frame, api_version)
-            self._bodies[api_version] = body  # few: a version that the broker lacks is answered with an error
+            advertised = api_versions.advertise(frame, api_version, PUSH_CONFIG, 0, 0)[RESPONSE_HEAD.size :]
+            if api_version in self._answers or len(self._answers) < _MOST_VERSIONS:
+                self._answers[api_version] = body, advertised
+        return LENGTH.pack(RESPONSE_HEAD.size - LENGTH.size + len(advertised)) + frame[LENGTH.size : RESPONSE_HEAD.size] + advertised
 
     def lacks(self, api_key: int, api_version: int) -> str | None:
         """Why the broker will not serve a request, as a counter's label; None where it does, or nothing is known yet."""

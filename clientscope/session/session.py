@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import Protocol
 
 from clientscope.errors import WireError
 from clientscope.records.codec import PrincipalSource
+from clientscope.session.allowance import Allowance
 from clientscope.session.handlers import (
     k17_sasl_handshake,
     k18_api_versions,
@@ -21,17 +24,20 @@ from clientscope.session.served import Served
 from clientscope.session.state import (
     Command,
     Counted,
+    Held,
     Identified,
     Identity,
     PendingApiVersions,
     PendingAuthenticate,
     PendingDescribeCluster,
     PendingHandshake,
+    PendingNothing,
     PendingPush,
     PendingTelemetry,
     SessionState,
     Verdict,
 )
+from clientscope.session.unanswered import is_ours
 from clientscope.wire.api_versions import Cursor
 from clientscope.wire.codes import (
     API_VERSIONS,
@@ -41,6 +47,7 @@ from clientscope.wire.codes import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
+from clientscope.wire.describe_cluster import NEWEST as NEWEST_DESCRIBE_CLUSTER
 from clientscope.wire.describe_cluster import BrokerSoftware
 from clientscope.wire.frames import (
     LENGTH,
@@ -52,10 +59,18 @@ from clientscope.wire.frames import (
     FrameScanner,
     Passed,
     Treatment,
+    Turn,
 )
 
 READ_LIMIT = 64 * 1024
 """A frame longer than this passes unread, PushConfig's apart: no client sends such, and a session's memory stays bounded."""
+_ANSWER_LIMIT = 16 * READ_LIMIT
+"""The longest answer to a request that was read; DescribeCluster lists every broker."""
+_CORRELATION_ID = struct.Struct(">i")
+_OTHERS_FIRST = Held(0.0)
+_IN_STEP = Held(None)
+_FULL = Held(None, "unanswered")
+_CROWDED = Held(None, "reserved_correlation_ids")
 _CLIENT_ID_ROOM = REQUEST_HEAD.size + 2 + 1024
 _HEADER_ROOM = 36_000
 """The most that a header adds to a push: client.id is an int16 string, and a tag section is not longer than the rest."""
@@ -77,18 +92,22 @@ class Observer(Protocol):
 class Session:
     """Feed it what was received from either side; do what it yields, in order.
 
+    An iterator that yields `Held` goes on later, and what comes after it from that side waits: a client is read no faster than its broker
+    answers, no more than its `Allowance` says, and a step of SASL at a time.
+
     Args:
         push_config: whether there is a policy; without one, key 1324 goes upstream like any unknown key.
         config_max_bytes: KIP-1324's client.config.max.bytes.
         sasl: whether the broker's listener asks for SASL authentication: no push is taken before it has succeeded.
         software: what the broker runs, for DescribeCluster (KIP-885); None leaves that untouched.
         served: what the broker serves, shared with other connections; requests beyond it are counted.
+        clock: seconds; never goes back.
 
     Raises:
         WireError: from either direction's feeding: the stream is no Kafka protocol; close both sides.
     """
 
-    __slots__ = ("_first", "_requests", "_responses", "_state", "_unserved")
+    __slots__ = ("_allowance", "_clock", "_first", "_requests", "_responses", "_state", "_unserved")
 
     def __init__(
         self,
@@ -97,8 +116,11 @@ class Session:
         sasl: bool = False,
         software: BrokerSoftware | None = None,
         served: Served | None = None,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._state = SessionState(push_config, config_max_bytes, software, authenticated=not sasl, served=served or Served())
+        self._state = SessionState(push_config, config_max_bytes, software, sasl, not sasl, served=served or Served())
+        self._allowance = Allowance(config_max_bytes)
+        self._clock = clock
         self._unserved: list[Command] = []
         self._requests = FrameScanner(REQUEST_HEAD.size, self._treat_request, SHORTEST_REQUEST)
         self._first = True
@@ -129,11 +151,21 @@ class Session:
                 if self._first:
                     yield from self._named_by_header(piece.data)
                 yield piece
-            elif isinstance(piece, Discarded):
-                yield from k1324_push_config.too_large(self._state, piece.head)
+                self._first = False
+            elif isinstance(piece, Turn):
+                yield _OTHERS_FIRST
             else:
-                yield from self._request(piece)
-            self._first = False
+                self._first = False
+                if isinstance(piece, Discarded):
+                    self._allowance.charge(len(piece.head), self._clock())
+                    yield from k1324_push_config.too_large(self._state, piece.head)
+                else:
+                    self._allowance.charge(len(piece.data), self._clock())
+                    yield from self._request(piece)
+                while (held := self._held()) is not None:
+                    yield held
+            if self._state.unanswered.crowded:
+                yield from self._settle()
         if self._unserved:
             unserved, self._unserved = self._unserved, []
             yield from unserved
@@ -145,6 +177,28 @@ class Session:
                 yield from self._response(piece.data)
             elif isinstance(piece, Passed):
                 yield piece
+            elif isinstance(piece, Turn):
+                yield _OTHERS_FIRST
+
+    def _held(self) -> Held | None:
+        """Why the client's next frame is not looked at now."""
+        state = self._state
+        if state.in_step:
+            return _IN_STEP
+        if state.unanswered.full:
+            return _FULL
+        wait_s = self._allowance.wait_s(self._clock())
+        return Held(wait_s, "allowance") if wait_s else None
+
+    def _settle(self) -> Iterator[Command]:
+        """Waits until the broker has answered all that the client has sent, since it has used too many ids of the gateway's own."""
+        state = self._state
+        if not state.authenticated:
+            raise WireError("reserved_correlation_ids")  # SASL allows no carrier here
+        if not state.unanswered.full:
+            yield state.carrier(0, PendingNothing())
+        while state.unanswered.crowded:
+            yield _CROWDED
 
     def observe(self, observer: Observer | None) -> None:
         """Shows it each head from now on, bare SASL tokens apart; None ends that. Without an observer none of it costs anything."""
@@ -158,14 +212,21 @@ class Session:
 
     @property
     def passable(self) -> bool:
-        """Whether nobody would notice if every byte passed from here on: none is held, and no answer of ours is owed."""
-        return not (self._requests.holds or self._responses.holds or self.unanswered_pushes)
+        """Whether nobody would notice if every byte passed from here on: none is held, and no answer is awaited that is read."""
+        return not (self._requests.holds or self._responses.holds or self._state.unanswered or self._state.awaited)
+
+    @property
+    def held_bytes(self) -> int:
+        """How many bytes of frames that aren't whole yet are kept here."""
+        return self._requests.held_bytes + self._responses.held_bytes
 
     @property
     def unanswered_pushes(self) -> int:
         """How many pushes are under way: lost, if the connection ends now."""
         state = self._state
-        return sum(isinstance(pending, PendingPush) for pending in state.pending.values()) + (state.awaited is not None)
+        if not state.unanswered:
+            return int(state.awaited is not None)
+        return sum(isinstance(pending, PendingPush) for pending in state.unanswered.pending()) + (state.awaited is not None)
 
     def answer(self, token: int, verdict: Verdict) -> list[Command]:
         """The verdict on a push; of several, the first counts."""
@@ -193,10 +254,9 @@ class Session:
             commands = k17_sasl_handshake.token_answer(self._state, frame)
             self._follow_sasl()
             return commands
-        _, correlation_id = RESPONSE_HEAD.unpack_from(frame)
-        pending = self._state.pending.pop(correlation_id)
-        if not self._state.pending:
-            self._state.pending.clear()  # gives its memory back: most connections never need it again
+        _, upstream_id = RESPONSE_HEAD.unpack_from(frame)
+        correlation_id, pending = self._state.unanswered.answered(upstream_id)
+        frame = frame[: LENGTH.size] + _CORRELATION_ID.pack(correlation_id) + frame[RESPONSE_HEAD.size :]
         if isinstance(pending, PendingPush):
             return k1324_push_config.response(self._state, pending)
         if isinstance(pending, PendingApiVersions):
@@ -205,6 +265,9 @@ class Session:
             return k60_describe_cluster.response(self._state, pending, frame)
         if isinstance(pending, PendingTelemetry):
             return k71_get_telemetry_subscriptions.response(self._state, frame)
+        if isinstance(pending, PendingNothing):
+            return []
+        self._state.in_step = False
         if isinstance(pending, PendingAuthenticate):
             return k36_sasl_authenticate.response(self._state, pending, frame)
         assert isinstance(pending, PendingHandshake)
@@ -230,33 +293,53 @@ class Session:
 
     def _show_response(self, observer: Observer, head: bytes) -> Treatment:
         if not self._bare_tokens:
-            observer.response(RESPONSE_HEAD.unpack_from(head)[1])
+            correlation_id = RESPONSE_HEAD.unpack_from(head)[1]
+            if (asked := self._state.unanswered.client_id(correlation_id)) is not None:
+                correlation_id = asked
+            observer.response(correlation_id)
         return self._treat_response(head)
 
     def _treat_request(self, head: bytes) -> Treatment:
         if self._bare_tokens:
             return _read_if_short(head)
-        length, key, version, _ = REQUEST_HEAD.unpack_from(head)
-        if key in (API_VERSIONS, GET_TELEMETRY_SUBSCRIPTIONS) or (key == DESCRIBE_CLUSTER and self._state.software is not None):
+        length, key, version, correlation_id = REQUEST_HEAD.unpack_from(head)
+        state = self._state
+        if correlation_id < 0 and is_ours(correlation_id):
+            state.unanswered.note(correlation_id)
+        if key == API_VERSIONS:
             return _read_if_short(head)
-        if key == PUSH_CONFIG and self._state.push_config:
-            return Treatment.READ if length <= self._state.config_max_bytes + _HEADER_ROOM else Treatment.DISCARD
-        if key == SASL_HANDSHAKE and 0 <= version <= k17_sasl_handshake.NEWEST:
+        if key == PUSH_CONFIG and state.push_config:
+            return Treatment.READ if length <= state.config_max_bytes + _HEADER_ROOM else Treatment.DISCARD
+        if key == DESCRIBE_CLUSTER and state.software is not None and 0 <= version <= NEWEST_DESCRIBE_CLUSTER:
+            return _read_if_short(head)
+        if key == GET_TELEMETRY_SUBSCRIPTIONS and 0 <= version <= k71_get_telemetry_subscriptions.NEWEST:
+            return _read_if_short(head)
+        if key == SASL_HANDSHAKE and 0 <= version <= k17_sasl_handshake.NEWEST and self._takes_handshake:
             if version == 0:
                 # What follows are bare tokens of the mechanism, which may be shorter than any request.
                 self._requests.shortest = 0
             return _read_if_short(head)
-        if key == SASL_AUTHENTICATE and 0 <= version <= k36_sasl_authenticate.NEWEST:
+        if key == SASL_AUTHENTICATE and 0 <= version <= k36_sasl_authenticate.NEWEST and state.exchange is not None:
             return _read_if_short(head)
-        if (lack := self._state.served.lacks(key, version)) is not None:
+        if (lack := state.served.lacks(key, version)) is not None:
             self._unserved.append(Counted("requests_unserved", lack))
         return Treatment.PASS
+
+    @property
+    def _takes_handshake(self) -> bool:
+        """Whether the broker may take a SaslHandshake now."""
+        state = self._state
+        return state.sasl and state.exchange is None and (state.reauthenticates or not state.accepted)
 
     def _treat_response(self, head: bytes) -> Treatment:
         if self._bare_tokens:
             return _read_if_short(head)
         length, correlation_id = RESPONSE_HEAD.unpack_from(head)
-        return Treatment.READ if correlation_id in self._state.pending and length <= 16 * READ_LIMIT else Treatment.PASS
+        if correlation_id not in self._state.unanswered:
+            return Treatment.PASS
+        if length > _ANSWER_LIMIT:
+            raise WireError("long_answer", f"{length} bytes")
+        return Treatment.READ
 
 
 def _read_if_short(head: bytes) -> Treatment:

@@ -7,7 +7,11 @@ the policy; a *carrier* is an ApiVersions request of ours that keeps a push's pl
 PushConfig must be processed and answered in its turn, but never reaches the broker, which would close on the unknown key. So a
 carrier goes upstream in its place. When the carrier's answer comes back it is the push's turn, and its answer takes that place:
 no response is counted, and no acks are parsed. The carrier repeats the connection's own last ApiVersions request, so that
-whatever that did to the broker's own idea of the client, it does again.
+whatever that did to the broker's own idea of the client, it does again; one that is long, or that could not be read, is not repeated:
+a request that the broker refuses takes its place, and changes nothing there.
+
+Every request that is read goes upstream under a correlation id of the gateway's (unanswered.py), so that no other answer can be taken
+for its own.
 """
 
 from __future__ import annotations
@@ -19,10 +23,12 @@ from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import PrincipalSource
 from clientscope.session.sasl import Principal
 from clientscope.session.served import Served
+from clientscope.session.unanswered import Unanswered
+from clientscope.wire import api_versions
 from clientscope.wire.describe_cluster import BrokerSoftware
 
-MOST_PENDING = 64
-"""How many of a client's requests may await a response that we read; beyond it nothing more is held for the connection."""
+_MOST_REPEATED_BYTES = 512
+"""A carrier is no longer than this: a client must not make the gateway send more than it sends itself."""
 
 UNKNOWN = "unknown"
 """KIP-511's name and version of a client that has not said."""
@@ -84,7 +90,20 @@ class Counted:
     reason: str
 
 
-Command = ToBroker | ToClient | Identified | Pushed | Counted
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Nothing more of these bytes is looked at now: go on with the same iterator later, and read nothing from that side until then.
+
+    Attributes:
+        seconds: when to go on; None: once the broker has said more.
+        why: what bound was reached, as a counter's label; empty where it is none.
+    """
+
+    seconds: float | None
+    why: str = ""
+
+
+Command = ToBroker | ToClient | Identified | Pushed | Counted | Held
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +132,14 @@ class PendingPush:
 
 @dataclass(frozen=True, slots=True)
 class PendingApiVersions:
-    """An ApiVersions request of the client's whose response will decide what it changed."""
+    """An ApiVersions request of the client's whose response will decide what it changed.
+
+    Attributes:
+        identity: what it says; None where it could not be read.
+    """
 
     api_version: int
-    identity: Identity
+    identity: Identity | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +169,14 @@ class PendingTelemetry:
     """A GetTelemetrySubscriptions request."""
 
 
-Pending = PendingTelemetry | PendingDescribeCluster | PendingPush | PendingApiVersions | PendingHandshake | PendingAuthenticate
+@dataclass(frozen=True, slots=True)
+class PendingNothing:
+    """A carrier that was sent for its answer's sake alone: what the client sent before it is settled then."""
+
+
+Pending = (
+    PendingTelemetry | PendingDescribeCluster | PendingPush | PendingApiVersions | PendingHandshake | PendingAuthenticate | PendingNothing
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,22 +198,47 @@ class SessionState:
     """What the handlers share.
 
     Attributes:
-        pending: what to do with the response under a correlation id.
+        unanswered: what to do with the broker's answers.
         software: what the broker runs, where that is declared.
         served: what it serves, as far as any connection has heard.
+        sasl: whether the listener asks for SASL authentication.
         authenticated: whether a push may be taken; on a listener without SASL from the start.
-        last_api_versions: the client's last ApiVersions request as it went upstream, or None.
+        accepted: whether an exchange was ever complete: who the client is stays the same from then on (Kafka's
+            ReauthInfo.ensurePrincipalUnchanged).
+        reauthenticates: whether the broker gave this connection's authentication an end, so that another exchange may follow (KIP-368).
+        in_step: whether the client's next frame waits until the broker has answered the last one.
+        last_api_versions: what a carrier repeats, but for its correlation id; None before any ApiVersions.
         awaited: the push that the policy has now, or None.
     """
 
     push_config: bool
     config_max_bytes: int
     software: BrokerSoftware | None = None
+    sasl: bool = False
     authenticated: bool = True
+    accepted: bool = False
+    reauthenticates: bool = False
+    in_step: bool = False
     served: Served = field(default_factory=Served)
     exchange: Exchange | None = None
     identity: Identity = field(default_factory=Identity)
-    pending: dict[int, Pending] = field(default_factory=dict)
+    unanswered: Unanswered[Pending] = field(default_factory=Unanswered)
     last_api_versions: bytes | None = None
     awaited: PendingPush | None = None
     tokens: int = 0
+
+    def forward(self, frame: bytes, correlation_id: int, pending: Pending) -> ToBroker:
+        """Sends a request on, under an id of the gateway's."""
+        return ToBroker(api_versions.with_correlation_id(frame, self.unanswered.add(correlation_id, pending)))
+
+    def carrier(self, correlation_id: int, pending: Pending) -> ToBroker:
+        """Sends a request that leaves the broker's idea of the client as it is."""
+        upstream_id = self.unanswered.add(correlation_id, pending)
+        if self.last_api_versions is None:
+            return ToBroker(api_versions.plain_request(upstream_id, self.identity.client_id))
+        return ToBroker(api_versions.with_correlation_id(self.last_api_versions, upstream_id))
+
+    def sent_api_versions(self, frame: bytes | None) -> None:
+        """What carriers repeat from now on: this request as it went upstream, or None where it could not be read."""
+        repeatable = frame is not None and len(frame) <= _MOST_REPEATED_BYTES
+        self.last_api_versions = frame if repeatable else api_versions.refused_request(0)

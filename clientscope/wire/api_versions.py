@@ -21,6 +21,9 @@ from clientscope.wire.frames import LENGTH, REQUEST_HEAD, RESPONSE_HEAD
 FIRST_FLEXIBLE = 3
 """ApiVersions v3 is flexible, in its request's header and body; its response's header never is."""
 
+MOST_TAGS = 64
+"""A section of more tagged fields is not read: Kafka's own messages have five at most, and 20,000 take 26 ms."""
+
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _RANGE = struct.Struct(">hhh")
@@ -30,7 +33,7 @@ class Cursor:
     """Reads fields off a buffer and never beyond it.
 
     Raises:
-        WireError: ``truncated``, ``bad_varint``, ``bad_utf8`` or ``null``, by any of its methods.
+        WireError: ``truncated``, ``bad_varint``, ``bad_utf8``, ``null`` or ``too_many_tags``, by any of its methods.
     """
 
     def __init__(self, data: bytes, position: int = 0) -> None:
@@ -81,8 +84,10 @@ class Cursor:
         return None if length < 0 else self.text(length)
 
     def tags(self) -> list[tuple[int, bytes]]:
-        """A tagged-field section: (tag, value) in the order sent."""
-        return [(self.uvarint(), self.take(self.uvarint())) for _ in range(self.uvarint())]
+        """A tagged-field section: (tag, value) in the order sent; of at most `MOST_TAGS` fields."""
+        if (count := self.uvarint()) > MOST_TAGS:
+            raise WireError("too_many_tags", str(count))
+        return [(self.uvarint(), self.take(self.uvarint())) for _ in range(count)]
 
 
 @dataclass(frozen=True)
@@ -168,8 +173,12 @@ def _instance_id(value: bytes) -> uuid.UUID | None:
 
 
 def error_code(frame: bytes) -> int:
-    """The error code of an ApiVersions or SaslHandshake response: the same place in every version."""
-    return int(_INT16.unpack_from(frame, RESPONSE_HEAD.size)[0])
+    """The error code of an ApiVersions or SaslHandshake response: the same place in every version.
+
+    Raises:
+        WireError: ``truncated``.
+    """
+    return int(_INT16.unpack(Cursor(frame, RESPONSE_HEAD.size).take(_INT16.size))[0])
 
 
 def advertise(frame: bytes, api_version: int, key: int, least: int, greatest: int) -> bytes:
@@ -233,6 +242,12 @@ def plain_request(correlation_id: int, client_id: str | None) -> bytes:
     """ApiVersions v0: what any broker answers, and what leaves a client that never said its name unknown."""
     text = client_id.encode() if client_id is not None else None
     body = struct.pack(">hhi", 18, 0, correlation_id) + (_INT16.pack(-1) if text is None else _INT16.pack(len(text)) + text)
+    return LENGTH.pack(len(body)) + body
+
+
+def refused_request(correlation_id: int) -> bytes:
+    """ApiVersions v3 with an empty name and version: INVALID_REQUEST, which leaves the broker's idea of the client as it was."""
+    body = struct.pack(">hhihBBBB", 18, 3, correlation_id, -1, 0, 1, 1, 0)
     return LENGTH.pack(len(body)) + body
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from played import from_broker, from_client
 
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import Place
@@ -44,12 +45,12 @@ class Script:
         self.session.observe(None)
 
     def client(self, data: bytes) -> None:
-        list(self.session.from_client(data))
+        list(from_client(self.session, data))
         if not self.stopped:
             self.observed.received(self.session.between_requests)
 
     def broker(self, data: bytes) -> None:
-        list(self.session.from_broker(data))
+        list(from_broker(self.session, data))
 
 
 def request(key: int, correlation_id: int, size: int = 0, client_id: bytes = b"orders") -> bytes:

@@ -23,7 +23,6 @@ from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from observe import eventually, gateway_connections, metrics, read_all
 
 from clientscope.client.raw import RawClient
-from clientscope.gateway.worker.sides import HIGH_WATER
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.gauges import Gauges
@@ -146,7 +145,7 @@ def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, top
         "CORRUPT_MESSAGE or INVALID_RECORD: read to its end"
     )
     growth = max(peaks) - before
-    assert growth < 2 * HIGH_WATER + MIB, f"{growth / MIB:.1f} MiB; one of them is for whatever else goes on"
+    assert growth < 3 * MIB, f"{growth / MIB:.1f} MiB; one of them is for whatever else goes on"
 
 
 class Reader:

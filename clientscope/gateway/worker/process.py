@@ -25,6 +25,7 @@ from clientscope.gateway import tls
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.worker import memory
+from clientscope.gateway.worker.budget import Budget, Holder
 from clientscope.gateway.worker.messages import (
     Answer,
     Asked,
@@ -56,6 +57,8 @@ from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 log = logging.getLogger(__name__)
 
 _GATHER_S = 0.005
+_LOOK_S = 0.9
+"""How long a client may take nothing, while all hold too much; a little less than the second after which it is looked at."""
 _BUSY = Verdict(THROTTLING_QUOTA_EXCEEDED, "the gateway can't take this push now", 1_000)
 
 
@@ -81,6 +84,8 @@ class Worker:
         self.draining = asyncio.Event()
         self._plan = plan
         self._settings = plan.settings
+        budget_bytes = (plan.settings.buffered_max_bytes or memory.default_budget_bytes()) // plan.settings.workers
+        self._budget = Budget(budget_bytes, self._stop_reading, self._read_on, self.count, memory.give_back)
         self._channel = channel
         self._loop = asyncio.get_running_loop()
         self._next_id = plan.first_id
@@ -185,6 +190,23 @@ class Worker:
             self.count("pushes_refused", "busy")
             self._loop.call_soon(relay.answer, push.token, _BUSY)
 
+    def holds(self, holder: Holder, held_bytes: int) -> None:
+        """So many bytes are held for a connection."""
+        self._budget.holds(holder, held_bytes)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing is read from any connection now, since all hold too much."""
+        return self._budget.exceeded
+
+    def _stop_reading(self) -> None:
+        for relay in self._relays.values():
+            relay.stop_reading()
+
+    def _read_on(self) -> None:
+        for relay in self._relays.values():
+            relay.read_on()
+
     def closed(self, relay: Relay, reason: str) -> None:
         """A connection has ended."""
         del self._relays[relay.connection_id]
@@ -227,12 +249,16 @@ class Worker:
         unauthenticated_s = self._settings.unauthenticated_timeout_ms / 1000
         idle_s = self._settings.connections_max_idle_ms / 1000
         usual_s = min(1.0, unauthenticated_s / 4, idle_s / 4)
+        looked_s = self._loop.time()
         while True:
             draining = self.draining.is_set()
             wanted_s = self._loop.time() + (0.05 if draining else usual_s)
             await asyncio.sleep(wanted_s - self._loop.time())
             now_s = self._loop.time()
             self._lag_s = max(0.0, now_s - wanted_s)
+            if now_s - looked_s >= _LOOK_S:
+                looked_s = now_s
+                self._budget.look()
             self._bypass()
             for relay in list(self._relays.values()):
                 if draining:

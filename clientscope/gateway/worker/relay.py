@@ -1,5 +1,7 @@
 """Moving one connection's bytes: the client's protocol and the broker's, and the session between them.
 
+What the session holds back of either side's bytes (`Held`) is an iterator that goes on later; until then that side is not read.
+
 Non-obvious, each the scar of a hang:
 - uvloop delivers data even when reading was paused in ``connection_made``: what comes before the broker's side is up is kept,
   and flushed in the broker's ``connection_made``, or later data would overtake it.
@@ -18,16 +20,21 @@ from typing import Any, Protocol
 
 from clientscope.errors import WireError
 from clientscope.gateway.certificates import distinguished_name
+from clientscope.gateway.worker.budget import Holder
 from clientscope.gateway.worker.observed import Observed
 from clientscope.gateway.worker.proxy_protocol import Endpoint, build
 from clientscope.gateway.worker.sides import BrokerSide, ClientSide, Side
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.session import Out, Session
-from clientscope.session.state import Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
+from clientscope.session.state import Counted, Held, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
 from clientscope.wire.frames import RESPONSE_HEAD, Passed
 
 _QUIET_S = 1.0
 """A draining connection's broker has answered all when it says nothing for so long: a Fetch waits half a second by default."""
+_IDENTITIES_AT_ONCE = 8
+_IDENTITY_EVERY_S = 10.0
+"""Who a client is, is reported so many times at once, and then so often: its first request, ApiVersions, SASL and telemetry make four."""
+_COUNTED_BYTES = 1024
 
 
 class Host(Protocol):
@@ -68,13 +75,21 @@ class Host(Protocol):
     def closed(self, relay: Relay, reason: str) -> None:
         """A connection has ended."""
 
+    def holds(self, holder: Holder, held_bytes: int) -> None:
+        """So many bytes are held for a connection, by one of its sides or of what isn't whole yet."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing is read from any connection now."""
+
 
 class Relay:
     """One client connection, from accept to the last byte; thousands of them are idle at a time, so an attribute's size matters."""
 
     __slots__ = (
-        "_active", "_active_s", "_answered", "_awaited", "_backlog", "_broker", "_broker_eof_waits", "_client", "_draining", "_early",
-        "_early_eof", "_ended", "_gateway", "_observed", "_opened_s", "_session", "address", "connection_id", "destination", "source",
+        "_active", "_active_s", "_answered", "_awaited", "_backlog", "_broker", "_broker_eof_waits", "_client", "_client_eof_waits",
+        "_counted", "_draining", "_early", "_early_eof", "_ended", "_gateway", "_identified", "_identified_s", "_identity_held",
+        "_observed", "_opened_s", "_session", "_timer", "_waiting", "_waiting_bytes", "address", "connection_id", "destination", "source",
     )  # fmt: skip
 
     def __init__(self, gateway: Host) -> None:
@@ -86,7 +101,14 @@ class Relay:
         self._early = b""
         self._early_eof = False
         self._backlog: list[Iterator[Out]] = []
-        self._broker_eof_waits = False
+        self._waiting: list[Iterator[Out]] | None = None  # the client's, where some are held
+        self._waiting_bytes = 0
+        self._timer: asyncio.Handle | None = None
+        self._counted = False
+        self._identified = 0
+        self._identified_s = 0.0
+        self._identity_held = False
+        self._broker_eof_waits = self._client_eof_waits = False
         self._awaited: int | None = None
         self._ended = False
         self._answered = False
@@ -160,7 +182,11 @@ class Relay:
         if early:
             self._requests(early)
         self._client.resume("connecting")
-        if self._early_eof:
+        if self._gateway.stopped:
+            self.stop_reading()
+        if self._early_eof and self._waiting is not None:
+            self._client_eof_waits = True
+        elif self._early_eof:
             self._broker.write_eof()
 
     def from_client(self, data: bytes) -> None:
@@ -174,9 +200,74 @@ class Relay:
             self._client.pause("draining")
 
     def _requests(self, data: bytes) -> None:
-        self._do(self._session.from_client(data))
+        pieces = self._session.from_client(data)
+        if self._waiting is not None:
+            self._waiting.append(pieces)
+            self._waiting_bytes += len(data)
+        elif (held := self._do(pieces)) is not None:
+            self._waiting = [pieces]
+            self._waiting_bytes = len(data)
+            self._hold(held)
         if self._observed is not None:
             self._observed.received(self._session.between_requests)
+        self._count_held()
+
+    def _hold(self, held: Held) -> None:
+        """Reads nothing more from the client until it is to go on: at a time, or with the broker's next bytes."""
+        self._client.pause("held")
+        if held.why:
+            self._gateway.count("reads_held", held.why)
+        if held.seconds is not None:
+            self._timer = asyncio.get_running_loop().call_later(held.seconds, self._go_on)
+
+    def _go_on(self) -> None:
+        """Goes on with what was held of the client's."""
+        self._timer = None
+        while self._waiting:
+            if self._ended:
+                return
+            if (held := self._do(self._waiting[0])) is not None:
+                self._hold(held)
+                return
+            self._waiting.pop(0)
+        self._waiting, self._waiting_bytes = None, 0
+        self._count_held()
+        self._client.resume("held")
+        if self._client_eof_waits:
+            self._client_eof_waits = False
+            self.client_eof()
+
+    @property
+    def held_bytes(self) -> int:
+        """What is kept of the client's that the session has not taken, and of frames that aren't whole."""
+        held = 0 if self._ended else self._session.held_bytes + self._waiting_bytes + len(self._early)
+        return held if held > _COUNTED_BYTES else 0
+
+    evictable = True
+
+    def evict(self) -> None:
+        """Ends the connection, and drops what is held."""
+        self.end("slow_sender_reset")
+
+    def _count_held(self) -> None:
+        held = self.held_bytes
+        if held or self._counted:
+            self._counted = held > 0
+            self._gateway.holds(self, held)
+
+    def holds(self, side: Side, unsent_bytes: int) -> None:
+        """So much of what was written to a side is unsent."""
+        self._gateway.holds(side, unsent_bytes)
+
+    def stop_reading(self) -> None:
+        """Reads from neither side."""
+        self._client.pause("budget")
+        self._broker.pause("budget")
+
+    def read_on(self) -> None:
+        """Takes that back."""
+        self._client.resume("budget")
+        self._broker.resume("budget")
 
     def observe_no_more(self) -> None:
         """The request log does not ask for this client."""
@@ -193,22 +284,31 @@ class Relay:
         """Bytes from the broker."""
         self._active = self._answered = True
         pieces = self._session.from_broker(data)
-        if self._awaited is not None:
+        if self._awaited is not None or self._backlog:
             self._backlog.append(pieces)
         else:
             self._do_broker(pieces)
+            self._free()
+
+    def _free(self) -> None:
+        """Goes on with what waits for the broker's answers."""
+        if self._waiting and self._timer is None and not self._ended:
+            self._go_on()
 
     def client_eof(self) -> None:
         """The client sends no more."""
         if self._broker.transport is None:
             self._early_eof = True
+        elif self._waiting is not None:
+            self._client_eof_waits = True
+            return
         else:
             self._broker.write_eof()
         self._half_ended(self._client)
 
     def broker_eof(self) -> None:
         """The broker sends no more."""
-        if self._awaited is not None:
+        if self._awaited is not None or self._backlog:
             self._broker_eof_waits = True
             return
         self._client.write_eof()
@@ -227,22 +327,35 @@ class Relay:
             return
         self._do(iter(self._session.answer(token, verdict)))
         self._awaited = None
-        while self._backlog and self._awaited is None:
-            self._do_broker(self._backlog.pop(0))
-        if self._awaited is None:
-            self._broker.resume("verdict")
-            if self._broker_eof_waits:
-                self._broker_eof_waits = False
-                self.broker_eof()
+        self._answers()
 
-    def _do_broker(self, pieces: Iterator[Out]) -> None:
-        self._do(pieces, from_broker=True)
-        if self._awaited is not None:
-            # The iterator stands behind the awaited answer; it goes on from there.
-            self._backlog.insert(0, pieces)
-            self._broker.pause("verdict")
+    def _answers(self) -> None:
+        """Goes on with what was held of the broker's."""
+        while self._backlog and self._awaited is None and not self._ended:
+            if not self._do_broker(self._backlog.pop(0)):
+                break
+        else:
+            if self._awaited is None and not self._ended:
+                self._broker.resume("verdict")
+                if self._broker_eof_waits:
+                    self._broker_eof_waits = False
+                    self.broker_eof()
+        self._free()
 
-    def _do(self, pieces: Iterator[Out], from_broker: bool = False) -> None:
+    def _do_broker(self, pieces: Iterator[Out]) -> bool:
+        """Whether all of them are done; else what is left waits for a push's verdict, or for other connections' turn."""
+        held = self._do(pieces, from_broker=True)
+        if self._awaited is None and held is None:
+            return True
+        # The iterator stands behind the awaited answer; it goes on from there.
+        self._backlog.insert(0, pieces)
+        self._broker.pause("verdict")
+        if held is not None:
+            asyncio.get_running_loop().call_soon(self._answers)
+        return False
+
+    def _do(self, pieces: Iterator[Out], from_broker: bool = False) -> Held | None:
+        """Does what they ask, up to a push's turn, or to where they are held: then says how."""
         try:
             for piece in pieces:
                 if isinstance(piece, Passed):
@@ -254,16 +367,32 @@ class Relay:
                     if self._observed is not None and len(piece.data) >= RESPONSE_HEAD.size:
                         self._observed.response(RESPONSE_HEAD.unpack_from(piece.data)[1])  # a push's answer is the gateway's own
                 elif isinstance(piece, Identified):
-                    self._gateway.identified(self.connection_id, piece.identity)
+                    self._identify()
+                elif isinstance(piece, Held):
+                    return piece
                 elif isinstance(piece, Counted):
                     self._gateway.count(piece.what, piece.reason)
                 elif isinstance(piece, Pushed):
                     self._awaited = piece.token
                     self._gateway.pushed(self, piece)
-                    return
+                    return None
         except WireError as error:
             self._gateway.count("frames_refused", error.reason)
             self.end(error.reason)
+        # A side that was full before has more now than its transport said then.
+        for side in (self._client, self._broker):
+            if side.full:
+                self.holds(side, side.held_bytes)
+        return None
+
+    def _identify(self) -> None:
+        """Reports who the client is; one that says another name all the time is reported now and then."""
+        self._identified += 1
+        if self._identified > _IDENTITIES_AT_ONCE:
+            self._gateway.count("identity_changes_held", "rate")
+            self._identity_held = True
+        else:
+            self._gateway.identified(self.connection_id, self._session.identity)
 
     def check_time(self, now_s: float, unauthenticated_s: float, idle_s: float) -> None:
         """Ends a connection that was not accepted by the broker in time, or moved no byte for too long.
@@ -272,6 +401,9 @@ class Relay:
         """
         if self._active:
             self._active, self._active_s = False, now_s
+        if self._identity_held and now_s - self._identified_s > _IDENTITY_EVERY_S:
+            self._identity_held, self._identified_s = False, now_s
+            self._gateway.identified(self.connection_id, self._session.identity)
         if not (self._answered and self._session.authenticated) and now_s - self._opened_s > unauthenticated_s:
             self.end("unauthenticated_timeout")
         elif now_s - self._active_s > idle_s:
@@ -279,11 +411,16 @@ class Relay:
 
     def bypass(self) -> None:
         """Reads nothing any more, from the first moment at which nobody notices; call it again until then."""
-        if isinstance(self._session, Session) and self._awaited is None and not self._backlog and self._session.passable:
+        if isinstance(self._session, Session) and self._passable:
             if self._observed is not None:
                 self._observed.end()
                 self._observed = None
             self._session = OpaqueSession(self._session.identity)
+
+    @property
+    def _passable(self) -> bool:
+        nothing_held = self._awaited is None and not self._backlog and self._waiting is None
+        return nothing_held and isinstance(self._session, Session) and self._session.passable
 
     def drain(self, now_s: float) -> None:
         """Takes no further request, and ends once the broker has answered what it has; call it again until then.
@@ -292,7 +429,7 @@ class Relay:
         """
         if not self._draining:
             self._draining, self._active_s = True, now_s
-            if self._session.between_requests:
+            if self._session.between_requests and self._waiting is None:
                 self._client.pause("draining")
         if self._active:
             self._active, self._active_s = False, now_s
@@ -304,6 +441,10 @@ class Relay:
         if self._ended:
             return
         self._ended = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._counted:
+            self._gateway.holds(self, 0)
         if self._observed is not None:
             self._observed.end()
             self._observed = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol, cast
 
-HIGH_WATER = 1024 * 1024
 _LINGER_S = 10.0
 """How long what is written already may take to leave a connection that has ended."""
 
@@ -14,6 +13,9 @@ _NONE: frozenset[str] = frozenset()  # one for all: each empty set of its own wo
 
 class Owner(Protocol):
     """Whom the sides report to."""
+
+    def holds(self, side: Side, unsent_bytes: int) -> None:
+        """So much of what was written to a side is unsent."""
 
     def client_connected(self) -> None:
         """The client is there."""
@@ -40,19 +42,20 @@ class Owner(Protocol):
 class Side(asyncio.Protocol):
     """What the two sides share: back-pressure, EOF, the end."""
 
-    __slots__ = ("_pauses", "ended", "name", "peer", "relay", "transport")
+    __slots__ = ("_pauses", "ended", "full", "name", "peer", "relay", "transport")
 
     def __init__(self, relay: Owner, name: str) -> None:
         self.relay = relay
         self.name = name
         self.transport: asyncio.Transport | None = None
         self.peer: Side
-        self.ended = False
+        self.ended = self.full = False
         self._pauses = _NONE
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        self.transport.set_write_buffer_limits(high=HIGH_WATER)
+        # Nothing more is read from the one side while anything for the other is unsent; the kernel's buffers keep both busy.
+        self.transport.set_write_buffer_limits(high=0)
 
     def pause(self, why: str) -> None:
         """Stops reading from this side until each reason is gone."""
@@ -67,10 +70,28 @@ class Side(asyncio.Protocol):
             self.transport.resume_reading()
 
     def pause_writing(self) -> None:
+        self.full = True
         self.peer.pause("full")
+        self.relay.holds(self, self.held_bytes)
 
     def resume_writing(self) -> None:
+        self.full = False
+        self.relay.holds(self, 0)
         self.peer.resume("full")
+
+    @property
+    def held_bytes(self) -> int:
+        """What was written to this side and is unsent."""
+        return 0 if self.transport is None else self.transport.get_write_buffer_size()
+
+    @property
+    def evictable(self) -> bool:
+        """Whether this side is a client's, who takes nothing; for a broker that takes nothing no client is to blame."""
+        return self.name == "client"
+
+    def evict(self) -> None:
+        """Ends the connection, and drops what is unsent."""
+        self.relay.end("slow_reader_reset")
 
     def write(self, data: bytes | memoryview) -> None:
         """Sends to this side."""
@@ -96,6 +117,7 @@ class Side(asyncio.Protocol):
             asyncio.get_running_loop().call_later(_LINGER_S, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.relay.holds(self, 0)
         self.relay.end(f"{self.name}_reset" if exc else f"{self.name}_closed")
 
 

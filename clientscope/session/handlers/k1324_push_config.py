@@ -4,7 +4,7 @@ KIP-1324; the holes in it are closed as the project's specs say ("Numbers", "Hol
 
 Behavior:
 - The raw size is checked before anything is decoded: CONFIG_TOO_LARGE.
-- A body that isn't exactly one request, no settings at all, an empty key, or a type outside 0 to 8: INVALID_REQUEST.
+- A body that isn't exactly one request, no settings at all, more than 512, an empty key, or a type outside 0 to 8: INVALID_REQUEST.
 - A version other than 0: UNSUPPORTED_VERSION.
 - Before SASL authentication has succeeded, on a listener that asks for it: the connection is closed, as by Kafka's SaslServerAuthenticator.
 - All others go to the policy when their turn has come; its verdict is the answer.
@@ -15,16 +15,12 @@ from __future__ import annotations
 
 from clientscope.errors import WireError
 from clientscope.policy.interface import ClientConfig
-from clientscope.session.state import MOST_PENDING, Command, Counted, PendingPush, Pushed, SessionState, ToBroker, ToClient, Verdict
+from clientscope.session.state import Command, Counted, PendingPush, Pushed, SessionState, ToClient, Verdict
 from clientscope.wire import api_versions
-from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST, THROTTLING_QUOTA_EXCEEDED, UNSUPPORTED_VERSION
+from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST, UNSUPPORTED_VERSION
 from clientscope.wire.frames import REQUEST_HEAD
-from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
-from clientscope.wire.strict import decode_body
-
-_FIRST_CARRIER_ID = -(1324 << 20)
-_HIGHEST_TYPE = 8
-_THROTTLE_MS = 1_000
+from clientscope.wire.messages import PushConfigResponse
+from clientscope.wire.push_config import read_configs
 
 
 def too_large(state: SessionState, head: bytes) -> list[Command]:
@@ -43,7 +39,7 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
         cursor.nullable_string()
         cursor.tags()
         body = frame[cursor.position :]
-        configs = _decode(body) if len(body) <= state.config_max_bytes else None
+        configs = tuple(ClientConfig(*entry) for entry in read_configs(body)) if len(body) <= state.config_max_bytes else None
     except WireError as error:
         return _take(state, correlation_id, (), error.reason, Verdict(INVALID_REQUEST, f"the request can't be read: {error.reason}"))
     if configs is None:
@@ -68,18 +64,6 @@ def answer(state: SessionState, token: int, verdict: Verdict) -> list[Command]:
     return [_answer(push, verdict)]
 
 
-def _decode(body: bytes) -> tuple[ClientConfig, ...]:
-    message = decode_body(PushConfigRequest, body, 0)
-    if not message.configs:
-        raise WireError("no_configs")
-    for config in message.configs:
-        if not config.config_key:
-            raise WireError("empty_key")
-        if not 0 <= config.config_type <= _HIGHEST_TYPE:
-            raise WireError("bad_type")
-    return tuple(ClientConfig(c.config_key, c.config_value, c.config_type, bool(c.is_default)) for c in message.configs)
-
-
 def _too_large(state: SessionState) -> Verdict:
     return Verdict(CONFIG_TOO_LARGE, f"larger than client.config.max.bytes={state.config_max_bytes}")
 
@@ -89,20 +73,10 @@ def _take(
 ) -> list[Command]:
     if not state.authenticated:
         raise WireError("unauthenticated_push")
-    if refused is None and len(state.pending) >= MOST_PENDING:
-        configs, reason = (), "pipelined"
-        refused = Verdict(THROTTLING_QUOTA_EXCEEDED, f"more than {MOST_PENDING} requests are unanswered", _THROTTLE_MS)
     state.tokens += 1
     push = PendingPush(state.tokens, correlation_id, configs, refused)
-    # Clients count up from 0 or 1, so a very negative id isn't under way; theirs alone would do, but they may use one again.
-    carrier_id = _FIRST_CARRIER_ID - push.token
-    state.pending[carrier_id] = push
-    if state.last_api_versions is None:
-        carrier = api_versions.plain_request(carrier_id, state.identity.client_id)
-    else:
-        carrier = api_versions.with_correlation_id(state.last_api_versions, carrier_id)
     counted: list[Command] = [Counted("pushes_refused", reason)] if refused is not None else []
-    return [*counted, ToBroker(carrier)]
+    return [*counted, state.carrier(correlation_id, push)]
 
 
 def _answer(push: PendingPush, verdict: Verdict) -> ToClient:

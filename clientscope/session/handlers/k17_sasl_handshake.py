@@ -3,8 +3,10 @@
 KIP-43; KIP-152 put the tokens into SaslAuthenticate, see k36_sasl_authenticate.py.
 
 Behavior:
-- Everything goes on as it came; the broker alone decides, and what it accepts begins an exchange, the second one of a connection
-  (KIP-368) like the first.
+- Everything goes on as it came, but for the correlation id; the broker alone decides, and what it accepts begins an exchange, the
+  second one of a connection (KIP-368) like the first. What the client sends behind a step waits until the broker has answered that.
+- A listener without SASL, and one that has accepted the client for good, refuses (ILLEGAL_SASL_STATE): there nothing is read.
+- Who the client is stays the same once an exchange is complete; Kafka refuses another principal on one connection.
 - v1: the tokens come as SaslAuthenticate requests.
 - v0: they come as bare frames, in both directions, until the exchange is complete. Of a mechanism whose end we can't tell (GSSAPI)
   they pass unread, and the broker is the only judge: it closes on anything but a token.
@@ -16,7 +18,7 @@ from dataclasses import replace
 
 from clientscope.errors import WireError
 from clientscope.session import sasl
-from clientscope.session.state import MOST_PENDING, Command, Exchange, Identified, PendingHandshake, SessionState, ToBroker, ToClient
+from clientscope.session.state import Command, Exchange, Identified, PendingHandshake, SessionState, ToBroker, ToClient
 from clientscope.wire.api_versions import Cursor, error_code
 from clientscope.wire.codes import NONE
 from clientscope.wire.frames import LENGTH, REQUEST_HEAD
@@ -33,9 +35,8 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
         mechanism = cursor.nullable_string()
     except WireError:
         mechanism = None
-    if mechanism is not None and len(state.pending) < MOST_PENDING:
-        state.pending[correlation_id] = PendingHandshake(mechanism, version)
-    return [ToBroker(frame)]
+    state.in_step = True
+    return [state.forward(frame, correlation_id, PendingHandshake(mechanism or "", version))]
 
 
 def response(state: SessionState, pending: PendingHandshake, frame: bytes) -> list[Command]:
@@ -51,19 +52,22 @@ def response(state: SessionState, pending: PendingHandshake, frame: bytes) -> li
 def token(state: SessionState, frame: bytes) -> list[Command]:
     """A bare token from the client."""
     claim(state, frame[LENGTH.size :])
+    state.in_step = True
     return [ToBroker(frame)]
 
 
 def token_answer(state: SessionState, frame: bytes) -> list[Command]:
     """A bare token from the broker."""
+    state.in_step = False
     return [*accepted(state, frame[LENGTH.size :]), ToClient(frame)]
 
 
-def claim(state: SessionState, token: bytes) -> None:
-    """Remembers whom an exchange's first token names, and nothing else of it."""
+def claim(state: SessionState, token: bytes | None) -> None:
+    """Remembers whom an exchange's first token names, and nothing else of it; None is one that can't be read."""
     exchange = state.exchange
     if exchange is not None and exchange.claimed is None:
-        state.exchange = replace(exchange, claimed=sasl.claimed(exchange.mechanism, token))
+        claimed = sasl.Principal() if token is None else sasl.claimed(exchange.mechanism, token)
+        state.exchange = replace(exchange, claimed=claimed)
 
 
 def accepted(state: SessionState, token: bytes) -> list[Command]:
@@ -71,7 +75,10 @@ def accepted(state: SessionState, token: bytes) -> list[Command]:
     exchange = state.exchange
     if exchange is None or (sasl.understood(exchange.mechanism) and not sasl.complete(exchange.mechanism, token)):
         return []
-    state.exchange, state.authenticated = None, True
+    again = state.accepted
+    state.exchange, state.authenticated, state.accepted = None, True, True
+    if again:
+        return []
     principal = exchange.claimed or sasl.Principal()
     before = state.identity
     state.identity = replace(before, principal=principal.name, principal_source=principal.source)

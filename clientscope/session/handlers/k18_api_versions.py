@@ -3,11 +3,11 @@
 KIP-35, KIP-511, and KIP-1324's ClientInstanceId as tagged field 1324.
 
 Behavior:
-- The request goes upstream as it came, but for our tagged field; the broker validates name and version.
+- The request goes upstream as it came, but for our tagged field and its correlation id; the broker validates name and version.
 - What the broker answers decides: no error makes the identity what was said (v0 to v2 say nothing: unknown); UNSUPPORTED_VERSION
   makes it unknown; INVALID_REQUEST leaves it. So the identity here is the broker's own, as its JMX shows it.
 - The answer gets PushConfig's range if there is a policy, and keeps all else, key 18's range included.
-- A request or an answer that can't be read goes on unchanged, and is counted.
+- A request or an answer that can't be read goes on unchanged, and is counted; who sent such a request is unknown from its answer on.
 """
 
 from __future__ import annotations
@@ -16,20 +16,10 @@ from dataclasses import replace
 from sys import intern
 
 from clientscope.errors import WireError
-from clientscope.session.state import (
-    MOST_PENDING,
-    UNKNOWN,
-    Command,
-    Counted,
-    Identified,
-    Identity,
-    PendingApiVersions,
-    SessionState,
-    ToBroker,
-    ToClient,
-)
+from clientscope.session.state import UNKNOWN, Command, Counted, Identified, Identity, PendingApiVersions, SessionState, ToClient
 from clientscope.wire import api_versions
-from clientscope.wire.codes import INVALID_REQUEST, NONE, PUSH_CONFIG, UNSUPPORTED_VERSION
+from clientscope.wire.codes import INVALID_REQUEST, NONE, UNSUPPORTED_VERSION
+from clientscope.wire.frames import REQUEST_HEAD
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
@@ -37,15 +27,15 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
     try:
         said = api_versions.read_request(frame)
     except WireError as error:
-        return [Counted("unreadable_frames", f"api_versions_{error.reason}"), ToBroker(frame)]
-    if len(state.pending) >= MOST_PENDING:
-        return [Counted("unreadable_frames", "api_versions_pipelined"), ToBroker(said.upstream)]
+        _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
+        state.sent_api_versions(None)
+        unread = PendingApiVersions(version, None)
+        return [Counted("unreadable_frames", f"api_versions_{error.reason}"), state.forward(frame, correlation_id, unread)]
     # Thousands of connections say the same: each string is held once, for as long as one of them is open.
     name, version = intern(said.software_name or UNKNOWN), intern(said.software_version or UNKNOWN)
     identity = Identity(said.client_id and intern(said.client_id), name, version, said.instance_id)
-    state.pending[said.correlation_id] = PendingApiVersions(said.api_version, identity)
-    state.last_api_versions = said.upstream
-    return [ToBroker(said.upstream)]
+    state.sent_api_versions(said.upstream)
+    return [state.forward(said.upstream, said.correlation_id, PendingApiVersions(said.api_version, identity))]
 
 
 def response(state: SessionState, pending: PendingApiVersions, frame: bytes) -> list[Command]:
@@ -53,10 +43,9 @@ def response(state: SessionState, pending: PendingApiVersions, frame: bytes) -> 
     try:
         code = api_versions.error_code(frame)
         if code == NONE:
-            state.served.learn(frame, pending.api_version)
-        if state.push_config:
-            frame = api_versions.advertise(frame, pending.api_version, PUSH_CONFIG, 0, 0)
-    except (WireError, IndexError, ValueError, ArithmeticError):
+            advertised = state.served.learn(frame, pending.api_version)
+            frame = advertised if state.push_config else frame
+    except WireError:
         return [Counted("unreadable_frames", "api_versions_response"), ToClient(frame)]
     identity = _after(state.identity, pending.identity, code)
     changed: list[Command] = [Identified(identity)] if identity != state.identity else []
@@ -66,7 +55,9 @@ def response(state: SessionState, pending: PendingApiVersions, frame: bytes) -> 
     return [*changed, ToClient(frame)]
 
 
-def _after(before: Identity, said: Identity, code: int) -> Identity:
+def _after(before: Identity, said: Identity | None, code: int) -> Identity:
+    if said is None:
+        return before if code == INVALID_REQUEST else replace(before, software_name=UNKNOWN, software_version=UNKNOWN)
     if code == NONE:
         # An instance keeps its id: a later ApiVersions without it, as a SASL authenticator sends, doesn't take it away.
         name, version, instance_id = said.software_name, said.software_version, said.instance_id or before.instance_id

@@ -1,39 +1,42 @@
 """SaslAuthenticate (key 36): one step of the exchange that SaslHandshake v1 began (KIP-152; KIP-368 for doing it again).
 
 Behavior:
-- Everything goes on as it came.
+- Everything goes on as it came, but for the correlation id, and one step at a time: what the client sends behind a step waits until
+  the broker has answered that, as in Kafka's SaslServerAuthenticator.
 - The exchange's first token names whom the client claims to be; the principal is known once the broker has accepted it.
 - A step that can't be read leaves the exchange unfinished: the principal stays unknown, and pushes are refused.
+- The last answer of v1 and v2 has the session's lifetime: where there is one, another exchange may follow.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from clientscope.errors import WireError
 from clientscope.session.handlers import k17_sasl_handshake
-from clientscope.session.state import MOST_PENDING, Command, PendingAuthenticate, SessionState, ToBroker, ToClient
+from clientscope.session.state import Command, PendingAuthenticate, SessionState, ToClient
 from clientscope.wire.api_versions import Cursor
 from clientscope.wire.codes import NONE
 from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD
 
 NEWEST = 2
+_FIRST_WITH_LIFETIME = 1
 _FIRST_FLEXIBLE = 2
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
     """A token from the client."""
     _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
-    if state.exchange is not None and len(state.pending) < MOST_PENDING:
-        cursor = Cursor(frame, REQUEST_HEAD.size)
-        try:
-            cursor.nullable_string()
-            if version >= _FIRST_FLEXIBLE:
-                cursor.tags()
-            token = _bytes(cursor, version)
-        except WireError:
-            return [ToBroker(frame)]
-        k17_sasl_handshake.claim(state, token)
-        state.pending[correlation_id] = PendingAuthenticate(version)
-    return [ToBroker(frame)]
+    cursor = Cursor(frame, REQUEST_HEAD.size)
+    token = None
+    with suppress(WireError):
+        cursor.nullable_string()
+        if version >= _FIRST_FLEXIBLE:
+            cursor.tags()
+        token = _bytes(cursor, version)
+    k17_sasl_handshake.claim(state, token)
+    state.in_step = True
+    return [state.forward(frame, correlation_id, PendingAuthenticate(version))]
 
 
 def response(state: SessionState, pending: PendingAuthenticate, frame: bytes) -> list[Command]:
@@ -46,9 +49,13 @@ def response(state: SessionState, pending: PendingAuthenticate, frame: bytes) ->
         code = int.from_bytes(cursor.take(2), signed=True)
         _ = cursor.compact_nullable_string() if flexible else cursor.nullable_string()
         token = _bytes(cursor, pending.api_version)
+        lifetime_ms = int.from_bytes(cursor.take(8), signed=True) if pending.api_version >= _FIRST_WITH_LIFETIME else 0
     except WireError:
         return [ToClient(frame)]
-    return [*(k17_sasl_handshake.accepted(state, token) if code == NONE else []), ToClient(frame)]
+    if code != NONE:
+        return [ToClient(frame)]
+    state.reauthenticates = lifetime_ms > 0
+    return [*k17_sasl_handshake.accepted(state, token), ToClient(frame)]
 
 
 def _bytes(cursor: Cursor, version: int) -> bytes:

@@ -1,7 +1,7 @@
 """DescribeCluster (key 60): what software the broker is that answers (KIP-885, on tagged fields).
 
 Behavior:
-- The request goes upstream as it came.
+- The request goes upstream as it came, but for its correlation id.
 - The answer gets name and version as declared for the broker behind this gateway; where nothing is declared, nothing is read at all.
 - A version that we don't know, and an answer that can't be read, go on unchanged.
 """
@@ -9,17 +9,15 @@ Behavior:
 from __future__ import annotations
 
 from clientscope.errors import WireError
-from clientscope.session.state import MOST_PENDING, Command, Counted, PendingDescribeCluster, SessionState, ToBroker, ToClient
-from clientscope.wire.describe_cluster import NEWEST, with_software
+from clientscope.session.state import Command, Counted, PendingDescribeCluster, SessionState, ToClient
+from clientscope.wire.describe_cluster import with_software
 from clientscope.wire.frames import REQUEST_HEAD
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
     """The client asks."""
     _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
-    if 0 <= version <= NEWEST and len(state.pending) < MOST_PENDING:
-        state.pending[correlation_id] = PendingDescribeCluster(version)
-    return [ToBroker(frame)]
+    return [state.forward(frame, correlation_id, PendingDescribeCluster(version))]
 
 
 def response(state: SessionState, pending: PendingDescribeCluster, frame: bytes) -> list[Command]:

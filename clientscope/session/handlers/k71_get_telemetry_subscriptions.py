@@ -4,7 +4,8 @@ A client of today that sends no id in ApiVersions has one all the same where its
 brings it, and KIP-1324 wants both to be one.
 
 Behavior:
-- Request and answer pass as they came; an answer without an error makes the identity's instance id the one that it carries.
+- Request and answer pass as they came, but for the correlation id; an answer without an error makes the identity's instance id the
+  one that it carries.
 - An id that the client sent in ApiVersions stays, and one that differs from it is counted.
 - A version that we don't know, and an answer that can't be read, go on unread.
 """
@@ -15,7 +16,7 @@ import uuid
 from dataclasses import replace
 
 from clientscope.errors import WireError
-from clientscope.session.state import MOST_PENDING, Command, Counted, Identified, PendingTelemetry, SessionState, ToBroker, ToClient
+from clientscope.session.state import Command, Counted, Identified, PendingTelemetry, SessionState, ToClient
 from clientscope.wire.api_versions import Cursor
 from clientscope.wire.codes import NONE
 from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD
@@ -26,10 +27,8 @@ _THROTTLE_BYTES = 4
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
     """The client asks what to measure."""
-    _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
-    if 0 <= version <= NEWEST and len(state.pending) < MOST_PENDING:
-        state.pending[correlation_id] = PendingTelemetry()
-    return [ToBroker(frame)]
+    _, _, _, correlation_id = REQUEST_HEAD.unpack_from(frame)
+    return [state.forward(frame, correlation_id, PendingTelemetry())]
 
 
 def response(state: SessionState, frame: bytes) -> list[Command]:

@@ -1,0 +1,98 @@
+"""What a worker's connections hold together of bytes that one side sent and the other has not taken: one bound for all of them.
+
+Each connection stops reading from one side while anything for the other is unsent, so it holds one read of the socket at most, 256 KB.
+Ten thousand slow readers are gigabytes all the same. Where all connections together hold more than the budget, nothing is read from
+any of them until three quarters are left; clients that take nothing meanwhile lose their connection, those that hold most first.
+A broker that takes nothing does not cost its clients theirs. Envoy's overload manager acts likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+_RESUME_AT = 0.75
+_TRIM_FROM_BYTES = 32 * 1024 * 1024
+
+
+class Holder(Protocol):
+    """Something that holds bytes for a connection."""
+
+    @property
+    def held_bytes(self) -> int:
+        """How many it holds now."""
+
+    @property
+    def evictable(self) -> bool:
+        """Whether it is the client's doing that they are still here."""
+
+    def evict(self) -> None:
+        """Ends the connection, whose bytes are dropped."""
+
+
+class Budget:
+    """The bytes that all connections of one process hold. No I/O; called in one event loop.
+
+    Args:
+        most_bytes: the bound.
+        stop: stops reading from every connection; ``go_on`` takes that back.
+        count: adds one to a counter: what, and the reason.
+        give_back: gives freed memory back to the system.
+    """
+
+    def __init__(
+        self,
+        most_bytes: int,
+        stop: Callable[[], None],
+        go_on: Callable[[], None],
+        count: Callable[[str, str], None],
+        give_back: Callable[[], None],
+    ) -> None:
+        self.most_bytes = most_bytes
+        self._stop = stop
+        self._go_on = go_on
+        self._count = count
+        self._give_back = give_back
+        self._held: dict[Holder, int] = {}
+        self._before: dict[Holder, int] = {}
+        self._peak = 0
+        self.total = 0
+        self.exceeded = False
+
+    def holds(self, holder: Holder, held_bytes: int) -> None:
+        """A holder has so many bytes now."""
+        self.total += held_bytes - self._held.get(holder, 0)
+        if held_bytes:
+            self._held[holder] = held_bytes
+        else:
+            self._held.pop(holder, None)
+        self._peak = max(self._peak, self.total)
+        if not self.exceeded:
+            if self.total > self.most_bytes:
+                self.exceeded = True
+                self._count("reads_held", "budget")
+                self._stop()
+        elif self.total <= self.most_bytes * _RESUME_AT:
+            self.exceeded = False
+            self._before.clear()
+            self._go_on()
+
+    def look(self) -> None:
+        """Ends connections whose clients have taken nothing since the last look, while there is too much; called once a second."""
+        for holder in list(self._held):
+            self.holds(holder, holder.held_bytes)
+        if self.exceeded:
+            self._relieve()
+        if self._peak >= _TRIM_FROM_BYTES and self.total < self._peak // 4:
+            self._peak = self.total
+            self._give_back()
+
+    def _relieve(self) -> None:
+        before, self._before = self._before, dict(self._held)
+        stuck = [holder for holder, held in self._held.items() if before.get(holder) == held and holder.evictable]
+        for holder in sorted(stuck, key=lambda holder: -self._held.get(holder, 0)):
+            if not self.exceeded:
+                break
+            self._count("connections_evicted", "budget")
+            holder.evict()
+            self.holds(holder, 0)

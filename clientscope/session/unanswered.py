@@ -1,0 +1,93 @@
+"""Requests that the gateway has sent under correlation ids of its own, until the broker has answered each.
+
+Clients choose their ids and may use one for several requests at a time, so an answer says by its id alone nothing about what was
+asked. Every request that is read therefore goes upstream under an id of the gateway's, and the client's own is put back into the answer.
+
+The ids come from a small range far from those that clients count through. A client may use one of that range all the same (one that
+counts for weeks comes by; another does so on purpose); such an id is noted, and is not used for a request behind it before that
+one has surely been answered. Kafka answers a connection's requests in order, so an answer to a request of ours settles all before it;
+only a Produce request with acks=0 has none.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+MOST_UNANSWERED = 64
+"""How many requests of a connection may await an answer that is read; nothing more is taken from the client until one comes."""
+
+FIRST_ID = -(1324 << 20)
+IDS = 1024
+_MOST_NOTED = IDS // 2
+
+P = TypeVar("P")
+
+
+class Unanswered(Generic[P]):
+    """What is to be done with the answers of one connection, by the ids that they will carry."""
+
+    __slots__ = ("_next", "_noted", "_waiting")
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, tuple[int, int, P]] = {}
+        self._noted: dict[int, int] | None = None
+        self._next = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __contains__(self, upstream_id: int) -> bool:
+        return upstream_id in self._waiting
+
+    def client_id(self, upstream_id: int) -> int | None:
+        """The client's own id of the request that went upstream under this one; None where none did."""
+        waiting = self._waiting.get(upstream_id)
+        return waiting[1] if waiting is not None else None
+
+    def pending(self) -> list[P]:
+        """What waits, in order."""
+        return [pending for _, _, pending in self._waiting.values()]
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing more may be sent before an answer has come."""
+        return len(self._waiting) >= MOST_UNANSWERED
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the client has used so many ids of the gateway's range that its requests must be settled first, by an answer."""
+        return self._noted is not None and len(self._noted) >= _MOST_NOTED
+
+    def note(self, client_id: int) -> None:
+        """The client has sent a request under this id; called for ids of the gateway's range."""
+        if self._noted is None:
+            self._noted = {}
+        self._noted.pop(client_id, None)  # so that they stay in the order of their requests
+        self._noted[client_id] = self._next
+
+    def add(self, client_id: int, pending: P) -> int:
+        """The id under which a request goes upstream; its answer goes back under ``client_id``."""
+        noted = self._noted or ()
+        while (upstream_id := FIRST_ID + self._next % IDS) in self._waiting or upstream_id in noted:
+            self._next += 1
+        self._waiting[upstream_id] = (self._next, client_id, pending)
+        self._next += 1
+        return upstream_id
+
+    def answered(self, upstream_id: int) -> tuple[int, P]:
+        """The client's own id and what waits for the answer that has come, which is forgotten.
+
+        Raises:
+            KeyError: nothing waits under this id.
+        """
+        place, client_id, pending = self._waiting.pop(upstream_id)
+        if not self._waiting:
+            self._waiting.clear()  # gives its memory back: most connections never need it again
+        if self._noted is not None:
+            self._noted = {noted: sent for noted, sent in self._noted.items() if sent > place} or None
+        return client_id, pending
+
+
+def is_ours(correlation_id: int) -> bool:
+    """Whether an id is of the gateway's range."""
+    return FIRST_ID <= correlation_id < FIRST_ID + IDS
