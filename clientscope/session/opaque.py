@@ -35,6 +35,9 @@ class OpaqueSession:
         """Everything goes to the client."""
         yield Passed(data)
 
+    def end(self) -> None:
+        """Nothing is held."""
+
     def answer(self, token: int, verdict: Verdict) -> list[Command]:
         """There are no pushes."""
         return []

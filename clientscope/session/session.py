@@ -228,6 +228,11 @@ class Session:
             return int(state.awaited is not None)
         return sum(isinstance(pending, PendingPush) for pending in state.unanswered.pending()) + (state.awaited is not None)
 
+    def end(self) -> None:
+        """Drops what is held: the connection has ended."""
+        for scanner in (self._requests, self._responses):
+            scanner.end()
+
     def answer(self, token: int, verdict: Verdict) -> list[Command]:
         """The verdict on a push; of several, the first counts."""
         return k1324_push_config.answer(self._state, token, verdict)

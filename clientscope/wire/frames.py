@@ -69,6 +69,10 @@ _TURN = Turn()
 Piece = Passed | Frame | Discarded | Turn
 
 
+def _passes(_: bytes) -> Treatment:
+    return Treatment.PASS
+
+
 class FrameScanner:
     """Cuts one direction of one connection; feed it what was received, in order.
 
@@ -106,6 +110,11 @@ class FrameScanner:
     def holds(self) -> bool:
         """Whether bytes of the last frame are held here, or its rest is thrown away."""
         return bool(self._discarding or self._held)
+
+    def end(self) -> None:
+        """Drops what is held, and whoever decides: nothing more is fed."""
+        self._held = _NOTHING
+        self.treat = _passes
 
     def feed(self, received: bytes) -> Iterator[Piece]:  # noqa: PLR0915  one loop: each call would cost every frame
         """The pieces that ``received`` completes, in order.

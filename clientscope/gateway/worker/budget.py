@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 _RESUME_AT = 0.75
+_WATCH_FROM = 0.5
 _TRIM_FROM_BYTES = 32 * 1024 * 1024
 
 
@@ -74,7 +75,6 @@ class Budget:
                 self._stop()
         elif self.total <= self.most_bytes * _RESUME_AT:
             self.exceeded = False
-            self._before.clear()
             self._go_on()
 
     def look(self) -> None:
@@ -83,13 +83,13 @@ class Budget:
             self.holds(holder, holder.held_bytes)
         if self.exceeded:
             self._relieve()
+        self._before = dict(self._held) if self.total > self.most_bytes * _WATCH_FROM else {}
         if self._peak >= _TRIM_FROM_BYTES and self.total < self._peak // 4:
             self._peak = self.total
             self._give_back()
 
     def _relieve(self) -> None:
-        before, self._before = self._before, dict(self._held)
-        stuck = [holder for holder, held in self._held.items() if before.get(holder) == held and holder.evictable]
+        stuck = [holder for holder, held in self._held.items() if self._before.get(holder) == held and holder.evictable]
         for holder in sorted(stuck, key=lambda holder: -self._held.get(holder, 0)):
             if not self.exceeded:
                 break

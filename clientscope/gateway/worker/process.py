@@ -57,8 +57,10 @@ from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 log = logging.getLogger(__name__)
 
 _GATHER_S = 0.005
-_LOOK_S = 0.9
-"""How long a client may take nothing, while all hold too much; a little less than the second after which it is looked at."""
+_MOST_BEYOND_BYTES = 16 * 1024 * 1024
+"""How far beyond the budget connections may be and a new one is still taken: uvloop reads from each once before it can be stopped."""
+_LOOK_S = 0.5
+"""How long a client may take nothing while all hold too much."""
 _BUSY = Verdict(THROTTLING_QUOTA_EXCEEDED, "the gateway can't take this push now", 1_000)
 
 
@@ -142,6 +144,8 @@ class Worker:
         """
         if len(self._relays) + waiting >= self._settings.max_connections:
             return "max_connections"
+        if self._budget.total > self._budget.most_bytes + _MOST_BEYOND_BYTES:
+            return "budget"
         most = self._settings.max_connections_per_ip
         return "max_connections_per_ip" if most and self._addresses[address] + waiting_from >= most else None
 
@@ -252,7 +256,7 @@ class Worker:
         looked_s = self._loop.time()
         while True:
             draining = self.draining.is_set()
-            wanted_s = self._loop.time() + (0.05 if draining else usual_s)
+            wanted_s = self._loop.time() + (0.05 if draining else _LOOK_S if self._budget.exceeded else usual_s)
             await asyncio.sleep(wanted_s - self._loop.time())
             now_s = self._loop.time()
             self._lag_s = max(0.0, now_s - wanted_s)

@@ -194,6 +194,7 @@ class Relay:
         self._active = True
         if self._broker.transport is None:
             self._early += data
+            self._count_held()
         else:
             self._requests(data)
         if self._draining and self._session.between_requests:
@@ -224,9 +225,10 @@ class Relay:
         """Goes on with what was held of the client's."""
         self._timer = None
         while self._waiting:
+            held = self._do(self._waiting[0])
             if self._ended:
                 return
-            if (held := self._do(self._waiting[0])) is not None:
+            if held is not None:
                 self._hold(held)
                 return
             self._waiting.pop(0)
@@ -451,6 +453,11 @@ class Relay:
         for _ in range(self._session.unanswered_pushes):
             self._gateway.count("pushes_refused", "connection_lost")
         self._gateway.closed(self, reason)
+        # A relay and its sides know each other, so what they hold would stay until Python looks for cycles.
+        self._session.end()
+        self._session = OpaqueSession(self._session.identity)
+        self._waiting, self._waiting_bytes, self._early = None, 0, b""
+        self._backlog.clear()
         for side in (self._client, self._broker):
             # What is written already still goes out; a reset need not wait for a peer that reads no more.
             if side.transport is not None and not side.transport.is_closing():

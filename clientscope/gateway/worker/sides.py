@@ -7,6 +7,7 @@ from typing import Protocol, cast
 
 _LINGER_S = 10.0
 """How long what is written already may take to leave a connection that has ended."""
+_TLS_UNSENT_BYTES = 64 * 1024
 
 _NONE: frozenset[str] = frozenset()  # one for all: each empty set of its own would take 216 bytes
 
@@ -54,8 +55,15 @@ class Side(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        # Nothing more is read from the one side while anything for the other is unsent; the kernel's buffers keep both busy.
-        self.transport.set_write_buffer_limits(high=0)
+        # Nothing more is read from the one side while anything for the other is unsent; the kernel's buffers keep both busy. In TLS
+        # what is left of the handshake counts until something is written, so there that much may be unsent.
+        self.transport.set_write_buffer_limits(high=1 if self.half_closes else _TLS_UNSENT_BYTES, low=0)
+        asyncio.get_running_loop().call_soon(self._reading_began)
+
+    def _reading_began(self) -> None:
+        """uvloop begins to read after `connection_made`, even where that paused it: so what paused it pauses it once more."""
+        if self._pauses and self.transport is not None and not self.transport.is_closing():
+            self.transport.pause_reading()
 
     def pause(self, why: str) -> None:
         """Stops reading from this side until each reason is gone."""

@@ -1,0 +1,204 @@
+"""F42, F43: what hostile clients can make a worker hold, and do, is bounded, counted and given back; others are served."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
+from typing import Any
+
+import kafka
+import pytest
+from conftest import RunningGateway, running_gateway
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+from observe import connection_records, eventually, metrics, workers
+from test_data_path import _fetch
+
+from clientscope.client.raw import RawClient
+
+MIB = 1024 * 1024
+BUDGET = 32 * MIB
+ROOM = 64 * MIB
+TOPIC = "test.hostile"
+
+
+@pytest.fixture(scope="module")
+def topic(broker: Any) -> str:
+    """Eight megabytes in one partition."""
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+        admin.create_topics({TOPIC: {"num_partitions": 1, "configs": {"max.message.bytes": "10000000"}}}, wait_for_metadata=True)
+    with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal, max_request_size=10_000_000)) as producer:
+        producer.send(TOPIC, bytes(8_000_000)).get(timeout=30)
+    return TOPIC
+
+
+@pytest.fixture(scope="module")
+def bounded(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+    """A gateway whose connections may hold 32 MiB in all."""
+    flags = ("--buffered-max-bytes", str(BUDGET))
+    with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("bounded"), *flags) as running:
+        yield running
+
+
+class Worker:
+    """The process that carries a gateway's bytes, and how much memory it takes."""
+
+    def __init__(self, gateway: RunningGateway) -> None:
+        (self.pid,) = workers(gateway.pid)
+        self.before = self.rss()
+        self.most = 0
+
+    def rss(self) -> int:
+        with open(f"/proc/{self.pid}/statm", encoding="ascii") as file:  # noqa: PTH123
+            rss = int(file.read().split()[1]) * 4096
+        self.most = max(getattr(self, "most", 0), rss)
+        return rss
+
+    def watch(self, seconds: float) -> None:
+        """Looks all the time, for so long."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.rss()
+            time.sleep(0.02)
+
+    def stays_within(self, extra: int) -> None:
+        grown = self.most - self.before
+        assert grown < extra, f"{grown / MIB:.0f} MiB more than before"
+
+
+def count(gateway: RunningGateway, what: str, label: str) -> float:
+    return metrics(gateway.metrics_url).get((f"clientscope_gateway_{what}_total", label), 0)
+
+
+def flood(sockets: list[socket.socket], data: bytes, seconds: float) -> int:
+    """Sends ``data`` over and over on each, as fast as they take it, and reads nothing; how many bytes went."""
+    selector = selectors.DefaultSelector()
+    left: dict[socket.socket, memoryview] = {}
+    for each in sockets:
+        each.setblocking(False)
+        selector.register(each, selectors.EVENT_WRITE)
+        left[each] = memoryview(data)
+    end, sent = time.monotonic() + seconds, 0
+    while time.monotonic() < end and left:
+        for key, _ in selector.select(0.1):
+            each = key.fileobj
+            assert isinstance(each, socket.socket)
+            try:
+                size = each.send(left[each])
+            except BlockingIOError:
+                continue
+            except OSError:
+                selector.unregister(each)
+                del left[each]
+                continue
+            sent += size
+            left[each] = left[each][size:] or memoryview(data)
+    return sent
+
+
+def connected(gateway: RunningGateway, stack: ExitStack, number: int, receive_buffer: int = 0) -> list[socket.socket]:
+    host, port = gateway.address.split(":")
+    found = []
+    for _ in range(number):
+        one = socket.socket()
+        if receive_buffer:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        one.connect((host, int(port)))
+        found.append(stack.enter_context(one))
+    return found
+
+
+def api_versions(name: bytes, tags: int = 0, correlation_id: int = 1) -> bytes:
+    def compact(text: bytes) -> bytes:
+        return varint(len(text) + 1) + text
+
+    body = struct.pack(">hhih", 18, 3, correlation_id, -1) + b"\0" + compact(name) + compact(b"1")
+    body += varint(tags) + b"".join(varint(2_000 + number) + b"\0" for number in range(tags))
+    return struct.pack(">i", len(body)) + body
+
+
+def varint(value: int) -> bytes:
+    out = b""
+    while value > 0x7F:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def push(entries: int) -> bytes:
+    body = struct.pack(">hhih", 1324, 0, 7, -1) + b"\0" + varint(entries + 1) + b"\2a\2b\1\0\0" * entries + b"\0"
+    return struct.pack(">i", len(body)) + body
+
+
+REFUSED = struct.pack(">ihhih", 10, 1324, 7, 9, -1)
+
+
+def others_are_served(gateway: RunningGateway) -> None:
+    with RawClient.connect(gateway.address, "other") as other:
+        assert other.api_versions("other", "1").error_code == 0
+        assert other.request(MetadataRequest(version=1, topics=None), MetadataResponse).brokers
+
+
+def test_f42_refused_pushes_that_nobody_reads_the_answers_of_cost_nothing(bounded: Any) -> None:
+    worker = Worker(bounded)
+    with ExitStack() as stack:
+        attackers = connected(bounded, stack, 8)
+        for each in attackers:
+            each.sendall(api_versions(b"n" * 30_000))
+            assert each.recv(10)
+        flood(attackers, REFUSED * 7_000, 3)
+        worker.watch(1)
+        others_are_served(bounded)
+        assert eventually(lambda: count(bounded, "reads_held", "allowance") > 0)
+        worker.stays_within(ROOM)
+
+
+def test_f42_slow_readers_share_one_budget_and_the_memory_is_given_back(bounded: Any, topic: str) -> None:
+    worker = Worker(bounded)
+    with ExitStack() as stack:
+        readers = connected(bounded, stack, 400, receive_buffer=4096)
+        for each in readers:
+            each.sendall(_fetch(topic, 1))
+        worker.watch(6)
+        others_are_served(bounded)
+        assert eventually(lambda: count(bounded, "connections_evicted", "budget") > 0)
+        assert count(bounded, "reads_held", "budget") > 0
+        worker.stays_within(BUDGET + ROOM)
+    assert eventually(lambda: worker.rss() - worker.before < ROOM // 2, 20)
+    others_are_served(bounded)
+
+
+def test_f42_frames_that_never_become_whole_share_it_too(bounded: Any) -> None:
+    worker = Worker(bounded)
+    with ExitStack() as stack:
+        for each in connected(bounded, stack, 1_000):
+            each.sendall(api_versions(b"x"))
+            with suppress(OSError):  # as many as the budget holds
+                each.sendall(struct.pack(">ihhi", 65_000, 18, 3, 2) + bytes(60_000))
+        worker.watch(5)
+        others_are_served(bounded)
+        worker.stays_within(BUDGET + ROOM)
+    assert eventually(lambda: worker.rss() - worker.before < ROOM // 2, 20)
+
+
+@pytest.mark.parametrize("attack", ["push", "rename", "tags"])
+def test_f43_ten_connections_at_full_speed_leave_few_records_and_others_are_served(bounded: Any, broker: Any, attack: str) -> None:
+    data = {
+        "push": push(500) * 20,
+        "rename": b"".join(api_versions(b"name-%d" % number) for number in range(1_000)),
+        "tags": api_versions(b"many", tags=20_000) * 2,
+    }[attack]
+    before = len(connection_records(broker.internal, bounded.address))
+    with ExitStack() as stack:
+        attackers = connected(bounded, stack, 10)
+        flood(attackers, data, 4)
+        others_are_served(bounded)
+        assert eventually(lambda: count(bounded, "reads_held", "allowance") > 0)
+    if attack == "rename":
+        assert eventually(lambda: count(bounded, "identity_changes_held", "rate") > 0)
+    others_are_served(bounded)
+    # Opened, closed, eight identities and one each ten seconds; and a heartbeat a second.
+    assert len(connection_records(broker.internal, bounded.address)) - before < 10 * 12 + 60
