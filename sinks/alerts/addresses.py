@@ -24,12 +24,39 @@ NEVER: tuple[Network, ...] = tuple(
         "::/128", "fe80::/10", "fec0::/10", "ff00::/8",
         "fd00:ec2::/32",  # of AWS
         "fd20:ce::/32",  # of Google Cloud
+        "64:ff9b:1::/48",  # local NAT64 (RFC 8215): where in it the IPv4 address stands, each network decides for itself
     )
 )  # fmt: skip
-"""Link-local, metadata services, multicast, and what is nobody's address."""
+"""Link-local, metadata services, multicast, what may be any of these, and what is nobody's address."""
 
-_NAT64 = ip_network("64:ff9b::/96")
-_COMPATIBLE = ip_network("::/96")
+PRIVATE: tuple[Network, ...] = tuple(
+    ip_network(network)
+    for network in (
+        "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16",
+        "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+        "2001::/23",  # protocol assignments, Teredo (2001::/32) among them
+        "2001:db8::/32", "2002::/16", "3fff::/20",
+    )
+)  # fmt: skip
+"""What IANA's registries of special-purpose addresses don't call globally reachable (RFC 6890), beside `NEVER`.
+
+A table of our own: what `ipaddress` calls private or global differs from one release of Python to the next.
+"""
+
+_GLOBAL_UNICAST = ip_network("2000::/3")
+_CARRYING = tuple(
+    ip_network(network)
+    for network in (
+        "64:ff9b::/96",  # NAT64 (RFC 6052)
+        "::/96",  # IPv4-compatible (RFC 4291)
+        "::ffff:0:0:0/96",  # IPv4-translated (RFC 2765)
+    )
+)
+"""Networks whose last 32 bits are an IPv4 address."""
+
+_ISATAP = (0x00005EFE, 0x02005EFE)
+"""Of an interface identifier whose other half is an IPv4 address (RFC 5214)."""
+
 # What inet_aton(3) takes for an IPv4 address although it isn't written as one: 0x7f000001, 2130706433, 127.1, 0177.0.0.1.
 _ODD_IPV4 = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)(?:\.(?:0[xX][0-9a-fA-F]*|\d+)){0,3}\.?")
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*\.?")
@@ -104,10 +131,11 @@ def check(address: IpAddress, allowed: Sequence[Network]) -> None:
     Raises:
         AddressRefused: it may not.
     """
-    for one in _meant(address):
-        if any(one in network for network in NEVER):
-            raise AddressRefused(f"{address} is link-local, a metadata service or nobody's: never permitted")
-        if not one.is_global and not any(one in network for network in allowed):
+    meant = _meant(address)
+    if any(one in network for one in meant for network in NEVER):
+        raise AddressRefused(f"{address} is link-local, a metadata service or nobody's: never permitted")
+    for one in meant:
+        if not _is_global(one) and not any(one in network for network in allowed):
             raise AddressRefused(f"{address} is loopback or private: permitted only where the receiver's allow_networks names it")
 
 
@@ -145,6 +173,12 @@ def _meant(address: IpAddress) -> list[IpAddress]:
         carried.append(address.sixtofour)
     if address.teredo is not None:
         carried += address.teredo
-    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
+    if (int(address) > 1 and any(address in network for network in _CARRYING)) or (int(address) >> 32) & 0xFFFFFFFF in _ISATAP:
         carried.append(IPv4Address(int(address) & 0xFFFFFFFF))
     return [address, *carried]
+
+
+def _is_global(address: IpAddress) -> bool:
+    if any(address in network for network in PRIVATE):
+        return False
+    return isinstance(address, IPv4Address) or address in _GLOBAL_UNICAST or address in _CARRYING[0]
