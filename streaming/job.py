@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from clientscope import pages, topics
+from clientscope.bounded_http import refusals
 from clientscope.config import StreamSettings
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.kafka_access import KafkaAccess
@@ -183,7 +184,8 @@ class _Job:
         """Answers probes and Prometheus; returns what stops that."""
         app = make_wsgi_app(self.metrics.registry)
         healthz = pages.probe(self._stuck, lambda: self._not_running() or "ok")
-        return pages.serve("metrics-listen", address, {"/metrics": app, "/healthz": healthz, "/readyz": pages.probe(self._not_running)})
+        served = {"/metrics": app, "/healthz": healthz, "/readyz": pages.probe(self._not_running)}
+        return pages.serve("metrics-listen", address, served, refusals(self.metrics.registry))
 
     def await_first_batches(self, stop: StopRequest) -> None:
         """Returns once each live query has read its source at least once; history may have to wait for them."""

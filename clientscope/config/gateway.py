@@ -41,6 +41,9 @@ class GatewaySettings(KafkaSettings):
     ssl_ca_location: Path | None = Field(
         None, description="certificates in PEM that sign clients' certificates; with it, clients must show one"
     )
+    ssl_crl_location: Path | None = Field(
+        None, description="revocation lists in PEM, one of each authority of clients' certificates: what they revoke is refused"
+    )
     upstream_ssl_ca_location: Path | None = Field(
         None, description="certificates in PEM that sign the broker's; with it, the gateway speaks TLS to the broker"
     )
@@ -74,6 +77,11 @@ class GatewaySettings(KafkaSettings):
     drain_timeout_ms: int = Field(10_000, ge=0, description="at SIGTERM, how long answers under way may take; a second signal ends at once")
     metrics_listen: Address = Field("127.0.0.1:9464", description="where /metrics, /healthz and /readyz answer; port 0 is off")
     admin_listen: Address = Field("127.0.0.1:9465", description="where /v1/connections answers, on loopback alone; port 0 is off")
+    admin_token_file: Path | None = Field(
+        None,
+        description="tokens of who may PUT /v1/bypass: in each line a name, a space and a token,\n"
+        "or a token alone; without it, only signals turn bypass on",
+    )
     request_log: str = Field(
         "", description="file for a line of JSON about each request, in the form of Kafka's request log; - is stdout, empty is off"
     )

@@ -74,7 +74,11 @@ class ServeSettings(KafkaSettings):
         description="header in which a reverse proxy says who asks, as in X-Forwarded-User; believed of trusted-proxies alone",
         json_schema_extra={"metavar": "HEADER"},
     )
-    trusted_proxies: Networks = Field("", description="addresses of that proxy, by commas: 10.0.0.5,192.168.0.0/24")
+    trusted_proxies: Networks = Field(
+        "",
+        description="addresses of the proxies in front, by commas: 10.0.0.5,192.168.0.0/24; their X-Forwarded-For says where a\n"
+        "request comes from, so that wrong tokens lock out an address, and not all that come by the proxy",
+    )
     admins: str = Field(
         "", description="of the users that the proxy names, who may close findings, by commas", json_schema_extra={"metavar": "NAMES"}
     )

@@ -15,7 +15,8 @@ from collections.abc import Callable
 import uvloop
 from prometheus_client import make_wsgi_app
 
-from clientscope import pages, topics
+from clientscope import pages, tokens, topics
+from clientscope.bounded_http import refusals
 from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
 from clientscope.gateway import tls
@@ -58,9 +59,11 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
         ClientscopeError: it can't start; says why and what to do.
     """
     pages.require_loopback("admin-listen", settings.admin_listen)
+    if settings.admin_token_file is not None:
+        tokens.read(settings.admin_token_file, "admin_token_file")
     template = Template()
     try:
-        tls.load(settings)
+        tls.check_files(settings)
         topics.verify(KafkaAccess.of(settings), reads=[CONNECTIONS], writes=[CONFIGS, CONNECTIONS, STATUS])
         place = find_place(settings)
         uvloop.run(_serve(settings, place, template, again))
@@ -293,17 +296,24 @@ async def _serve(settings: GatewaySettings, place: Place, template: Template, ag
     labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
     metrics.show_connections(gateway.registry.counts, labels)
     metrics.show_bypassed(lambda: gateway.bypassed)
+    refused = refusals(metrics.registry)
     stop_metrics = pages.serve(
         "metrics-listen",
         settings.metrics_listen,
         {"/metrics": make_wsgi_app(metrics.registry), "/healthz": pages.probe(gateway.health), "/readyz": pages.probe(gateway.readiness)},
+        refused,
     )
     admin = {
         "/v1/connections": pages.listing(gateway.registry.listing),
         "/v1/brokers": pages.listing(gateway.brokers.listing),
-        "/v1/bypass": pages.switch(lambda: gateway.bypassed, lambda on: loop.call_soon_threadsafe(gateway.bypass, on)),
+        "/v1/bypass": pages.switch(
+            lambda: gateway.bypassed,
+            lambda on: loop.call_soon_threadsafe(gateway.bypass, on),
+            settings.admin_token_file,
+            refused,
+        ),
     }
-    stop_admin = pages.serve("admin-listen", settings.admin_listen, admin)
+    stop_admin = pages.serve("admin-listen", settings.admin_listen, admin, refused)
     stopping, stopping_again = asyncio.Event(), asyncio.Event()
 
     def stop() -> None:

@@ -12,6 +12,7 @@ from kafka.errors import KafkaError
 from prometheus_client import make_wsgi_app
 
 from clientscope import pages, topics
+from clientscope.bounded_http import refusals
 from clientscope.config import DeadListSettings, DeadReplaySettings, DeliverSettings
 from clientscope.config_types import check_url
 from clientscope.errors import EnvironmentProblem, RecordError, SettingsError
@@ -66,7 +67,7 @@ def run(settings: DeliverSettings) -> int:
         "/readyz": pages.probe(delivery.ready),
     }
     with StopRequest().installed(_STOP_S) as stop:
-        end_pages = pages.serve("metrics-listen", settings.metrics_listen, served)
+        end_pages = pages.serve("metrics-listen", settings.metrics_listen, served, refusals(delivery.metrics.registry))
         status = StatusWriter(kafka, "clientscope-deliver", lambda: [delivery.status(now_ms(), int(INTERVAL_S * 1000))])
         status.start()
         try:

@@ -14,7 +14,7 @@ from base64 import urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network, IPv6Network, ip_address
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
 from fastapi import HTTPException, Request, Response
@@ -31,6 +31,7 @@ _MOST_FAILURES = 10
 _FAILURE_WINDOW_S = 60.0
 _ADDRESSES_KEPT = 10_000
 _MOST_COOKIE = 1_024
+_MOST_HOPS = 32
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,11 @@ class Access:
         anyone: Visitor = NOBODY,
         external_url: str = "",
         clock: Callable[[], float] = time.time,
+        trusted: Sequence[IPv4Network | IPv6Network] = (),
     ) -> None:
         """
         Args:
+            trusted: proxies that are believed when they say from which address a request came.
             anyone: who everybody is where there are neither tokens nor a proxy.
             external_url: where the page is reached: the cookie's path, whether it needs TLS, and an origin that is ours.
             clock: seconds since the epoch.
@@ -94,6 +97,7 @@ class Access:
         self._anyone = anyone
         self._external = urlsplit(external_url)
         self._clock = clock
+        self._trusted = tuple(trusted)
         self._failures: OrderedDict[str, list[float]] = OrderedDict()
 
     @property
@@ -107,6 +111,25 @@ class Access:
     def external_host(self) -> str:
         """A Host, without its port, that is ours beside loopback names; empty without authentication, which a proxy must not take away."""
         return (self._external.hostname or "") if self.authentication != "none" else ""
+
+    def address(self, scope: Scope) -> str:
+        """Where a request came from: the connection's other end, or behind trusted proxies whom the last of them saw.
+
+        That is the right-most address of X-Forwarded-For that is no trusted proxy's: what stands further left, anybody may have written.
+        """
+        client = scope.get("client")
+        found = client[0] if client else ""
+        if not _within(found, self._trusted):
+            return found
+        hops = ",".join(Headers(scope=scope).getlist("x-forwarded-for")).split(",")
+        for hop in reversed(hops[-_MOST_HOPS:]):
+            try:
+                found = str(ip_address(_without_port(hop.strip())))
+            except ValueError:
+                break
+            if not _within(found, self._trusted):
+                break
+        return found
 
     def visitor(self, scope: Scope) -> Visitor:
         """Who a request is from."""
@@ -139,7 +162,7 @@ class Access:
         """
         if not self.is_ours(request.scope):
             raise HTTPException(403, "this request comes from another site")
-        address = request.client.host if request.client else ""
+        address = _site(self.address(request.scope))
         self._require_patience(address)
         token = self._token(secret)
         if token is None:
@@ -260,6 +283,25 @@ def _cookies(headers: Headers) -> list[str]:
             if name == COOKIE and value.isascii() and len(value) <= _MOST_COOKIE:
                 found.append(value)
     return found[:4]
+
+
+def _without_port(hop: str) -> str:
+    """An address as some proxies write it: ``192.0.2.1:5000``, ``[2001:db8::1]:5000``, ``[2001:db8::1]``."""
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    host, colon, port = hop.partition(":")
+    return host if colon and port.isdecimal() and "." in host else hop
+
+
+def _site(address: str) -> str:
+    """Whom one address stands for: with IPv6 its /64, within which one host may take any."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
+        return str(IPv6Network((int(found) >> 64 << 64, 64)))
+    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
 def _within(address: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
+from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from clientscope.bounded_http import refusals
 from clientscope.errors import ClientscopeError
 from clientscope.query import QueryError
-from sinks.dashboard import data_docs, metrics, routes, routes_access, routes_clients, routes_findings, routes_past
+from sinks.dashboard import data_docs, events, metrics, routes, routes_access, routes_clients, routes_findings, routes_past
 from sinks.dashboard.access import LOCAL, Access
 from sinks.dashboard.assets import PAGE, Asset
 from sinks.dashboard.deciding import Deciding
@@ -37,6 +39,7 @@ def create_app(
     one_client: OneClient | None = None,
     deciding: Deciding | None = None,
     past: Past | None = None,
+    refused: Counter | None = None,
 ) -> FastAPI:
     """The application.
 
@@ -51,7 +54,9 @@ def create_app(
         one_client: makes one client's page; without it, no configurations are read.
         deciding: writes decisions; without it, none can be made.
         past: reads history's tables; without it, there is no history.
+        refused: counts what the listener refuses, for ``/metrics``.
     """
+    refused = refused or refusals(CollectorRegistry())
     # No interactive documentation: FastAPI's loads scripts from elsewhere.
     app = FastAPI(title="clientscope", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
     app.add_middleware(SecurityMiddleware, loopback_only=loopback_only, access=access)
@@ -59,14 +64,14 @@ def create_app(
     app.add_exception_handler(ClientscopeError, _refused)
     app.add_exception_handler(NoAnswer, _no_answer)
     for router in (
-        routes.routes(state, clock, stopping),
+        routes.routes(state, clock, stopping, events.Streams(refused.labels("listen", "event_streams").inc)),
         routes_clients.routes(state, one_client or OneClient(state), clock),
         routes_findings.routes(state, deciding or Deciding(), clock),
         routes_access.routes(access, external_url or None),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])
     app.include_router(routes_past.routes(past or Past(None), clock), prefix="/api/v1/history", tags=["v1"])
-    app.include_router(_operations(state, alive), include_in_schema=False)
+    app.include_router(_operations(state, alive, refused), include_in_schema=False)
     app.include_router(_page(assets), include_in_schema=False)
     if data_docs_dir is not None:
         app.include_router(data_docs.api(data_docs_dir), prefix="/api/v1", tags=["v1"])
@@ -91,9 +96,10 @@ def _no_answer(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse(Problem(detail=str(error), hint=error.hint).model_dump(), status_code=error.status, headers=headers)
 
 
-def _operations(state: State, alive: Callable[[], bool]) -> APIRouter:
+def _operations(state: State, alive: Callable[[], bool], refused: Counter) -> APIRouter:
     router = APIRouter()
     registry = metrics.registry(state)
+    registry.register(refused)
 
     @router.get("/metrics")
     def prometheus() -> Response:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from sinks.dashboard import events
+from sinks.dashboard.access import Visitor, visitor
 from sinks.dashboard.models import Gauges, Overview, Results
 from sinks.dashboard.models_more import Brokers, Series
 from sinks.dashboard.routes_clients import WRONG_QUERY, Q
 from sinks.dashboard.state import State
 
-STREAM_LIMIT = 200
-"""Event streams at a time."""
-
 Limit = Annotated[int, Query(ge=1, le=10_000, description="At most so many items.")]
 
 
-def routes(state: State, clock: Callable[[], int], stopping: Callable[[], bool]) -> APIRouter:
+def routes(state: State, clock: Callable[[], int], stopping: Callable[[], bool], streams: events.Streams) -> APIRouter:
     """The resources under ``/api/v1``."""
     router = APIRouter()
-    streams = 0
 
     @router.get("/overview")
     def overview() -> Overview:
@@ -51,21 +48,9 @@ def routes(state: State, clock: Callable[[], int], stopping: Callable[[], bool])
         return state.series_by_minute(clock(), minutes)
 
     @router.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
-    async def event_stream() -> StreamingResponse:
+    async def event_stream(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> Response:
         """Server-sent events: `changed` with an Overview, at most four a second, and `alive` every five seconds without one."""
-        nonlocal streams
-        if streams >= STREAM_LIMIT:
-            raise HTTPException(503, "too many event streams", headers={"retry-after": "10"})
-        streams += 1
-
-        async def counted() -> AsyncIterator[bytes]:
-            nonlocal streams
-            try:
-                async for event in events.stream(state, clock, stopping):
-                    yield event
-            finally:
-                streams -= 1
-
-        return StreamingResponse(counted(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+        holder = (who.name or "", request.scope.get("clientscope.address", ""))
+        return events.EventResponse(streams, holder, events.stream(state, clock, stopping))
 
     return router

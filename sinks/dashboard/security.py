@@ -8,6 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from clientscope.bounded_http import whole_body
 from sinks.dashboard.access import Access
 
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -49,7 +50,8 @@ _OPEN = frozenset({"/", "/healthz", "/readyz", "/api/v1/me", "/api/v1/login", "/
 """What everybody gets, beside the page's own files; anything else needs a role."""
 
 _OPEN_FOLDER = "/static/"
-_MOST_BODY_BYTES = 64 * 1024
+MOST_BODY_BYTES = 64 * 1024
+"""Of a request: the largest is a decision with its reason."""
 
 
 class SecurityMiddleware:
@@ -76,7 +78,14 @@ class SecurityMiddleware:
                     headers.setdefault(name, value)
             await send(message)
 
-        await (self._refusal(scope) or self._app)(scope, receive, send_with_headers)
+        refusal = self._refusal(scope)
+        if refusal is None and scope["method"] not in ("GET", "HEAD"):
+            try:
+                body = await whole_body(receive, MOST_BODY_BYTES)
+            except ConnectionAbortedError:
+                return
+            refusal, receive = (_TOO_MUCH, receive) if body is None else (None, _Again(body, receive))
+        await (refusal or self._app)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers = Headers(scope=scope)
@@ -84,17 +93,39 @@ class SecurityMiddleware:
             host = _host(headers.getlist("host"))
             if not is_loopback(host) and (not host or host.lower() != self._access.external_host):
                 return PlainTextResponse("This server answers to loopback names only.\n", status_code=421)
-        if scope["method"] not in ("GET", "HEAD"):
-            length = headers.get("content-length", "")
-            if "transfer-encoding" in headers or (length and (not length.isdecimal() or int(length[:9]) > _MOST_BODY_BYTES)):
-                return JSONResponse({"detail": "this is too much"}, status_code=413)
+        if "transfer-encoding" in headers or any(_is_too_long(length) for length in headers.getlist("content-length")):
+            return _TOO_MUCH
         visitor = self._access.visitor(scope)
         scope["clientscope.visitor"] = visitor
+        scope["clientscope.address"] = self._access.address(scope)
         scope["clientscope.ours"] = self._access.is_ours(scope)
         path = scope["path"]
         if visitor.role is None and path not in _OPEN and not path.startswith(_OPEN_FOLDER):
             return JSONResponse({"detail": "sign in first"}, status_code=401)
         return None
+
+
+_TOO_MUCH = JSONResponse({"detail": "this is too much"}, status_code=413, headers={"connection": "close"})
+
+
+class _Again:
+    """``receive`` of a request whose body has been read."""
+
+    def __init__(self, body: bytes, receive: Receive) -> None:
+        self._body: bytes | None = body
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        if self._body is None:
+            return await self._receive()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+
+def _is_too_long(length: str) -> bool:
+    """By the whole number, however many zeros it begins with; the body itself is counted as it arrives."""
+    digits = length.strip().lstrip("0")
+    return bool(digits) and (not digits.isdecimal() or len(digits) > 9 or int(digits) > MOST_BODY_BYTES)
 
 
 def _host(values: list[str]) -> str:

@@ -7,12 +7,11 @@ import logging
 import signal
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-import uvicorn
+from prometheus_client import CollectorRegistry
 
 from clientscope import __version__, topics
+from clientscope.bounded_http import Bounds, Listener, Server, bind, refusals
 from clientscope.config import ServeSettings
 from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
@@ -29,20 +28,15 @@ from sinks.dashboard.models import Feed
 from sinks.dashboard.one_client import OneClient
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.reader import TOPICS, Reader, now_ms
-from sinks.dashboard.security import is_loopback
+from sinks.dashboard.security import MOST_BODY_BYTES, is_loopback
 from sinks.dashboard.state import State
 
 _GRACE_SECONDS = 3
 
+BOUNDS = Bounds(connections=512, body_bytes=MOST_BODY_BYTES, unread_bytes=64 * 1024 * 1024)
+"""Room for the event streams and as many browsers' other connections; an answer may be some megabytes."""
+
 _log = logging.getLogger(__name__)
-
-
-class _Server(uvicorn.Server):
-    """Leaves signals to `run`: uvicorn raises them again once it has stopped, which would kill the process instead of returning."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 def run(settings: ServeSettings) -> None:
@@ -64,7 +58,8 @@ def run(settings: ServeSettings) -> None:
     reader = Reader(kafka, state)
     fetch = PushFetcher(kafka)
     past = Past(settings.history_dir)
-    server: _Server
+    refused = refusals(CollectorRegistry())
+    server: Server
 
     def stop(signum: int, frame: object) -> None:
         server.should_exit = True
@@ -82,16 +77,9 @@ def run(settings: ServeSettings) -> None:
         one_client=OneClient(state, fetch),
         deciding=Deciding(DecisionWriter(kafka)),
         past=past,
+        refused=refused,
     )
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,  # else whoever is on this machine could say to be another address, a trusted proxy's
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-    )
-    server = _Server(config)
+    server = Server(Listener("listen", BOUNDS, refused).config(app, timeout_graceful_shutdown=_GRACE_SECONDS))
     status = StatusWriter(kafka, "clientscope-serve", Telling(state, f"{socket.gethostname()}:{listener.getsockname()[1]}"))
     previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
@@ -144,7 +132,7 @@ def settle() -> None:
     gc.freeze()
 
 
-def _announce(state: State, server: uvicorn.Server, url: str) -> None:
+def _announce(state: State, server: Server, url: str) -> None:
     """Waits in a thread of its own, as reading a day of records may take a while."""
     pause = threading.Event()
     while not server.should_exit:
@@ -159,12 +147,8 @@ def _bind(listen: str) -> tuple[str, socket.socket]:
     """A bound socket, before anything else is started: that a port is taken is best said at once."""
     host, port = split_address(listen)
     try:
-        family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, proto)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        return host, bind((host, port))
     except OSError as error:
         raise EnvironmentProblem(
             f"can't listen on {listen}: {error.strerror or error}", "choose another address with --listen HOST:PORT"
         ) from error
-    return host, listener

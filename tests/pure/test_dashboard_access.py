@@ -117,6 +117,48 @@ def test_wrong_tokens_are_refused_and_soon_not_even_looked_at(clock: Clock) -> N
     assert login(http, ADMIN.secret).status_code == 204
 
 
+def behind(clock: Clock, address: str = "10.0.0.5") -> TestClient:
+    return serving(Access((ADMIN, READER), clock=clock, trusted=[ip_network("10.0.0.0/24"), ip_network("fd00::5/128")]), address=address)
+
+
+def came_by(http: TestClient, secret: str, *hops: str) -> int:
+    sent = [("x-forwarded-for", hop) for hop in hops]
+    return http.post("/api/v1/login", json={"token": secret}, headers=[*OURS.items(), *sent]).status_code
+
+
+def test_f38_wrong_tokens_behind_a_proxy_lock_out_an_address_and_not_everyone(clock: Clock) -> None:
+    http = behind(clock)
+    for number in range(10):
+        assert came_by(http, "guess" * 5, f"198.51.100.{number}, 203.0.113.7") == 401, "what the client writes itself stands further left"
+    assert came_by(http, ADMIN.secret, "203.0.113.7") == 429
+    assert came_by(http, ADMIN.secret, "203.0.113.7, 10.0.0.9") == 429, "two proxies"
+    assert came_by(http, ADMIN.secret, "198.51.100.1, 203.0.113.7", "10.0.0.9") == 429, "two headers"
+    assert came_by(http, ADMIN.secret, "203.0.113.7:5000") == 429
+    assert came_by(http, ADMIN.secret, "::ffff:203.0.113.7") == 429
+    for other in ("203.0.113.8", "203.0.113.7, 203.0.113.8", "203.0.113.7, nonsense", ""):
+        assert came_by(http, ADMIN.secret, other) == 204
+    assert came_by(http, ADMIN.secret) == 204, "the proxy itself"
+
+
+def test_f38_nobody_but_a_trusted_proxy_says_where_a_request_comes_from(clock: Clock) -> None:
+    http = behind(clock, address="203.0.113.7")
+    for number in range(10):
+        assert came_by(http, "guess" * 5, f"198.51.100.{number}") == 401
+    assert came_by(http, ADMIN.secret, "198.51.100.99") == 429
+    unnamed = serving(tokens(clock), address="10.0.0.5")
+    for number in range(10):
+        assert came_by(unnamed, "guess" * 5, f"198.51.100.{number}") == 401
+    assert came_by(unnamed, ADMIN.secret, "198.51.100.99") == 429
+
+
+def test_f38_with_ipv6_a_network_of_64_bits_is_one_address(clock: Clock) -> None:
+    http = behind(clock, "fd00::5")
+    for number in range(10):
+        assert came_by(http, "guess" * 5, f"[2001:db8:1:2::{number}]:5000") == 401
+    assert came_by(http, ADMIN.secret, "2001:db8:1:2:ffff::1") == 429
+    assert came_by(http, ADMIN.secret, "2001:db8:1:3::1") == 204
+
+
 @pytest.mark.parametrize("headers", [{}, {"sec-fetch-site": "cross-site"}, {"origin": "https://evil.example"}])
 def test_another_site_signs_nobody_in_or_out(clock: Clock, headers: dict[str, str]) -> None:
     http = serving(tokens(clock))
@@ -193,6 +235,11 @@ def test_it_listens_to_others_only_with_tokens_or_a_proxy(tmp_path: Path) -> Non
     assert login(http, "x" * 20).status_code == 204
     assert http.get("/api/v1/me").json()["name"] == "alice"
     assert access_of(settings(proxy_user_header="X-User", trusted_proxies="10.0.0.5"), "192.0.2.1").authentication == "proxy"
+    both = access_of(settings(admin_token_file=file, trusted_proxies="10.0.0.5"), "0.0.0.0")  # noqa: S104
+    assert (both.authentication, both.address({"client": ("10.0.0.5", 1), "headers": [(b"x-forwarded-for", b"1.2.3.4")]})) == (
+        "token",
+        "1.2.3.4",
+    )
 
 
 def test_on_loopback_everybody_is_who_serves_unless_told_otherwise() -> None:

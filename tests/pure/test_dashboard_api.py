@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 import sinks.dashboard
 from clientscope.records.topics import GAUGES
-from sinks.dashboard import assets, events, routes
+from sinks.dashboard import assets, events
 from sinks.dashboard.api import create_app
 from sinks.dashboard.state import Record, State
 
@@ -172,6 +172,6 @@ def test_an_event_stream_ends_by_itself_and_there_are_no_more_than_so_many(
     monkeypatch.setattr(events, "INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr(events, "LONGEST_SECONDS", 0.05)
     assert client.get("/api/v1/events").text.count("event: changed") == 1
-    monkeypatch.setattr(routes, "STREAM_LIMIT", 0)
+    monkeypatch.setattr(events, "STREAM_LIMIT", 0)
     response = client.get("/api/v1/events")
     assert (response.status_code, response.headers["retry-after"]) == (503, "10")

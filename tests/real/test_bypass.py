@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
@@ -34,8 +36,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     started.stop()
 
 
-def put(gateway: RunningGateway, body: bytes, method: str = "PUT", host: str = "") -> tuple[int, Any]:
-    headers = {"Host": host} if host else {}
+TOKEN, OTHER = "a-token-of-32-characters-or-so-00", "another-token-of-32-characters-00"
+
+
+def put(gateway: RunningGateway, body: bytes, method: str = "PUT", host: str = "", token: str = TOKEN) -> tuple[int, Any]:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    if host:
+        headers["Host"] = host
     request = urllib.request.Request(f"http://{gateway.admin}/v1/bypass", body or None, headers, method=method)
     try:
         with urllib.request.urlopen(request, timeout=5) as response:
@@ -99,8 +106,9 @@ def test_by_a_signal_while_clients_produce_and_push(broker: RunningBroker, tmp_p
 
 
 def test_by_a_call_that_no_web_page_can_make(broker: RunningBroker, tmp_path: Path) -> None:
-    with running_gateway(broker.internal, broker.client, tmp_path) as gateway:
-        assert put(gateway, b"", "GET") == (200, False)
+    file = token_file(tmp_path)
+    with running_gateway(broker.internal, broker.client, tmp_path, "--admin-token-file", str(file)) as gateway:
+        assert put(gateway, b"", "GET", token="") == (200, False)
         assert put(gateway, b"true", host="attacker.example:80")[0] == 403
         assert put(gateway, b"true", "POST") == (400, "PUT true, or PUT false\n")
         assert put(gateway, b"yes")[0] == 400
@@ -117,3 +125,53 @@ def test_by_a_call_that_no_web_page_can_make(broker: RunningBroker, tmp_path: Pa
         assert PUSH_CONFIG not in keys_of_a_new_client(gateway), "a worker's successor is bypassed, too"
         assert put(gateway, b"false") == (202, False)
         assert eventually(lambda: put(gateway, b"", "GET") == (200, False))
+
+
+def token_file(folder: Path, text: str = f"# who may\nalice {TOKEN}\n") -> Path:
+    path = folder / "admin.token"
+    path.write_text(text)
+    path.chmod(0o600)
+    return path
+
+
+def test_f38_bypass_needs_a_token(broker: RunningBroker, tmp_path: Path) -> None:
+    file = token_file(tmp_path)
+    with running_gateway(broker.internal, broker.client, tmp_path, "--admin-token-file", str(file)) as gateway:
+        for wrong in ("", "x", TOKEN[:-1], TOKEN + "0", "alice", f"alice {TOKEN}", "\u00e4" * 20):
+            assert put(gateway, b"true", token=wrong)[0] == 401
+        assert put(gateway, b"", "GET", token="") == (200, False)
+        refused = metrics(gateway.metrics_url)
+        assert refused["clientscope_http_refused_total", "admin-listen", "token"] == 7
+        token_file(tmp_path, OTHER)
+        assert put(gateway, b"true")[0] == 401, "the file is read again"
+        assert put(gateway, b"true", token=OTHER) == (202, True)
+        assert eventually(lambda: is_bypassed(gateway))
+        file.chmod(0o644)
+        status, text = put(gateway, b"false", token=OTHER)
+        assert (status, "every user of this machine" in text) == (503, True)
+    assert TOKEN not in (tmp_path / "gateway.log").read_text()
+
+
+def test_f38_without_a_token_file_only_signals_turn_it(broker: RunningBroker, tmp_path: Path) -> None:
+    with running_gateway(broker.internal, broker.client, tmp_path) as gateway:
+        status, text = put(gateway, b"true")
+        assert (status, "admin_token_file" in text) == (403, True)
+        assert put(gateway, b"", "GET", token="") == (200, False)
+        os.kill(gateway.pid, signal.SIGUSR1)
+        assert eventually(lambda: put(gateway, b"", "GET", token="") == (200, True))
+
+
+def test_f39_a_token_file_that_is_wrong_ends_the_start(broker: RunningBroker, tmp_path: Path) -> None:
+    def refused(text: str, mode: int = 0o600) -> str:
+        path = token_file(tmp_path, text)
+        path.chmod(mode)
+        command = [sys.executable, "-m", "clientscope", "gateway", "--bootstrap-servers", broker.internal, "--admin-token-file", str(path)]
+        started = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert started.returncode == 1
+        return started.stderr
+
+    assert "every user of this machine" in refused(TOKEN, 0o604)
+    assert "is no token of 16 characters" in refused("short")
+    assert "no tokens" in refused("# nobody\n")
+    (tmp_path / "admin.token").unlink()
+    assert TOKEN not in refused(f"{TOKEN} with words")

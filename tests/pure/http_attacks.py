@@ -1,0 +1,154 @@
+"""What a hostile client does to an HTTP listener: sockets, and nothing of a client library that would stop it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+HALF_A_REQUEST = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: "
+
+
+def connected(address: str) -> socket.socket:
+    """A connection to HOST:PORT."""
+    host, _, port = address.rpartition(":")
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+@contextmanager
+def half_requests(address: str, number: int, sent: bytes = HALF_A_REQUEST) -> Iterator[list[socket.socket]]:
+    """So many connections that begin a request and leave it."""
+    with ExitStack() as stack:
+        held = []
+        for _ in range(number):
+            held.append(stack.enter_context(connected(address)))
+            with suppress(OSError):  # it was displaced already
+                held[-1].sendall(sent)
+        yield held
+
+
+def is_open(held: socket.socket) -> bool:
+    """Whether the server has left a connection open; from which nothing was read."""
+    held.settimeout(0.001)
+    try:
+        return held.recv(1, socket.MSG_PEEK) != b""
+    except TimeoutError:
+        return True
+    except OSError:
+        return False
+
+
+def ends(held: socket.socket, drip: bytes = b"", every_s: float = 0.1, patience_s: float = 60.0) -> bool:
+    """Whether the server ends a connection, to which a byte of ``drip`` is sent now and then; what it says is thrown away."""
+    deadline, sent = time.monotonic() + patience_s, 0
+    held.settimeout(every_s)
+    while time.monotonic() < deadline:
+        try:
+            if drip:
+                held.sendall(drip[sent % len(drip) :][:1])
+                sent += 1
+            if held.recv(65_536) == b"":
+                return True
+        except TimeoutError:
+            continue
+        except OSError:
+            return True
+    return False
+
+
+def pours(address: str, head: bytes, most: int, chunk: bytes = b"x" * 65_536) -> int:
+    """Sends a head and then as much of a body as the server takes, ``most`` bytes at most; returns how many went out."""
+    sent = 0
+    with connected(address) as held:
+        try:
+            held.sendall(head)
+            while sent < most:
+                sent += held.send(chunk)
+        except OSError:
+            pass
+    return sent
+
+
+def get(url: str, timeout: float = 10.0, token: str = "") -> tuple[int, str]:
+    """Status and text, as any other client gets them."""
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def refused(metrics_text: str, listener: str) -> dict[str, float]:
+    """What a listener has refused, by reason."""
+    return {
+        sample.labels["reason"]: sample.value
+        for family in text_string_to_metric_families(metrics_text)
+        for sample in family.samples
+        if sample.name == "clientscope_http_refused_total" and sample.labels["listener"] == listener
+    }
+
+
+def threads(pid: int) -> int:
+    """Of one process."""
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def descriptors(pid: int) -> int:
+    """Of one process."""
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def resident_mib(pid: int) -> float:
+    """Of one process."""
+    fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return int(fields["VmRSS"].split()[0]) / 1024
+
+
+class Peaks:
+    """The most threads, descriptors and memory that a process has while the context lasts."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self.before = self._look()
+        self.most = self.before
+        self._over = threading.Event()
+        self._watching = threading.Thread(target=self._watch)
+
+    def _look(self) -> tuple[int, int, float]:
+        return threads(self._pid), descriptors(self._pid), resident_mib(self._pid)
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.05):
+            now = self._look()
+            self.most = max(self.most[0], now[0]), max(self.most[1], now[1]), max(self.most[2], now[2])
+
+    @property
+    def grown(self) -> tuple[int, int, float]:
+        """By how many threads, descriptors, and MiB."""
+        return self.most[0] - self.before[0], self.most[1] - self.before[1], self.most[2] - self.before[2]
+
+    def __enter__(self) -> Peaks:
+        self._watching.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._watching.join()
+
+
+def eventually(holds: Callable[[], bool], patience_s: float = 30.0) -> bool:
+    """Whether it comes true."""
+    deadline = time.monotonic() + patience_s
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True

@@ -1,0 +1,163 @@
+"""F45, each bound of a listener by itself: real sockets, with bounds that are small enough for a test."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from http_attacks import HALF_A_REQUEST, connected, ends, eventually, get, half_requests, is_open, pours, refused
+from prometheus_client import CollectorRegistry, make_wsgi_app
+
+from clientscope import pages
+from clientscope.bounded_http import Bounds, refusals
+from clientscope.local.process import free_port
+
+LARGE = 32 * 1024 * 1024
+
+
+class Listening:
+    """A listener with pages, and its metric."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.registry = CollectorRegistry()
+        self.held = threading.Event()
+        self.address = f"127.0.0.1:{free_port()}"
+        self.url = f"http://{self.address}"
+        served: dict[str, pages.App] = {
+            "/metrics": make_wsgi_app(self.registry),
+            "/healthz": pages.probe(lambda: ""),
+            "/large": self._large,
+            "/held": self._held,
+        }
+        self.stop = pages.serve("metrics-listen", self.address, served, refusals(self.registry), bounds)
+
+    def refused(self) -> dict[str, float]:
+        return refused(get(f"{self.url}/metrics")[1], "metrics-listen")
+
+    def _large(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        start_response("200 OK", [])
+        return [b"x" * LARGE]
+
+    def _held(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        self.held.wait(30)
+        start_response("200 OK", [])
+        return [b"held"]
+
+
+@contextmanager
+def listening(**bounds: Any) -> Iterator[Listening]:
+    listener = Listening(Bounds(**{"connections": 8, "body_bytes": 1024, "request_s": 60.0, **bounds}))
+    assert eventually(lambda: get(f"{listener.url}/healthz") == (200, "ok\n"))
+    try:
+        yield listener
+    finally:
+        listener.held.set()
+        listener.stop()
+
+
+def test_f45_half_requests_displace_each_other_and_others_are_served() -> None:
+    with listening() as listener:
+        before = threading.active_count()
+        with half_requests(listener.address, 100) as held:
+            for _ in range(20):
+                assert get(f"{listener.url}/healthz")[0] == 200
+            assert eventually(lambda: sum(is_open(each) for each in held) <= 8)
+            assert threading.active_count() <= before + 4
+            assert listener.refused()["connections"] >= 100 - 8
+
+
+def test_f45_a_flood_from_one_address_displaces_nobody_else() -> None:
+    with listening() as listener, socket.socket() as other:
+        other.bind(("127.0.0.2", 0))
+        other.connect(connected(listener.address).getpeername())
+        other.sendall(HALF_A_REQUEST)
+        with half_requests(listener.address, 100):
+            other.sendall(b"x\r\nConnection: close\r\n\r\n")
+            answer = b""
+            while part := other.recv(65_536):
+                answer += part
+        assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+def test_f45_a_request_that_is_never_whole_ends_whatever_is_dripped() -> None:
+    """By one deadline for all of it: a limit between two bytes would never be reached."""
+    posted = b"PUT /healthz HTTP/1.1\r\nHost: localhost\r\n"
+    for sent, drip in (
+        (b"", b""),
+        (HALF_A_REQUEST, b"x"),
+        (b"", b"X-Header: y\r\n"),
+        (posted + b"Content-Length: 1000\r\n\r\n", b"x"),
+        (posted + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+    ):
+        with listening(request_s=0.5) as listener, connected(listener.address) as held:
+            held.sendall(sent)
+            assert ends(held, drip, every_s=0.05)
+            assert listener.refused()["request_time"] == 1
+
+
+def test_f45_the_next_request_of_a_connection_has_a_deadline_too() -> None:
+    with listening(request_s=0.5) as listener, connected(listener.address) as held:
+        held.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + HALF_A_REQUEST)
+        assert held.recv(65_536).startswith(b"HTTP/1.1 200 ")
+        assert ends(held, b"x", every_s=0.05)
+        assert listener.refused()["request_time"] == 1
+
+
+@pytest.mark.parametrize("length", [b"209715200", b"00000000000209715200"])
+@pytest.mark.parametrize("method", [b"PUT", b"GET"])
+def test_f45_no_more_of_a_body_is_taken_than_may_be(method: bytes, length: bytes) -> None:
+    with listening() as listener:
+        head = method + b" /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + length + b"\r\n\r\n"
+        assert pours(listener.address, head, 200 * 2**20) < 20 * 2**20, "beside what the kernels hold"
+        assert get(f"{listener.url}/healthz")[0] == 200
+
+
+def test_f45_chunks_are_counted_as_they_arrive() -> None:
+    with listening() as listener:
+        head = b"PUT /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        chunk = b"400\r\n" + b"x" * 1024 + b"\r\n"
+        assert pours(listener.address, head, 200 * 2**20, chunk * 64) < 20 * 2**20
+        with connected(listener.address) as held:
+            held.sendall(head + chunk + chunk)
+            assert held.recv(65_536).startswith(b"HTTP/1.1 413 ")
+            assert ends(held)
+
+
+def test_f45_what_follows_an_answer_is_bounded_too() -> None:
+    """A GET is answered before its body has come; the rest of that is thrown away, and not for ever."""
+    with listening() as listener:
+        head = b"PUT /large HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999\r\n\r\n"
+        assert pours(listener.address, head, 200 * 2**20) < 20 * 2**20
+
+
+def test_f45_headers_have_a_bound() -> None:
+    with listening() as listener:
+        assert pours(listener.address, b"GET / HTTP/1.1\r\nX-Long: ", 200 * 2**20) < 20 * 2**20
+        assert listener.refused()["malformed"] >= 1
+
+
+def test_f45_whoever_reads_no_answer_is_let_go() -> None:
+    with listening(unread_s=0.3, unread_bytes=LARGE * 2) as listener, connected(listener.address) as held:
+        held.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert eventually(lambda: listener.refused().get("unread_time") == 1)
+
+
+def test_f45_all_answers_that_wait_to_be_read_have_one_bound() -> None:
+    with (
+        listening(unread_bytes=LARGE * 2) as listener,
+        half_requests(listener.address, 6, b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    ):
+        assert eventually(lambda: listener.refused().get("unread_bytes", 0) >= 4)
+        assert get(f"{listener.url}/healthz")[0] == 200
+
+
+def test_f45_a_listener_whose_requests_are_all_being_answered_says_so() -> None:
+    with listening(connections=2) as listener, half_requests(listener.address, 2, b"GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+        assert eventually(lambda: get(f"{listener.url}/healthz")[0] == 503)
+        listener.held.set()
+        assert eventually(lambda: get(f"{listener.url}/healthz")[0] == 200)
+        assert listener.refused()["connections"] >= 1
