@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from clientscope import config
+from clientscope import config, core_dumps
 from clientscope.errors import ClientscopeError
 
 Command = tuple[type[config.Settings], Callable[..., int]]
@@ -64,6 +64,7 @@ def _topics(settings: config.TopicsSettings) -> int:
 def _gateway(settings: config.GatewaySettings, again: Callable[[], config.GatewaySettings]) -> int:
     from clientscope.gateway import server
 
+    core_dumps.forbid()
     server.run(settings, again)
     return 0
 
@@ -118,6 +119,7 @@ def _lint(settings: config.LintSettings) -> int:
 def _stream(settings: config.StreamSettings) -> int:
     from streaming import job
 
+    core_dumps.forbid()
     job.run(settings)
     return 0
 
@@ -125,6 +127,7 @@ def _stream(settings: config.StreamSettings) -> int:
 def _serve(settings: config.ServeSettings) -> int:
     from sinks.dashboard import server
 
+    core_dumps.forbid()
     server.run(settings)
     return 0
 
@@ -132,6 +135,7 @@ def _serve(settings: config.ServeSettings) -> int:
 def _deliver(settings: config.DeliverSettings) -> int:
     from sinks.alerts import command
 
+    core_dumps.forbid()
     return command.run(settings)
 
 

@@ -28,6 +28,8 @@ JVM = (
     "-XX:ReservedCodeCacheSize=240m",
     # What a record leaves behind is garbage at once: G1's barriers and its second thread cost a backlog 3 % of its rate.
     "-XX:+UseParallelGC",
+    # A core dump would hold records, as clients pushed them.
+    "-XX:-CreateCoredumpOnCrash",
 )
 """Options of the driver's JVM."""
 

@@ -22,8 +22,10 @@ import streaming.transforms.findings
 import streaming.transforms.gauges
 import streaming.transforms.history
 import streaming.transforms.results  # noqa: F401
+from clientscope import core_dumps
 
 if __name__ == "__main__":
+    core_dumps.forbid()
     gc.collect()
     gc.freeze()
     daemon.manager()

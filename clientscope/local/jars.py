@@ -1,4 +1,4 @@
-"""The jars: downloaded once by the Ivy that PySpark ships, checked against `jars.sha256`, then found in the cache.
+"""The jars: downloaded once by the Ivy that PySpark ships, then found in the cache; checked against `jars.sha256` each time.
 
 One ``ivy.xml`` names them; no Maven is needed. Two configurations, ``spark`` and ``broker``, are what a user needs. The others are for
 tests and the benchmark, and each is fetched when it is first asked for.
@@ -35,20 +35,30 @@ def home() -> Path:
 
 
 def jars(configuration: str, progress: Progress = lambda line: None) -> list[Path]:
-    """The jars of one configuration of ``ivy.xml``; downloads what is missing: both of `CONFIGURATIONS`, or one of `EXTRA`.
+    """The jars of one configuration of ``ivy.xml``, each with the digest that was locked.
+
+    Downloads what is missing: both of `CONFIGURATIONS`, or one of `EXTRA`.
 
     Args:
         configuration: one of `CONFIGURATIONS` or `EXTRA`.
         progress: told in a line what is being done, when something must be downloaded.
 
     Raises:
-        EnvironmentProblem: no Java, no network on the first run, or a jar that is not the one that was locked.
+        EnvironmentProblem: no Java, no network on the first run, or a jar that is not the one that was locked, or no longer is.
     """
-    paths = [home() / name for name in _locked() if name.startswith(f"{configuration}/")]
+    wanted = {home() / name: digest for name, digest in _locked().items() if name.startswith(f"{configuration}/")}
+    paths = list(wanted)
     if not all(path.is_file() for path in paths):
         with _alone():
             if not all(path.is_file() for path in paths):
                 download(progress, CONFIGURATIONS if configuration in CONFIGURATIONS else (configuration,))
+    # Each time: whoever may write to the cache would otherwise choose what Java runs.
+    for path, digest in wanted.items():
+        if (found := _sha256(path)) != digest:
+            raise EnvironmentProblem(
+                f"{path} was changed after it was downloaded: SHA-256 {found[:16]}…, locked is {digest[:16]}…",
+                f"rm {path}; the next start downloads it again (find out who may write to that folder)",
+            )
     return paths
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from ipaddress import ip_address, ip_network
 from typing import Any
 
+from clientscope import core_dumps
 from sinks.alerts.addresses import AddressRefused, Network, check
 
 _FORBIDDEN = (
@@ -103,6 +104,7 @@ def _notify(request: dict[str, Any], guard: Callable[[], str]) -> dict[str, Any]
 
 def main() -> None:
     """Answers one request."""
+    core_dumps.forbid()
     request = json.loads(sys.stdin.buffer.read())
     signal.alarm(int(request["timeout_s"]) + 30)  # should the parent be killed
     answers = os.fdopen(os.dup(1), "w")

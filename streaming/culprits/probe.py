@@ -13,6 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from clientscope import core_dumps
+
 Kernel = Callable[[pa.Array], pa.Array]
 """Importable by name, or a `functools.partial` of such a function: it goes to a new interpreter."""
 
@@ -111,7 +113,7 @@ def _serve(pipe: Connection, kernel: Kernel, memory_bytes: int) -> None:
 
 
 def _limit(memory_bytes: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    core_dumps.forbid()
     try:
         now = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * _PAGE
         resource.setrlimit(resource.RLIMIT_AS, (now + memory_bytes, now + memory_bytes))

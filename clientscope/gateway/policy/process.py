@@ -27,6 +27,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from clientscope import core_dumps
 from clientscope.errors import InvalidConfigException, SettingsError
 from clientscope.gateway.policy.messages import (
     Acknowledged,
@@ -211,8 +212,6 @@ def _address_space() -> int:
 
 
 def _work(fd: int) -> None:
-    # A core file would hold what clients pushed.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     threading.excepthook = lambda failed: log.error(
         "a thread of the policy ended by %s", described(failed.exc_value) if failed.exc_value else failed.exc_type.__name__
     )
@@ -241,6 +240,7 @@ def main(fd: int, class_name: str) -> None:
     os.nice(NICE)
     with suppress(OSError):  # Linux may schedule a session as one group, and nice counts within it alone; this is the group's own
         Path("/proc/self/autogroup").write_text(str(NICE))
+    core_dumps.forbid()
     control = socket.socket(fileno=fd)
     with suppress(SettingsError):  # the worker meets it again, and can tell
         load_policy(class_name)

@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from clientscope import core_dumps
 from clientscope.query import QueryError
 from sinks.dashboard.past.problems import NoAnswer
 from sinks.dashboard.past.questions import Questions
@@ -47,6 +48,7 @@ def main() -> None:
     os.nice(_NICE)
     with suppress(OSError):  # Linux: where memory runs out, this process goes rather than serve
         Path("/proc/self/oom_score_adj").write_text("1000")
+    core_dumps.forbid()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     questions = Questions(Path(sys.argv[1]), time.monotonic)

@@ -1,0 +1,92 @@
+"""Real processes that crash while they hold what clients sent: none leaves a core dump, whatever core_pattern says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import RunningBroker
+from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none, soon
+from observe import children, eventually, workers
+
+from clientscope.client.raw import RawClient
+from clientscope.local.process import free_port
+
+
+@contextmanager
+def running(folder: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A command of ours that is ready, without root's capabilities, and as far as its parent goes free to dump core."""
+    with (
+        (folder / "log").open("wb") as log,
+        subprocess.Popen(
+            [*PLAINLY, sys.executable, "-m", "clientscope", *words],
+            cwd=folder,
+            stdout=log,
+            stderr=log,
+            preexec_fn=allow_core_dumps,  # noqa: PLW1509
+        ) as child,
+    ):
+        try:
+            assert soon(lambda: b"ready" in (folder / "log").read_bytes() or child.poll() is not None)
+            assert child.poll() is None, (folder / "log").read_text()
+            yield child
+        finally:
+            if child.returncode is None:
+                child.terminate()
+
+
+def crashes_without_a_dump(child: subprocess.Popen[bytes]) -> bool:
+    child.send_signal(signal.SIGSEGV)
+    _, status = os.waitpid(child.pid, 0)
+    child.returncode = -os.WTERMSIG(status)
+    return os.WTERMSIG(status) == signal.SIGSEGV and not os.WCOREDUMP(status)
+
+
+def test_a_gateway(broker: RunningBroker, tmp_path: Path) -> None:
+    listen = f"127.0.0.1:{free_port()}"
+    places = ("--listen", listen, "--upstream", broker.client, "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+    with running(tmp_path, "gateway", "--bootstrap-servers", broker.internal, *places) as gateway:
+        with RawClient.connect(listen, "client") as client:
+            assert client.api_versions("client", "1").error_code == 0
+            assert client.push_config([("acks", "all", 1, False)]).error_code == 0
+            below = children(gateway.pid)
+            assert len(below) == 4, "two templates, a worker, the policy"
+            for pid in (gateway.pid, *below):
+                assert leaves_none(pid)
+            (worker,) = workers(gateway.pid)
+            os.kill(worker, signal.SIGSEGV)
+        assert eventually(lambda: len(workers(gateway.pid) - {worker}) == 1)
+        with RawClient.connect(listen, "client") as client:
+            assert client.api_versions("client", "1").error_code == 0
+        assert crashes_without_a_dump(gateway)
+    assert not cores(tmp_path)
+
+
+def test_the_page(broker: RunningBroker, tmp_path: Path) -> None:
+    (tmp_path / "history").mkdir()
+    places = ("--listen", f"127.0.0.1:{free_port()}", "--history-dir", str(tmp_path / "history"))
+    with running(tmp_path, "serve", "--bootstrap-servers", broker.internal, *places) as serve:
+        assert leaves_none(serve.pid)
+        assert crashes_without_a_dump(serve)
+    assert not cores(tmp_path)
+
+
+@pytest.mark.timeout(300)
+def test_the_job(broker: RunningBroker, tmp_path: Path) -> None:
+    """Its Python processes by themselves; its JVM by its own option, and the limit that it inherits."""
+    folders = ("--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", str(tmp_path / "history"))
+    more = ("--metrics-listen", "127.0.0.1:0", "--driver-memory", "1g")
+    with running(tmp_path, "stream", "--bootstrap-servers", broker.internal, *folders, *more) as job:
+        assert leaves_none(job.pid)
+        jvm = next(pid for pid in children(job.pid) if Path(f"/proc/{pid}/comm").read_text() == "java\n")
+        assert b"-XX:-CreateCoredumpOnCrash" in Path(f"/proc/{jvm}/cmdline").read_bytes()
+        os.kill(jvm, signal.SIGSEGV)
+        assert eventually(lambda: not Path(f"/proc/{jvm}").exists() or "Z" in Path(f"/proc/{jvm}/stat").read_text().split()[2], 60)
+        assert crashes_without_a_dump(job)
+    assert not cores(tmp_path)
