@@ -80,7 +80,7 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	  echo $$? >$(VENV)/pip.status ) | sed -un 's/^ *Downloading \(.*\)/  downloading \1/p; s/^Installing collected.*/  installing/p'; \
 	  [ "$$(cat $(VENV)/pip.status)" = 0 ] || \
 	  { echo "error: the packages could not be installed; hint: the first run needs the network (PyPI); see $(VENV)/pip.log" >&2; exit 1; }
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 chromium:

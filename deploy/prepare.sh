@@ -1,13 +1,53 @@
 #!/bin/sh
-# Makes what docker-compose.yml needs and must not be in it: a key and two tokens, for their owner alone, and a folder for Prometheus.
-# What is there stays.
+# Makes what docker-compose.yml and kubernetes/ need and must not be in them: keys, tokens, passwords and certificates, for their owner alone,
+# and folders for data. What is there stays. Certificates are good for a year: remove *.pem and ca.crt, and run it again.
 set -eu
 umask 077
 cd "$(dirname "$0")"
-mkdir -p secrets data/prometheus
-for name in digest.key reader.token admin.token; do
+mkdir -p secrets data/prometheus data/kafka-1 data/kafka-2 data/kafka-3
+for name in digest.key reader.token admin.token broker.password kafka.password spark.secret; do
   [ -s "secrets/$name" ] || openssl rand -hex 32 > "secrets/$name"
 done
+cd secrets
+
+# One authority, and one certificate for all brokers: by the names that they have in Compose and in Kubernetes.
+if [ ! -s kafka.pem ]; then
+  names=DNS:localhost
+  for name in kafka-1 kafka-2 kafka-3 kafka-1.controllers kafka-2.controllers kafka-3.controllers kafka-0.kafka kafka-1.kafka kafka-2.kafka; do
+    names="$names,DNS:$name"
+  done
+  printf 'subjectAltName=%s\nbasicConstraints=critical,CA:FALSE\n' "$names" > kafka.ext
+  openssl req -x509 -newkey rsa:3072 -nodes -days 365 -subj "/CN=clientscope brokers' authority" -keyout ca.key -out ca.crt 2>/dev/null
+  openssl req -newkey rsa:3072 -nodes -subj /CN=kafka -keyout kafka.key -out kafka.csr 2>/dev/null
+  openssl x509 -req -in kafka.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 365 -extfile kafka.ext -out kafka.crt 2>/dev/null
+  cat kafka.key kafka.crt > kafka.pem
+  # Nothing is signed with the authority's key again, so nobody can take it.
+  rm -f ca.key ca.srl kafka.ext kafka.csr kafka.key kafka.crt
+fi
+
+# Who may speak to INTERNAL: the brokers to each other, and clientscope's own processes.
+login='org.apache.kafka.common.security.plain.PlainLoginModule required username='
+broker=$(cat broker.password) ours=$(cat kafka.password)
+cat > server.properties <<END
+listener.name.internal.plain.sasl.jaas.config=$login"broker" password="$broker" user_broker="$broker" user_clientscope="$ours";
+END
+cat > client.properties <<END
+security.protocol=SASL_SSL
+sasl.mechanism=PLAIN
+sasl.jaas.config=$login"clientscope" password="$ours";
+ssl.truststore.type=PEM
+ssl.truststore.location=/run/secrets/ca.crt
+END
+printf '%s"clientscope" password="%s";' "$login" "$ours" > jaas
+printf "KAFKA_SASL_JAAS_CONFIG='%s'\n" "$(cat jaas)" > spark.env
+cat > spark-defaults.conf <<END
+spark.authenticate true
+spark.authenticate.secret $(cat spark.secret)
+spark.network.crypto.enabled true
+spark.network.crypto.cipher AES/GCM/NoPadding
+spark.master.rest.enabled false
+END
+cd ..
 if [ "$(id -u)" != 1000 ]; then
   echo "run as: CLIENTSCOPE_UID=$(id -u) CLIENTSCOPE_GID=$(id -g) docker compose up --build --wait"
 fi

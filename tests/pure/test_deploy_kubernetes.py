@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from clientscope.config import ALL, StreamSettings
 from clientscope.config_sources import parse
 
 HERE = Path(__file__).parents[2] / "deploy" / "kubernetes"
-PLAIN = ("kafka-with-gateways.yaml", "clientscope.yaml")
+PLAIN = ("network.yaml", "kafka-with-gateways.yaml", "clientscope.yaml")
 """What Kubernetes itself knows; stream.yaml is the Spark operator's."""
 
 
@@ -70,3 +71,67 @@ def test_the_job_is_the_spark_operators() -> None:
     assert job["spec"]["restartPolicy"]["type"] == "Always"
     lock = (HERE.parents[1] / "requirements.lock").read_text()
     assert f"pyspark=={job['spec']['sparkVersion']}" in lock
+
+
+def test_no_image_runs_without_a_digest() -> None:
+    """As they stand the names are invalid: kustomization.yaml, which deploy/pin.sh writes, puts digests in."""
+    made = yaml.safe_load((HERE / "kustomization.in").read_text())
+    images = {each["image"] for _, each, _ in CONTAINERS} | {documents("stream.yaml")[0]["spec"]["image"]}
+    assert images == {f"{each['name']}@sha256:unpinned" for each in made["images"]}
+    assert all(re.fullmatch(r"@[A-Z]+@", each["digest"]) for each in made["images"]), "nobody has looked one up here"
+    assert {*made["resources"]} == {*PLAIN, "stream.yaml"}
+
+
+def policies() -> dict[str, dict[str, Any]]:
+    return {each["metadata"]["name"]: each["spec"] for each in documents("network.yaml")}
+
+
+def allowed(to: dict[str, str], port: str, who: dict[str, str]) -> bool:
+    """Whether a pod may reach a port of another, by Kubernetes' rules: what some policy selects gets what some policy allows."""
+    chosen = [spec for spec in policies().values() if spec["podSelector"]["matchLabels"].items() <= to.items()]
+    rules = [rule for spec in chosen for rule in spec.get("ingress", ())]
+    return not chosen or any(
+        ("ports" not in rule or port in {each["port"] for each in rule["ports"]})
+        and ("from" not in rule or any(peer["podSelector"]["matchLabels"].items() <= who.items() for peer in rule["from"]))
+        for rule in rules
+    )
+
+
+def test_nothing_goes_round_a_gateway() -> None:
+    every = [each for name in PLAIN for each in documents(name) if "template" in each["spec"]]
+    labels = {each["metadata"]["name"]: each["spec"]["template"]["metadata"]["labels"] for each in every}
+    job = documents("stream.yaml")[0]["spec"]
+    labels |= {"driver": job["driver"]["labels"], "executor": job["executor"]["labels"]}
+    stranger, prometheus = {"app": "orders"}, {"app.kubernetes.io/name": "prometheus"}
+    kafka = labels["kafka"]
+    assert allowed(kafka, "client", stranger)
+    for port in ("internal", "controller", "metrics"):
+        assert not allowed(kafka, port, stranger)
+    for name in labels:
+        assert allowed(kafka, "internal", labels[name])
+        assert allowed(kafka, "controller", labels[name]) is (name == "kafka")
+        assert not allowed(labels[name], "anything", stranger)
+    assert allowed(kafka, "metrics", prometheus) and allowed(labels["clientscope-deliver"], "metrics", prometheus)
+    assert allowed(labels["driver"], "anything", labels["executor"]) and allowed(labels["executor"], "anything", labels["driver"])
+    assert allowed(labels["clientscope-serve"], "http", stranger)
+    broker = next(each for _, each, _ in CONTAINERS if each["image"].startswith("docker.io/apache/kafka"))
+    environment = {each["name"]: each.get("value", "") for each in broker["env"]}
+    assert "CLIENT://127.0.0.1:19091" in environment["KAFKA_LISTENERS"], "what the pod alone reaches"
+    (service,) = [each for each in documents("kafka-with-gateways.yaml") if each["kind"] == "Service"]
+    assert {port["name"] for port in service["spec"]["ports"]} == {"client", "metrics"}, "neither INTERNAL nor the controller"
+
+
+def test_internal_is_authenticated_and_encrypted() -> None:
+    for name, container, spec in CONTAINERS:
+        environment = {each["name"]: each.get("value", "") for each in container["env"]}
+        if name == "kafka-kafka":
+            assert "INTERNAL:SASL_SSL,CONTROLLER:SSL" in environment["KAFKA_LISTENER_SECURITY_PROTOCOL_MAP"]
+            assert environment["KAFKA_LISTENER_NAME_CONTROLLER_SSL_CLIENT_AUTH"] == "required"
+        else:
+            assert environment["CLIENTSCOPE_KAFKA_SECURITY_PROTOCOL"] == "SASL_SSL"
+            secrets = {volume["secret"]["secretName"] for volume in spec["volumes"] if "secret" in volume}
+            assert "clientscope-kafka-client" in secrets
+    job = documents("stream.yaml")[0]["spec"]
+    assert parse(StreamSettings, job["arguments"]).kafka_security_protocol == "SASL_SSL"
+    assert (job["sparkConf"]["spark.authenticate"], job["sparkConf"]["spark.network.crypto.enabled"]) == ("true", "true")
+    assert job["driver"]["envSecretKeyRefs"] == job["executor"]["envSecretKeyRefs"]

@@ -66,8 +66,13 @@ class Standalone:
         python: the interpreter of its machines.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, conf: Path | None = None) -> None:
+        """
+        Args:
+            conf: the folder with ``spark-defaults.conf`` (SPARK_CONF_DIR) of its machines, if they have one.
+        """
         self.folder = folder
+        self._conf = {"SPARK_CONF_DIR": str(conf)} if conf else {}
         self.python = environment_without_us(folder / "python")
         make_deadly(self.python)
         self._port, self._page = free_port(), free_port()
@@ -78,24 +83,34 @@ class Standalone:
     def start(self) -> None:
         self._start("master", "master.Master", "--port", str(self._port), "--webui-port", str(self._page))
         for name in ("worker-1", "worker-2"):
-            self._start(
-                name, "worker.Worker", "--port", str(free_port()), "--webui-port", str(free_port()), "--cores", "1", "--memory", "600m",
-                "--work-dir", str(self.folder / name), self.master,
-            )  # fmt: skip
+            self._start_worker(name)
         assert eventually(lambda: self.state().count('"state" : "ALIVE"') == 2, 60), self._log("master")
+
+    def refuses(self, name: str) -> bool:
+        """Whether a further worker, whose machine hasn't the others' ``spark-defaults.conf``, gets no further than connecting."""
+        conf, self._conf = self._conf, {}
+        self._start_worker(name)
+        self._conf = conf
+        return eventually(lambda: "Failed to connect to master" in self._log(name), 60) and self.state().count('"state" : "ALIVE"') == 2
+
+    def _start_worker(self, name: str) -> None:
+        self._start(
+            name, "worker.Worker", "--port", str(free_port()), "--webui-port", str(free_port()), "--cores", "1", "--memory", "600m",
+            "--work-dir", str(self.folder / name), self.master,
+        )  # fmt: skip
 
     def submit(self, bundle: Path, *flags: str, given: Sequence[str] = (), **more: str) -> None:
         """Starts the job by spark-submit, as docs/cluster.md says."""
         command = [
             str(SPARK_HOME / "bin" / "spark-submit"), "--master", self.master, "--properties-file", str(bundle / "clientscope.properties"),
             "--driver-memory", "768m", "--executor-memory", "512m", "--executor-cores", "1", "--total-executor-cores", "2",
-            "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1", *given,
+            "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1", "--load-spark-defaults", *given,
             str(bundle / "submit.py"), *flags,
         ]  # fmt: skip
         driver = self.folder / "driver"
         driver.mkdir(exist_ok=True)
         with (self.folder / "driver.log").open("ab") as log:
-            environment = scrubbed(PYSPARK_PYTHON=str(self.python), **more)
+            environment = scrubbed(PYSPARK_PYTHON=str(self.python), **self._conf, **more)
             self._driver = subprocess.Popen(
                 command, cwd=driver, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
@@ -154,7 +169,7 @@ class Standalone:
         folder = self.folder / name
         folder.mkdir(parents=True)
         command = [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{what}", "--host", "127.0.0.1", *arguments]
-        environment = scrubbed(SPARK_DAEMON_MEMORY="256m", SPARK_MASTER_OPTS="-Dspark.master.rest.enabled=false")
+        environment = scrubbed(SPARK_DAEMON_MEMORY="256m", SPARK_MASTER_OPTS="-Dspark.master.rest.enabled=false", **self._conf)
         with (self.folder / f"{name}.log").open("wb") as log:
             self._children.append(spawn(["env", "-C", str(folder), *command], log, environment))
 
@@ -164,9 +179,9 @@ class Standalone:
 
 
 @contextmanager
-def standalone(folder: Path) -> Iterator[Standalone]:
+def standalone(folder: Path, conf: Path | None = None) -> Iterator[Standalone]:
     """A cluster that is up, and the job on it stopped before it."""
-    cluster = Standalone(folder)
+    cluster = Standalone(folder, conf)
     try:
         cluster.start()
         yield cluster

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
+import subprocess
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import kafka
@@ -28,8 +30,18 @@ SEED = 23
 KEY = DigestKey(b"0123456789abcdef" * 4)
 
 
+def secret(folder: Path) -> Path:
+    """The folder with what deploy/prepare.sh makes for Spark alone: its processes know each other by a secret, and encrypt."""
+    (folder / "deploy").mkdir()
+    (folder / "conf").mkdir()
+    script = shutil.copy(Path(__file__).parents[2] / "deploy" / "prepare.sh", folder / "deploy")
+    subprocess.run([script], check=True, capture_output=True, timeout=120)
+    shutil.copy(folder / "deploy" / "secrets" / "spark-defaults.conf", folder / "conf")
+    return folder / "conf"
+
+
 @pytest.mark.long_form
-@pytest.mark.timeout(scaled(300, 2400))
+@pytest.mark.timeout(scaled(600, 2400))
 def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tmp_path: Path) -> None:
     """`replay` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
     chance = random.Random(SEED)  # noqa: S311 - moments that can be had again
@@ -41,7 +53,8 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
     try:
         written = Input(broker.internal, SEED)
         written.write(200)
-        with standalone(tmp_path / "cluster") as cluster:
+        with standalone(tmp_path / "cluster", secret(tmp_path)) as cluster:
+            assert cluster.refuses("stranger"), "who hasn't the secret"
             cluster.submit(
                 tmp_path / "bundle", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
                 "--history-dir", str(tmp_path / "history"), "--history-interval-seconds", "1", "--metrics-listen", "127.0.0.1:0",
@@ -62,6 +75,10 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
                 written.write(50)
             comes_out(broker.internal, tmp_path / "history", KEY)
             assert "Traceback" not in cluster.log(), cluster.log()
+            spoken = (tmp_path / "conf" / "spark-defaults.conf").read_text().split("spark.authenticate.secret ")[1].split()[0]
+            for process in (Path(path) for path in Path("/proc").glob("[0-9]*/cmdline")):
+                with suppress(OSError):
+                    assert spoken.encode() not in process.read_bytes(), "nobody reads it among the processes"
             with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal)) as producer:
                 where = producer.send(CONFIGS, key=b"deadly", value=config_record(client_id="deadly:exit")).get(timeout=30)
             written.write(50)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+import shutil
+import socket
+import ssl
 import subprocess
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import kafka
 import pytest
 import yaml
+from kafka.errors import KafkaError
+from observe import eventually
 
 from clientscope.local.jars import jars
 from clientscope.local.java import java
+from clientscope.local.process import free_port, spawn, stop
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,12 +38,13 @@ def in_kubernetes() -> dict[str, str]:
     return {key: value.replace("$(POD_NAME)", "kafka-0") for key, value in given.items() if key != "POD_NAME"}
 
 
-def set_up(variables: Mapping[str, str], folder: Path) -> dict[str, str]:
+def set_up(variables: Mapping[str, str], folder: Path, secrets: Path) -> dict[str, str]:
     """What apache/kafka's image does before it starts a broker, by the same program; returns the broker's settings."""
     for name in ("default", "mounted", "final", "data"):
         (folder / name).mkdir()
     for name in ("server.properties", "log4j2.yaml", "tools-log4j2.yaml"):
         (folder / "default" / name).write_text("")
+    shutil.copy(secrets / "server.properties", folder / "mounted")
     path = ":".join(str(jar) for jar in jars("broker"))
     folders = [f"--{name}-configs-dir={folder / name}" for name in ("default", "mounted", "final")]
     command = [str(java()), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", path, "kafka.docker.KafkaDockerWrapper", "setup", *folders]
@@ -46,9 +55,18 @@ def set_up(variables: Mapping[str, str], folder: Path) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
 
 
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What deploy/prepare.sh makes."""
+    folder = tmp_path_factory.mktemp("deploy")
+    shutil.copy(ROOT / "deploy" / "prepare.sh", folder)
+    subprocess.run([folder / "prepare.sh"], check=True, capture_output=True, timeout=120)
+    return folder / "secrets"
+
+
 @pytest.mark.parametrize("name", ["kafka-2", "in Kubernetes"])
-def test_a_brokers_variables_make_a_broker_whose_clients_come_through_its_gateway(name: str, tmp_path: Path) -> None:
-    settings = set_up(in_kubernetes() if name == "in Kubernetes" else composed(name), tmp_path)
+def test_a_brokers_variables_make_a_broker_whose_clients_come_through_its_gateway(name: str, tmp_path: Path, secrets: Path) -> None:
+    settings = set_up(in_kubernetes() if name == "in Kubernetes" else composed(name), tmp_path, secrets)
     listeners = dict(each.split("://") for each in settings["advertised.listeners"].split(","))
     bound = dict(each.split("://") for each in settings["listeners"].split(","))
     gateway = {"kafka-2": "localhost:9093", "in Kubernetes": "kafka-0.kafka:9092"}[name]
@@ -56,3 +74,57 @@ def test_a_brokers_variables_make_a_broker_whose_clients_come_through_its_gatewa
     assert bound["CLIENT"].endswith(":19091")
     assert settings["inter.broker.listener.name"] == "INTERNAL"
     assert (tmp_path / "data" / "meta.properties").exists(), "formatted"
+    protocols = dict(each.split(":") for each in settings["listener.security.protocol.map"].split(","))
+    assert (protocols["INTERNAL"], protocols["CONTROLLER"]) == ("SASL_SSL", "SSL")
+    assert "user_clientscope" in settings["listener.name.internal.plain.sasl.jaas.config"], "of the file that is mounted"
+
+
+@pytest.mark.parametrize("name", ["kafka-2", "in Kubernetes"])
+def test_such_a_broker_runs_and_internal_takes_whoever_has_the_password(name: str, tmp_path: Path, secrets: Path) -> None:
+    """By its own settings but for hosts, ports and folders, of which this machine has others; and alone, so it is its own controller."""
+    settings = set_up(in_kubernetes() if name == "in Kubernetes" else composed(name), tmp_path, secrets)
+    ports = {listener: free_port() for listener in ("CLIENT", "INTERNAL", "CONTROLLER")}
+    settings |= {
+        "listeners": ",".join(f"{listener}://localhost:{port}" for listener, port in ports.items()),
+        "advertised.listeners": f"CLIENT://localhost:{ports['CLIENT']},INTERNAL://localhost:{ports['INTERNAL']}",
+        "controller.quorum.voters": f"{settings['node.id']}@localhost:{ports['CONTROLLER']}",
+        "ssl.keystore.location": str(secrets / "kafka.pem"),
+        "ssl.truststore.location": str(secrets / "ca.crt"),
+        "offsets.topic.replication.factor": "1", "default.replication.factor": "1", "min.insync.replicas": "1",
+    }  # fmt: skip
+    (tmp_path / "server.properties").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    path = ":".join(str(jar) for jar in jars("broker"))
+    with (tmp_path / "broker.log").open("wb") as log:
+        command = [str(java()), "-Xmx384m", "-XX:TieredStopAtLevel=1", "-cp", path, "kafka.Kafka", str(tmp_path / "server.properties")]
+        broker = spawn(command, log)
+    try:
+        internal = f"localhost:{ports['INTERNAL']}"
+        ours = {
+            "security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "sasl_plain_username": "clientscope",
+            "sasl_plain_password": (secrets / "kafka.password").read_text().strip(), "ssl_cafile": str(secrets / "ca.crt"),
+        }  # fmt: skip
+
+        def cluster(**given: str) -> str:
+            with closing(kafka.KafkaAdminClient(bootstrap_servers=internal, bootstrap_timeout_ms=5_000, **given)) as admin:
+                return str(admin.describe_cluster()["cluster_id"])
+
+        def answers() -> bool:
+            try:
+                return cluster(**ours) == "Y2xpZW50c2NvcGUtZGVtbw"
+            except KafkaError:
+                assert broker.poll() is None, (tmp_path / "broker.log").read_text()[-3_000:]
+                return False
+
+        assert eventually(answers, 90), (tmp_path / "broker.log").read_text()[-3_000:]
+        for wrong in ({"sasl_plain_password": "guess"}, {"security_protocol": "SASL_PLAINTEXT"}, {"security_protocol": "PLAINTEXT"}):
+            with pytest.raises(KafkaError):
+                cluster(**ours | wrong)
+        context = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
+        with (
+            socket.create_connection(("localhost", ports["CONTROLLER"]), 10) as plain,
+            pytest.raises(ssl.SSLError, match="certificate"),
+            context.wrap_socket(plain, server_hostname="localhost") as without_a_certificate,
+        ):
+            without_a_certificate.recv(1)  # TLS 1.3 refuses a missing certificate after the handshake
+    finally:
+        stop(broker)
