@@ -192,8 +192,6 @@ class BoundedProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._received = 0
-        self._stop_clock()
-        self._start_clock()
         self._look()
 
     def send_400_response(self, msg: str) -> None:

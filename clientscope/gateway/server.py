@@ -39,6 +39,7 @@ from clientscope.gateway.worker.pool import Workers, listen
 from clientscope.gateway.worker.template import Template
 from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.interface import ClientConfigData
+from clientscope.policy.redaction import DigestKey
 from clientscope.records.codec import ClientConnectionRecord, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS
 from clientscope.session.state import Identity, Verdict
@@ -61,6 +62,8 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
     pages.require_loopback("admin-listen", settings.admin_listen)
     if settings.admin_token_file is not None:
         tokens.read(settings.admin_token_file, "admin_token_file")
+    if settings.digest_key_file is not None:
+        DigestKey.read(settings.digest_key_file)  # the policy reads it again, and could say only later that it can't
     template = Template()
     try:
         tls.check_files(settings)

@@ -158,7 +158,7 @@ def test_each_receiver_gets_its_own() -> None:
     assert [len(world.told(name)) for name in ("all", "bad", "an")] == [2, 1, 1]
 
 
-def test_a_storm_is_one_message_with_a_count_and_its_end_another() -> None:
+def test_f32_a_storm_is_one_message_with_a_count_and_its_end_another() -> None:
     world = World([receiver(group_wait_ms=10_000, group_interval_ms=5 * MINUTE)])
     storm = [leak(number) for number in range(2_000)]
     for start in range(0, 2_000, 200):
@@ -187,7 +187,7 @@ def test_groups_are_apart() -> None:
     assert len(world.deliver("each")) == 3
 
 
-def test_a_restart_tells_nothing_twice_and_forgets_nothing() -> None:
+def test_f31_a_restart_tells_nothing_twice_and_forgets_nothing() -> None:
     world = World([receiver()])
     world.see(made(1))
     assert world.told()
@@ -199,7 +199,7 @@ def test_a_restart_tells_nothing_twice_and_forgets_nothing() -> None:
     assert world.told() == [("ended", [("00000001", 1)])]
 
 
-def test_a_kill_in_mid_send_sends_the_same_message_again() -> None:
+def test_f31_a_kill_in_mid_send_sends_the_same_message_again() -> None:
     world = World([receiver(group_by=())])
     world.see(made(1), made(2))
     (before,) = world.planned()
@@ -216,7 +216,7 @@ def test_a_kill_in_mid_send_sends_the_same_message_again() -> None:
     assert (world.told(), world.book.plans) == ([], {})
 
 
-def test_the_key_is_deterministic_and_of_receiver_finding_and_number() -> None:
+def test_f31_the_key_is_deterministic_and_of_receiver_finding_and_number() -> None:
     members = [("b" * 32, 1), ("a" * 32, 2)]
     one = message_id("hook", "firing", members)
     assert one == message_id("hook", "firing", members[::-1]) == "msg_fde8ad429403547b597c042297b095c9"
@@ -227,7 +227,7 @@ def test_the_key_is_deterministic_and_of_receiver_finding_and_number() -> None:
     assert len(others | {one}) == 5
 
 
-def test_what_comes_and_goes_is_told_three_times_and_then_once_it_is_quiet() -> None:
+def test_f32_what_comes_and_goes_is_told_three_times_and_then_once_it_is_quiet() -> None:
     world = World([receiver(damping=Damping(after=3, window_ms=60 * MINUTE, quiet_ms=15 * MINUTE))])
     told: list[Any] = []
     finding = made(1, opened_ms=NOW_MS)

@@ -21,7 +21,7 @@ from sinks.alerts.worker import Settled, Worker
 FAILED = Result("failed", "HTTP 500")
 
 
-def test_the_wait_doubles_with_jitter_and_has_an_end() -> None:
+def test_f30_the_wait_doubles_with_jitter_and_has_an_end() -> None:
     lowest = [delay_s(attempt, FAILED, lambda: 0.0) for attempt in range(1, 13)]
     highest = [delay_s(attempt, FAILED, lambda: 1.0) for attempt in range(1, 13)]
     assert lowest[:4] == [1.0, 2.0, 4.0, 8.0]
@@ -29,14 +29,14 @@ def test_the_wait_doubles_with_jitter_and_has_an_end() -> None:
     assert max(highest) == retries.LONGEST_S == delay_s(1_000_000, FAILED, lambda: 1.0)
 
 
-def test_a_retry_after_is_kept_to_and_bounded() -> None:
+def test_f30_a_retry_after_is_kept_to_and_bounded() -> None:
     assert delay_s(1, Result("failed", "", 30.0), lambda: 0.0) == 30.0
     assert delay_s(1, Result("failed", "", 30.0), lambda: 1.0) == 33.0
     assert delay_s(9, Result("failed", "", 1.0), lambda: 0.0) == 256.0, "a short one doesn't shorten the wait"
     assert delay_s(1, Result("failed", "", 9e9), lambda: 0.0) == retries.LONGEST_RETRY_AFTER_S
 
 
-def test_attempts_are_capped_and_others_go_on_meanwhile() -> None:
+def test_f30_attempts_are_capped_and_others_go_on_meanwhile() -> None:
     schedule: Schedule[str] = Schedule(lambda: 0.0, limit=3, max_attempts=3)
     schedule.add("poison", 0.0)
     schedule.add("fine", 0.0)
@@ -66,7 +66,7 @@ def test_a_retry_after_is_for_the_receiver() -> None:
     assert two is not None and two.message == "two"
 
 
-def test_the_queue_is_bounded() -> None:
+def test_f30_the_queue_is_bounded() -> None:
     schedule: Schedule[str] = Schedule(lambda: 0.0, limit=1, max_attempts=9)
     schedule.add("one", 0.0)
     assert not schedule.room()
@@ -87,7 +87,7 @@ def working(send: Callable[[Message], Result], max_attempts: int = 3) -> Iterato
         assert not worker.is_alive()
 
 
-def test_a_worker_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f30_a_worker_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "BASE_S", 0.02)
     with working(lambda told: FAILED) as (worker, settled, attempts):
         assert worker.offer(message())
@@ -114,7 +114,7 @@ def test_gone_ends_all_that_waits() -> None:
         assert worker.length() == 0
 
 
-def test_what_is_beyond_the_queue_is_refused_at_once() -> None:
+def test_f30_what_is_beyond_the_queue_is_refused_at_once() -> None:
     entered: queue.SimpleQueue[None] = queue.SimpleQueue()
     let_go: queue.SimpleQueue[None] = queue.SimpleQueue()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import socket
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -36,20 +35,20 @@ OLD_SECRET = b"fedcba9876543210fedcba9876543210"
         (500, {"Retry_After": "7"}, "failed", None),
     ],
 )
-def test_answers(code: int, headers: dict[str, str], outcome: str, retry_after_s: float | None) -> None:
+def test_f30_answers(code: int, headers: dict[str, str], outcome: str, retry_after_s: float | None) -> None:
     with serving(status(code, **headers)) as server:
         result = post(server.url, b"{}", {}, Route(LOOPBACK))
         assert (result.outcome, result.retry_after_s) == (outcome, retry_after_s)
 
 
 @pytest.mark.parametrize("answer", [hang, drip, cut])
-def test_who_answers_slowly_or_never_is_left_in_time(answer: object) -> None:
+def test_f30_who_answers_slowly_or_never_is_left_in_time(answer: object) -> None:
     with serving(answer) as server:  # type: ignore[arg-type]
-        started = time.monotonic()
         result = post(server.url, b"{}", {"Authorization": "canary-7"}, Route(LOOPBACK, timeout_s=0.6))
         assert result.outcome == "failed"
-        assert time.monotonic() - started < 20, "a drip alone would go on for 50 s"
-        assert result.reason == ("the connection failed" if answer is cut else "no answer in time")
+        assert result.reason == ("the connection failed" if answer is cut else "no answer in time"), (
+            "a drip ends by itself, with another reason"
+        )
 
 
 def test_who_never_accepts_or_does_not_speak_tls() -> None:
@@ -82,7 +81,7 @@ def test_a_message_is_signed_by_standard_webhooks(secrets: tuple[bytes, ...]) ->
         standardwebhooks.Webhook(base64.b64encode(b"another secret of thirty-two byt").decode()).verify(got.body, dict(got.headers))
 
 
-def test_the_id_is_the_same_on_every_retry_and_the_timestamp_is_not() -> None:
+def test_f31_the_id_is_the_same_on_every_retry_and_the_timestamp_is_not() -> None:
     clock = iter((1_790_000_000.0, 1_790_000_060.0))
     with serving(status(500)) as server:
         send = Webhook(receiver(urls=(server.url,)), Texts(), Route(LOOPBACK), lambda: next(clock))

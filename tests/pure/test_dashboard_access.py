@@ -209,6 +209,15 @@ def test_the_origin_of_the_outer_address_is_ours(clock: Clock) -> None:
     assert http.post("/api/v1/login", json=body, headers={"origin": "http://outer.example"}).status_code == 403
 
 
+@pytest.mark.parametrize(
+    "length", ["209715200", "00000000000209715200", "0" * 5_000 + "9", "9" * 5_000, "65537", "-1", "1e9", "0x10", "\u0661"]
+)
+def test_f45_a_length_is_compared_as_a_whole_number(clock: Clock, length: str) -> None:
+    headers = [*((name.encode(), value.encode()) for name, value in OURS.items()), (b"content-length", length.encode())]
+    answer = serving(tokens(clock)).post("/api/v1/login", content=b"{}", headers=headers)
+    assert answer.status_code == (422 if length == "0" * 5_000 + "9" else 413)
+
+
 def test_a_large_body_is_not_read(clock: Clock) -> None:
     http = serving(tokens(clock))
     assert http.post("/api/v1/login", content=b"x" * 70_000, headers=OURS).status_code == 413

@@ -19,6 +19,7 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from http_attacks import get
 from observe import eventually, gateway_connections, metrics, workers
 
 from clientscope.client.raw import RawClient
@@ -140,6 +141,8 @@ def test_f38_bypass_needs_a_token(broker: RunningBroker, tmp_path: Path) -> None
         for wrong in ("", "x", TOKEN[:-1], TOKEN + "0", "alice", f"alice {TOKEN}", "\u00e4" * 20):
             assert put(gateway, b"true", token=wrong)[0] == 401
         assert put(gateway, b"", "GET", token="") == (200, False)
+        for path in ("/v1/reload", "/v1/policy", "/v1/shutdown", "/-/reload", "/debug", "/debug/pprof", "/metrics", "/"):
+            assert get(f"http://{gateway.admin}{path}", token=TOKEN)[0] == 404, "a policy is reloaded by a signal alone"
         refused = metrics(gateway.metrics_url)
         assert refused["clientscope_http_refused_total", "admin-listen", "token"] == 7
         token_file(tmp_path, OTHER)

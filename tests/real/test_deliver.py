@@ -9,15 +9,16 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import standardwebhooks
-from alert_receivers import SECRET, Server, hang, serving, status
+from alert_receivers import SECRET, Server, cut, drip, hang, serving, status
 from conftest import RunningBroker, start_broker
 from made_findings import leak, made
 from observe import eventually, metrics, read_all
@@ -169,7 +170,7 @@ def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(broker
 
 
 @pytest.mark.long_form
-def test_a_storm_is_a_page_and_after_a_kill_in_mid_send_a_copy_tells_nothing_twice(broker: Any, tmp_path: Path) -> None:
+def test_f31_f32_a_storm_is_a_page_and_after_a_kill_in_mid_send_a_copy_tells_nothing_twice(broker: Any, tmp_path: Path) -> None:
     with serving() as well, serving(hang) as struck, serving(always=hang) as dead:
         receivers = [hook(name, server, tmp_path, "AN8*") for name, server in (("well", well), ("struck", struck), ("dead", dead))]
         storm = [made(0x80000 + number, code="AN801") for number in range(MANY)]
@@ -204,7 +205,7 @@ def test_a_storm_is_a_page_and_after_a_kill_in_mid_send_a_copy_tells_nothing_twi
     assert CANARY not in seen
 
 
-def test_dead_letters_are_listed_and_replayed_under_the_same_ids(broker: Any, tmp_path: Path) -> None:
+def test_f30_dead_letters_are_listed_and_replayed_under_the_same_ids(broker: Any, tmp_path: Path) -> None:
     with serving(status(500)) as failing, serving(status(410)) as gone:
         receivers = [hook("failing", failing, tmp_path, "AN901", "max_attempts = 1"), hook("gone", gone, tmp_path, "AN9*")]
         with delivering(broker, tmp_path, *receivers) as running:
@@ -224,3 +225,27 @@ def test_dead_letters_are_listed_and_replayed_under_the_same_ids(broker: Any, tm
             assert figure(running, "receiver_disabled", "gone", 0)
             assert running.command("dead", "list").stdout == ""
             assert CANARY not in listed
+
+
+def test_f30_receivers_that_misbehave_cost_others_nothing_and_are_given_up(broker: Any, tmp_path: Path) -> None:
+    """And what is read twice is told once (F31)."""
+    answers = {"refuses": status(500), "throttles": status(429, Retry_After="1"), "hangs": hang, "drips": drip, "cuts": cut}
+    with ExitStack() as stack:
+        bad = {name: stack.enter_context(serving(always=answer)) for name, answer in answers.items()}
+        well = stack.enter_context(serving())
+        receivers = [hook(name, server, tmp_path, "AN95*", "max_attempts = 2") for name, server in bad.items()]
+        findings = [made(0x950 + number, code=f"AN95{number}") for number in range(4)]
+        running = stack.enter_context(delivering(broker, tmp_path, *receivers, hook("well", well, tmp_path, "AN95*")))
+        running.write(*findings)
+        assert eventually(lambda: len(told(well)) == 4, SLOW), running.log()
+        for name, server in bad.items():
+            assert figure(running, "dead_letters_total", name, 4), running.log()
+            attempts = Counter(got.headers["webhook-id"] for got in server.got)
+            assert (len(attempts), set(attempts.values())) == (4, {2}), "each message twice, under one id"
+            assert metrics(running.metrics_url)["clientscope_deliver_queue_length", name] == 0
+        dead = read_all(broker.internal, DEADLETTER)
+        assert {json.loads(one.value)["receiver"] for one in dead if one.value} >= set(bad)
+        running.write(*findings)
+        running.write(made(0x95F, code="AN95F"))
+        assert eventually(lambda: len(told(well)) == 5, SLOW), running.log()
+        assert len(well.got) == 5, "not even a receiver that doesn't dedupe sees one twice"
