@@ -61,10 +61,15 @@ class Setting(Value):
     @model_validator(mode="before")
     @classmethod
     def _without_secrets(cls, fields: Any) -> Any:
-        """Drops a value that must not be shown, whoever wrote it there: the topic is open to other writers."""
-        if not isinstance(fields, dict) or not isinstance(fields.get("value"), str):
+        """Drops a value, and a key, that must not be shown, whoever wrote it there: the topic is open to other writers."""
+        if not isinstance(fields, dict):
             return fields
-        reason = sensitive.reason(str(fields.get("key")), fields["value"], _STRING)
+        key, value = str(fields.get("key")), fields.get("value")
+        if isinstance(fields.get("key"), str):
+            fields = {**fields, "key": sensitive.shown_key(key)}
+        if not isinstance(value, str):
+            return fields
+        reason = sensitive.reason(key, value, _STRING)
         if fields.get("reason") is None and reason is ValueState.PRESENT:
             return fields
         length = len(fields["value"].encode("utf-8", "replace"))

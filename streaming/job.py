@@ -160,7 +160,7 @@ class _Job:
             self._fresh.told(checkpoints.unread("results"))
             self._fresh.look()
         starts: dict[str, Callable[[], Running]] = {
-            "gauges": lambda: GaugesQuery(spark, settings, conditions),
+            "gauges": lambda: GaugesQuery(spark, settings, digest_key, conditions),
             "results": lambda: Plain(start_results(spark, settings, digest_key, rules.thresholds)),
             "findings": lambda: FindingsQuery(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns),
             "history_pushes": lambda: Plain(start_history_of_pushes(spark, settings, self._turns, digest_key, quality)),

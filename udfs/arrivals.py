@@ -20,6 +20,7 @@ from udfs import sensitive
 from udfs.decode import decoder
 from udfs.json_text import arrays, literals
 from udfs.pushes import Pushes, redact
+from udfs.redaction import redact_names
 from udfs.results import application_keys, verdicts
 from udfs.rules.batch import Batch, Thresholds
 
@@ -97,11 +98,10 @@ def pushed(values: pa.Array, digest_key: DigestKey | None, thresholds: Threshold
     return _struct(PUSH, columns, np.flatnonzero(keep))
 
 
-def connected(values: pa.Array) -> pa.StructArray:
+def connected(values: pa.Array, digest_key: DigestKey | None = None) -> pa.StructArray:
     """`CONNECTION` of ClientConnectionRecords; of what can't be decoded nothing."""
-    decoded = decoder("ClientConnectionRecord", frozenset(_OF_CONNECTION.values()))(values)
+    decoded = redact_names(decoder("ClientConnectionRecord", frozenset(_OF_CONNECTION.values()))(values), digest_key)
     columns = {name: decoded.field(field) for name, field in _OF_CONNECTION.items()}
-    columns["client_id"] = sensitive.shown(columns["client_id"])
     texts = [columns[name].cast(pa.string()) for name in ("broker", "gateway", "epoch", "connection")]
     which = pc.binary_join_element_wise(columns["cluster"], *texts, " ")
     keep = _last(which) & decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False)

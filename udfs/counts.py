@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clientscope.policy.redaction import DigestKey
 from clientscope.records.codec import Kind
 from udfs.decode import decoder
+from udfs.redaction import redact_names
 
 _OF_RECORD = {
     "cluster": "cluster_id",
@@ -63,13 +65,13 @@ ENTRY = pa.struct(
 TYPE = pa.list_(ENTRY)
 
 
-def counts(values: pa.Array) -> pa.ListArray:
+def counts(values: pa.Array, digest_key: DigestKey | None = None) -> pa.ListArray:
     """The entries in each ClientConnectionRecord; none where it can't be decoded, which history's query reports.
 
     Left out is what another record of the same batch makes void: of each series the newest entry by (epoch, sequence) is kept, one of
     a heartbeat and one of another record, since a heartbeat is also read as a whole.
     """
-    decoded = decoder("ClientConnectionRecord", _NEEDED)(values)
+    decoded = redact_names(decoder("ClientConnectionRecord", _NEEDED)(values), digest_key)
     lists = decoded.field("counts")
     beats = np.flatnonzero(pc.equal(decoded.field("kind"), int(Kind.HEARTBEAT)).fill_null(False).to_numpy(zero_copy_only=False))
     parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)

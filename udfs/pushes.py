@@ -11,44 +11,53 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.policy.redaction import DigestKey
+from clientscope.policy.redaction import DigestKey, hidden_name
 from clientscope.records.codec import ValueState
 from udfs import sensitive
+from udfs.redaction import redact_names, replaced, with_items
 
 _DIGEST_SIZE = 32
 
 
 def redact(decoded: pa.StructArray, key: DigestKey | None) -> pa.StructArray:
-    """Decoded ClientConfigRecords without a sensitive value left in them.
+    """Decoded ClientConfigRecords without anything left in them that may not be written down.
 
     Gateways redact before they publish, but others may publish raw records.  So each value is judged again; one that
     must not be written down becomes null, with its ``value_state``, ``value_length`` and, with a key, ``value_digest`` as a
-    gateway would have set them.  Everything after this function never sees a sensitive value.
+    gateway would have set them.  So are keys, and all that clients call themselves.  Everything after this function never sees a
+    sensitive string.
     """
     configs = decoded.field("configs")
     flat = configs.flatten()
     column = {field.name: flat.field(field.name) for field in flat.type}
     values, states = column["config_value"], column["value_state"].to_numpy(zero_copy_only=False)
-    judged = sensitive.reasons(column["config_key"], values, column["config_type"])
+    judged, hidden_keys = sensitive.judged(column["config_key"], values, column["config_type"])
     raw = np.flatnonzero((states == ValueState.PRESENT) & (judged != ValueState.PRESENT))
     # Bytes of another length are no digest of ours; they might be the secret itself.
     digests = pc.if_else(pc.equal(pc.binary_length(column["value_digest"]), _DIGEST_SIZE), column["value_digest"], None)
     key_ids = decoded.field("digest_key_id")
     if raw.size:
         column["value_length"] = _put(column["value_length"], raw, pc.binary_length(values.take(pa.array(raw))))
-        digests, key_ids = _digest(values, raw, digests, _parents(configs), key_ids, key)
+        secrets = values if not hidden_keys.size else _put(values, hidden_keys, column["config_key"].take(pa.array(hidden_keys)))
+        digests, key_ids = _digest(secrets, raw, digests, _parents(configs), key_ids, key)
     states = np.where(states == ValueState.PRESENT, judged, states)
+    if hidden_keys.size:
+        lengths = pc.fill_null(column["value_length"], 0).to_numpy(zero_copy_only=False)
+        states[hidden_keys] = sensitive.under_hidden_keys(hidden_keys, states, column["config_key"], column["config_type"], lengths)
+        column["config_key"] = _without_hidden(column["config_key"], hidden_keys, _parents(configs), key)
     column["value_state"] = pa.array(states, pa.int8())
     column["config_value"] = pc.if_else(pa.array(states == ValueState.PRESENT), values, None)
     column["value_digest"] = digests
-    return _replace(
-        decoded,
-        digest_key_id=key_ids,
-        client_id=sensitive.shown(decoded.field("client_id")),
-        configs=pa.ListArray.from_arrays(
-            _offsets(configs), pa.StructArray.from_arrays(list(column.values()), fields=list(flat.type)), mask=configs.is_null()
-        ),
-    )
+    items = pa.StructArray.from_arrays(list(column.values()), fields=list(flat.type))
+    return redact_names(replaced(decoded, digest_key_id=key_ids, configs=with_items(configs, items)), key)
+
+
+def _without_hidden(keys: pa.StringArray, hidden: npt.NDArray[np.int64], parents: npt.NDArray[np.int64], key: DigestKey | None) -> pa.Array:
+    """The keys with placeholders where they are hidden, as a gateway makes them.  A loop, over leaks alone."""
+    places = (hidden - np.searchsorted(parents, parents[hidden]) + 1).tolist()
+    texts = keys.take(pa.array(hidden)).to_pylist()
+    instead = [hidden_name(text, key, str(place)) for text, place in zip(texts, places, strict=True)]
+    return _put(keys, hidden, pa.array(instead, pa.string()))
 
 
 def _digest(
@@ -59,7 +68,7 @@ def _digest(
     key_ids: pa.StringArray,
     key: DigestKey | None,
 ) -> tuple[pa.BinaryArray, pa.StringArray]:
-    """Digests of raw values, under the record's own key where we have it, and none where we don't.
+    """Digests of raw secrets, under the record's own key where we have it, and none where we don't.
 
     So the digests of one record are all under its one key id. Only here is there a loop, over the leaks.
     """
@@ -118,18 +127,7 @@ def _parents(configs: pa.ListArray) -> npt.NDArray[np.int64]:
     return parents
 
 
-def _offsets(configs: pa.ListArray) -> pa.Int32Array:
-    lengths = pc.fill_null(pc.list_value_length(configs), 0).to_numpy(zero_copy_only=False)
-    return pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
-
-
 def _put(column: pa.Array, positions: npt.NDArray[Any], values: pa.Array) -> pa.Array:
     mask = np.zeros(len(column), np.bool_)
     mask[positions] = True
     return pc.replace_with_mask(column, pa.array(mask), values)
-
-
-def _replace(records: pa.StructArray, **columns: pa.Array) -> pa.StructArray:
-    """The records with some of their fields exchanged."""
-    fields = list(records.type)
-    return pa.StructArray.from_arrays([columns.get(field.name, records.field(field.name)) for field in fields], fields=fields)

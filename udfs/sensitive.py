@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.catalog import sensitive, sensitive_keys, sensitive_values
+from clientscope.catalog import sensitive, sensitive_keys, sensitive_names, sensitive_values
 from clientscope.catalog.sensitive import Tier
 from clientscope.records.codec import ValueState
 
@@ -35,7 +35,12 @@ def normalise(keys: pa.StringArray) -> pa.StringArray:
 
 def reasons(keys: pa.StringArray, values: pa.StringArray, config_types: pa.Int8Array) -> States:
     """For each setting why its value may not be written down, as `ValueState`; a null value has no shape."""
-    excluded, credential = _judge_keys(keys, config_types)
+    return judged(keys, values, config_types)[0]
+
+
+def judged(keys: pa.StringArray, values: pa.StringArray, config_types: pa.Int8Array) -> tuple[States, npt.NDArray[np.int64]]:
+    """`reasons`, and the places of the settings whose keys may not be written down either."""
+    excluded, credential, hidden = _judge_keys(keys, config_types)
     types = config_types.to_numpy(zero_copy_only=False)
     states = excluded.copy()
     states[(states == ValueState.PRESENT) & np.isin(types, list(sensitive.SENSITIVE_TYPES))] = ValueState.TYPE
@@ -50,15 +55,31 @@ def reasons(keys: pa.StringArray, values: pa.StringArray, config_types: pa.Int8A
     shapes[random[_per_distinct(keys, others[random], _are_identifiers)]] = ValueState.PRESENT
     told = (states[others] == ValueState.PRESENT) | (shapes == ValueState.VALUE_SHAPE)
     states[others[told]] = shapes[told]
-    return states
+    states[hidden] = under_hidden_keys(hidden, states, keys, config_types, lengths)
+    return states, hidden
 
 
-def shown(names: pa.StringArray) -> pa.StringArray:
-    """Names that clients chose, as they may be recorded; the scalar's ``shown``."""
-    encoded = names.dictionary_encode()
-    distinct = encoded.dictionary
-    hidden = pa.array(_shapes(distinct) == ValueState.VALUE_SHAPE)
-    return pc.if_else(hidden, sensitive.REDACTED, distinct).take(encoded.indices)
+def under_hidden_keys(
+    hidden: npt.NDArray[np.int64], states: npt.NDArray[Any], keys: pa.StringArray, config_types: pa.Int8Array, lengths: npt.NDArray[Any]
+) -> list[ValueState]:
+    """The reasons at the places of hidden keys, as the scalar's ``under_hidden_key`` has them.  A loop, over leaks alone."""
+    found = []
+    for place in hidden.tolist():
+        key = keys[place].as_py()
+        key_state = sensitive_names.judge_key_text(key)
+        found.append(sensitive.under_hidden_key(key_state, int(states[place]), key, config_types[place].as_py(), int(lengths[place])))
+    return found
+
+
+def hidden_names(names: pa.StringArray, field: str) -> npt.NDArray[np.int64]:
+    """Places of the names that may not be written down, each name judged as the scalar's ``judge_name`` does; nulls may."""
+    candidates = _matches(names, sensitive_values.HINT) | _matches(names, sensitive_names.NAME_HINT)
+    random_too = sensitive_names.FIELDS[field]
+    if random_too:
+        candidates |= _matches(names, sensitive_values.RANDOM_RUN)
+    places = np.flatnonzero(candidates)
+    hidden = [sensitive_names.judge_name(name, random_too) is not ValueState.PRESENT for name in names.take(pa.array(places)).to_pylist()]
+    return places[np.array(hidden, np.bool_)]
 
 
 def tiers(states: States, keys: pa.StringArray, config_types: pa.Int8Array, lengths: pa.Int32Array) -> States:
@@ -68,14 +89,14 @@ def tiers(states: States, keys: pa.StringArray, config_types: pa.Int8Array, leng
         judged[states == state] = tier
     by_key = np.flatnonzero(np.isin(states, sensitive.BY_KEY))
     chosen = pa.array(by_key)
-    _, credential = _judge_keys(keys.take(chosen), config_types.take(chosen))
+    _, credential, _ = _judge_keys(keys.take(chosen), config_types.take(chosen))
     empty = pc.fill_null(pc.equal(lengths.take(chosen), 0), False).to_numpy(zero_copy_only=False)
     judged[by_key[~credential | empty]] = Tier.EXCLUDED
     return judged
 
 
-def _judge_keys(keys: pa.StringArray, config_types: pa.Int8Array) -> tuple[States, Mask]:
-    """For each setting KIP-1324's reason by its name, and whether its value is a credential."""
+def _judge_keys(keys: pa.StringArray, config_types: pa.Int8Array) -> tuple[States, Mask, npt.NDArray[np.int64]]:
+    """For each setting KIP-1324's reason by its name, and whether its value is a credential; and where the key itself is one."""
     encoded = keys.dictionary_encode()
     distinct = encoded.dictionary
     names = _spellings(distinct)
@@ -92,7 +113,15 @@ def _judge_keys(keys: pa.StringArray, config_types: pa.Int8Array) -> tuple[State
     password = config_types.to_numpy(zero_copy_only=False) == sensitive.PASSWORD
     if password.any():
         credential |= password & ~_matches(normalise(distinct), sensitive.CERTIFICATE_KEYS)[positions]
-    return excluded[positions], credential
+    hidden = _hidden_keys(distinct)
+    return excluded[positions], credential, np.flatnonzero(hidden[positions]) if hidden.any() else np.zeros(0, np.int64)
+
+
+def _hidden_keys(keys: pa.StringArray) -> Mask:
+    hidden = _matches(keys, sensitive_names.KEY_HINT) | _matches(keys, sensitive_values.HINT) | _matches(keys, sensitive_values.RANDOM_RUN)
+    for place in np.flatnonzero(hidden):
+        hidden[place] = sensitive_names.judge_key_text(keys[place].as_py()) is not ValueState.PRESENT
+    return hidden
 
 
 def _spellings(keys: pa.StringArray) -> pa.StringArray:
@@ -134,5 +163,5 @@ def _shapes(values: pa.StringArray) -> States:
 
 
 def _matches(strings: pa.StringArray, pattern: str) -> Mask:
-    matches: Mask = pc.match_substring_regex(strings, pattern).to_numpy(zero_copy_only=False)
+    matches: Mask = pc.fill_null(pc.match_substring_regex(strings, pattern), False).to_numpy(zero_copy_only=False)
     return matches

@@ -1,7 +1,7 @@
 """What may not be written down: one scalar judgement of a setting, and how bad it is that it was pushed.
 
-The data are in ``sensitive_keys`` and ``sensitive_values``.  The gateway judges one setting at a time with `reason`;
-``udfs/sensitive.py`` judges an Arrow batch from the same data, and a parity test holds the two together.
+The data are in ``sensitive_keys``, ``sensitive_values`` and, for names, ``sensitive_names``.  The gateway judges one setting at a time with
+`reason`; ``udfs/sensitive.py`` judges an Arrow batch from the same data, and a parity test holds the two together.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import re
 from enum import IntEnum
 
 from clientscope.catalog.sensitive_keys import INFIXES, PREFIXES, SUFFIXES, judge_key, normalise
+from clientscope.catalog.sensitive_names import FIELDS, judge_key_text, judge_name, placeholder
 from clientscope.catalog.sensitive_values import is_without_secret, judge_value
 from clientscope.records.codec import ValueState
 
-__all__ = ["INFIXES", "PREFIXES", "SUFFIXES", "Tier", "normalise", "reason", "shown", "tier"]
+__all__ = ["INFIXES", "PREFIXES", "SUFFIXES", "Tier", "normalise", "reason", "shown", "shown_key", "tier", "under_hidden_key"]
 
 CLASS, PASSWORD = 7, 8
 SENSITIVE_TYPES = frozenset({CLASS, PASSWORD})
@@ -22,9 +23,6 @@ SENSITIVE_TYPES = frozenset({CLASS, PASSWORD})
 CERTIFICATE_KEYS = r"(?:^|\.)ssl\.(?:truststore\.certificates|keystore\.certificate\.chain)$"
 """Of type PASSWORD in Kafka's ConfigDefs, since they are long; a certificate is public."""
 
-
-REDACTED = "[redacted]"
-"""What stands for a client id that holds a credential."""
 
 _CERTIFICATE_KEYS = re.compile(CERTIFICATE_KEYS)
 
@@ -58,8 +56,26 @@ TIERS = {
 def reason(key: str, value: str, config_type: int) -> ValueState:
     """Why this setting's value may not be written down, or ``ValueState.PRESENT`` where it may.
 
-    An empty value is judged by its key and type alone.
+    An empty value is judged by its key and type alone.  Where the key itself may not be written down, its value isn't either: the two
+    may be halves of one line.
     """
+    state = _reason(key, value, config_type)
+    key_state = judge_key_text(key)
+    return state if key_state is ValueState.PRESENT else under_hidden_key(key_state, state, key, config_type, len(value))
+
+
+def under_hidden_key(key_state: ValueState, state: int, key: str, config_type: int, length: int | None) -> ValueState:
+    """The reason beside a key that is redacted: one of the two that say how bad it is without the key.
+
+    Args:
+        key_state: why the key is redacted.
+        state: why its value is, or PRESENT; the rest as in `tier`.
+    """
+    credential = key_state is ValueState.VALUE_SHAPE or tier(state, key, config_type, length) is Tier.CREDENTIAL
+    return ValueState.VALUE_SHAPE if credential else ValueState.LOOKS_RANDOM
+
+
+def _reason(key: str, value: str, config_type: int) -> ValueState:
     excluded, by_word, identifier = judge_key(key)
     state = excluded
     if state is ValueState.PRESENT and config_type in SENSITIVE_TYPES:
@@ -74,9 +90,14 @@ def reason(key: str, value: str, config_type: int) -> ValueState:
     return shape if state is ValueState.PRESENT or shape is ValueState.VALUE_SHAPE else state
 
 
-def shown(name: str) -> str:
-    """A name that a client chose, as it may be recorded: `REDACTED` for one with the shape of a credential."""
-    return REDACTED if judge_value(name) is ValueState.VALUE_SHAPE else name
+def shown(name: str, field: str = "client_id") -> str:
+    """What a client calls itself in this field of a record (`FIELDS`), as it may be shown where no digest can be made."""
+    return name if judge_name(name, FIELDS[field]) is ValueState.PRESENT else placeholder()
+
+
+def shown_key(key: str) -> str:
+    """The same of a setting's key."""
+    return key if judge_key_text(key) is ValueState.PRESENT else placeholder()
 
 
 def tier(state: int, key: str, config_type: int, length: int | None) -> Tier:

@@ -47,29 +47,29 @@ SHAPES = {
     "pem_base64": Shape("LS0tLS1CRUdJTi", r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJ|BFQyBQUklW|BFTkNSWVBU|BPUEVOU1NI|BEU0EgUFJJ)"),
     "der_base64": Shape("MII", r"MII[A-Za-z0-9+/]{2,4}IBADANBgkqhkiG9w0BAQEFAASC"),
     "jwt": Shape(r"\.eyJ", r"[A-Za-z0-9_-]{8}\.eyJ[A-Za-z0-9_-]{8,}\."),
-    "aws": Shape("A[KS]IA", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
-    "alibaba": Shape("LTAI", r"\bLTAI[A-Za-z0-9]{12,24}\b"),
-    "google": Shape("AIza|GOCSPX-|ya29", r"AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{28}|\bya29\.[A-Za-z0-9_-]{20}"),
+    "aws": Shape("A[KS]IA", r"(?:\b|_)(?:AKIA|ASIA)[A-Z0-9]{16}(?:\b|_)"),
+    "alibaba": Shape("LTAI", r"(?:\b|_)LTAI[A-Za-z0-9]{12,24}(?:\b|_)"),
+    "google": Shape("AIza|GOCSPX-|ya29", r"AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{28}|(?:\b|_)ya29\.[A-Za-z0-9_-]{20}"),
     "azure": Shape("sig=|Q~", r"[?&]sig=[A-Za-z0-9%+/]{30}|[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31}"),
-    "github": Shape("gh[opsru]_|github_pat_", r"\bgh[opsru]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
-    "gitlab": Shape("glpat-", r"\bglpat-[A-Za-z0-9_-]{20}"),
+    "github": Shape("gh[opsru]_|github_pat_", r"(?:\b|_)gh[opsru]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
+    "gitlab": Shape("glpat-", r"(?:\b|_)glpat-[A-Za-z0-9_-]{20}"),
     "slack": Shape(
-        "xox|hooks", r"\bxox[abeoprs]-[A-Za-z0-9-]{10}|hooks\.slack\.com/services/T[A-Z0-9]{6,16}/B[A-Z0-9]{6,16}/[A-Za-z0-9]{16}"
+        "xox|hooks", r"(?:\b|_)xox[abeoprs]-[A-Za-z0-9-]{10}|hooks\.slack\.com/services/T[A-Z0-9]{6,16}/B[A-Z0-9]{6,16}/[A-Za-z0-9]{16}"
     ),
-    "stripe": Shape("[rs]k_", r"\b[rs]k_(?:live|test|prod)_[A-Za-z0-9]{16}"),
-    "sendgrid": Shape(r"SG\.", r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
-    "vault": Shape(r"hv[bsr]\.", r"\bhv[bsr]\.[A-Za-z0-9_-]{24}"),
-    "databricks": Shape("dapi", r"\bdapi[0-9a-f]{32}\b"),
-    "digitalocean": Shape("do[opr]_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}"),
-    "package_index": Shape("npm_|pypi-", r"\bnpm_[A-Za-z0-9]{36}|\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{16}"),
-    "docker": Shape("dckr_pat_", r"\bdckr_pat_[A-Za-z0-9_-]{27}"),
-    "grafana": Shape("glsa_", r"\bglsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"),
-    "new_relic": Shape("NRAK-", r"\bNRAK-[A-Z0-9]{27}"),
-    "telegram": Shape(":AA", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
-    "confluent": Shape("cflt", r"\bcflt[A-Za-z0-9+/]{50}"),
-    "shopify": Shape("shpat_", r"\bshpat_[A-Fa-f0-9]{32}"),
-    "doppler": Shape(r"dp\.pt\.", r"\bdp\.pt\.[A-Za-z0-9]{43}"),
-    "dynatrace": Shape(r"dt0c01\.", r"\bdt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    "stripe": Shape("[rs]k_", r"(?:\b|_)[rs]k_(?:live|test|prod)_[A-Za-z0-9]{16}"),
+    "sendgrid": Shape(r"SG\.", r"(?:\b|_)SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
+    "vault": Shape(r"hv[bsr]\.", r"(?:\b|_)hv[bsr]\.[A-Za-z0-9_-]{24}"),
+    "databricks": Shape("dapi", r"(?:\b|_)dapi[0-9a-f]{32}(?:\b|_)"),
+    "digitalocean": Shape("do[opr]_v1_", r"(?:\b|_)do[opr]_v1_[0-9a-f]{64}"),
+    "package_index": Shape("npm_|pypi-", r"(?:\b|_)npm_[A-Za-z0-9]{36}|(?:\b|_)pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{16}"),
+    "docker": Shape("dckr_pat_", r"(?:\b|_)dckr_pat_[A-Za-z0-9_-]{27}"),
+    "grafana": Shape("glsa_", r"(?:\b|_)glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"),
+    "new_relic": Shape("NRAK-", r"(?:\b|_)NRAK-[A-Z0-9]{27}"),
+    "telegram": Shape(":AA", r"(?:\b|_)[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
+    "confluent": Shape("cflt", r"(?:\b|_)cflt[A-Za-z0-9+/]{50}"),
+    "shopify": Shape("shpat_", r"(?:\b|_)shpat_[A-Fa-f0-9]{32}"),
+    "doppler": Shape(r"dp\.pt\.", r"(?:\b|_)dp\.pt\.[A-Za-z0-9]{43}"),
+    "dynatrace": Shape(r"dt0c01\.", r"(?:\b|_)dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
     "age": Shape("AGE-SECRET-KEY-", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
 }
 """Shapes of a credential within a value, by name."""
@@ -95,7 +95,7 @@ DIGEST_LENGTHS = (86, 43, 27)
 TEMPLATE = (
     r"\$\{[^{}:]*\}|\$\{(?:env|strimzienv|sys|system|vault|secretsmanager):[^{}]*\}|\$\{[a-z][a-z0-9]*:[^{}:/]*[:/][^{}]*\}"
     r"|\$\{\{[^{}]*\}\}|\$\([A-Za-z_.]+\)|\$[A-Z_][A-Z0-9_]+|\$[0-9]|\{\{[^{}]*\}\}|%\{[A-Za-z_]+\}|%[A-Z_]+%|<[^<>]*>|\*{3,}|[xX]{3,}|\.{3,}"
-    r"|\[(?i:hidden|redacted)\]|\{[A-Z][A-Z_.-]+\}"
+    r"|\[(?i:hidden|redacted)(?: [0-9a-f]{1,16})?\]|\{[A-Z][A-Z_.-]+\}"
 )
 """What stands for a value that comes from elsewhere, or was taken out."""
 
@@ -141,7 +141,7 @@ def judge_value(value: str) -> ValueState:
 
 def shape_of(value: str) -> str | None:
     """The first of `SHAPES` that the value has, by name."""
-    return next((name for name, hint, pattern in _SHAPES if hint.search(value) and _holds_secret(pattern, value)), None)
+    return next((name for name, hint, pattern in _SHAPES if hint.search(value) and holds_secret(pattern, value)), None)
 
 
 def is_login_module(value: str) -> bool:
@@ -156,7 +156,8 @@ def is_without_secret(value: str) -> bool:
     return judge_value(value) in (ValueState.WITHOUT_SECRET, ValueState.CERTIFICATE)
 
 
-def _holds_secret(pattern: re.Pattern[str], value: str) -> bool:
+def holds_secret(pattern: re.Pattern[str], value: str) -> bool:
+    """Whether the value has this shape, and what its first group takes, where it has one, is more than a template."""
     if not pattern.groups:
         return pattern.search(value) is not None
     return any(_is_secret(match[1]) for match in pattern.finditer(value))

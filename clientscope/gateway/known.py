@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from clientscope.catalog.sensitive_names import placeholder
 from clientscope.session.state import UNKNOWN, Identity
 
 _MOST = 10_000
+_ANY = placeholder()
+"""A client id that was redacted without a digest: of which client, nobody can say."""
 
 
 class KnownClients:
@@ -21,7 +24,7 @@ class KnownClients:
 
     def said(self, address: str, identity: Identity) -> None:
         """Remembers what a connection said."""
-        if identity.client_id and identity.software_name != UNKNOWN:
+        if identity.client_id and identity.client_id != _ANY and identity.software_name != UNKNOWN:
             key = (identity.client_id, address, identity.principal)
             self._software[key] = (identity.software_name, identity.software_version)
             self._software.move_to_end(key)

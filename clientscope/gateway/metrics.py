@@ -32,6 +32,7 @@ _COUNTERS = {
     "connections_opened": ("listener", "Client connections that were taken."),
     "connections_refused": ("reason", "Client connections closed at once: a limit, or a load balancer's header that is wrong or missing."),
     "tls_handshakes_failed": ("reason", "Client connections that never came to be, by OpenSSL's own reason."),
+    "names_redacted": ("field", "Names that clients gave themselves and that were redacted, by the record's field."),
     "request_log_dropped": ("reason", "Requests that were to be logged and were not."),
     "connections_closed": ("reason", "Client connections that ended."),
 }

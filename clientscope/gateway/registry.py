@@ -7,14 +7,14 @@ ClientConnectionRecord with the absolute counts of the series it touched (design
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from sys import intern
 
-from clientscope.catalog.sensitive import shown
 from clientscope.gateway.known import KnownClients
 from clientscope.gateway.place import Place
 from clientscope.policy.interface import RequestContext
+from clientscope.policy.redaction import Names
 from clientscope.records.codec import ClientConnectionRecord, Kind
 from clientscope.records.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
 from clientscope.session.state import UNKNOWN, Identity
@@ -55,10 +55,21 @@ class ConnectionRegistry:
     Args:
         most_series: (name, version) pairs counted by themselves; a further one counts as (other, other).
         most_bytes: what they may take, by ``records.series.series_bytes``; whichever bound comes first.
+        names: judges what clients call themselves; another one takes its place with another digest key.
+        hidden: told the field of each name that was redacted.
     """
 
-    def __init__(self, place: Place, most_series: int = MOST_SERIES, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        place: Place,
+        most_series: int = MOST_SERIES,
+        most_bytes: int = MOST_BYTES,
+        names: Names | None = None,
+        hidden: Callable[[str], None] = lambda field: None,
+    ) -> None:
         self.place = place
+        self.names = names or Names()
+        self._hidden = hidden
         self.connections: dict[int, Connection] = {}
         self._counts: dict[tuple[str, str], _Count] = {}
         self._known = KnownClients()
@@ -75,7 +86,7 @@ class ConnectionRegistry:
         if identity is None:
             identity, series = _UNIDENTIFIED, _UNKNOWNS
         else:
-            identity = _bounded(identity)
+            identity = self._bounded(identity)
             self._known.said(client_address, identity)
             series = self._series(identity)
         connection = Connection(connection_id, client_address, now_ms, identity, series)
@@ -90,7 +101,7 @@ class ConnectionRegistry:
         before = self.connections.get(connection_id)
         if before is None:
             return None
-        identity = _bounded(identity)
+        identity = self._bounded(identity)
         self._known.said(before.client_address, identity)
         series = self._series(identity)
         after = replace(before, identity=identity, series=series)
@@ -212,6 +223,28 @@ class ConnectionRegistry:
             client_instance_id=identity.instance_id,
         )
 
+    def knows_as(self, connection_id: int, identity: Identity) -> bool:
+        """Whether that is what is recorded of an open connection, bounded and judged."""
+        connection = self.connections.get(connection_id)
+        return connection is not None and connection.identity == self._bounded(identity, counted=False)
+
+    def _bounded(self, identity: Identity, counted: bool = True) -> Identity:
+        """What we record is bounded, and no secret; what passes isn't (the broker has no limit on a name's length)."""
+
+        def recorded(field: str, name: str) -> str:
+            shown = self.names(field, name)
+            if counted and shown != name:
+                self._hidden(field)
+            return _held_once(shown)
+
+        return replace(
+            identity,
+            software_name=recorded("client_software_name", identity.software_name),
+            software_version=recorded("client_software_version", identity.software_version),
+            client_id=identity.client_id and recorded("client_id", identity.client_id),
+            principal=identity.principal and recorded("principal", identity.principal),
+        )
+
     def _series(self, identity: Identity) -> tuple[str, str]:
         series = (identity.software_name, identity.software_version)
         if (count := self._counts.get(series)) is not None:
@@ -291,17 +324,6 @@ class ConnectionRegistry:
             self._recorded_ms.pop(connection.connection_id, None)
             self._recorded_ms[connection.connection_id] = now_ms
         return record
-
-
-def _bounded(identity: Identity) -> Identity:
-    """What we record is bounded, and no credential; what passes isn't (the broker has no limit on a name's length)."""
-    return replace(
-        identity,
-        software_name=_held_once(identity.software_name),
-        software_version=_held_once(identity.software_version),
-        client_id=identity.client_id and _held_once(shown(identity.client_id)),
-        principal=identity.principal and _held_once(identity.principal),
-    )
 
 
 def _held_once(text: str) -> str:

@@ -24,6 +24,7 @@ from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import Place
 from clientscope.gateway.worker.messages import Logged
+from clientscope.policy.redaction import Names
 from clientscope.wire.codes import PUSH_CONFIG
 from clientscope.wire.frames import REQUEST_HEAD
 
@@ -43,6 +44,7 @@ class RequestLog:
         target: a file's path, or ``-`` for standard output.
         max_bytes: of a file, before the next one begins; five older ones are kept.
         count: told ``request_log_dropped`` with its reason, once a line.
+        names: judges what clients call themselves, as it is by then.
 
     Raises:
         EnvironmentProblem: the file can't be written.
@@ -55,8 +57,10 @@ class RequestLog:
         place: Place,
         count: Callable[[str, str], None],
         stdout: TextIO | None = None,
+        names: Callable[[], Names] = Names,
     ) -> None:
         self._place = place
+        self._names = names
         self._count = count
         self._queue: queue.Queue[Any] = queue.Queue(_QUEUE_LINES)
         try:
@@ -71,14 +75,14 @@ class RequestLog:
         self._listener.start()
 
     @staticmethod
-    def of(settings: GatewaySettings, place: Place, count: Callable[[str, str], None]) -> RequestLog | None:
+    def of(settings: GatewaySettings, place: Place, count: Callable[[str, str], None], names: Callable[[], Names]) -> RequestLog | None:
         """As the settings ask for it; None where they don't."""
         if not settings.request_log:
             return None
         if place.tls:
             log.warning("request-log: listener %s speaks TLS, which passes untouched: there is nothing to log", place.listener_name)
             return None
-        return RequestLog(settings.request_log, settings.request_log_max_bytes, place, count)
+        return RequestLog(settings.request_log, settings.request_log_max_bytes, place, count, names=names)
 
     def write(self, request: Logged) -> None:
         """Takes a line; returns at once, from any thread."""
@@ -95,7 +99,11 @@ class RequestLog:
 
     def _text(self, line: Logged) -> str:
         _, key, version, correlation_id = REQUEST_HEAD.unpack_from(line.head)
-        who = line.identity
+        who, names = line.identity, self._names()
+
+        def shown(field: str, name: str | None) -> str | None:
+            return (named := names(field, name)) and named[:_LONGEST_TEXT]
+
         # json escapes whatever a client chose: control characters, line ends and all that isn't ASCII.
         return json.dumps(
             {
@@ -105,7 +113,7 @@ class RequestLog:
                     "requestApiKey": key,
                     "requestApiVersion": version,
                     "correlationId": correlation_id,
-                    "clientId": who.client_id and who.client_id[:_LONGEST_TEXT],
+                    "clientId": shown("client_id", who.client_id),
                     "requestApiKeyName": NAMES.get(key),
                 },
                 "request": None,
@@ -113,11 +121,11 @@ class RequestLog:
                 "connection": line.connection,
                 "totalTimeMs": None if line.total_ms is None else round(line.total_ms, 3),
                 "securityProtocol": self._place.security_protocol,
-                "principal": who.principal[:_LONGEST_TEXT] if who.principal else None if self._place.sasl else "User:ANONYMOUS",
+                "principal": shown("principal", who.principal) if who.principal else None if self._place.sasl else "User:ANONYMOUS",
                 "listener": self._place.listener_name,
                 "clientInformation": {
-                    "softwareName": who.software_name[:_LONGEST_TEXT],
-                    "softwareVersion": who.software_version[:_LONGEST_TEXT],
+                    "softwareName": shown("client_software_name", who.software_name),
+                    "softwareVersion": shown("client_software_version", who.software_version),
                 },
             },
             separators=(",", ":"),

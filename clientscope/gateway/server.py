@@ -11,6 +11,7 @@ import logging
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 
 import uvloop
 from prometheus_client import make_wsgi_app
@@ -39,7 +40,7 @@ from clientscope.gateway.worker.pool import Workers, listen
 from clientscope.gateway.worker.template import Template
 from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.interface import ClientConfigData
-from clientscope.policy.redaction import DigestKey
+from clientscope.policy.redaction import DigestKey, Names
 from clientscope.records.codec import ClientConnectionRecord, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS
 from clientscope.session.state import Identity, Verdict
@@ -81,17 +82,19 @@ def _now_ms() -> int:
 class Gateway:
     """What is known of all connections, and what is done with it; all of it in one event loop."""
 
-    def __init__(self, settings: GatewaySettings, place: Place, metrics: GatewayMetrics, publisher: Publisher, template: Template) -> None:
+    def __init__(
+        self, settings: GatewaySettings, place: Place, names: Names, metrics: GatewayMetrics, publisher: Publisher, template: Template
+    ) -> None:
         self._settings = settings
         self.brokers = KnownBrokers(settings, place.broker_id)
         self._alive_s = time.monotonic()
         self._draining = self.bypassed = False
         self._place = place
-        self.registry = ConnectionRegistry(place)
+        self.registry = ConnectionRegistry(place, names=names, hidden=partial(metrics.count, "names_redacted"))
         self._metrics = metrics
         self._publisher = publisher
         self._untold = Untold()
-        self._request_log = RequestLog.of(settings, place, metrics.count)
+        self._request_log = RequestLog.of(settings, place, metrics.count, lambda: self.registry.names)
         self._tasks = Tasks()
         self._policy: PolicyRunner | None = None
         if settings.client_config_policy_class_name:
@@ -219,7 +222,7 @@ class Gateway:
         for connection_id, address, identity in connections:
             if connection_id not in self.registry.connections:
                 self._opened(connection_id, address, identity, now_ms)
-            elif self.registry.connections[connection_id].identity != identity:
+            elif not self.registry.knows_as(connection_id, identity):
                 self._publish(self.registry.identified(connection_id, identity, now_ms))
 
     async def _judge(self, asked: Asked, data: ClientConfigData) -> None:
@@ -246,8 +249,14 @@ class Gateway:
             log.error("the settings stay as they were: %s", error)
             return
         self._reload_tls(settings)
-        if self._policy is not None and await self._policy.reconfigure(configs):
+        if self._policy is not None:
+            if not await self._policy.reconfigure(configs):
+                return
             log.warning("the policy has taken its settings again")
+        try:
+            self.registry.names = Names.of(settings.digest_key_file)
+        except SettingsError as error:
+            log.error("the digest key stays as it was: %s", error)
 
     def _reload_tls(self, settings: GatewaySettings) -> None:
         """For new connections; established ones keep what they have."""
@@ -293,9 +302,10 @@ class Gateway:
 
 async def _serve(settings: GatewaySettings, place: Place, template: Template, again: Callable[[], GatewaySettings]) -> None:
     loop = asyncio.get_running_loop()
+    names = Names.of(settings.digest_key_file)
     metrics = GatewayMetrics()
     publisher = Publisher(KafkaAccess.of(settings), metrics.count, settings.publish_queue_records)
-    gateway = Gateway(settings, place, metrics, publisher, template)
+    gateway = Gateway(settings, place, names, metrics, publisher, template)
     labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
     metrics.show_connections(gateway.registry.counts, labels)
     metrics.show_bypassed(lambda: gateway.bypassed)

@@ -7,10 +7,9 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from clientscope.catalog.sensitive import shown
 from clientscope.errors import InvalidConfigException
 from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
-from clientscope.policy.redaction import DigestKey, redact
+from clientscope.policy.redaction import DigestKey, Names, redact
 from clientscope.records.codec import ClientConfigRecord, Origin, ValueState, encode
 from clientscope.records.topics import CONFIGS
 
@@ -31,9 +30,11 @@ class PublishingPolicy(ClientConfigPolicy):
         self._publish: Publish = configs["clientscope.publish"]
         path: Path | None = configs.get("clientscope.digest.key.file")
         self._key = DigestKey.read(path) if path else None
+        self._names = Names(self._key)
 
     def process(self, context: RequestContext, data: ClientConfigData) -> Future[None]:
-        configs = [redact(config, self._key) for config in data.configs]
+        configs = [redact(config, self._key, place) for place, config in enumerate(data.configs, 1)]
+        names = self._names
         record = ClientConfigRecord(
             version=0,
             received_timestamp_ms=data.timestamp_ms,
@@ -45,11 +46,11 @@ class PublishingPolicy(ClientConfigPolicy):
             listener_name=context.listener_name,
             security_protocol=context.security_protocol,
             client_address=context.client_address,
-            principal=context.principal,
+            principal=names("principal", context.principal),
             principal_source=context.principal_source,
-            client_id=context.client_id and shown(context.client_id),
-            client_software_name=context.software_name,
-            client_software_version=context.software_version,
+            client_id=names("client_id", context.client_id),
+            client_software_name=names("client_software_name", context.software_name),
+            client_software_version=names("client_software_version", context.software_version),
             client_instance_id=context.client_instance_id,
             origin=Origin.PUSHED,
             digest_key_id=self._key.key_id if self._key else None,
@@ -58,7 +59,11 @@ class PublishingPolicy(ClientConfigPolicy):
         instance = context.client_instance_id
         key = str(instance) if instance else f"{context.gateway_id}/{context.gateway_epoch}/{context.connection_id}"
         acknowledged = self._publish(CONFIGS, key, encode(record))
-        hidden = [(config.config_key, ValueState(config.value_state)) for config in configs if config.value_state]
+        hidden = [
+            (config.config_key if config.config_key == pushed.key else f"setting {place} by its name", ValueState(config.value_state))
+            for place, (config, pushed) in enumerate(zip(configs, data.configs, strict=True), 1)
+            if config.value_state
+        ]
         if hidden:
             raise InvalidConfigException(_violation(hidden))
         return acknowledged

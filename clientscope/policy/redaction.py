@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from clientscope.catalog.sensitive import reason
+from clientscope.catalog.sensitive_names import FIELDS, LONGEST_REMEMBERED, judge_key_text, judge_name, placeholder
 from clientscope.errors import SettingsError
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import ClientConfigRecord, ValueState
 from clientscope.secret_files import require_private
 
 _SHORTEST_KEY = 32
+_NAMES_REMEMBERED = 4096
+_DIGEST_DIGITS = 16
+"""Of a name's digest that are written: 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +69,80 @@ class DigestKey:
         return cls(secrets[0], tuple(cls(secret) for secret in secrets[1:]))
 
 
-def redact(config: ClientConfig, key: DigestKey | None) -> Any:
-    """A pushed setting as it may be written down: the value, or the reason why it isn't there."""
+class Names:
+    """What clients call themselves, as it may be written down: one place for all that leaves the gateway.
+
+    Few names come again and again, so the last some thousand are remembered. From any thread.
+    """
+
+    def __init__(self, key: DigestKey | None = None) -> None:
+        """
+        Args:
+            key: makes placeholders that tell one hidden name from another; without it all are alike.
+        """
+        self._key = key
+        self._remembered = lru_cache(maxsize=_NAMES_REMEMBERED)(self._judged)
+
+    @classmethod
+    def of(cls, digest_key_file: Path | None) -> Names:
+        """Those of an installation.
+
+        Raises:
+            SettingsError: see `DigestKey.read`.
+        """
+        return cls(DigestKey.read(digest_key_file) if digest_key_file else None)
+
+    @overload
+    def __call__(self, field: str, name: str) -> str: ...
+    @overload
+    def __call__(self, field: str, name: str | None) -> str | None: ...
+    def __call__(self, field: str, name: str | None) -> str | None:
+        """The name, or what stands for it.
+
+        Args:
+            field: of a record, as ``sensitive_names.FIELDS`` has it.
+        """
+        if not name:
+            return name
+        return self._remembered(field, name) if len(name) <= LONGEST_REMEMBERED else self._judged(field, name)
+
+    def of_record(self, record: Any) -> None:
+        """Judges every name in a decoded record, in place."""
+        for part in (record, *(getattr(record, "counts", None) or ())):
+            for attribute in FIELDS:
+                if name := getattr(part, attribute, None):
+                    setattr(part, attribute, self(attribute, name))
+
+    def _judged(self, field: str, name: str) -> str:
+        return name if judge_name(name, FIELDS[field]) is ValueState.PRESENT else hidden_name(name, self._key)
+
+
+def hidden_name(name: str, key: DigestKey | None, otherwise: str = "") -> str:
+    """What stands for a name, or a setting's key, that may not be written down: with the same key the same, and so it can be found again.
+
+    Args:
+        otherwise: tells it from others where there is no key.
+    """
+    return placeholder(key.digest(name).hex()[:_DIGEST_DIGITS] if key else otherwise)
+
+
+def redact(config: ClientConfig, key: DigestKey | None, place: int = 1) -> Any:
+    """A pushed setting as it may be written down: the value, or the reason why it isn't there.
+
+    Where the key is the secret, the digest is the key's: one leak is one secret, and those of two clients with the same value are two.
+
+    Args:
+        place: of the setting in its push, from 1; tells keys apart that are redacted without a digest.
+    """
     state = reason(config.key, config.value, config.type)
     hidden = state is not ValueState.PRESENT
+    shown = judge_key_text(config.key) is ValueState.PRESENT
     return ClientConfigRecord.Config(
-        config_key=config.key,
+        config_key=config.key if shown else hidden_name(config.key, key, str(place)),
         config_value=None if hidden else config.value,
         value_state=state,
         config_type=config.type,
         is_default=config.is_default,
-        value_digest=key.digest(config.value) if hidden and key else None,
+        value_digest=key.digest(config.value if shown else config.key) if hidden and key else None,
         value_length=len(config.value.encode()),
     )

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from clientscope.catalog.sensitive import shown
 from clientscope.errors import RecordError
 from clientscope.topic_values import clean
 from sinks.dashboard.column_values import column_values
@@ -16,6 +15,7 @@ from sinks.dashboard.rows.pushes import Push
 from sinks.dashboard.values import ResultValue
 from udfs.applications import application_of
 from udfs.decode import decoder
+from udfs.redaction import redact_names
 
 MAX_KEY_BYTES = 1_024
 
@@ -24,7 +24,8 @@ _FIELDS = ("client_address", "principal", "client_id", "client_software_name", "
 
 def pushes(records: Sequence[Record]) -> list[Push | RecordError]:
     """One for each record, in their order; none of the records is a tombstone."""
-    decoded = decoder("ClientConfigRecord", frozenset(_FIELDS))(pa.array([record.value for record in records], pa.large_binary()))
+    values = pa.array([record.value for record in records], pa.large_binary())
+    decoded = redact_names(decoder("ClientConfigRecord", frozenset(_FIELDS))(values), None)
     columns = [column_values(decoded.field(name)) for name in (*_FIELDS, "decode_error")]
     return [_push(record, *row) for record, *row in zip(records, *columns, strict=True)]
 
@@ -75,7 +76,7 @@ def _push(
         key = key_text(record.key)
     except RecordError as error:
         return error
-    name = clean(shown(client_id)) if client_id else ""
+    name = clean(client_id) if client_id else ""
     return Push(
         key=key,
         partition=record.partition,

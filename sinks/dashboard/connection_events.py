@@ -9,9 +9,11 @@ from uuid import UUID
 import pyarrow as pa
 
 from clientscope.errors import RecordError
+from clientscope.policy.redaction import Names
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
 from sinks.dashboard.column_values import column_values
 from udfs.decode import decoder
+from udfs.redaction import redact_names
 
 
 class Count(NamedTuple):
@@ -49,6 +51,7 @@ class Event(NamedTuple):
 
 _FIELDS = Event._fields[:-1]
 _KINDS = frozenset(Kind)
+_names = Names()
 _FEW = 16
 """Records of which one after the other takes less time than a batch's own."""
 
@@ -59,7 +62,7 @@ def events(values: Sequence[bytes]) -> list[AnyEvent | RecordError]:
     """One for each value, in order, or why it is none."""
     if len(values) < _FEW:
         return [_one(value) for value in values]
-    decoded = decoder("ClientConnectionRecord")(pa.array(values, pa.large_binary()))
+    decoded = redact_names(decoder("ClientConnectionRecord")(pa.array(values, pa.large_binary())), None)
     columns = [column_values(decoded.field(name)) for name in _FIELDS]
     counts = _counts(decoded.field("counts"), columns[0])
     errors = column_values(decoded.field("decode_error"))
@@ -82,4 +85,5 @@ def _one(value: bytes) -> AnyEvent | RecordError:
         record = decode(ClientConnectionRecord, value)
     except RecordError as error:
         return error
+    _names.of_record(record)
     return record if record.kind in _KINDS else RecordError("unknown_kind")

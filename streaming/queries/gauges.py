@@ -16,6 +16,7 @@ from pyspark.sql.streaming import StreamingQuery
 from clientscope.compacted import TopicWriter, read_compacted
 from clientscope.config import StreamSettings
 from clientscope.kafka_access import KafkaAccess
+from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import GAUGES
 from sinks.findings.conditions import Condition, Conditions, gateway_subject
 from sinks.gauges import Changes, Entry, Gauges
@@ -31,12 +32,12 @@ class GaugesQuery:
     the time.
     """
 
-    def __init__(self, spark: SparkSession, settings: StreamSettings, conditions: Conditions) -> None:
+    def __init__(self, spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None, conditions: Conditions) -> None:
         self._writer = TopicWriter(KafkaAccess.of(settings), GAUGES)
         self._conditions = conditions
         self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), time.monotonic(), self._lost)
         self._lock = threading.Lock()
-        rows = entries(source(spark, settings, "gauges"))
+        rows = entries(source(spark, settings, "gauges"), digest_key)
         self.query: StreamingQuery = start(rows.writeStream.foreachBatch(self._write), "gauges", settings.checkpoint_dir)
 
     def tick(self) -> None:

@@ -39,7 +39,7 @@ def arrivals(records: DataFrame, digest_key: DigestKey | None, thresholds: Thres
 def _batches(batches: Iterable[pa.RecordBatch], digest_key: DigestKey | None, thresholds: Thresholds | None) -> Iterator[pa.RecordBatch]:
     kernels: dict[str, Callable[[pa.Array], pa.StructArray]] = {
         CONFIGS: partial(pushed, digest_key=digest_key, thresholds=thresholds),
-        CONNECTIONS: connected,
+        CONNECTIONS: partial(connected, digest_key=digest_key),
     }
     for batch in batches:
         for topic, kernel in kernels.items():

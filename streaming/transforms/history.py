@@ -16,6 +16,7 @@ from udfs.evidence import FIELDS, with_evidence
 from udfs.expectations import FACTS, FACTS_OF_CONNECTIONS, FACTS_OF_PUSHES, Expected, judged_connections, judged_pushes
 from udfs.pushes import redact
 from udfs.reading import REASONS
+from udfs.redaction import redact_names
 
 _PLACE = ("topic", "partition", "offset", "timestamp")
 
@@ -35,7 +36,7 @@ def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
 
 
 def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
-    """Every field of each ClientConnectionRecord; otherwise as `pushes`."""
+    """Every field of each ClientConnectionRecord, its names redacted; otherwise as `pushes`."""
     rows = partial(connection_rows, digest_key=digest_key)
     arrow_type = pa.struct([*decoder("ClientConnectionRecord").arrow_type, FACTS_OF_CONNECTIONS, *FIELDS])
     return records.select(*_PLACE, kernel.column(rows, arrow_type, "value").alias("r"))
@@ -48,7 +49,7 @@ def push_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
 
 def connection_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `connections`."""
-    return with_evidence(judged_connections(decoder("ClientConnectionRecord")(values)), values, digest_key)
+    return with_evidence(judged_connections(redact_names(decoder("ClientConnectionRecord")(values), digest_key)), values, digest_key)
 
 
 def observed(rows: DataFrame, name: str, expected: Iterable[Expected]) -> DataFrame:

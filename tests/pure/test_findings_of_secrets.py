@@ -152,3 +152,20 @@ def test_a_setting_that_is_kept_back_without_being_a_secret_is_no_leak() -> None
     fleet.push(instance=1, settings=CLEAN)
     fleet.write()
     assert fleet.one("SK003").state == "resolved"
+
+
+def test_f34_a_secret_within_a_key_is_a_finding_that_names_it_by_its_digest() -> None:
+    fleet = Fleet()
+    fleet.client("orders", instance=1, settings={"sasl.password = hunter2-canary": "", "acks": "all", "password=third-canary": ""})
+    fleet.client("etl", instance=2, settings={"sasl.password = other-canary": ""}, client_address="10.0.0.2")
+    fleet.client("etl-b", instance=3, settings={"sasl.password = hunter2-canary": "!"}, client_address="10.0.0.3")
+    fleet.write()
+    found = {finding.settings[0].digest: finding for finding in fleet.findings("SK002")}
+    assert len(found) == 3, "as many as there are secrets, though all values are alike"
+    for digest, finding in found.items():
+        assert digest is not None
+        assert (finding.severity, finding.settings[0].key, finding.fingerprint) == (
+            "critical", f"[redacted {digest[:16]}]", secret_fingerprint(digest),
+        )  # fmt: skip
+    assert sorted(len(finding.places) for finding in found.values()) == [1, 1, 2], "one of them leaks in two places"
+    assert not any(b"canary" in text for text in fleet.published.values())

@@ -12,7 +12,7 @@ import pytest
 from backtracking import steps
 from corpora import FOLDER, corpus, is_held_back
 
-from clientscope.catalog import sensitive_keys, sensitive_values
+from clientscope.catalog import sensitive_keys, sensitive_names, sensitive_values
 from clientscope.catalog.sensitive import Tier, reason, tier
 from clientscope.records.codec import ValueState
 
@@ -174,6 +174,8 @@ PATTERNS = {
     "credential": sensitive_keys.CREDENTIAL,
     "about_credential": sensitive_keys.ABOUT_CREDENTIAL,
     "identifier": sensitive_keys.IDENTIFIER,
+    "name_assignment": sensitive_names.NAME_ASSIGNMENT,
+    "key_assignment": sensitive_names.KEY_ASSIGNMENT,
 }
 # What patterns begin with, and what their repeats take: the worst is text that begins a match again and again.
 PIECES = (

@@ -7,7 +7,7 @@ or still open at the span's end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -94,12 +94,12 @@ _NAMED = {"software": "software_name", "version": "software_version", "first_see
 
 def _shown(found: pa.Table) -> pa.Table:
     """Under the search grammar's names, and as it may be shown: gateways redact and bound names, but others may write such records."""
-    client_ids, principals, addresses, names, versions = (each(found[column], _name) for column in _IDENTITY)
+    client_ids, principals, addresses, names, versions = (each(found[column], partial(_name, column)) for column in _IDENTITY)
     first, last = (_ms(found[column]) for column in ("first", "last"))
     closed, still = found["closed"].to_numpy(), found["open"].to_numpy()
     return pa.table(
         {
-            "client_id": each(client_ids, _client_id),
+            "client_id": client_ids,
             "application": each(client_ids, application_of),
             "principal": principals,
             "address": addresses,
@@ -118,8 +118,5 @@ def _ms(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
 
 
-_name: Callable[[str], str] = clean
-
-
-def _client_id(text: str) -> str:
-    return clean(shown(text))
+def _name(field: str, text: str) -> str:
+    return clean(shown(text, field))

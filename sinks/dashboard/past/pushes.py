@@ -48,7 +48,7 @@ class Whose:
         return (
             self.client_id in (None, name)
             and self.application in (None, application_of(name))
-            and self.principal in (None, clean(principal) if principal else "")
+            and self.principal in (None, clean(shown(principal, "principal")) if principal else "")
             and self.address in (None, clean(address))
         )
 
@@ -108,10 +108,10 @@ def _start(number: int, told: Sequence[dict[str, Any]], read: Sequence[Configura
     return {
         "instance_id": row["client_instance_id"],
         "client_id": clean(shown(row["client_id"])) if row["client_id"] else None,
-        "principal": clean(row["principal"]) if row["principal"] else None,
+        "principal": clean(shown(row["principal"], "principal")) if row["principal"] else None,
         "address": clean(row["client_address"]),
-        "software_name": clean(row["client_software_name"]),
-        "software_version": clean(row["client_software_version"]),
+        "software_name": clean(shown(row["client_software_name"], "client_software_name")),
+        "software_version": clean(shown(row["client_software_version"], "client_software_version")),
         "pushed_ms": now.pushed_ms,
         "client_type": now.client_type,
         "settings": sum(setting.told for setting in now.settings),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clientscope.catalog.sensitive import shown
 from clientscope.topic_values import clean
 from sinks.dashboard.past.tables import Span, Tables, text, within
 
@@ -73,7 +74,11 @@ def series(tables: Tables, span: Span) -> dict[str, Any]:
         "points": list(starts),
         "connections": filled("total"),
         "versions": [
-            {"software_name": clean(name), "software_version": clean(version), "connections": filled(column)}
+            {
+                "software_name": clean(shown(name, "client_software_name")),
+                "software_version": clean(shown(version, "client_software_version")),
+                "connections": filled(column),
+            }
             for (name, version), column in zip(versions, columns, strict=True)
         ],
         "other": filled("other"),
