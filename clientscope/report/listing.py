@@ -130,8 +130,9 @@ def _lines(output: str, fields: Sequence[str], listed: Listed[Item], items: Sequ
 def csv_line(cells: Iterable[object]) -> str:
     """A line of CSV (RFC 4180) of which no spreadsheet computes a cell."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow([_cell(cell) for cell in cells])
-    return out.getvalue()
+    # The writer quotes what has a character of its line's end: without one, a line end in a cell would begin a row.
+    csv.writer(out, lineterminator="\r\n").writerow([_cell(cell) for cell in cells])
+    return out.getvalue().removesuffix("\r\n")
 
 
 def _cell(cell: object) -> object:

@@ -28,6 +28,13 @@ def rules() -> list[dict[str, Any]]:
     return [rule for group in groups for rule in group["rules"]]
 
 
+def queries_as_written() -> Iterator[str]:
+    """Every query of the dashboards, its variables in it."""
+    for path in DASHBOARDS:
+        for panel in panels(path):
+            yield from (target["expr"] for target in panel["targets"])
+
+
 def queries() -> Iterator[tuple[str, str]]:
     """Where each stands, and the query with its variables set to all."""
     for path in DASHBOARDS:

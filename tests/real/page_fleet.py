@@ -181,23 +181,27 @@ class Fleet:
         """Of every process and broker; with ``stale``, the second gateway fell silent."""
         return statuses(self.now_ms, stale)
 
-    def hostile(self) -> Iterator[Record]:
-        """Whatever a client, or who writes to a topic, may choose is chosen to do harm."""
-        names = dict.fromkeys(("client_id", "client_software_name", "client_software_version", "principal", "client_address"), HOSTILE)
-        member = replace(self.members[0], number=9_999, client_id=HOSTILE, principal=HOSTILE, address=HOSTILE, software=(HOSTILE, HOSTILE))
+    def hostile(self, text: str = HOSTILE, number: int = 0) -> Iterator[Record]:
+        """Whatever a client, or who writes to a topic, may choose is chosen to do harm.
+
+        Args:
+            number: tells several of them apart.
+        """
+        names = dict.fromkeys(("client_id", "client_software_name", "client_software_version", "principal", "client_address"), text)
+        member = replace(self.members[0], number=9_999 + number, client_id=text, principal=text, address=text, software=(text, text))
         self._connection += 1
         yield self._connection_record(GATEWAYS[0], self.now_ms, Kind.OPENED, connection_id=self._connection, **names)
-        yield self._gauge(0, (HOSTILE, HOSTILE), 1)
-        yield from self._push(member, 9_000, {HOSTILE: HOSTILE}, [(HOSTILE, "critical")])
-        whose = self._application(member)
-        texts = dict.fromkeys(("message", "use_instead", "code", "name"), HOSTILE)
-        places = [Place(application=whose, key=HOSTILE)]
+        yield self._gauge(0, (text, text), 1)
+        yield from self._push(member, 9_000 + number, {text: text}, [(text, "critical")])
+        whose = Application(principal=text, client_id=text)
+        texts = dict.fromkeys(("message", "use_instead", "code", "name"), text)
+        places = [Place(application=whose, key=text)]
         bad = leak(
-            7_000,
+            7_000 + number,
             application=whose,
             places=places,
             place_count=1,
-            evidence=[HOSTILE],
+            evidence=[text],
             link="javascript:alert(1)",
             clients=[self._client(member)],
             **texts,
@@ -205,18 +209,18 @@ class Fleet:
         yield self.finding(bad)
         process = ProcessStatus(
             kind="deliver",
-            id=HOSTILE,
+            id=text,
             condition="failed",
-            reason=HOSTILE,
-            version=HOSTILE,
+            reason=text,
+            version=text,
             started_ms=1,
             told_ms=1,
             interval_ms=60_000,
-            figures={HOSTILE: 1},
+            figures={text: 1},
         )
         yield Record(STATUS, self.now_ms, process.key, process.model_dump_json().encode())
-        names = dict.fromkeys(("host", "rack", "software_name", "software_version", "source", "gateway"), HOSTILE)
-        broker = BrokerStatus(id=f"{HOSTILE}/9", cluster=HOSTILE, broker=9, apis={"0": (0, 1)}, told_ms=1, interval_ms=60_000, **names)
+        names = dict.fromkeys(("host", "rack", "software_name", "software_version", "source", "gateway"), text)
+        broker = BrokerStatus(id=f"{text}/9", cluster=text, broker=9, apis={"0": (0, 1)}, told_ms=1, interval_ms=60_000, **names)
         yield Record(STATUS, self.now_ms, broker.key, broker.model_dump_json().encode())
 
     def _member(self, number: int) -> Member:
@@ -382,7 +386,7 @@ class Fleet:
         }
 
     def _application(self, member: Member) -> Application:
-        return Application(principal=member.principal, client_id=member.client_id if member.client_id == HOSTILE else member.application)
+        return Application(principal=member.principal, client_id=member.application)
 
     def _client(self, member: Member) -> Client:
         return Client(

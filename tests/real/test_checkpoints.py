@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -28,7 +29,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from observe import children, eventually, metrics, read_all
 from record_bytes import config_record, connection_record, setting
 
-from clientscope import topics
+from clientscope import __version__, topics
 from clientscope.demo.fleet import Fleet
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
@@ -149,12 +150,62 @@ def goes_on(rig: Rig) -> None:
     assert not [client_id for client_id in rig.results() if client_id.startswith("golden-")]
 
 
-def test_f25_what_older_releases_left_is_gone_on_with(tmp_path: Path) -> None:
-    for packed in golden.GOLDEN[:-1]:
-        with rig_from(packed, tmp_path / packed.name) as rig, rig.job():
+def test_f25_a_checkpoint_of_every_release_is_kept() -> None:
+    """A release without one would leave the tests below nothing to go on from."""
+    released = re.findall(r"^## (\d+\S*)", (golden.FOLDER.parents[2] / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert released
+    assert {path.name.removesuffix(".tar.xz") for path in golden.GOLDEN} == set(released)
+
+
+def upgraded(checkpoints: Path) -> None:
+    """As if an earlier minor release of Spark, an earlier clientscope and another number of shuffle partitions had left it."""
+    for query in PLANS:
+        path = folder(checkpoints, query)
+        written = manifest.read(path)
+        assert written is not None
+        then = {"spark_version": "4.1.3", "clientscope_version": "0.0.9", "shuffle_partitions": 3}
+        manifest.write(path, written.model_copy(update=then))
+        planned = last(path / "offsets")
+        text = planned.read_text()
+        assert '"spark.sql.shuffle.partitions":"1"' in text
+        planned.write_text(text.replace('"spark.sql.shuffle.partitions":"1"', '"spark.sql.shuffle.partitions":"3"'))
+        planned.with_name(f".{planned.name}.crc").unlink()
+
+
+def of_another_release(internal: str, checkpoints: Path) -> None:
+    """The gauges' state is what their topic says: one value of a release that wrote a field more, one of a release that wrote one less."""
+    kept = {key: json.loads(value) for key, value in json.loads((checkpoints / "gauges.json").read_text()).items()}
+    (more, fields), (less, others) = kept.items()
+    assert others.pop("timestamp_ms")
+    with closing(kafka.KafkaProducer(bootstrap_servers=internal)) as producer:
+        for key, value in ((more, {**fields, "field_of_a_later_release": {"x": [1]}}), (less, others)):
+            producer.send(GAUGES, key=key.encode(), value=json.dumps(value).encode()).get(timeout=30)
+
+
+@pytest.mark.parametrize("packed", golden.GOLDEN, ids=lambda packed: packed.name)
+def test_f25_an_upgrade_goes_on_with_what_each_release_left_or_refuses_and_says_what_to_do(packed: Path, tmp_path: Path) -> None:
+    with rig_from(packed, tmp_path) as rig:
+        upgraded(rig.checkpoints)
+        of_another_release(rig.broker.internal, rig.checkpoints)
+
+        later = rig.checkpoints / "gauges" / f"v{PLANS['gauges'].version + 1}"
+        shutil.copytree(folder(rig.checkpoints, "gauges"), later)
+        refused = rig.command(*rig.arguments())
+        assert refused.returncode == 1
+        said = refused.stderr.splitlines()
+        assert said[-2].startswith(f"error: gauges has a checkpoint of version {PLANS['gauges'].version + 1}"), refused.stderr
+        assert said[-1].startswith("hint: run the newer clientscope again, or go back for good: clientscope checkpoints reset gauges")
+        shutil.rmtree(later)
+
+        with rig.job():
             rig.push(0, "new")
-            assert eventually(lambda rig=rig: rig.results() == ["new"], SLOW)  # type: ignore[misc]
+            assert eventually(lambda: rig.results() == ["new"], SLOW)
             goes_on(rig)
+        for query in PLANS:
+            assert f"{query}: goes on with Spark 4.2.0, after 4.1.3" in rig.log
+            assert f"{query}: goes on with clientscope {__version__}, after 0.0.9" in rig.log
+            assert '"spark.sql.shuffle.partitions":"3"' in last(folder(rig.checkpoints, query) / "offsets").read_text()
+        assert rig.on_checkpoints("verify").stdout == "all checkpoints are whole\n"
 
 
 def test_f25_what_the_last_release_left_is_gone_on_with_and_partitions_that_were_added_are_read(rig: Rig) -> None:

@@ -1,0 +1,369 @@
+"""F34: 40 secrets, one for each place that a client can write to, and none of them in anything that is written; by the whole real path."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import deltalake
+import kafka
+import pyarrow.parquet
+import pytest
+from alert_receivers import Server, serving
+from canaries import Canaries, as_bytes
+from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
+from observe import eventually, read_all
+from page_browser import watched
+from playwright.sync_api import Browser
+from record_bytes import config_record, connection_record, heartbeat, setting
+from test_sasl import unsecured_token
+
+from clientscope import topics
+from clientscope.client.raw import RawClient
+from clientscope.demo.fleet import Fleet
+from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.process import free_port
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.topics import CONFIGS, CONNECTIONS, DEADLETTER, DECISIONS, DELIVERIES, FINDINGS, GAUGES, QUARANTINE, RESULTS, STATUS, TOPICS
+from clientscope.wire.messages import ApiVersionsRequest
+
+SLOW = 90.0
+STRAIGHT = b"straight"
+"""Key of records that no gateway wrote: they stand on their topic as they are, and nowhere else."""
+
+CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL, KEY, VALUE = MARKERS = (
+    "marker-client", "marker-software", "7.6.5-marker", "marker-user", "marker.key", "marker-value",
+)  # fmt: skip
+API: dict[str, tuple[str, ...]] = {
+    "overview": (SOFTWARE, VERSION), "clients?limit=1000": (CLIENT_ID, SOFTWARE, PRINCIPAL), "connections": (CLIENT_ID, SOFTWARE),
+    "clients/groups?group=software": (SOFTWARE,), "clients/facets": (SOFTWARE,), "clients/export?format=csv": (CLIENT_ID, SOFTWARE),
+    "results": (CLIENT_ID,), "findings": (CLIENT_ID,), "history/clients?limit=1000": (CLIENT_ID, VERSION), "history/series": (SOFTWARE,),
+    f"history/starts?application={CLIENT_ID}": (SOFTWARE, PRINCIPAL), "history/starts?client_id=in-keys": ("in-keys",),
+    "history/findings": (CLIENT_ID,), "history/clients/export?format=csv": (CLIENT_ID, SOFTWARE),
+}  # fmt: skip
+"""What the page asks, and what must be found in its answers."""
+
+PASSWORD = "markers-password"
+_MODULES = "org.apache.kafka.common.security"
+
+Setting = tuple[str, str, int, bool]
+
+
+class Path40:
+    """The installation, the canaries, and what was found where."""
+
+    def __init__(self, folder: Path, canaries: Canaries) -> None:
+        self.folder, self.canaries = folder, canaries
+        self.broker_port, self.internal = free_port(), f"127.0.0.1:{free_port()}"
+        self.gateway = f"127.0.0.1:{free_port()}"
+        self.addresses = {name: f"127.0.0.1:{free_port()}" for name in ("gateway", "admin", "stream", "serve", "deliver", "spark")}
+        self.processes = Fleet(folder / "logs", lambda line: None)
+        self.surfaces: dict[str, tuple[bytes, tuple[str, ...]]] = {}
+        self.answers: list[str] = []
+
+    def surface(self, name: str, content: object, *markers: str) -> None:
+        """Something that is read, and what must be found in it."""
+        self.surfaces[name] = (as_bytes(content), markers)
+
+    def page(self, url: str) -> bytes:
+        try:
+            with urllib.request.urlopen(url, timeout=30) as response:
+                return bytes(response.read())
+        except urllib.error.HTTPError as error:
+            return error.read()
+
+    @contextmanager
+    def client(self, client_id: str, *, user: str = PRINCIPAL, password: str = PASSWORD, token: str = "") -> Iterator[RawClient]:
+        """One that has signed in, by PLAIN or with a token."""
+        with closing(RawClient.connect(self.gateway, client_id, timeout=30)) as client:
+            self.sign_in(client, user, password, token)
+            yield client
+
+    def sign_in(self, client: RawClient, user: str, password: str, token: str = "") -> int:
+        mechanism = "OAUTHBEARER" if token else "PLAIN"
+        proof = f"n,,\x01auth=Bearer {token}\x01\x01" if token else f"\0{user}\0{password}"
+        client.request(SaslHandshakeRequest(version=1, mechanism=mechanism), SaslHandshakeResponse)
+        answer = client.request(SaslAuthenticateRequest(version=1, auth_bytes=proof.encode()), SaslAuthenticateResponse)
+        self.answers.append(str(answer))
+        return int(answer.error_code)
+
+    def pushes(self, client_id: str, settings: list[Setting], software: str = SOFTWARE, version: str = VERSION, **who: str) -> None:
+        """Connects as this client, says who it is and pushes; keeps the answer."""
+        with self.client(client_id, **who) as client:
+            client.api_versions(software, version, uuid.uuid4())
+            self.answers.append(str(client.push_config(settings)))
+
+
+def broker_plan(run: Path40, user: str) -> BrokerPlan:
+    client = "listener.name.client"
+    users = f'user_{PRINCIPAL}="{PASSWORD}" user_{user}="{PASSWORD}"'
+    extra = {
+        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
+        f"{client}.plain.sasl.jaas.config": f"{_MODULES}.plain.PlainLoginModule required {users};",
+        f"{client}.oauthbearer.sasl.jaas.config": f"{_MODULES}.oauthbearer.OAuthBearerLoginModule required;",
+    }
+    return BrokerPlan(run.broker_port, int(run.internal.split(":")[1]), run.gateway, run.folder / "broker", extra=extra)
+
+
+def start(run: Path40, hook: Server) -> None:
+    folder, at = run.folder, run.addresses
+    for name, text in (("digest.key", "0123456789abcdef" * 4), ("hook.secret", "whsec_" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o600)
+    (folder / "hook.header").write_text(run.canaries.at("a web hook's header of ours"))
+    (folder / "hook.header").chmod(0o600)
+    (folder / "receivers.toml").write_text(
+        f'[[receiver]]\nname = "hook"\nkind = "webhook"\nurl = "{hook.url}"\nsecrets = ["file:{folder}/hook.secret"]\n'
+        f'headers = {{ Authorization = "file:{folder}/hook.header" }}\nallow_networks = ["127.0.0.1"]\ncode = "SK*"\n'
+        "group_wait_seconds = 1\ngroup_interval_seconds = 1\n"
+    )
+    (folder / "spark-defaults.conf").write_text(f"spark.eventLog.enabled true\nspark.eventLog.compress false\nspark.eventLog.dir {(folder / 'events').as_uri()}\n")
+    for name in ("events", "tmp"):
+        (folder / name).mkdir()
+    kafka_is, digests = ("--bootstrap-servers", run.internal), ("--digest-key-file", str(folder / "digest.key"))
+    run.processes.start(
+        "stream", "stream", *kafka_is, *digests, "--checkpoint-dir", str(folder / "checkpoints"), "--history-dir", str(folder / "history"),
+        "--history-interval-seconds", "2", "--metrics-listen", at["stream"], "--ui-port", at["spark"].split(":")[1],
+    )  # fmt: skip
+    run.processes.start(
+        "gateway", "gateway", *kafka_is, *digests, "--listen", run.gateway, "--upstream", f"127.0.0.1:{run.broker_port}",
+        "--metrics-listen", at["gateway"], "--admin-listen", at["admin"], "--heartbeat-interval-ms", "1000",
+        "--policy-deadline-ms", "10000", "--request-log", str(folder / "requests.log"),
+    )  # fmt: skip
+    docs = ("--data-docs-dir", str(folder / "history" / "data-docs"))
+    run.processes.start("serve", "serve", *kafka_is, *docs, "--listen", at["serve"], "--history-dir", str(folder / "history"))
+    receivers = ("--receivers", str(folder / "receivers.toml"))
+    run.processes.start("deliver", "deliver", "run", *kafka_is, *receivers, "--metrics-listen", at["deliver"])
+    for name in ("gateway", "serve", "deliver", "stream"):
+        run.processes.await_ready(name, f"clientscope {name}: ready", 180)
+
+
+def plant(run: Path40, user: str) -> None:
+    """Everything that clients can write, through the gateway and past it."""
+    at = run.canaries.at
+    run.pushes("in-values", [
+        ("sasl.jaas.config", at("value of sasl.jaas.config", "jaas"), 8, False),
+        ("sasl.password", at("value of sasl.password"), 1, False),
+        ("ssl.key.password", at("value of ssl.key.password"), 8, False),
+        ("ssl.keystore.key", at("value of ssl.keystore.key", "pem"), 8, False),
+        ("db_password", at("value of db_password"), 1, False),
+        ("clientSecret", at("value of clientSecret"), 1, False),
+        ("api.key", at("value of api.key"), 1, False),
+        ("of.a.type", at("value of type PASSWORD"), 8, False),
+        ("schema.registry.url", at("URL in a value", "url"), 1, False),
+        ("connection.string", at("connection string", "azure"), 1, False),
+        ("http.headers", at("header in a value", "bearer"), 1, False),
+        ("notes", at("JAAS line under an innocent key", "jaas"), 1, False),
+    ])  # fmt: skip
+    run.pushes("in-ids", [
+        ("client.id", at("value of client.id", "aws"), 1, False),
+        ("group.id", at("value of group.id", "gitlab"), 1, False),
+        ("group.instance.id", at("value of group.instance.id", "github"), 1, False),
+        ("transactional.id", at("value of transactional.id", "jwt"), 1, False),
+        ("client.rack", at("value of client.rack, random", "random"), 1, False),
+    ])  # fmt: skip
+    run.pushes("in-keys", [
+        (at("key: a line", "line"), "", 1, False), (at("key: with a colon", "colon"), "x", 1, False),
+        (at("key: assignment", "assignment"), "x", 1, False), (at("key: JWT", "jwt"), "x", 1, False),
+        (at("key: AWS", "aws", "orders."), "x", 1, False), (at("key: URL", "url"), "x", 1, False),
+        (at("key: JAAS", "jaas"), "x", 1, False), (at("key: random", "random"), "x", 1, False),
+        ("sasl.password", at("value beside secret keys"), 1, False),
+    ])  # fmt: skip
+    harmless: list[Setting] = [("acks", "0", 1, False)]
+    for number, shape in enumerate(("aws", "url", "assignment", "random")):
+        run.pushes(at(f"client id in headers: {shape}", shape, f"orders-{number}-"), harmless)
+    run.pushes("names-a", harmless, software=at("software name: AWS", "aws", "clientscope-"))
+    run.pushes("names-b", harmless, software=at("software name: Slack", "slack"))
+    run.pushes("names-c", harmless, version=at("software version: JWT", "jwt"))
+    run.pushes("names-d", harmless, version=at("software version: AWS", "aws", "1.0-"))
+    with run.client("renamed") as client:
+        client.api_versions(at("a name given up again", "gitlab"), "1.0")
+        client.api_versions(SOFTWARE, VERSION)
+        refused = at("a name that the broker refuses", "assignment")
+        client.send(ApiVersionsRequest(version=4, client_software_name=refused, client_software_version="1.0"))
+        assert client.receive_frame()[4:6] == (42).to_bytes(2, "big")
+    run.pushes("by-user", harmless, user=user)
+    run.pushes("by-token", harmless, token=unsecured_token(at("subject of a token", "github", "svc-")))
+    with closing(RawClient.connect(run.gateway, "refused", timeout=30)) as client:
+        assert run.sign_in(client, PRINCIPAL, at("a wrong SASL password")) == 58
+    with run.client("malformed") as client:
+        client.api_versions(SOFTWARE, VERSION)
+        run.answers.append(str(client.push_config([("", at("push with an empty key"), 1, False)])))
+        run.answers.append(str(client.push_config([("notes", at("push that is too large") * 800, 1, False)])))
+    # Past the gateway: whoever may write to the topics.
+    names = ("client_id", "client_software_name", "client_software_version", "principal", "client_address", "listener_name")
+    raw = [
+        config_record(setting("sasl.password", at("raw record: value")), setting(at("raw record: key", "line"), ""), client_id="raw-push")
+    ]
+    raw += [config_record(setting("acks", "0"), **{name: at(f"raw push: {name}", "aws")}) for name in names]
+    events = [connection_record(0, gateway_id="raw-gateway", client_id="raw-connection")]
+    events += [
+        connection_record(number, gateway_id="raw-gateway", **{name: at(f"raw connection: {name}", "gitlab")})
+        for number, name in enumerate((*names, "reason", "previous_software_name"), 1)
+    ]
+    events.append(heartbeat(50, [(at("raw count: name", "aws"), at("raw count: version", "slack"), 1, 1, 0)], gateway_id="raw-gateway"))
+    with closing(kafka.KafkaProducer(bootstrap_servers=run.internal)) as producer:
+        for topic, values in ((CONFIGS, [*raw, at("no record at all").encode()]), (CONNECTIONS, events)):
+            for value in values:
+                producer.send(topic, key=STRAIGHT, value=value).get(timeout=30)
+    # Last, so that all before it has been read once this has: a leak, so that it is told.
+    run.pushes(CLIENT_ID, [(KEY, VALUE, 1, False), ("sasl.password", at("the marker's own"), 1, False)])
+
+
+def settle(run: Path40, hook: Server) -> None:
+    """Until what was pushed has come through everything."""
+
+    def values(topic: str) -> bytes:
+        return b"\n".join(message.value or b"" for message in read_all(run.internal, topic))
+
+    assert eventually(lambda: all(name.encode() in values(RESULTS) for name in (CLIENT_ID, "raw-push")), SLOW)
+    assert eventually(lambda: CLIENT_ID.encode() in values(FINDINGS), SLOW)
+    assert eventually(lambda: any(CLIENT_ID.encode() in got.body for got in hook.got), SLOW)
+    assert eventually(lambda: b"clientscope.configs" in values(QUARANTINE), SLOW)
+
+    def in_history(table: str, column: str, value: str) -> bool:
+        place = str(run.folder / "history" / table)
+        return deltalake.DeltaTable.is_deltatable(place) and value in deltalake.DeltaTable(place).to_pyarrow_table()[column].to_pylist()
+
+    assert eventually(
+        lambda: in_history("pushes", "client_id", CLIENT_ID) and in_history("connections", "client_id", "raw-connection"), SLOW
+    )
+    assert eventually(lambda: in_history("gauges", "software_name", SOFTWARE) and in_history("findings", "state", "open"), SLOW)
+
+
+def look_while_it_runs(run: Path40, browser: Browser) -> None:
+    """All that processes answer."""
+    at = run.addresses
+    listed = f"http://{at['admin']}/v1/connections"
+    assert eventually(lambda: SOFTWARE.encode() in run.page(listed), SLOW)
+    run.surface("gateway: /v1/connections", run.page(listed), CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL)
+    run.surface("gateway: /metrics", run.page(f"http://{at['gateway']}/metrics"), SOFTWARE, VERSION)
+    api = f"http://{at['serve']}/api/v1"
+    assert eventually(lambda: SOFTWARE.encode() in run.page(f"{api}/gauges"), SLOW)
+    for path, markers in API.items():
+        run.surface(f"serve: {path}", run.page(f"{api}/{path}"), *markers)
+    for each in json.loads(run.page(f"{api}/clients?limit=1000"))["items"]:
+        run.surface(f"serve: client {each['key']}", run.page(f"{api}/clients/{urllib.parse.quote(each['key'], safe='')}"))
+    for each in json.loads(run.page(f"{api}/findings?limit=1000"))["items"]:
+        run.surface(f"serve: finding {each['fingerprint']}", run.page(f"{api}/findings/{each['fingerprint']}"), each["fingerprint"])
+    for name in ("stream", "serve", "deliver"):
+        run.surface(f"{name}: /metrics", run.page(f"http://{at[name]}/metrics"), "clientscope")
+    spark = f"http://{at['spark']}"
+    application = json.loads(run.page(f"{spark}/api/v1/applications"))[0]["id"]
+    for name in ("environment", "sql?details=true&length=1000", "stages?details=true", "streaming/statistics", "executors"):
+        run.surface(f"Spark: API {name}", run.page(f"{spark}/api/v1/applications/{application}/{name}"))
+    for name in ("jobs", "stages", "SQL", "environment", "executors", "StreamingQuery"):
+        run.surface(f"Spark: page {name}", run.page(f"{spark}/{name}/"), "clientscope")
+    with watched(browser) as opens:
+        for view, marker in {"": SOFTWARE, "?view=clients": CLIENT_ID, "?view=findings": CLIENT_ID}.items():
+            page = opens(f"http://{at['serve']}/{view}")
+            page.get_by_text(marker).first.wait_for()
+            run.surface(f"page: {view}", page.content(), marker)
+
+
+def look_at_topics(run: Path40) -> None:
+    markers = {
+        CONFIGS: (CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL, KEY, VALUE), CONNECTIONS: (CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL),
+        RESULTS: (CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL), FINDINGS: (CLIENT_ID, PRINCIPAL), GAUGES: (SOFTWARE, VERSION),
+        QUARANTINE: (CONFIGS,), DELIVERIES: ("hook",), STATUS: ("stream",), DECISIONS: (), DEADLETTER: (),
+    }  # fmt: skip
+    with closing(kafka.KafkaConsumer(bootstrap_servers=run.internal)) as consumer:
+        there = consumer.topics()
+    assert {topic.name for topic in TOPICS} <= there
+    for topic in sorted(there):
+        content = io.BytesIO()
+        for message in read_all(run.internal, topic):
+            if message.key != STRAIGHT:
+                parts = (
+                    message.key or b"",
+                    message.value or b"",
+                    *(part for header in message.headers for part in (header[0].encode(), header[1])),
+                )
+                content.write(b"\n".join((*parts, b"")))
+        run.surface(f"topic {topic}", content.getvalue(), *markers.get(topic, ()))
+
+
+def look_at_files(run: Path40) -> None:
+    """Whatever lies on the disk, but for the broker's own files and our own secrets; tables also as they read."""
+    secret = {run.folder / name for name in ("digest.key", "hook.secret", "hook.header")}
+    for path in run.folder.rglob("*"):
+        if path.is_file() and path not in secret and path.relative_to(run.folder).parts[0] != "broker":
+            content = path.read_bytes()
+            if path.suffix == ".parquet":
+                content += str(pyarrow.parquet.read_table(path, partitioning=None).to_pylist()).encode()
+            run.surface(f"file {path.relative_to(run.folder)}", content)
+    for name in ("gateway", "serve", "deliver", "stream"):
+        run.surface(f"log of {name} at DEBUG", (run.folder / "logs" / f"{name}.log").read_bytes(), " DEBUG ")
+    run.surface("request log", (run.folder / "requests.log").read_bytes(), CLIENT_ID, PRINCIPAL)
+    events = [path.read_bytes() for path in (run.folder / "events").rglob("*") if path.is_file()]
+    run.surface("Spark's event log", b"".join(events), "SparkListenerSQLExecutionStart", "QueryProgressEvent")
+    files = [path.read_bytes() for path in (run.folder / "checkpoints").rglob("*") if path.is_file()]
+    run.surface("checkpoints", b"".join(files), CONFIGS, CONNECTIONS)
+    tables = {"pushes": (CLIENT_ID, SOFTWARE, KEY, VALUE, "raw-push"), "connections": (CLIENT_ID, PRINCIPAL, "raw-connection"),
+              "gauges": (SOFTWARE,), "findings": (CLIENT_ID,)}  # fmt: skip
+    for table, markers in tables.items():
+        rows = deltalake.DeltaTable(str(run.folder / "history" / table)).to_pyarrow_table().to_pylist()
+        run.surface(f"table {table}", str(rows), *markers)
+
+
+@pytest.mark.timeout(420)
+def test_f34_forty_canaries_are_written_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, browser: Browser) -> None:
+    run = Path40(tmp_path, Canaries())
+    user = run.canaries.at("a SASL user's name", "aws", "svc-")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(Path(__file__).with_name("verbose")), os.environ.get("PYTHONPATH", ""))))
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    with ExitStack() as running:
+        running.enter_context(Broker(broker_plan(run, user)))
+        topics.create(run.internal)
+        hook = running.enter_context(serving())
+        running.callback(run.processes.stop)
+        start(run, hook)
+        open_all_along = running.enter_context(run.client(CLIENT_ID))
+        open_all_along.api_versions(SOFTWARE, VERSION)
+        plant(run, user)
+        assert len(run.canaries.by_place) >= 40
+        settle(run, hook)
+        look_while_it_runs(run, browser)
+        time.sleep(3)  # a round of history and of findings more
+        run.processes.check()
+        run.processes.stop()
+        look_at_topics(run)
+    look_at_files(run)
+    run.surface("answers to clients", "\n".join(run.answers))
+    for number, got in enumerate(hook.got):
+        run.surface(f"web hook {number}", got.body)
+    run.surface("web hooks", b"".join(got.body for got in hook.got), CLIENT_ID)
+    unseen = {
+        name: missing for name, (content, markers) in run.surfaces.items() if (missing := [m for m in markers if m.encode() not in content])
+    }
+    assert unseen == {}, "the search has not looked there"
+    hits = {name: found for name, (content, _) in run.surfaces.items() if (found := run.canaries.found_in(content))}
+    assert hits == {}
+
+
+def test_f34_the_search_finds_a_canary_however_it_is_written() -> None:
+    canaries = Canaries()
+    text = canaries.at("here", "aws")
+    for content in (
+        text,
+        text.lower(),
+        f'{{"a":"x{text}y"}}',
+        *(base64.b64encode(b"x" * n + text.encode()) for n in range(4)),
+    ):
+        assert canaries.found_in(as_bytes(content)) == ["here"]
+    assert canaries.found_in(b"AKIA") == []
+    raw = config_record(setting("acks", text)), connection_record(0, client_id=text)
+    assert all(canaries.found_in(value) == ["here"] for value in raw)
+    assert decode(ClientConfigRecord, raw[0]).configs[0].config_value == decode(ClientConnectionRecord, raw[1]).client_id == text

@@ -1,0 +1,224 @@
+"""F36: strings that clients chose to do harm stay data: on pages, in metrics, queries, logs, JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import RunningBroker, running_gateway
+from dashboards import DASHBOARDS, dashboard, queries_as_written
+from observe import eventually
+from page_browser import Opens, follow, watched, wrong_request
+from page_fleet import Fleet
+from page_server import PageServer, serving
+from playwright.sync_api import Browser, expect
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+from real_prometheus import prometheus
+
+from clientscope.client.raw import RawClient
+from clientscope.gateway.metrics import GatewayMetrics
+from clientscope.gateway.place import Place
+from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.report.listing import csv_line
+from clientscope.session.state import Identity
+from clientscope.topic_values import clean
+from sinks.dashboard.reader import now_ms
+
+LONG = "64K" + "x" * 65_533
+INJECTIONS = (
+    "<img src=x onerror=alert(1)>",
+    "<script>alert(1)</script>",
+    "\"'><svg onload=alert(1)>",
+    "javascript:alert(1)",
+    "{{constructor.constructor('alert(1)')()}}",
+    '"} or vector(1) or x{y="',
+    'x"} 1\n# HELP owned x\n# TYPE owned counter\nowned 1\n',
+    "a\\",
+    "one\r\nSet-Cookie: owned=1\r\n\r\n<b>",
+    "\x1b[31m\x1b]0;owned\x07red",
+    "=cmd|'/C calc'!A0",
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    "\u202egnp.exe\u200b\u2066\ufeff",
+    "${jndi:ldap://127.0.0.1/x}",
+    "'; DROP TABLE clients; --",
+    "nul\0byte",
+    LONG,
+)
+DANGEROUS = "main script, main img, main iframe, main object, main svg[onload], [onerror], [onload], [onclick], a[href^='javascript' i]"
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[PageServer]:
+    """A page whose clients, findings, processes and brokers are all called so."""
+    fleet = Fleet(now_ms(), clients=5)
+    with serving(fleet) as server:
+        for number, text in enumerate(INJECTIONS):
+            server.apply(fleet.hostile(text, number))
+        yield server
+
+
+@pytest.fixture
+def opens(browser: Browser) -> Iterator[Opens]:
+    """A dialog, an error and a violation of the policy fail the test."""
+    with watched(browser, wrong_request) as opening:
+        yield opening
+
+
+def fetched(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=30) as response:
+        return str(response.read().decode())
+
+
+def test_f36_the_pages_dom_stays_inert_under_its_strict_policy(hostile: PageServer, opens: Opens) -> None:
+    with urllib.request.urlopen(hostile.url, timeout=10) as response:
+        policy = response.headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "require-trusted-types-for 'script'" in policy and "unsafe" not in policy
+    page = opens(f"{hostile.url}?view=clients")
+    scripts = page.evaluate("document.scripts.length")
+
+    def inert(view: str) -> None:
+        assert page.locator(DANGEROUS).count() == 0, view
+        assert page.evaluate("document.scripts.length") == scripts, view
+        assert not re.search("[\\x00-\\x08\\x1b\\u202e\\u200b\\u2066\\ufeff]", page.locator("main").inner_text()), view
+
+    shown = [re.sub(r"\s+", " ", clean(text)).strip() for text in INJECTIONS]
+    expect(page.locator(".list tr.row")).to_have_count(5 + len(INJECTIONS))
+    listed = re.sub(r"\s+", " ", page.locator(".list").inner_text())
+    assert [text for text in shown if text not in listed] == []
+    inert("clients")
+    # The search box gets each as a query, and each client its own page, with all that it pushed.
+    hrefs = [
+        page.locator(".list tr.row a.to").nth(number).get_attribute("href")
+        for number in range(5 + len(INJECTIONS))
+        if not re.fullmatch(r"[a-z-]+-\d+", page.locator(".list tr.row a.to").nth(number).inner_text())
+    ]
+    assert len(hrefs) == len(INJECTIONS)
+    for href in hrefs:
+        assert href is not None
+        follow(page, href)
+        expect(page.locator("h1")).not_to_have_text("Clients")
+        expect(page.locator("main .loading")).to_have_count(0)
+        inert(href)
+    for view in (
+        "?health=open&mix=all",
+        "?view=findings",
+        "?view=brokers",
+        *(f"?view=clients&group={by}" for by in ("application", "principal", "software")),
+    ):
+        follow(page, view)
+        expect(page.locator("main tr.row, main .plot, main h1").first).to_be_attached()
+        expect(page.locator("main")).to_contain_text("javascript:alert(1)")
+        inert(view)
+
+
+def test_f36_the_exposition_parses_and_a_real_prometheus_asks_for_each_by_an_escaped_name(hostile: PageServer, tmp_path: Path) -> None:
+    shown = {clean(text) for text in INJECTIONS}
+    families = list(text_string_to_metric_families(fetched(f"{hostile.url}metrics")))
+    assert {family.name.split("_")[0] for family in families} <= {"clientscope", "python", "process"}, "nobody adds a metric"
+    (connections,) = (family for family in families if family.name == "clientscope_client_connections")
+    told = {sample.labels["client_software_name"] for sample in connections.samples}
+    assert told >= shown - {clean(LONG)}, "a gateway cuts that, and a gauge that none wrote is left out"
+    assert all(len(name) <= 256 for name in told)
+    with prometheus({"clientscope-serve": hostile.url.split("/")[2]}, tmp_path) as answer:
+        assert eventually(lambda: len(answer("clientscope_client_connections")) >= len(shown) - 1, 60)
+        for name in shown - {clean(LONG)}:
+            (found,) = answer(f"clientscope_client_connections{{client_software_name={json.dumps(name)}}}")
+            assert found["metric"]["client_software_name"] == name
+
+
+def test_f36_no_query_is_built_from_what_clients_chose() -> None:
+    """Grafana's variables are all that is put into a query: each stands alone in a matcher, where Grafana escapes it."""
+    variables = {each["name"] for path in DASHBOARDS for each in dashboard(path).get("templating", {}).get("list", ())}
+    assert variables & {"software", "client", "principal"} == set()
+    used = [(query, found) for query in queries_as_written() for found in re.finditer(r"\$\w+", query)]
+    assert len(used) > 20
+    for query, found in used:
+        assert re.search(r'=~"$', query[: found.start()]) and query[found.end()] == '"', query
+
+
+def test_f36_the_gateways_own_exposition_parses_whatever_the_names() -> None:
+    metrics, registry = GatewayMetrics(), ConnectionRegistry(Place("c", 1, "g", 1, "CLIENT"))
+    metrics.show_connections(registry.counts, {"cluster": "c", "broker": "1", "listener": "CLIENT"})
+    for number, text in enumerate(INJECTIONS):
+        registry.opened(number, "10.0.0.1", 1, Identity(client_id=text, software_name=text, software_version=text, principal=text))
+    families = list(text_string_to_metric_families(generate_latest(metrics.registry).decode()))
+    assert {family.name.split("_")[0] for family in families} == {"clientscope"}
+    (found,) = (family for family in families if family.name == "clientscope_gateway_client_connections")
+    assert {sample.labels["client_software_name"] for sample in found.samples} == {text[:256] for text in INJECTIONS}
+    assert len(json.dumps(registry.listing())) < len(INJECTIONS) * 2_500
+
+
+def test_f36_files_for_spreadsheets_have_no_formula(hostile: PageServer) -> None:
+    lines = list(csv.DictReader(io.StringIO(fetched(f"{hostile.url}api/v1/clients/export?format=csv"), newline="")))
+    assert len(lines) == 5 + len(INJECTIONS)
+    cells = [cell for line in lines for cell in line.values() if cell]
+    assert [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))] == []
+    assert "'=cmd|'/C calc'!A0" in cells
+    for text in INJECTIONS:
+        (row,) = csv.reader(io.StringIO(csv_line([text, "next"]), newline=""))
+        assert row[1] == "next" and not row[0].startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+def test_f36_the_gateway_logs_a_line_each_and_answers_json(broker: RunningBroker, tmp_path: Path) -> None:
+    log = tmp_path / "requests.log"
+    flags = ("--request-log", str(log), "--policy-deadline-ms", "10000")
+    texts = [*INJECTIONS[:-1], LONG[:32_000]]  # as long as a client id can be in a request
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, closing(_Clients()) as clients:
+        for text in texts:
+            client = clients.connect(gateway.address, text)
+            client.api_versions("injecting", "1.0")
+            pushed = [(text[:3_000], text[:3_000], 1, False), ("acks", text[:3_000], 1, False)]
+            assert client.push_config(pushed).error_code in (0, 40)
+        named = clients.connect(gateway.address, "named")
+        for text in INJECTIONS[:-1]:  # the broker takes none of these as a software's name
+            named.send(_renamed(text))
+            assert named.receive_frame()[4:6] == (42).to_bytes(2, "big")
+        named.api_versions(LONG[:30_000], "1.0")  # of letters alone, so this it takes
+        listed: list[dict[str, Any]] = []
+
+        def all_there() -> bool:
+            listed[:] = json.loads(fetched(f"http://{gateway.admin}/v1/connections"))
+            return sorted(each["ClientName"] for each in listed) == [LONG[:256], *("injecting" for _ in texts)]
+
+        assert eventually(all_there, 30)
+        assert {each["ClientId"] for each in listed} >= {text[:256] for text in texts}
+        families = text_string_to_metric_families(fetched(gateway.metrics_url))
+        assert {family.name.split("_")[0] for family in families} <= {"clientscope", "python", "process"}
+    lines = log.read_bytes().splitlines()
+    assert all(re.fullmatch(rb"[\x20-\x7e]+", line) for line in lines), "ASCII, and no control character"
+    assert {json.loads(line)["requestHeader"]["clientId"] for line in lines} >= {text[:256] for text in texts}
+    assert len(lines) >= 2 * len(texts)
+    said = (tmp_path / "gateway.log").read_text().splitlines()
+    assert said and all(
+        re.match(r"clientscope gateway: |\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ clientscope", line) for line in said
+    ), said
+
+
+class _Clients:
+    """Connections that stay open until all end."""
+
+    def __init__(self) -> None:
+        self._open: list[RawClient] = []
+
+    def connect(self, address: str, client_id: str) -> RawClient:
+        self._open.append(RawClient.connect(address, client_id, timeout=30))
+        return self._open[-1]
+
+    def close(self) -> None:
+        for client in self._open:
+            client.close()
+
+
+def _renamed(name: str) -> Any:
+    from clientscope.wire.messages import ApiVersionsRequest
+
+    return ApiVersionsRequest(version=4, client_software_name=name, client_software_version="1.0")

@@ -1,0 +1,23 @@
+"""On PYTHONPATH of processes under test: every logger of theirs, and of what they start, says all it has at level DEBUG.
+
+Their own code knows nothing of this. Python imports a module of this name at each start, Spark's workers included.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+_basic, _set_level = logging.basicConfig, logging.Logger.setLevel
+
+
+def _verbose(**options: Any) -> None:
+    _basic(**{**options, "level": logging.DEBUG})
+
+
+def _at_debug(logger: logging.Logger, level: int | str) -> None:
+    _set_level(logger, logging.DEBUG)
+
+
+logging.basicConfig = _verbose
+logging.Logger.setLevel = _at_debug  # type: ignore[method-assign]
