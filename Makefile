@@ -4,14 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: help demo fixtures screenshots docs-rules golden-checkpoint test test-pure test-spark test-real check test-long test-soak test-backlog bench-client bench-gateway bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream lock clean venv java chromium prometheus
+.PHONY: faketime help demo fixtures screenshots docs-rules golden-checkpoint test test-pure test-spark test-real check test-long test-soak test-backlog bench-client bench-gateway bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
 demo: venv       ## everything on this machine, with real clients; Ctrl-C ends it
 	@$(BIN)/clientscope demo $(ARGS)
 
-test: venv chromium prometheus check test-pure test-spark test-real   ## checks and all tests
+test: venv chromium prometheus faketime check test-pure test-spark test-real   ## checks and all tests
 # By file, so that what a file shares is started once; the files in their order, since the longest have the fewest tests.
 TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
 test-pure: venv prometheus  ## no Spark, no broker: a minute
@@ -24,9 +24,9 @@ golden-checkpoint: venv  ## keep a checkpoint of this release for the tests of t
 	$(BIN)/python tests/fixtures/checkpoint.py
 test-spark: venv ## one Spark session
 	$(BIN)/pytest tests/spark
-test-real: venv chromium prometheus  ## a real broker, gateway, clients, job and browser
+test-real: venv chromium prometheus faketime  ## a real broker, gateway, clients, job and browser
 	$(BIN)/pytest tests/real $(TWO_AT_A_TIME)
-test-long: venv  ## the long forms: ten-minute outages, 20 kills, a million fuzzed pushes (some 40 minutes; needs Atheris, so Linux)
+test-long: venv faketime  ## the long forms: ten-minute outages, 20 kills, a million fuzzed pushes (some 40 minutes; needs Atheris, so Linux)
 	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
 	$(BIN)/python tests/long/fuzz_push_config.py -runs=1000000
 	TEST_LONG_FORMS=1 $(BIN)/pytest tests -m long_form
@@ -95,6 +95,12 @@ prometheus:      # what is in deploy/, and alerts, are tested with the real prog
 	    echo "installing Debian's prometheus and prometheus-alertmanager for the tests"; \
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends prometheus prometheus-alertmanager >/dev/null; \
 	  else echo "error: the tests need Prometheus; run: sudo apt-get install --no-install-recommends prometheus prometheus-alertmanager" >&2; exit 1; fi; }
+
+faketime:        # a clock that jumps, for F40
+	@ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1 || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing Debian's faketime for the tests"; apt-get update -qq && apt-get install -y -qq --no-install-recommends faketime >/dev/null; \
+	  else echo "error: the tests need libfaketime; run: sudo apt-get install --no-install-recommends faketime" >&2; exit 1; fi; }
 
 clean:           ## remove the environment and the demo's data
 	rm -rf $(VENV) data .pytest_cache .mypy_cache .ruff_cache

@@ -1,10 +1,15 @@
-"""A TCP proxy of the tests' own that can be cut: what stands between a process and a cluster that goes away."""
+"""A TCP proxy of the tests' own that can be cut, and that can delay and break: what stands between a process and a cluster."""
 
 from __future__ import annotations
 
+import queue
+import random
 import selectors
 import socket
+import struct
 import threading
+import time
+from contextlib import suppress
 from types import TracebackType
 
 from clientscope.local.process import free_port
@@ -77,3 +82,67 @@ class Cuttable:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.cut()
+
+
+class Slow(Cuttable):
+    """Passes each piece on after so long, in its order, and breaks connections when told to.
+
+    Args:
+        delay_ms: shortest and longest, drawn for each piece.
+    """
+
+    def __init__(self, upstream: tuple[str, int], delay_ms: tuple[int, int], port: int = 0, seed: int = 40) -> None:
+        self._delay_ms = delay_ms
+        self._random = random.Random(seed)  # noqa: S311 - the same each time
+        self.broken = 0
+        super().__init__(upstream, port)
+
+    def break_one(self) -> None:
+        """Resets one connection, whatever it carries."""
+        with self._lock:
+            if not self._open:
+                return
+            one = self._random.choice(sorted(self._open, key=id))
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            self.broken += 1
+
+    def _pump(self, near: socket.socket, far: socket.socket) -> None:
+        with self._lock:
+            self._open |= {near, far}
+        ways = [threading.Thread(target=self._way, args=pair, daemon=True) for pair in ((near, far), (far, near))]
+        for way in ways:
+            way.start()
+        for way in ways:
+            way.join()
+        with self._lock:
+            self._open -= {near, far}
+        near.close()
+        far.close()
+
+    def _way(self, source: socket.socket, target: socket.socket) -> None:
+        waiting: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
+
+        def later() -> None:
+            with suppress(OSError):
+                while True:
+                    due, data = waiting.get()
+                    time.sleep(max(0.0, due - time.monotonic()))
+                    if not data:
+                        break
+                    target.sendall(data)
+            for one in (source, target):
+                with suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+
+        writer = threading.Thread(target=later, daemon=True)
+        writer.start()
+        data = b"."
+        while data:
+            try:
+                data = source.recv(65536)
+            except OSError:
+                data = b""
+            waiting.put((time.monotonic() + self._random.uniform(*self._delay_ms) / 1000, data))
+        writer.join()

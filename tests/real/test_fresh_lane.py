@@ -19,6 +19,7 @@ from clientscope.local.broker import Broker, BrokerPlan
 from clientscope.local.process import free_port
 from clientscope.records.topics import AHEAD, CONFIGS, RESULTS
 from streaming.fresh_lane import BEGINS_ABOVE
+from streaming.sources import LIVE
 
 BACKLOG = BEGINS_ABOVE + 60_000
 PARTITIONS = 3
@@ -147,6 +148,9 @@ def test_f27_a_new_push_is_judged_beside_a_backlog(internal: str, pushes: Pushes
         assert eventually(all_told, SLOW)
         assert eventually(lambda: told()["clientscope_stream_fresh_lane_running",] == 0, SLOW)
         assert told()["clientscope_stream_fresh_lane_failures",] == 0
+        # No batch takes more than maxOffsetsPerTrigger, so a backlog is many batches, each as large as the memory was made for.
+        read, batches = (told()[f"clientscope_stream_{name}", "results"] for name in ("input_rows_total", "batch_seconds_count"))
+        assert batches >= 2 and read <= batches * LIVE.most
         assert folders() == []
     finally:
         processes.stop()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,16 @@ import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway
 from cut import Cuttable
-from kafka.admin import ACL, ACLFilter, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
+from kafka.admin import (
+    ACL,
+    ACLFilter,
+    ACLOperation,
+    ACLPermissionType,
+    ConfigResource,
+    ConfigResourceType,
+    ResourcePattern,
+    ResourceType,
+)
 from observe import eventually, metrics, read_all
 from scale import scaled
 
@@ -147,26 +156,45 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
         assert eventually(lambda: count(gateway, "lost", "queue_full") == lost_before)
 
 
-def test_f16_writing_is_refused_for_a_while(secluded: Any, tmp_path: Path) -> None:
-    broker, cuttable = secluded
+@contextmanager
+def unauthorised(admin: kafka.KafkaAdminClient) -> Iterator[None]:
+    """Nobody may write to the topic of connections."""
     forbidden = ACL(
         principal="User:ANONYMOUS", host="*", operation=ACLOperation.WRITE, permission_type=ACLPermissionType.DENY,
         resource_pattern=ResourcePattern(ResourceType.TOPIC, CONNECTIONS),
     )  # fmt: skip
+    admin.create_acls([forbidden])
+    try:
+        yield
+    finally:
+        assert admin.delete_acls([ACLFilter(
+            principal="User:ANONYMOUS", host="*", operation=ACLOperation.WRITE, permission_type=ACLPermissionType.DENY,
+            resource_pattern=ResourcePattern(ResourceType.TOPIC, CONNECTIONS),
+        )])  # fmt: skip
+
+
+@contextmanager
+def full(admin: kafka.KafkaAdminClient) -> Iterator[None]:
+    """The topic of connections takes no record: fewer in-sync replicas than it asks for, as where disks of brokers are full."""
+    resource = ConfigResource(ConfigResourceType.TOPIC, CONNECTIONS, {"min.insync.replicas": "2"})
+    admin.alter_configs([resource])
+    try:
+        yield
+    finally:
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, CONNECTIONS, {"min.insync.replicas": "1"})])
+
+
+@pytest.mark.parametrize("refusing", [unauthorised, full])
+def test_f16_writing_is_refused_for_a_while(secluded: Any, tmp_path: Path, refusing: Callable[[Any], Any]) -> None:
+    broker, cuttable = secluded
     with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin, ExitStack() as stack:
         gateway = stack.enter_context(running_gateway(cuttable.address, broker.client, tmp_path, *FLAGS))
-        admin.create_acls([forbidden])
-        try:
+        with refusing(admin):
             come_and_go(gateway, 2 * QUEUE)
             late = stack.enter_context(RawClient.connect(gateway.address, "late"))
             assert late.api_versions("late", "1").error_code == 0
             assert eventually(lambda: count(gateway, "lost", "queue_full") > QUEUE, 30)
-        finally:
-            deleted = admin.delete_acls([ACLFilter(
-                principal="User:ANONYMOUS", host="*", operation=ACLOperation.WRITE, permission_type=ACLPermissionType.DENY,
-                resource_pattern=ResourcePattern(ResourceType.TOPIC, CONNECTIONS),
-            )])  # fmt: skip
-            assert deleted
+            produced(gateway, 100)
         ours = lambda: [record for record in told(broker) if record.gateway_id == gateway.address]  # noqa: E731
         assert eventually(lambda: set(open_by_topic(ours()).values()) == {"late"}, 60)
         assert eventually(lambda: last_counts(ours()) == {"late": 1}, 60)

@@ -1,0 +1,36 @@
+"""F27: what a job makes of pushes that waited for it carries the times at which they came, not the time at which it read them."""
+
+from __future__ import annotations
+
+import time
+
+from fleets import HOUR, MINUTE, NOW, Fleet
+
+from streaming.queries.findings import cloud_event
+
+LEAK = {"acks": "all", "sasl.password": "hunter2-canary"}
+
+
+def test_f27_findings_of_a_backlog_carry_the_times_of_their_events() -> None:
+    fleet = Fleet()
+    fleet.client("orders", instance=1, settings=LEAK)
+    fleet.now += 10 * MINUTE
+    fleet.push("orders", 1, instance=1, settings=LEAK)
+    fleet.now += 6 * HOUR  # nobody reads meanwhile
+    fleet.start()
+    fleet.write()
+    found = fleet.one("SK001")
+    assert (found.first_seen_ms, found.last_seen_ms) == (NOW, NOW + 10 * MINUTE)
+    assert found.opened_ms == NOW
+    seconds = (NOW + 10 * MINUTE) // 1000
+    assert dict(cloud_event(found))["ce_time"].startswith(time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)).encode())
+
+
+def test_f27_a_live_event_beside_it_has_its_own_time() -> None:
+    fleet = Fleet()
+    fleet.client("orders", instance=1, settings=LEAK)
+    fleet.now += 6 * HOUR
+    fleet.start()
+    fleet.client("etl", instance=2, settings={"sasl.password": "another-canary"}, client_address="10.0.0.2")
+    fleet.write()
+    assert sorted(finding.first_seen_ms for finding in fleet.findings("SK001")) == [NOW, NOW + 6 * HOUR]

@@ -1,0 +1,293 @@
+"""F40: full volumes, names that nobody resolves, a clock that jumps, a slow network that breaks: said by name, and nothing damaged."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+from collections import Counter
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import deltalake
+import kafka
+import pytest
+from alert_receivers import SECRET, serving
+from conftest import RunningBroker, running_gateway
+from cut import Slow
+from degraded import Clock, Names, clientscope, process, volume
+from gauge_rows import of_series, rows
+from made_findings import leak
+from observe import connection_records, eventually, metrics, read_all, statuses
+from record_bytes import config_record, setting
+from scale import scaled
+
+from clientscope.client.raw import RawClient
+from clientscope.compacted import TopicWriter
+from clientscope.demo.fleet import Fleet
+from clientscope.local.process import free_port
+from clientscope.records.codec import Kind
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, RESULTS
+from sinks.gauges import Gauges
+
+SLOW = 90.0
+TOPIC = "test.degraded"
+NO_SPACE = "No space left on device"
+
+
+def page(url: str) -> tuple[int, str]:
+    """Status and text of a probe; 0 where nobody answers."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as response:
+            return int(response.status), str(response.read().decode())
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except OSError as error:
+        return 0, str(error)
+
+
+def push(internal: str, *client_ids: str) -> None:
+    with closing(kafka.KafkaProducer(bootstrap_servers=internal)) as producer:
+        for client_id in client_ids:
+            producer.send(CONFIGS, key=client_id.encode(), value=config_record(setting("acks", "all"), client_id=client_id)).get(timeout=30)
+
+
+def judged(internal: str) -> Counter[str]:
+    return Counter(json.loads(message.value)["client_id"] for message in read_all(internal, RESULTS))
+
+
+def test_f40_a_full_volume_of_history_or_of_checkpoints_is_named_and_damages_nothing(broker: RunningBroker, tmp_path: Path) -> None:
+    """Only what writes there stands still, and it goes on by itself once there is room."""
+    at = f"http://127.0.0.1:{free_port()}/"
+    with volume(tmp_path / "history", 24) as history, volume(tmp_path / "checkpoints", 8) as checkpoints:
+        arguments = (
+            "stream", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(checkpoints.path), "--history-dir", str(history.path),
+            "--history-interval-seconds", "1", "--driver-memory", "1g", "--quality", "off", "--metrics-listen", at.split("/")[2],
+        )  # fmt: skip
+        processes = Fleet(tmp_path / "logs", lambda line: None)
+
+        def kept() -> Counter[str]:
+            place = str(history.path / "pushes")
+            if not deltalake.DeltaTable.is_deltatable(place):
+                return Counter()
+            table = deltalake.DeltaTable(place).to_pyarrow_table(columns=["client_id"])
+            return Counter(name for name in table["client_id"].to_pylist() if name.startswith("room-"))
+
+        def seen(*names: str) -> bool:
+            return all(judged(broker.internal)[name] for name in names)
+
+        def named(query: str) -> bool:
+            status, text = page(f"{at}readyz")
+            return status == 503 and text.startswith(f"{query} is started again after it failed: ") and NO_SPACE in text
+
+        try:
+            processes.start("stream", *arguments)
+            processes.await_ready("stream", "ready", 180)
+            push(broker.internal, "room-1")
+            assert eventually(lambda: kept()["room-1"] == 1, SLOW)
+
+            history.fill()
+            push(broker.internal, "room-2")
+            assert eventually(lambda: named("history_pushes"), SLOW), page(f"{at}readyz")
+            assert page(f"{at}healthz")[0] == 200, "alive: a restart of the whole would mend nothing"
+            assert statuses(broker.internal)["query", "history_pushes"]["condition"] != "running"
+            push(broker.internal, "room-3")
+            assert eventually(lambda: seen("room-2", "room-3"), SLOW), "what needs no room there goes on"
+            history.relieve()
+            assert eventually(lambda: len(kept()) == 3 and page(f"{at}readyz") == (200, "ok\n"), SLOW), page(f"{at}readyz")
+
+            checkpoints.fill()
+            push(broker.internal, "room-4")
+            assert eventually(lambda: named("results") or named("gauges"), SLOW), page(f"{at}readyz")
+            checkpoints.relieve()
+            push(broker.internal, "room-5")
+            assert eventually(lambda: seen("room-4", "room-5") and len(kept()) == 5, SLOW), page(f"{at}readyz")
+            assert eventually(lambda: page(f"{at}readyz") == (200, "ok\n"), SLOW), page(f"{at}readyz")
+            assert metrics(f"{at}metrics")["clientscope_stream_query_restarts", "history_pushes"] >= 1
+        finally:
+            processes.stop()
+        whole = subprocess.run(
+            clientscope("checkpoints", "verify", "--checkpoint-dir", str(checkpoints.path)), capture_output=True, text=True, check=False
+        )
+        assert whole.stdout == "all checkpoints are whole\n", whole
+        assert set(kept().values()) == {1}, "each push is one row, however often its batch was tried"
+
+
+def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker, tmp_path: Path) -> None:
+    """The gateway's broker and a web hook's host, by names; who is connected stays connected."""
+    names = Names(tmp_path, ("broker.f40.test", "hook.f40.test"))
+    port, listen, probe, told = broker.client.split(":")[1], *(f"127.0.0.1:{free_port()}" for _ in range(3))
+    internal = f"broker.f40.test:{broker.internal.split(':')[1]}"
+    gateway = names.command(*clientscope(
+        "gateway", "--bootstrap-servers", internal, "--listen", listen, "--upstream", f"broker.f40.test:{port}",
+        "--metrics-listen", probe, "--admin-listen", "127.0.0.1:0", "--heartbeat-interval-ms", "1000",
+    ))  # fmt: skip
+    (tmp_path / "secret").write_text("whsec_" + base64.b64encode(SECRET).decode())
+    (tmp_path / "secret").chmod(0o600)
+    with serving() as hook, ExitStack() as running:
+        (tmp_path / "receivers.toml").write_text(
+            f'[[receiver]]\nname = "hook"\nkind = "webhook"\nurl = "http://hook.f40.test:{hook.port}/x"\n'
+            f'secrets = ["file:{tmp_path}/secret"]\nallow_networks = ["127.0.0.1"]\ncode = "F40*"\n'
+            "group_wait_seconds = 0\ngroup_interval_seconds = 0\n"
+        )
+        deliver = names.command(*clientscope(
+            "deliver", "run", "--bootstrap-servers", internal, "--receivers", str(tmp_path / "receivers.toml"), "--metrics-listen", told,
+        ))  # fmt: skip
+        running.enter_context(process(tmp_path / "gateway.log", *gateway, sign="clientscope gateway: ready"))
+        running.enter_context(process(tmp_path / "deliver.log", *deliver, sign="ready"))
+        before = running.enter_context(closing(RawClient.connect(listen, "before")))
+        before.api_versions("before", "1.0")
+
+        names.lose()
+
+        def turned_away() -> bool:
+            try:
+                with closing(RawClient.connect(listen, "meanwhile", timeout=20)) as client:
+                    client.api_versions("meanwhile", "1.0")
+            except OSError:
+                return True
+            return False
+
+        assert turned_away()
+        unready = "the broker took no connection: "
+        assert eventually(lambda: page(f"http://{probe}/readyz")[1].startswith(unready) and page(f"http://{probe}/readyz")[0] == 503)
+        assert page(f"http://{probe}/healthz") == (200, "ok\n")
+        assert (
+            sum(
+                value
+                for name, value in metrics(f"http://{probe}/metrics").items()
+                if name[0] == "clientscope_gateway_upstream_failures_total"
+            )
+            >= 1
+        )
+        before.api_versions("before", "1.0")
+        with closing(TopicWriter(broker.internal, FINDINGS)) as writer:
+            finding = leak(0xF40, code="F401")
+            writer.write({finding.fingerprint: finding.model_dump_json().encode()})
+        failing = ("clientscope_deliver_receiver_failing", "hook")
+        assert eventually(lambda: metrics(f"http://{told}/metrics").get(failing) == 1, SLOW)
+        assert hook.got == []
+
+        names.restore()
+        assert eventually(lambda: not turned_away(), SLOW)
+        assert eventually(lambda: page(f"http://{probe}/readyz") == (200, "ok\n"), SLOW)
+        assert eventually(lambda: len(hook.got) >= 1 and metrics(f"http://{told}/metrics").get(failing) == 0, SLOW)
+        assert len({got.headers["webhook-id"] for got in hook.got}) == 1
+        before.api_versions("before", "1.0")
+
+
+def gauges_of(internal: str, gateway_id: str) -> dict[str, int]:
+    """What the job makes of one gateway's records, in their order."""
+    messages = [(message.value, message.timestamp) for message in read_all(internal, CONNECTIONS) if message.key == gateway_id.encode()]
+    changes = Gauges({}, 0.0).apply(rows(messages), 0.0)
+    return {value["software_name"]: value["connections"] for value in of_series(changes) if value["connections"]}
+
+
+def test_f40_a_clock_that_jumps_leaves_gauges_true_and_is_named_where_it_has_gone_back(broker: RunningBroker, tmp_path: Path) -> None:
+    """An hour ahead, a day back, and a new start on that clock: by epoch and sequence the newest is known, whatever the times."""
+    clock, listen, probe = Clock(tmp_path), f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+    name = "gateway-f40-clock"
+    command = clientscope(
+        "gateway", "--bootstrap-servers", broker.internal, "--listen", listen, "--upstream", broker.client, "--gateway-id", name,
+        "--metrics-listen", probe, "--admin-listen", "127.0.0.1:0", "--heartbeat-interval-ms", "500",
+    )  # fmt: skip
+
+    def beats() -> int:
+        return sum(record.kind == Kind.HEARTBEAT for record in connection_records(broker.internal, name))
+
+    def opened(number: int, run: ExitStack) -> None:
+        for _ in range(number):
+            run.enter_context(closing(RawClient.connect(listen, "timeless"))).api_versions("timeless", "1.0")
+
+    with ExitStack() as run:
+        run.enter_context(process(tmp_path / "first.log", *command, sign="clientscope gateway: ready", environment=clock.environment))
+        for jump, expected in ((0, 2), (3_600, 4), (-86_400, 6)):
+            clock.jump(jump)
+            opened(2, run)
+            after = beats()
+            assert eventually(lambda after=after: beats() > after + 2, SLOW), "its heart beats on"  # type: ignore[misc]
+            assert gauges_of(broker.internal, name) == {"timeless": expected}
+            assert page(f"http://{probe}/healthz") == page(f"http://{probe}/readyz") == (200, "ok\n")
+    told = connection_records(broker.internal, name)
+    assert [record.sequence for record in told] == list(range(len(told))), "none missing, none twice"
+    times = [record.timestamp_ms for record in told]
+    assert max(times) - min(times) > 86_400_000, "the clock did jump"
+    assert all(entry.open_connections >= 0 for record in told for entry in record.counts)
+
+    first_epoch = told[0].gateway_epoch
+    with ExitStack() as run:
+        run.enter_context(process(tmp_path / "second.log", *command, sign="clientscope gateway: ready", environment=clock.environment))
+        assert "behind the last start of this gateway; is it right?" in (tmp_path / "second.log").read_text()
+        opened(1, run)
+        assert eventually(lambda: gauges_of(broker.internal, name) == {"timeless": 1}, SLOW), "a new start counts anew"
+    assert connection_records(broker.internal, name)[-1].gateway_epoch > first_epoch
+
+
+@pytest.mark.long_form
+@pytest.mark.timeout(scaled(300, 1200))
+def test_f40_a_slow_network_that_breaks_loses_and_repeats_nothing(broker: RunningBroker, tmp_path: Path) -> None:
+    """200±100 ms each way between gateway and broker, connections reset meanwhile; an idempotent producer, and a consumer."""
+    host, port = broker.client.split(":")
+    count = int(scaled(300, 5_000))
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+        if TOPIC not in admin.list_topics():
+            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+    with (
+        Slow((host, int(port)), (100, 300)) as slow,
+        running_gateway(broker.internal, slow.address, tmp_path, "--gateway-id", "gateway-f40-slow", listen=broker.advertised) as gateway,
+    ):
+        stop = threading.Event()
+
+        def breaking() -> None:
+            while not stop.wait(1.5):
+                slow.break_one()
+
+        acknowledged: list[int] = []
+        failures: list[Any] = []
+        producer = confluent_kafka.Producer({
+            "bootstrap.servers": gateway.address, "client.id": "slowly", "enable.idempotence": True, "linger.ms": 50,
+            "message.timeout.ms": 120_000, "reconnect.backoff.max.ms": 500,
+        })  # fmt: skip
+
+        def done(error: Any, message: Any) -> None:
+            failures.append(error) if error else acknowledged.append(int(message.value()))
+
+        thread = threading.Thread(target=breaking)
+        thread.start()
+        try:
+            for number in range(count):
+                producer.produce(TOPIC, str(number).encode(), partition=0, on_delivery=done)
+                producer.poll(0.02)
+            assert producer.flush(180) == 0
+        finally:
+            stop.set()
+            thread.join()
+        assert slow.broken >= 2 and not failures
+        assert acknowledged == list(range(count))
+        found = [int(message.value) for message in read_all(broker.internal, TOPIC)]
+        assert found == list(range(count)), "each once, in order"
+        with closing(RawClient.connect(gateway.address, "still-here", timeout=60)) as client:
+            client.api_versions("still-here", "1.0")
+            assert client.push_config([("acks", "all", 1, False)]).error_code == 0
+            assert eventually(lambda: gauges_of(broker.internal, "gateway-f40-slow").get("still-here") == 1, SLOW)
+        del producer
+        assert eventually(lambda: gauges_of(broker.internal, "gateway-f40-slow") == {}, SLOW), "what broke was closed, and counted so"
+        assert page(gateway.metrics_url.replace("/metrics", "/readyz")) == (200, "ok\n")
+    told = connection_records(broker.internal, "gateway-f40-slow")
+    assert [record.sequence for record in told] == list(range(len(told)))
+    assert Counter(record.kind for record in told)[Kind.OPENED] == Counter(record.kind for record in told)[Kind.CLOSED]
+
+
+def test_f40_the_volume_of_these_tests_does_get_full(tmp_path: Path) -> None:
+    with volume(tmp_path / "small", 1) as small:
+        small.fill()
+        with pytest.raises(OSError, match=NO_SPACE):
+            (small.path / "another").write_bytes(b"x" * 10_000)
+        small.relieve()
+        (small.path / "another").write_bytes(b"x" * 10_000)
+    assert not (tmp_path / "small" / "another").exists()
