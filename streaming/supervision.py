@@ -46,6 +46,11 @@ _WORKER_DIED = re.compile(r"Python worker exited unexpectedly|MemoryError|Python
 """Failures that a single record may cause, whoever decodes it."""
 
 
+_OF_PYTHON, _CAUSED_BY = "An exception was raised by the Python Proxy", "Caused by: "
+_RAISED = re.compile(r"[A-Za-z_][\w.]*: ")
+"""A line of a traceback that names what was raised."""
+
+
 class Running(Protocol):
     """A query that was started, and what goes with it."""
 
@@ -211,7 +216,7 @@ class Watched:
             log.warning("query %s is started again", self.name)
 
     def _failed(self, text: str, now: float, progressed: bool) -> None:
-        self._cause = next(iter(text.strip().splitlines()), "without a cause")[:500]
+        self._cause = cause_in(text)
         for pattern, hint in self._permanent:
             if pattern.search(text):
                 with suppress(TimeoutError):
@@ -224,6 +229,23 @@ class Watched:
         if self._search is not None and self._policy.repeated and _WORKER_DIED.search(text):
             self._searching = _in_background(self._search)
         log.error("query %s failed, and is started again in %.0f s: %s", self.name, again - now, text)
+
+
+def cause_in(text: str) -> str:
+    """What failed, in a line, and what that was caused by in the end: ``… Task failed …: java.io.IOException: No space left on device``.
+
+    Args:
+        text: as Spark tells it, with the stack traces of a JVM and of Python. What a sink's Python raises stands behind a first line that
+            says nothing but that it is Python's.
+    """
+    lines = text.strip().splitlines()
+    what = lines[0] if lines else "without a cause"
+    if what.startswith(_OF_PYTHON):
+        raised = [line for line in lines if _RAISED.match(line)]
+        of_the_jvm = [line[2:] for line in lines if line.startswith(": ")]
+        what = next(iter([*of_the_jvm, *reversed(raised)]), what)
+    causes = [line.strip().removeprefix(_CAUSED_BY) for line in lines if line.strip().startswith(_CAUSED_BY)]
+    return what[:500] if not causes or causes[-1] in what else f"{what[:300]}: {causes[-1][:200]}"
 
 
 def _has_read(query: StreamingQuery) -> bool:

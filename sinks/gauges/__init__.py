@@ -34,6 +34,12 @@ or the silence is read again too.
 
 _UNKNOWN_INTERVAL_MS = 30_000
 _SERIES_FIELDS = 6
+_PLACE, _COUNTED = ("cluster", "gateway"), ("broker", "epoch", "sequence")
+_OF_SERIES = (
+    (*_PLACE, "listener", "software_name", "software_version"), (*_COUNTED, "connections", "opened", "closed"), {"timestamp_ms": 0},
+)  # fmt: skip
+_OF_GATEWAYS = (_PLACE, _COUNTED, {"heartbeat_interval_ms": None, "timestamp_ms": 0, "opened": None, "closed": None})
+"""Of a value's fields the texts and the numbers that it can't be used without, and what others are where they are missing."""
 
 
 class Gauges:
@@ -53,9 +59,10 @@ class Gauges:
         series: list[Value] = []
         for key, text in published.items():
             try:
-                (series if len(json.loads(key)) == _SERIES_FIELDS else rows).append(json.loads(text))
+                of_series = len(json.loads(key)) == _SERIES_FIELDS
+                (series if of_series else rows).append(_completed(json.loads(text), of_series))
             except (ValueError, TypeError):
-                log.warning("%.200s on the gauges' topic is none of ours, and left alone", key)
+                log.warning("%.200s on the gauges' topic is not what a job writes, and is ignored until its gateway's next heartbeat", key)
         for value in (*rows, *series):
             gateway = self._gateway(value["cluster"], value["broker"], value["gateway"], value["epoch"], now)
             if gateway is not None:
@@ -116,6 +123,20 @@ class Gauges:
                 del self._gateways[min(gone)[1]]
             self._gateways[key] = Gateway(cluster, broker, gateway, epoch, now)
         return self._gateways[key]
+
+
+def _completed(value: object, of_series: bool) -> Value:
+    """A value of the topic with what this release needs: an earlier one may have written fewer fields, a later one more.
+
+    Raises:
+        TypeError, ValueError: it doesn't say which series or gateway it is about, or what of it.
+    """
+    names, numbers, defaults = _OF_SERIES if of_series else _OF_GATEWAYS
+    if not isinstance(value, dict):
+        raise TypeError("no object")
+    if any(not isinstance(value.get(name), str) for name in names) or any(type(value.get(name)) is not int for name in numbers):
+        raise ValueError("fields are missing")
+    return {**defaults, **value}
 
 
 def _key(value: Value) -> tuple[str, int, str]:

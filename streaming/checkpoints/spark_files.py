@@ -20,6 +20,9 @@ from streaming.checkpoints.offsets import Offsets
 _RETAINED = 100
 """spark.sql.streaming.minBatchesToRetain: Spark may remove what is older, one file at a time, and be killed between two."""
 
+_UNFINISHED = re.compile(r"\.\S+\.tmp")
+"""What Spark writes before it gives a file its name (CheckpointFileManager), and never reads: a full disk leaves it cut off."""
+
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
@@ -181,6 +184,8 @@ def _changed(checkpoint: Path) -> Iterator[str]:
     """Files that aren't as they were written, by Hadoop's checksums beside them (ChecksumFileSystem), where there are any."""
     for checksums in sorted(checkpoint.rglob(".*.crc")):
         path = checksums.with_name(checksums.name[1:-4])
+        if _UNFINISHED.fullmatch(path.name):
+            continue
         try:
             whole = _as_written(path.read_bytes(), checksums.read_bytes())
         except FileNotFoundError:  # told of by what needs it, if anything does

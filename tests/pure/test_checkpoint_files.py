@@ -102,6 +102,14 @@ def test_damage_is_named(tmp_path: Path, name: str, damage: Callable[[Path], Non
     assert any(problem.startswith(what) for problem in problems), problems
 
 
+def test_f40_what_a_full_disk_cut_off_before_it_had_its_name_is_no_damage(tmp_path: Path) -> None:
+    checkpoint = whole(tmp_path)
+    for log in ("offsets", "commits"):
+        put(checkpoint / log / ".15.55573e38-a57b-436c-b2c6-10588796dfa3.tmp", b"v1\n{}")
+        (checkpoint / log / "..15.55573e38-a57b-436c-b2c6-10588796dfa3.tmp.crc").write_bytes(b"crc\0\0\0\2\0")
+    assert spark_files.read(checkpoint).problems == ()
+
+
 @pytest.mark.parametrize("name", ["state/0/0/9.changelog", "state/0/0/10.changelog"])
 def test_what_a_snapshot_holds_is_not_missed(tmp_path: Path, name: str) -> None:
     checkpoint = whole(tmp_path)

@@ -339,3 +339,21 @@ def test_the_measure_is_what_the_table_takes() -> None:
 
 def test_an_entry_is_what_the_kernel_makes() -> None:
     assert Entry._fields == (*(field.name for field in ENTRY), "appended_ms")
+
+
+def test_f25_values_of_an_earlier_or_a_later_release_are_gone_on_with_and_what_is_none_is_ignored() -> None:
+    first = Gauges({}, now=0).apply([beat(1), listed(JAVA, 2, 3), listed(GO, 2, 4)], now=0)
+    published = {name: value for name, value in first.items() if value is not None}
+    fields = json.loads(published[key(JAVA)])
+    earlier = {name: value for name, value in fields.items() if name != "timestamp_ms"}
+    later = {**json.loads(published[key(GO)]), "field_of_a_later_release": {"x": [1]}}
+    of_gateway = {name: value for name, value in json.loads(published['["c",1,"g"]']).items() if name not in ("opened", "closed")}
+    broken = {
+        key(("a", "1")): b"[]", key(("b", "1")): b"{", key(("c", "1")): json.dumps({**fields, "epoch": "1"}).encode(),
+        key(("d", "1")): json.dumps({name: value for name, value in fields.items() if name != "connections"}).encode(), "x": b"{}",
+    }  # fmt: skip
+    values = {key(JAVA): earlier, key(GO): later, '["c",1,"g"]': of_gateway}
+    gauges = Gauges({**broken, **{name: json.dumps(value).encode() for name, value in values.items()}}, now=0)
+    assert gauges.size()[0] == 3, "two series and their gateway"
+    assert told(gauges.apply([listed(JAVA, 2, 3), listed(GO, 2, 4)], now=1)) == {}, "what is published already"
+    assert told(gauges.apply([series(JAVA, 5, 6), series(GO, 6, 7)], now=1)) == {key(JAVA): 6, key(GO): 7}

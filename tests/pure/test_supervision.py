@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clientscope.errors import ClientscopeError
-from streaming.supervision import Restarts, Watched
+from streaming.supervision import Restarts, Watched, cause_in
 
 
 class Query:
@@ -128,6 +128,39 @@ def test_for_a_query_that_begins_anew_nothing_is_gone() -> None:
         watching.look(at)
         watching.look(at + 90.0)
     assert (len(started), watching.restarts) == (4, 3)
+
+
+OF_A_SINK = """An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
+  File "clientserver.py", line 644, in _call_proxy
+    return_value = getattr(self.pool[obj_id], method)(*params)
+py4j.protocol.Py4JJavaError: An error occurred while calling o1395.save.
+: org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to file:/data/pushes. SQLSTATE: 58030
+\tat org.apache.spark.sql.errors.QueryExecutionErrors$.taskFailedWhileWritingRowsError(QueryExecutionErrors.scala:843)
+Caused by: org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device
+\tSuppressed: org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device
+\t\tCaused by: java.io.IOException: No space left on device
+\t... 58 more
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            OF_A_SINK,
+            "org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to file:/data/pushes. SQLSTATE: 58030"
+            ": java.io.IOException: No space left on device",
+        ),
+        (OF_A_SINK.split("py4j.", maxsplit=1)[0] + "OverflowError: year 10000\n", "OverflowError: year 10000"),
+        ("Job aborted.\n\tat x\nCaused by: java.io.IOException: disk", "Job aborted.: java.io.IOException: disk"),
+        ("[CODE] broken\nmore", "[CODE] broken"),
+        ("java.io.IOException: disk\nCaused by: java.io.IOException: disk", "java.io.IOException: disk"),
+        ("", "without a cause"),
+    ],
+)
+def test_f40_what_failed_is_named_with_what_it_was_caused_by(text: str, cause: str) -> None:
+    assert cause_in(text) == cause
+    assert len(cause_in(text * 100)) <= 502
 
 
 def test_who_waits_is_started_at_once_when_told_to_hurry() -> None:
