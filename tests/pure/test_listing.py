@@ -86,6 +86,11 @@ def test_a_cell_of_csv_is_no_formula(cell: str) -> None:
     assert next(csv.reader(io.StringIO(csv_line([cell]))))[0] == f"'{cell}"
 
 
+@pytest.mark.parametrize("cell", ["one\r\n=cmd", "a\n=1+1", "a\r=1"])
+def test_f36_a_line_end_in_a_cell_begins_no_row(cell: str) -> None:
+    assert list(csv.reader(io.StringIO(csv_line([cell, "next"]), newline=""))) == [[cell, "next"]]
+
+
 def test_numbers_stay_numbers() -> None:
     assert csv_line([-1, 2.5, None, "a,b"]) == '-1,2.5,,"a,b"'
 

@@ -73,6 +73,18 @@ def test_a_secret_is_redacted_and_refused_with_its_key_and_reason_but_not_its_va
     assert refusal is not None and "sasl.jaas.config (key prefix)" in refusal and "hunter2" not in refusal
 
 
+def test_f34_names_and_keys_that_are_secrets_are_redacted_and_the_key_is_named_by_its_place() -> None:
+    """Whoever runs the policy: the gateway's registry has judged names already."""
+    secret = "svc-AKIAIOSFODNN7EXAMPLE"
+    who = replace(CONTEXT, principal=secret, client_id=secret, software_name=secret, software_version=secret)
+    record, _, refusal = published(
+        [ClientConfig("acks", "0", 1, False), ClientConfig("sasl.password = hunter2", "", 1, False)], context=who
+    )
+    assert {record.principal, record.client_id, record.client_software_name, record.client_software_version} == {"[redacted]"}
+    assert [config.config_key for config in record.configs] == ["acks", "[redacted 2]"]
+    assert refusal is not None and "setting 2 by its name (value shape)" in refusal and "hunter2" not in refusal
+
+
 def test_a_client_without_an_instance_id_has_a_key_of_its_own() -> None:
     context = RequestContext("c", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, 0, None, "unknown", "unknown", None)
     assert published([ClientConfig("acks", "0", 1, False)], context=context)[1] == "gw/1000/7"

@@ -58,8 +58,10 @@ CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL, KEY, VALUE = MARKERS = (
 )  # fmt: skip
 API: dict[str, tuple[str, ...]] = {
     "overview": (SOFTWARE, VERSION), "clients?limit=1000": (CLIENT_ID, SOFTWARE, PRINCIPAL), "connections": (CLIENT_ID, SOFTWARE),
-    "clients/groups?group=software": (SOFTWARE,), "clients/facets": (SOFTWARE,), "clients/export?format=csv": (CLIENT_ID, SOFTWARE),
-    "results": (CLIENT_ID,), "findings": (CLIENT_ID,), "history/clients?limit=1000": (CLIENT_ID, VERSION), "history/series": (SOFTWARE,),
+    "clients/groups?group=software": (SOFTWARE,),
+    "clients/facets": (SOFTWARE,), "clients/export?format=csv": (CLIENT_ID, SOFTWARE),
+    "results": (CLIENT_ID,), "findings": (CLIENT_ID,), "history/clients?limit=1000": (CLIENT_ID, VERSION),
+    "history/series?to=NOW": (SOFTWARE,),
     f"history/starts?application={CLIENT_ID}": (SOFTWARE, PRINCIPAL), "history/starts?client_id=in-keys": ("in-keys",),
     "history/findings": (CLIENT_ID,), "history/clients/export?format=csv": (CLIENT_ID, SOFTWARE),
 }  # fmt: skip
@@ -266,7 +268,7 @@ def look_while_it_runs(run: Path40, browser: Browser) -> None:
     api = f"http://{at['serve']}/api/v1"
     assert eventually(lambda: SOFTWARE.encode() in run.page(f"{api}/gauges"), SLOW)
     for path, markers in API.items():
-        run.surface(f"serve: {path}", run.page(f"{api}/{path}"), *markers)
+        run.surface(f"serve: {path}", run.page(f"{api}/{path}".replace("NOW", str(time.time_ns() // 1_000_000))), *markers)
     for each in json.loads(run.page(f"{api}/clients?limit=1000"))["items"]:
         run.surface(f"serve: client {each['key']}", run.page(f"{api}/clients/{urllib.parse.quote(each['key'], safe='')}"))
     for each in json.loads(run.page(f"{api}/findings?limit=1000"))["items"]:
