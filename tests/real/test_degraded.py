@@ -136,7 +136,8 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
             "group_wait_seconds = 0\ngroup_interval_seconds = 0\n"
         )
         deliver = names.command(*clientscope(
-            "deliver", "run", "--bootstrap-servers", broker.internal, "--receivers", str(tmp_path / "receivers.toml"), "--metrics-listen", told,
+            "deliver", "run", "--bootstrap-servers", broker.internal, "--receivers", str(tmp_path / "receivers.toml"),
+            "--metrics-listen", told,
         ))  # fmt: skip
         running.enter_context(process(tmp_path / "gateway.log", *gateway, sign="clientscope gateway: ready"))
         running.enter_context(process(tmp_path / "deliver.log", *deliver, sign="ready"))
