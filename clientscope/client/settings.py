@@ -161,7 +161,7 @@ def _entries(values: Mapping[str, str | None], given: Collection[str], keys: Ite
     for key in dict.fromkeys(keys):
         text = values.get(key)
         if key not in TYPES or sensitive.reason(key, text or "", TYPES[key]) is not ValueState.PRESENT:
-            held_back.append(key)
+            held_back.append(sensitive.shown_key(key))  # it is named in warnings, and may be a line that was taken for a key
         elif text is not None:
             entries.append(Entry(key, text, TYPES[key], key not in given))
     return Collected(tuple(entries), tuple(held_back))

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from clientscope.catalog.sensitive import shown_key
 from clientscope.errors import SettingsError
 
 CLIENT_CONFIG_POLICY_CLASS_NAME_DEFAULT: str | None = None
@@ -32,7 +33,7 @@ class ClientConfig:
 
     def __repr__(self) -> str:
         # A policy's log line must not become the leak.
-        return f"ClientConfig({self.key!r}, {len(self.value)} characters, type={self.type}, is_default={self.is_default})"
+        return f"ClientConfig({shown_key(self.key)!r}, {len(self.value)} characters, type={self.type}, is_default={self.is_default})"
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,12 @@ def test_values_as_kafka_writes_them(key: str, settings: dict[str, Any], expecte
     assert entry.value == expected
 
 
+def test_f34_a_key_that_is_a_secret_is_held_back_without_its_name() -> None:
+    got = collect_dialect("java", ClientType.PRODUCER, {"acks": "all"}, keys=["acks", "sasl.password = hunter2"])
+    assert [entry.key for entry in got.entries] == ["acks"]
+    assert got.sensitive == ("[redacted]",)
+
+
 def test_sensitive_settings_are_held_back_by_prefix_type_word_and_shape() -> None:
     keys = ("acks", "sasl.mechanism", "security.protocol", "partitioner.class", "key.serializer", "client.id", "group.id", "my.app.key")
     got = collected(

@@ -98,7 +98,7 @@ def outcome(restarts: bool, history: list[Step], check: Callable[[Fleet], None] 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps)
-def test_a_restart_anywhere_changes_nothing(history: list[Step]) -> None:
+def test_f31_a_restart_anywhere_changes_nothing(history: list[Step]) -> None:
     assert outcome(True, history) == outcome(False, history)
 
 

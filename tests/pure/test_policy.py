@@ -85,6 +85,12 @@ def test_f34_names_and_keys_that_are_secrets_are_redacted_and_the_key_is_named_b
     assert refusal is not None and "setting 2 by its name (value shape)" in refusal and "hunter2" not in refusal
 
 
+def test_f34_a_log_line_of_a_push_has_no_value_and_no_secret_key() -> None:
+    pushed = ClientConfigData((ClientConfig("acks", "all", 1, True), ClientConfig("sasl.password = hunter2", SECRET, 1, False)), 5)
+    assert "'acks', 3 characters" in repr(pushed) and "'[redacted]'" in repr(pushed)
+    assert "hunter2" not in f"{pushed} {pushed.configs}"
+
+
 def test_a_client_without_an_instance_id_has_a_key_of_its_own() -> None:
     context = RequestContext("c", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, 0, None, "unknown", "unknown", None)
     assert published([ClientConfig("acks", "0", 1, False)], context=context)[1] == "gw/1000/7"

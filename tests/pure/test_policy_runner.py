@@ -215,7 +215,7 @@ def test_a_bad_clients_other_pushes_do_not_cost_a_deadline_each() -> None:
 
 
 @pytest.mark.usefixtures("patient")
-def test_one_bad_client_after_the_other_opens_the_circuit_and_nothing_is_lost_while_it_is_open() -> None:
+def test_f17_one_bad_client_after_the_other_opens_the_circuit_and_nothing_is_lost_while_it_is_open() -> None:
     async def case() -> None:
         async with running(guard={"failures": 3, "bypass_s": 1.0, "penalty_s": 1.0}) as it:
             for number in range(3):

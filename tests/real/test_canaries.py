@@ -150,7 +150,8 @@ def start(run: Path40, hook: Server) -> None:
     kafka_is, digests = ("--bootstrap-servers", run.internal), ("--digest-key-file", str(folder / "digest.key"))
     run.processes.start(
         "stream", "stream", *kafka_is, *digests, "--checkpoint-dir", str(folder / "checkpoints"), "--history-dir", str(folder / "history"),
-        "--history-interval-seconds", "2", "--metrics-listen", at["stream"], "--ui-port", at["spark"].split(":")[1],
+        "--history-interval-seconds", "2", "--driver-memory", "1g", "--metrics-listen", at["stream"],
+        "--ui-port", at["spark"].split(":")[1],
     )  # fmt: skip
     run.processes.start(
         "gateway", "gateway", *kafka_is, *digests, "--listen", run.gateway, "--upstream", f"127.0.0.1:{run.broker_port}",
