@@ -1,0 +1,245 @@
+"""F41: the connections of a hostile client, played at a real broker: the same bytes in the same order as direct, and nobody else's name.
+
+What each client is, is read off the broker's own answers to it; what the gateway recorded must be the same.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from conftest import RunningGateway, running_gateway
+from observe import eventually, read_all
+from scale import scaled
+
+from clientscope import topics
+from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.process import free_port
+from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from clientscope.records.topics import CONNECTIONS
+from clientscope.session.unanswered import FIRST_ID
+from clientscope.wire import api_versions
+from clientscope.wire.codes import PUSH_CONFIG
+
+CASES = int(scaled(60, 500))
+"""On each of two listeners."""
+LAST_ID = 424_242
+PASSWORD = "correct-horse"
+_IDS = (0, 1, 1, 5, 5, 5, -1, *(FIRST_ID + number for number in range(6)))
+_LISTENER = "listener.name.client"
+_MODULES = "org.apache.kafka.common.security"
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A broker, and a gateway in front of it."""
+
+    internal: str
+    broker: str
+    gateway: RunningGateway
+    sasl: bool
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["plaintext", "sasl"])
+def installed(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    data_dir: Path = tmp_path_factory.mktemp("hostile")
+    users = " ".join(f'user_{name}="{PASSWORD}"' for name in ("alice", "mallory", "Gary"))
+    extra = {
+        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+        f"{_LISTENER}.plain.sasl.jaas.config": f"{_MODULES}.plain.PlainLoginModule required {users};",
+    }
+    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir / "broker", extra=extra if request.param else {})
+    with Broker(plan):
+        topics.create(plan.internal)
+        broker = f"127.0.0.1:{plan.port}"
+        with running_gateway(plan.internal, broker, data_dir / "logs", listen=plan.advertised) as gateway:
+            yield Installed(plan.internal, broker, gateway, request.param)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One frame, and what is said by it."""
+
+    frame: bytes
+    answered: bool = True
+    push: bool = False
+    software: tuple[str, str] = ("unknown", "unknown")
+    token: str = ""
+
+
+def frame(key: int, version: int, correlation_id: int, client_id: bytes, *body: bytes) -> bytes:
+    data = struct.pack(">hhih", key, version, correlation_id, len(client_id)) + client_id + b"".join(body)
+    return struct.pack(">i", len(data)) + data
+
+
+def compact(text: bytes) -> bytes:
+    return api_versions.write_uvarint(len(text) + 1) + text
+
+
+def any_request(chance: Random, client: bytes) -> Request:
+    number = chance.choice(_IDS)
+    match chance.randrange(9):
+        case 0 | 1:
+            version = chance.choice((0, 2, 3, 4, 99))
+            if version < 3:
+                return Request(frame(18, version, number, client))
+            name = chance.choice((b"java", b"x.y-z", b"", b"-bad", b"n" * 600))
+            said = (name.decode(), "1.0") if version < 99 else ("unknown", "unknown")
+            tag = chance.choice((b"\0", b"\1" + api_versions.write_uvarint(1324) + b"\x10" + bytes(15) + b"\1"))
+            return Request(frame(18, version, number, client, b"\0", compact(name), compact(b"1.0"), tag), software=said)
+        case 2:
+            return Request(frame(17, chance.choice((0, 1)), number, client, struct.pack(">h", 5) + b"PLAIN"))
+        case 3:
+            return authenticate(chance, number, client, chance.choice(("alice", "mallory", "Gary")))
+        case 4:
+            return Request(frame(60, 0, number, client, b"\0", b"\0", b"\0"))
+        case 5:
+            acks = chance.choice((0, 0, 1, -1))
+            return Request(frame(0, 3, number, client, struct.pack(">hhii", -1, acks, 1000, 0)), answered=acks != 0)
+        case 6:
+            return Request(frame(16, 1, number, client))
+        case 7:
+            return Request(frame(3, 1, number, client, struct.pack(">i", 0)))
+        case _:
+            return Request(frame(PUSH_CONFIG, 0, number, client, b"\0", b"\2\5acks\4all\1\0\0\0"), push=True)
+
+
+def authenticate(chance: Random, number: int, client: bytes, name: str, password: str = PASSWORD) -> Request:
+    text = f"\0{name}\0{password}".encode()
+    return Request(frame(36, chance.choice((0, 1)), number, client, struct.pack(">i", len(text)) + text), token=name)
+
+
+def connection(seed: int, sasl: bool) -> tuple[str, list[Request]]:
+    chance = Random(seed)  # noqa: S311
+    client = f"case-{seed}-{'sasl' if sasl else 'plain'}"
+    requests = [any_request(chance, client.encode()) for _ in range(chance.choice((3, 8, 20)))]
+    if sasl:
+        name, password = chance.choice(("alice", "mallory", "Gary")), chance.choice((PASSWORD, PASSWORD, PASSWORD, "wrong"))
+        version, number = chance.choice((0, 1, 1)), chance.choice(_IDS)
+        first = [Request(frame(17, version, number, client.encode(), struct.pack(">h", 5) + b"PLAIN"))]
+        text = f"\0{name}\0{password}".encode()
+        bare = Request(struct.pack(">i", len(text)) + text, token=name)
+        first.append(bare if version == 0 else authenticate(chance, chance.choice(_IDS), client.encode(), name, password))
+        if chance.random() < 0.5:
+            first.insert(
+                0, Request(frame(18, 3, number, client.encode(), b"\0", compact(b"java"), compact(b"1"), b"\0"), software=("java", "1"))
+            )
+        requests = first + requests
+    else:
+        requests.insert(0, Request(frame(16, 1, 3, client.encode())))  # so that the client's id is known by the first header
+    requests.append(Request(frame(3, 1, LAST_ID, client.encode(), struct.pack(">i", 0))))
+    return client, requests
+
+
+def play(address: str, requests: list[Request], chance: Random) -> list[bytes]:
+    """What comes back, frame by frame, up to the answer to the last request or the connection's end."""
+    host, port = address.split(":")
+    stream = b"".join(request.frame for request in requests)
+    received, answers = b"", []
+    with socket.create_connection((host, int(port)), 20) as connected:
+        while stream:
+            size = chance.choice((3, 40, 400, 100_000))
+            try:
+                connected.sendall(stream[:size])
+            except OSError:
+                break  # closed: what it said before is still to be read
+            stream = stream[size:]
+        while not answers or answers[-1][4:8] != struct.pack(">i", LAST_ID):
+            try:
+                data = connected.recv(65536)
+            except ConnectionResetError:
+                break
+            if not data:
+                break
+            received += data
+            while len(received) >= 4 and len(received) >= 4 + (length := struct.unpack_from(">i", received)[0]):
+                answers.append(received[: 4 + length])
+                received = received[4 + length :]
+    return answers
+
+
+@dataclass
+class Truth:
+    """What the broker's own answers say of a client."""
+
+    answers: list[bytes]
+    software: tuple[str, str] = ("unknown", "unknown")
+    principal: str | None = None
+
+
+def truth_of(requests: list[Request], direct: list[bytes], sasl: bool) -> Truth:
+    """The answers as they come through the gateway, and who the client is by them."""
+    truth, left, began = Truth([]), list(direct), False
+    for request in requests:
+        if request.push:
+            number = request.frame[8:12]
+            truth.answers.append(number)
+            continue
+        if not request.answered:
+            continue
+        if not left:
+            break
+        answer = left.pop(0)
+        key, version = struct.unpack_from(">hh", request.frame, 4)
+        code = struct.unpack_from(">h", answer, 8)[0] if len(answer) >= 10 else 0
+        if request.token and began and code == 0:
+            truth.principal, began = f"User:{request.token}", False
+        elif key == 17 and len(answer) >= 10 and request.frame[-5:] == b"PLAIN":
+            began = sasl and code == 0
+        elif key == 18 and code == 0:
+            truth.software = request.software
+            answer = without_epoch(api_versions.advertise(answer, version, PUSH_CONFIG, 0, 0))
+        elif key == 18 and code == 35:
+            truth.software = ("unknown", "unknown")
+        truth.answers.append(answer)
+    return truth
+
+
+def comparable(answers: list[bytes], requests: list[Request]) -> list[bytes]:
+    """Of a push's answer only whose it is: the policy has the rest to say."""
+    asked = [request for request in requests if request.answered]
+    return [answer[4:8] if request.push else without_epoch(answer) for answer, request in zip(answers, asked, strict=False)]
+
+
+def without_epoch(answer: bytes) -> bytes:
+    """An answer to ApiVersions up to PushConfig's key, the last one: the cluster's metadata epoch behind it changes all the time."""
+    return answer.partition(struct.pack(">hhh", PUSH_CONFIG, 0, 0))[0]
+
+
+@pytest.mark.long_form
+@pytest.mark.timeout(scaled(300, 1800))
+def test_f41_the_same_as_direct_and_nobody_elses_name(installed: Installed) -> None:
+    truths: dict[str, Truth] = {}
+    for seed in range(CASES):
+        client, requests = connection(seed, installed.sasl)
+        chance = Random(seed)  # noqa: S311
+        direct = play(installed.broker, [request for request in requests if not request.push], chance)
+        truth = truth_of(requests, direct, installed.sasl)
+        through = comparable(play(installed.gateway.address, requests, chance), requests)
+        closed = len(direct) < sum(request.answered and not request.push for request in requests)
+        if closed:  # what was pushed behind the end is never answered, and an end may overtake the last answers
+            assert through == truth.answers[: len(through)], client
+        else:
+            assert through == truth.answers, client
+            truths[client] = truth
+    assert len(truths) > CASES // 4
+
+    def recorded() -> dict[str, ClientConnectionRecord]:
+        records = [decode(ClientConnectionRecord, message.value) for message in read_all(installed.internal, CONNECTIONS)]
+        return {record.client_id: record for record in records if record.kind == Kind.CLOSED}
+
+    assert eventually(lambda: len(truths.keys() & recorded().keys()) > len(truths) // 2, 30)  # by their ids, which not all of them say
+    for client, record in recorded().items():
+        if client in truths:
+            assert (record.client_software_name[:256], record.client_software_version) == (
+                truths[client].software[0][:256],
+                truths[client].software[1],
+            ), client
+            assert record.principal == truths[client].principal, client
