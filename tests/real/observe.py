@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 import urllib.request
 from collections.abc import Callable
@@ -96,6 +97,37 @@ def rss_bytes(pid: int) -> int:
     """Resident memory of a process and all below it; what they share counts in each."""
     statuses = [Path(f"/proc/{number}/status").read_text() for number in (pid, *children(pid))]
     return sum(int(line.split()[1]) * 1024 for status in statuses for line in status.splitlines() if line.startswith("VmRSS:"))
+
+
+class WorkerMemory:
+    """How much memory the one worker of a gateway takes: the process that carries its bytes.
+
+    Attributes:
+        before: when this was made, in bytes; ``most`` since then.
+    """
+
+    def __init__(self, gateway_pid: int) -> None:
+        (self._pid,) = workers(gateway_pid)
+        self.most = 0
+        self.before = self.rss()
+
+    def rss(self) -> int:
+        """Resident bytes now."""
+        rss = int(Path(f"/proc/{self._pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        self.most = max(self.most, rss)
+        return rss
+
+    def watch(self, seconds: float) -> None:
+        """Looks all the time, for so long."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.rss()
+            time.sleep(0.02)
+
+    def stays_within(self, extra_bytes: int) -> None:
+        """Fails where it has grown by more at any look."""
+        grown = self.most - self.before
+        assert grown < extra_bytes, f"{grown / 2**20:.1f} MiB more than before"
 
 
 def minor_faults(pid: int) -> int:

@@ -14,7 +14,7 @@ import kafka
 import pytest
 from conftest import RunningGateway, running_gateway
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
-from observe import connection_records, eventually, metrics, workers
+from observe import WorkerMemory, connection_records, eventually, metrics
 from test_data_path import _fetch
 
 from clientscope.client.raw import RawClient
@@ -41,32 +41,6 @@ def bounded(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
     flags = ("--buffered-max-bytes", str(BUDGET))
     with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("bounded"), *flags) as running:
         yield running
-
-
-class Worker:
-    """The process that carries a gateway's bytes, and how much memory it takes."""
-
-    def __init__(self, gateway: RunningGateway) -> None:
-        (self.pid,) = workers(gateway.pid)
-        self.before = self.rss()
-        self.most = 0
-
-    def rss(self) -> int:
-        with open(f"/proc/{self.pid}/statm", encoding="ascii") as file:  # noqa: PTH123
-            rss = int(file.read().split()[1]) * 4096
-        self.most = max(getattr(self, "most", 0), rss)
-        return rss
-
-    def watch(self, seconds: float) -> None:
-        """Looks all the time, for so long."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self.rss()
-            time.sleep(0.02)
-
-    def stays_within(self, extra: int) -> None:
-        grown = self.most - self.before
-        assert grown < extra, f"{grown / MIB:.0f} MiB more than before"
 
 
 def count(gateway: RunningGateway, what: str, label: str) -> float:
@@ -143,7 +117,7 @@ def others_are_served(gateway: RunningGateway) -> None:
 
 
 def test_f42_refused_pushes_that_nobody_reads_the_answers_of_cost_nothing(bounded: Any) -> None:
-    worker = Worker(bounded)
+    worker = WorkerMemory(bounded.pid)
     with ExitStack() as stack:
         attackers = connected(bounded, stack, 8)
         for each in attackers:
@@ -157,7 +131,7 @@ def test_f42_refused_pushes_that_nobody_reads_the_answers_of_cost_nothing(bounde
 
 
 def test_f42_slow_readers_share_one_budget_and_the_memory_is_given_back(bounded: Any, topic: str) -> None:
-    worker = Worker(bounded)
+    worker = WorkerMemory(bounded.pid)
     with ExitStack() as stack:
         readers = connected(bounded, stack, 400, receive_buffer=4096)
         for each in readers:
@@ -172,7 +146,7 @@ def test_f42_slow_readers_share_one_budget_and_the_memory_is_given_back(bounded:
 
 
 def test_f42_frames_that_never_become_whole_share_it_too(bounded: Any) -> None:
-    worker = Worker(bounded)
+    worker = WorkerMemory(bounded.pid)
     with ExitStack() as stack:
         for each in connected(bounded, stack, 1_000):
             each.sendall(api_versions(b"x"))
