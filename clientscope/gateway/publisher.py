@@ -128,6 +128,8 @@ class Publisher:
     def _settled(self, entry: _Entry, result: Any) -> None:
         """Called in the producer's thread."""
         if isinstance(result, BaseException):
+            # A record that the broker finds too large leaves an idempotent producer that sends nothing more, like other final refusals.
+            self._dead = self._dead or isinstance(result, MessageSizeTooLargeError)
             self._again(entry, result)
             return
         if self._failing:

@@ -11,6 +11,7 @@ import logging
 import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 
 import uvloop
@@ -41,7 +42,7 @@ from clientscope.gateway.worker.template import Template
 from clientscope.kafka_access import KafkaAccess
 from clientscope.policy.interface import ClientConfigData
 from clientscope.policy.redaction import DigestKey, Names
-from clientscope.records.codec import ClientConnectionRecord, encode
+from clientscope.records.codec import ClientConnectionRecord, Kind, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS
 from clientscope.session.state import Identity, Verdict
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
@@ -297,7 +298,19 @@ class Gateway:
     def _publish(self, record: ClientConnectionRecord | None) -> None:
         if record is not None:
             done = self._publisher.publish(CONNECTIONS, record.gateway_id, encode(record))
-            self._untold.published(record, taken=not (done.done() and done.exception()))
+            taken = not (done.done() and done.exception())
+            self._untold.published(record, taken)
+            if taken and record.kind != Kind.HEARTBEAT:
+                done.add_done_callback(partial(self._settled, record, asyncio.get_running_loop()))
+
+    def _settled(self, record: ClientConnectionRecord, loop: asyncio.AbstractEventLoop, done: Future[None]) -> None:
+        """What was taken was acknowledged, or given up after all: the topic takes no such record. In the publisher's thread."""
+        if done.exception() is not None:
+            loop.call_soon_threadsafe(self._given_up, record)
+
+    def _given_up(self, record: ClientConnectionRecord) -> None:
+        if record.kind == Kind.CLOSED or record.connection_id in self.registry.connections:
+            self._untold.published(record, taken=False)
 
 
 async def _serve(settings: GatewaySettings, place: Place, template: Template, again: Callable[[], GatewaySettings]) -> None:

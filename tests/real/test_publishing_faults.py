@@ -189,13 +189,15 @@ def test_f16_writing_is_refused_for_a_while(secluded: Any, tmp_path: Path, refus
     with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin, ExitStack() as stack:
         gateway = stack.enter_context(running_gateway(cuttable.address, broker.client, tmp_path, *FLAGS))
         with refusing(admin):
+            early = stack.enter_context(RawClient.connect(gateway.address, "early"))
+            assert early.api_versions("early", "1").error_code == 0
             come_and_go(gateway, 2 * QUEUE)
             late = stack.enter_context(RawClient.connect(gateway.address, "late"))
             assert late.api_versions("late", "1").error_code == 0
             assert eventually(lambda: count(gateway, "lost", reason) > QUEUE, 30), "dropped, and counted by reason"
         ours = lambda: [record for record in told(broker) if record.gateway_id == gateway.address]  # noqa: E731
-        assert eventually(lambda: set(open_by_topic(ours()).values()) == {"late"}, 60)
-        assert eventually(lambda: last_counts(ours()) == {"late": 1}, 60)
+        assert eventually(lambda: set(open_by_topic(ours()).values()) == {"early", "late"}, 60), open_by_topic(ours())
+        assert eventually(lambda: last_counts(ours()) == {"early": 1, "late": 1}, 60)
     lines = (tmp_path / "gateway.log").read_text().splitlines()
     refusals = [line for line in lines if re.search("not acknowledged", line)]
     assert (reason == "queue_full") <= len(refusals) < 10, "one line where it begins, not one for each record"

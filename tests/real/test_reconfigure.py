@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS
 from clientscope.wire.codes import INVALID_CONFIG
 
+SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
 LEAK = [("sasl.jaas.config", "canary-value", 1, False)]
 
 
@@ -53,6 +56,18 @@ def test_another_digest_key_while_it_runs(broker: Any, tmp_path: Path) -> None:
         os.kill(gateway.pid, signal.SIGHUP)
         return eventually(lambda: log.read_text().count(said) > before)
 
+    def name_under(key: str) -> bool:
+        """Whether a name that is a secret is told by its digest under this key."""
+        expected = f"[redacted {DigestKey.read(tmp_path / key).digest(SECRET).hex()[:16]}]"
+
+        def listed() -> bool:
+            with urllib.request.urlopen(f"http://{gateway.admin}/v1/connections", timeout=10) as response:
+                return expected in [each["ClientName"] for each in json.load(response)]
+
+        with RawClient.connect(gateway.address, "named") as client:
+            client.api_versions(SECRET, "1")
+            return eventually(listed)
+
     configure(f'digest_key_file = "{tmp_path / "first"}"')
     with running_gateway(broker.internal, broker.client, tmp_path, "--config", str(settings)) as gateway:
         assert digest_key_id("before") == keys["first"]
@@ -61,6 +76,8 @@ def test_another_digest_key_while_it_runs(broker: Any, tmp_path: Path) -> None:
         configure("no_such_key = 1")
         assert signalled("the settings stay as they were")
         assert digest_key_id("meanwhile") == keys["first"]
+        assert name_under("first")
         configure(f'digest_key_file = "{tmp_path / "second"}"')
         assert signalled("the policy has taken its settings again")
         assert digest_key_id("after") == keys["second"]
+        assert name_under("second")
