@@ -17,6 +17,7 @@ from clientscope.catalog.sensitive import Tier
 from clientscope.policy.redaction import DigestKey
 from clientscope.records.codec import ValueState
 from udfs import sensitive
+from udfs.client_keys import client_keys
 from udfs.decode import decoder
 from udfs.json_text import arrays, literals
 from udfs.pushes import Pushes, redact
@@ -40,7 +41,7 @@ _OF_PUSH = {
 _OF_CONNECTION = {
     "kind": "kind",
     "sequence": "sequence",
-    **{name: field for name, field in _OF_PUSH.items() if name not in ("software_name", "software_version", "instance_id")},
+    **{name: field for name, field in _OF_PUSH.items() if name not in ("software_name", "software_version")},
 }
 
 _WHO = [
@@ -52,11 +53,12 @@ _WHO = [
     ("address", pa.string()),
     ("principal", pa.string()),
     ("client_id", pa.string()),
+    ("client", pa.string()),
 ]
 
-_OF_PUSHES_ALONE = ("software_name", "software_version", "instance_id", "application", "rules", "not_evaluable", "settings", "written")
+_OF_PUSHES_ALONE = ("software_name", "software_version", "application", "rules", "not_evaluable", "settings", "written")
 PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in _OF_PUSHES_ALONE)])
-"""One row per push that is kept; ``row`` is its place in the batch.
+"""One row per push that is kept; ``row`` is its place in the batch, ``client`` is `clientscope.records.client_key.client_key`.
 
 ``application`` to ``written`` are JSON: the application's key, what fired and which codes couldn't judge (as in ``clientscope.results``),
 all settings as an object (a redacted one's value is ``["redacted", reason, length, digest]``), and the keys of secrets that stand in the
@@ -88,13 +90,10 @@ def pushed(values: pa.Array, digest_key: DigestKey | None, thresholds: Threshold
     columns["settings"] = _settings(pushes, states)
     written = np.flatnonzero(leaks & raw & (states != ValueState.PRESENT))
     columns["written"] = arrays(pushes.group(written, literals(pushes.settings["config_key"].take(pa.array(written)))))
-    client = pc.coalesce(
-        columns["instance_id"],
-        pc.binary_join_element_wise(columns["gateway"], columns["epoch"].cast(pa.string()), columns["connection"].cast(pa.string()), " "),
-    )
+    columns["client"] = client_keys(columns)
     has_leak = np.zeros(len(pushes), np.bool_)
     has_leak[pushes.parents[leaks]] = True
-    keep = (has_leak | _last(client)) & decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False)
+    keep = (has_leak | _last(columns["client"])) & decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False)
     return _struct(PUSH, columns, np.flatnonzero(keep))
 
 
@@ -102,6 +101,7 @@ def connected(values: pa.Array, digest_key: DigestKey | None = None) -> pa.Struc
     """`CONNECTION` of ClientConnectionRecords; of what can't be decoded nothing."""
     decoded = redact_names(decoder("ClientConnectionRecord", frozenset(_OF_CONNECTION.values()))(values), digest_key)
     columns = {name: decoded.field(field) for name, field in _OF_CONNECTION.items()}
+    columns["client"] = client_keys(columns)
     texts = [columns[name].cast(pa.string()) for name in ("broker", "gateway", "epoch", "connection")]
     which = pc.binary_join_element_wise(columns["cluster"], *texts, " ")
     keep = _last(which) & decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False)

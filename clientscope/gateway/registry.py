@@ -6,6 +6,7 @@ ClientConnectionRecord with the absolute counts of the series it touched (design
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from clientscope.gateway.known import KnownClients
 from clientscope.gateway.place import Place
 from clientscope.policy.interface import RequestContext
 from clientscope.policy.redaction import Names
+from clientscope.records.client_key import scope
 from clientscope.records.codec import ClientConnectionRecord, Kind
 from clientscope.records.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
 from clientscope.session.state import UNKNOWN, Identity
@@ -197,8 +199,9 @@ class ConnectionRegistry:
         return {series: count.open for series, count in list(self._counts.items()) if count.open}
 
     def instances(self) -> int:
-        """Different client instance ids that are connected (KIP-1324's ClientConfigInstances). From any thread."""
-        return len({connection.identity.instance_id for connection in list(self.connections.values())} - {None})
+        """Different clients with an instance id that are connected (KIP-1324's ClientConfigInstances). From any thread."""
+        cluster, known = self.place.cluster_id, [(each.identity, each.client_address) for each in list(self.connections.values())]
+        return len({(of.instance_id, scope(cluster, of.principal, address)) for of, address in known if of.instance_id is not None})
 
     def context(self, connection_id: int) -> RequestContext | None:
         """What a policy is told of a connection; None if it is gone."""
@@ -235,7 +238,7 @@ class ConnectionRegistry:
             shown = self.names(field, name)
             if counted and shown != name:
                 self._hidden(field)
-            return _held_once(shown)
+            return _held_once(_told_apart(shown) if field == "principal" else shown)
 
         return replace(
             identity,
@@ -324,6 +327,14 @@ class ConnectionRegistry:
             self._recorded_ms.pop(connection.connection_id, None)
             self._recorded_ms[connection.connection_id] = now_ms
         return record
+
+
+def _told_apart(principal: str) -> str:
+    """A principal that is too long ends with its digest: two that begin alike are two clients all the same."""
+    if len(principal) <= _RECORDED_LENGTH:
+        return principal
+    digest = hashlib.sha256(principal.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"{principal[: _RECORDED_LENGTH - len(digest) - 1]}…{digest}"
 
 
 def _held_once(text: str) -> str:

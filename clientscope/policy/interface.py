@@ -11,6 +11,7 @@ from typing import Any
 
 from clientscope.catalog.sensitive import shown_key
 from clientscope.errors import SettingsError
+from clientscope.records.client_key import client_key
 
 CLIENT_CONFIG_POLICY_CLASS_NAME_DEFAULT: str | None = None
 """KIP-1324's default of ``client.config.policy.class.name``: without a policy PushConfig isn't advertised, and goes upstream like
@@ -57,7 +58,7 @@ class RequestContext:
         connection_id: unique within (gateway_id, gateway_epoch).
         client_id: client.id; hostile, like all strings that a client chose.
         software_name, software_version: KIP-511's; ``unknown`` until said.
-        client_instance_id: KIP-1324's; None where the client sent none.
+        client_instance_id: KIP-1324's; None where the client sent none.  Chosen by the client: `client_key` tells clients apart.
         principal: None where the wire does not show it.
     """
 
@@ -75,6 +76,19 @@ class RequestContext:
     software_name: str
     software_version: str
     client_instance_id: uuid.UUID | None
+
+    @property
+    def client_key(self) -> str:
+        """Which client it is: an instance id alone may be another principal's."""
+        return client_key(
+            self.cluster_id,
+            self.principal,
+            self.client_address,
+            self.client_instance_id,
+            self.gateway_id,
+            self.gateway_epoch,
+            self.connection_id,
+        )
 
 
 class ClientConfigPolicy(ABC):

@@ -56,9 +56,7 @@ class PublishingPolicy(ClientConfigPolicy):
             digest_key_id=self._key.key_id if self._key else None,
             configs=configs,
         )
-        instance = context.client_instance_id
-        key = str(instance) if instance else f"{context.gateway_id}/{context.gateway_epoch}/{context.connection_id}"
-        acknowledged = self._publish(CONFIGS, key, encode(record))
+        acknowledged = self._publish(CONFIGS, context.client_key, encode(record))
         hidden = [
             (config.config_key if config.config_key == pushed.key else f"setting {place} by its name", ValueState(config.value_state))
             for place, (config, pushed) in enumerate(zip(configs, data.configs, strict=True), 1)

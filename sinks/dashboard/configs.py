@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from clientscope.errors import RecordError
+from clientscope.records.client_key import client_key, key_of_0_1, scope
 from clientscope.topic_values import clean
 from sinks.dashboard.column_values import column_values
 from sinks.dashboard.record import Record
@@ -19,7 +20,15 @@ from udfs.redaction import redact_names
 
 MAX_KEY_BYTES = 1_024
 
-_FIELDS = ("client_address", "principal", "client_id", "client_software_name", "client_software_version", "client_instance_id")
+_FIELDS = (
+    "cluster_id",
+    "client_address",
+    "principal",
+    "client_id",
+    "client_software_name",
+    "client_software_version",
+    "client_instance_id",
+)
 
 
 def pushes(records: Sequence[Record]) -> list[Push | RecordError]:
@@ -31,7 +40,7 @@ def pushes(records: Sequence[Record]) -> list[Push | RecordError]:
 
 
 def key_text(key: bytes | None) -> str:
-    """A record's key as text: a client instance id, or gateway, epoch and connection.
+    """A record's key as text: see `clientscope.records.client_key`.
 
     Raises:
         RecordError: it is too long, or there is none.
@@ -45,7 +54,7 @@ def judged(value: ResultValue, arrived_ms: int) -> Push:
     """What a result says of the push that it is about."""
     client_id = value.client_id or ""
     return Push(
-        key=value.instance_id or f"{value.gateway}/{value.epoch}/{value.connection}",
+        key=client_key(value.cluster, value.principal, value.address, value.instance_id, value.gateway, value.epoch, value.connection),
         partition=value.partition,
         offset=value.offset,
         pushed_ms=arrived_ms,
@@ -62,6 +71,7 @@ def judged(value: ResultValue, arrived_ms: int) -> Push:
 
 def _push(
     record: Record,
+    cluster: str,
     address: str,
     principal: str | None,
     client_id: str | None,
@@ -77,8 +87,9 @@ def _push(
     except RecordError as error:
         return error
     name = clean(client_id) if client_id else ""
+    old = instance is not None and key == key_of_0_1(instance)
     return Push(
-        key=key,
+        key=f"{key}/{scope(cluster, principal, address)}" if old else key,
         partition=record.partition,
         offset=record.offset,
         pushed_ms=record.timestamp_ms,
@@ -89,4 +100,5 @@ def _push(
         instance=None if instance is None else str(instance),
         software=clean(software),
         version=clean(version),
+        old_key=old,
     )

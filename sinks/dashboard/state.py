@@ -21,6 +21,7 @@ from sinks.dashboard.overview import SOFTWARE_ROWS, Summary
 from sinks.dashboard.record import Record
 from sinks.dashboard.rows import reading as rows
 from sinks.dashboard.rows.groups import facets, group_sort, groups
+from sinks.dashboard.rows.judging import key_of_client
 from sinks.dashboard.rows.pushes import Push
 from sinks.dashboard.rows.reading import Reading
 from sinks.dashboard.series import MINUTE_MS
@@ -167,7 +168,8 @@ class State(Summary):
             if client is None:
                 return None
             names = client.principal or "", client.client_id or "", client.address
-            push = self._index.of_client(names[1], names[2], names[0], client.instance_id)
+            key_of_push = key_of_client(client.cluster, client.principal, client.address, client.instance_id)
+            push = self._index.of_client(names[1], names[2], names[0], key_of_push)
             starts, of_application = self._index.starts(push, MOST_STARTS + 1) if push else ([], False)
             fingerprints = self._connections.writing.judging.fingerprints(*names, application_of(names[1]))
             found = sorted(filter(None, map(self._findings.one, fingerprints)), key=lambda finding: finding.urgency)

@@ -7,6 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from clientscope.records.client_key import Tenant, instance_of, tenant_of
+
+There = tuple[str, str | None, str | None, str]
+"""Cluster, principal, client.id and address: all connections of one process, and of its like on the same host."""
+
 Settings = Mapping[str, Any]
 """Key → value; of a redacted one ``["redacted", reason, length, digest]``."""
 
@@ -29,12 +34,13 @@ class Push:
     """One client's newest configuration.  What many have in common is shared: verdicts and settings are the same objects.
 
     Attributes:
-        client: which client it is: its instance id, or else its connection, as the record's key has it.
+        client: which client it is: `clientscope.records.client_key.client_key`.
         appended_ms: Kafka's time of the record, in ms since the epoch.
         offset: in its partition of ``clientscope.configs``, which one client always writes to.
         application: `clientscope.findings.fingerprints.application_key`.
         unjudged: codes of the rules that couldn't judge it.
         written: keys of secrets that stand in the record itself.
+        size: of its settings and verdicts as text.
     """
 
     client: str
@@ -51,17 +57,32 @@ class Push:
     client_id: str | None
     software_name: str
     software_version: str
-    instance_id: str | None
     application: str
     verdicts: tuple[Verdict, ...]
     unjudged: frozenset[str]
     settings: Settings
     written: tuple[str, ...]
+    size: int
 
     @property
     def place(self) -> tuple[int, int]:
         """Orders the pushes of one client."""
         return self.appended_ms, self.offset
+
+    @property
+    def instance_id(self) -> str | None:
+        """Its instance id, if it has one."""
+        return instance_of(self.client)
+
+    @property
+    def tenant(self) -> Tenant:
+        """Whose it is, for bounds."""
+        return tenant_of(self.principal, self.address)
+
+    @property
+    def there(self) -> There:
+        """What its connections have in common with it."""
+        return self.cluster, self.principal, self.client_id, self.address
 
 
 class Event(NamedTuple):
@@ -78,6 +99,7 @@ class Event(NamedTuple):
     address: str
     principal: str | None
     client_id: str | None
+    client: str = ""
 
 
 _SHARED = ("application", "cluster", "gateway", "principal", "software_name", "software_version")
@@ -94,13 +116,13 @@ class Reader:
     def push(self, row: Mapping[str, Any]) -> Push:
         """One of `udfs.arrivals.PUSH`, with ``partition``, ``offset`` and ``appended_ms`` beside it."""
         fields = {name: row[name] for name in Push.__slots__ if name in row}
-        fields["client"] = row["instance_id"] or f"{row['gateway']} {row['epoch']} {row['connection']}"
         for name in _SHARED:
             if row[name] is not None:
                 fields[name] = self._same("text", row[name])
         fields["verdicts"] = self._same("rules", row["rules"])
         fields["unjudged"] = self._same("not_evaluable", row["not_evaluable"])
         fields["settings"] = self._same("settings", row["settings"])
+        fields["size"] = len(row["settings"]) + len(row["rules"])
         fields["written"] = tuple(json.loads(row["written"]))
         return Push(**fields)
 

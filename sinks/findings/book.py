@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from clientscope.errors import RecordError
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
+from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.severities import SEVERITIES
 from clientscope.topic_values import parse
+from sinks.fair_share import BATCH, Held, too_many
 from sinks.findings.arrived import Push
 from sinks.findings.clients import Clients, OneApplication
 from sinks.findings.conditions import Condition
-from sinks.findings.entry import Entry, Place, Where
+from sinks.findings.entry import Entry, Place
 from sinks.findings.fleet import Found
+from sinks.findings.overflow import Overflow
 from sinks.findings.problems import Problem, Secrets, problems
-from sinks.findings.told import Policy, finding, restored
+from sinks.findings.told import Policy, finding, identity, restored
 
 log = logging.getLogger(__name__)
 
 MOST_FINDINGS = 50_000
-"""That are kept; further ones are left out, and told in the log."""
+"""That are kept, besides those on clientscope's own operation; see `sinks.fair_share` for who makes room for further ones."""
+
+FOR_LEAKS = 10_000
+"""Of these so many are for secrets alone."""
 
 COUNTS_EVERY_MS = 30_000
 """How often a record is written again because only counts and times have changed."""
@@ -55,7 +60,10 @@ class Book:
         self._watched: set[str] = set()
         self._round: deque[str] = deque()
         self._decisions: dict[str, Decision] = {}
-        self._refused = False
+        self._evicted: set[str] = set()
+        self._of_tenant: Counter[Tenant] = Counter()
+        self._leaks = 0
+        self.full = Overflow()
         self._looked_ms = 0
         for key, text in (published or {}).items():
             try:
@@ -75,10 +83,9 @@ class Book:
                 self._without(fingerprint, place, push.client)
         kept = []
         for problem, (fingerprint, place) in zip(found, now, strict=True):
-            entry = self._entry(problem.fingerprint, problem.code, problem.kind, problem.low_confidence)
-            if entry is not None:
-                self._has(entry, problem, place, push, application)
-                kept.append((fingerprint, place))
+            entry = self._entry(problem, push.tenant)
+            self._has(entry, problem, place, push, application)
+            kept.append((fingerprint, place))
         if kept:
             self._of_client[push.client] = kept
         self._passes(application, push, {fingerprint for fingerprint, _ in kept})
@@ -102,16 +109,14 @@ class Book:
     def compared(self, code: str, found: Mapping[str, Found]) -> None:
         """What comparing clients has found by one rule, by fingerprint; what is not among it is over."""
         for fingerprint, (problem, application, evidence, clients, at_ms) in found.items():
-            entry = self._entry(fingerprint, code, "fleet", problem.low_confidence)
-            if entry is None:
-                continue
+            entry = self._entry(problem, clients[0].tenant if clients else tenant_of(identity(application).principal, ""))
             entry.application, entry.compared = application, clients
             entry.severity, entry.message, entry.settings = problem.severity, problem.message, problem.settings
             entry.seen(at_ms)
             entry.present = True
             entry.evidence = evidence or entry.evidence
             self._dirty.add(fingerprint)
-        for entry in self.entries.values():
+        for entry in list(self.entries.values()):
             if entry.code == code and entry.present and entry.fingerprint not in found:
                 entry.present, entry.compared = False, ()
                 self._dirty.add(entry.fingerprint)
@@ -121,9 +126,9 @@ class Book:
         known = self.entries.get(fingerprint)
         if not condition.failing and (known is None or condition.at_ms <= known.last_seen_ms):
             return
-        entry = self._entry(fingerprint, condition.code, "operation")
-        if entry is None:
-            return
+        entry = known or Entry(fingerprint, condition.code, "operation")
+        if known is None:
+            self._put(entry)
         entry.present = condition.failing
         if condition.failing:
             entry.severity, entry.message = SEVERITIES.index(condition.severity), condition.message
@@ -150,7 +155,7 @@ class Book:
                 self._round.append(fingerprint)
                 self._dirty.add(fingerprint)
         looked_at, self._dirty = self._dirty | self._watched, set()
-        changes: Changes = {}
+        changes: Changes = {fingerprint: None for fingerprint in self._evicted if fingerprint not in self.entries}
         for fingerprint in looked_at:
             entry = self.entries.get(fingerprint)
             if entry is not None:
@@ -160,6 +165,7 @@ class Book:
     def written(self, changes: Changes, now_ms: int) -> None:
         """The topic has these now."""
         for fingerprint, record in changes.items():
+            self._evicted.discard(fingerprint)
             if record is None:
                 self._remove(fingerprint)
             elif fingerprint in self.entries:
@@ -193,7 +199,7 @@ class Book:
         return live
 
     def _has(self, entry: Entry, problem: Problem, place: Place, push: Push, application: OneApplication) -> None:
-        where = entry.places.setdefault(place, Where())
+        where = entry.place(place)
         where.clients[push.client] = problem.severity
         where.last_seen_ms = max(where.last_seen_ms, push.appended_ms)
         if push.appended_ms >= entry.last_seen_ms:
@@ -235,21 +241,42 @@ class Book:
             entry.places[place].clients.pop(client, None)
             self._dirty.add(fingerprint)
 
-    def _entry(self, fingerprint: str, code: str, kind: Any, low_confidence: bool = False) -> Entry | None:
-        entry = self.entries.get(fingerprint)
+    def _entry(self, problem: Problem, tenant: Tenant) -> Entry:
+        entry = self.entries.get(problem.fingerprint)
         if entry is None:
-            if len(self.entries) >= MOST_FINDINGS:
-                if not self._refused:
-                    log.error("more than %d findings: further ones, as of %s, are left out until others have ended", MOST_FINDINGS, code)
-                self._refused = True
-                return None
-            entry = Entry(fingerprint, code, kind, low_confidence)
-            entry.decision = self._decisions.get(fingerprint)
+            entry = Entry(problem.fingerprint, problem.code, problem.kind, problem.low_confidence, problem.severity, tenant=tenant)
+            entry.decision = self._decisions.get(problem.fingerprint)
+            self._make_room(entry.is_leak)
             self._put(entry)
+        elif entry.tenant != tenant and self._of_tenant[tenant] < self._of_tenant[entry.tenant]:
+            _less(self._of_tenant, entry.tenant)
+            self._of_tenant[tenant] += 1
+            entry.tenant = tenant
         return entry
+
+    def _make_room(self, for_leak: bool) -> None:
+        """Beyond the bound those who have most of the table lose what matters least of it."""
+        others = MOST_FINDINGS - FOR_LEAKS
+        if not for_leak and self._of_tenant.total() - self._leaks >= others:
+            self._evict([entry for entry in self.entries.values() if not entry.is_leak], others)
+        elif self._of_tenant.total() >= MOST_FINDINGS:
+            self._evict(list(self.entries.values()), MOST_FINDINGS)
+
+    def _evict(self, entries: Iterable[Entry], room: int) -> None:
+        held = [Held(each.fingerprint, each.tenant, each.matters, each.last_seen_ms) for each in entries if each.kind != "operation"]
+        gone = too_many(held, room - room // BATCH)
+        self.full.dropped(gone)
+        for each in gone:
+            entry = self.entries[str(each.key)]
+            self._remove(entry.fingerprint)
+            if entry.told is not None:
+                self._evicted.add(entry.fingerprint)
 
     def _put(self, entry: Entry) -> None:
         self.entries[entry.fingerprint] = entry
+        if entry.kind != "operation":
+            self._of_tenant[entry.tenant] += 1
+            self._leaks += entry.is_leak
         self._round.append(entry.fingerprint)
         for (key, _), where in entry.places.items():
             application = self._clients.application(key)
@@ -259,8 +286,12 @@ class Book:
     def _remove(self, fingerprint: str) -> None:
         entry = self.entries.pop(fingerprint, None)
         self._watched.discard(fingerprint)
-        self._refused = False
-        for key, _ in entry.places if entry else ():
+        if entry is None:
+            return
+        if entry.kind != "operation":
+            _less(self._of_tenant, entry.tenant)
+            self._leaks -= entry.is_leak
+        for key, _ in entry.places:
             if (application := self._clients.applications.get(key)) is not None:
                 application.findings.discard(fingerprint)
 
@@ -274,3 +305,9 @@ def _at_once(told: Finding) -> tuple[object, ...]:
 def _counts(told: Finding) -> tuple[object, ...]:
     """What may wait a little."""
     return told.client_count, told.last_seen_ms, told.places, told.reach, told.clients, told.owner
+
+
+def _less(counter: Counter[Tenant], tenant: Tenant) -> None:
+    counter[tenant] -= 1
+    if counter[tenant] <= 0:
+        del counter[tenant]

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import cast
 
-from sinks.findings.arrived import Push, Settings
+from clientscope.records.client_key import Tenant
+from clientscope.severities import SEVERITIES
+from sinks.fair_share import BATCH, Held, too_many
+from sinks.findings.arrived import Push, Settings, There
 from sinks.findings.liveness import Liveness
+from sinks.findings.overflow import Overflow
 
 log = logging.getLogger(__name__)
 
 MOST_CLIENTS = 200_000
-"""That are remembered; beyond, those that pushed longest ago are forgotten first."""
+"""That are remembered; see `sinks.fair_share` for who makes room for further ones."""
+
+MOST_BYTES = 256 * 1024 * 1024
+"""Of what they push, as text; the same text of one tenant's clients counts once."""
+
+MOST_APPLICATIONS = 100_000
+"""That are remembered, in the same way."""
 
 FORGET_MS = 30 * 24 * 60 * 60_000
 """An application that hasn't pushed for so long is forgotten."""
@@ -42,6 +53,7 @@ class OneApplication:
         starts: its last different configurations, the newest last.
         findings: fingerprints of what was ever found of it.
         newest_ms: when it last pushed.
+        tenant: who pushed last.
     """
 
     key: str
@@ -49,17 +61,25 @@ class OneApplication:
     starts: list[Start] = field(default_factory=list)
     findings: set[str] = field(default_factory=set)
     newest_ms: int = 0
+    tenant: Tenant = ""
 
 
 class Clients:
-    """All of them.  Times are ms since the epoch, of Kafka's clock."""
+    """All of them.  Times are ms since the epoch, of Kafka's clock.
+
+    Attributes:
+        full: what had to be forgotten because it was too much, by ``clients`` and ``applications``.
+    """
 
     def __init__(self, liveness: Liveness, most: int = MOST_CLIENTS) -> None:
+        self.full = {"clients": Overflow(), "applications": Overflow()}
         self.applications: dict[str, OneApplication] = {}
         self._liveness = liveness
         self._most = most
         self._of: dict[str, str] = {}
-        self._newest_there: dict[tuple[str, str | None, str], Push] = {}
+        self._newest_there: dict[There, Push] = {}
+        self._alike: dict[tuple[Tenant, int], int] = {}  # how many clients of a tenant have the same settings
+        self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._of)
@@ -78,13 +98,18 @@ class Clients:
         if earlier is not None and earlier != push.application:
             self.applications[earlier].clients.pop(client, None)
         application = self.application(push.application)
+        if before is not None:
+            self._weigh(before, -1)
+        self._weigh(push, 1)
         application.clients[client] = push
+        application.tenant = push.tenant
         application.newest_ms = max(application.newest_ms, push.appended_ms)
         self._of[client] = push.application
-        there = push.cluster, push.client_id, push.address
-        newest = self._newest_there.get(there)
+        if before is not None and before.there != push.there:
+            self._leave(before)
+        newest = self._newest_there.get(push.there)
         if newest is None or newest.place <= push.place:
-            self._newest_there[there] = push
+            self._newest_there[push.there] = push
         return application, before
 
     def started(self, application: OneApplication, push: Push) -> Start | None:
@@ -102,7 +127,7 @@ class Clients:
 
     def is_live(self, push: Push, now_ms: int) -> bool:
         """Whether the client that pushed is still there."""
-        newest = self._newest_there.get((push.cluster, push.client_id, push.address))
+        newest = self._newest_there.get(push.there)
         return self._liveness.is_live(push, newest is push or newest is None, now_ms)
 
     def live(self, application: OneApplication, now_ms: int) -> list[Push]:
@@ -115,18 +140,53 @@ class Clients:
         return None if of is None else of.clients.get(client)
 
     def forget(self, now_ms: int) -> tuple[list[Push], list[OneApplication]]:
-        """Lets go of who is gone for long, and of who is too many; returns the clients, and the applications, that were forgotten."""
+        """Lets go of who is gone for long, and of what is too much; returns the clients, and the applications, that were forgotten."""
         gone = [push for push in self._all() if now_ms - push.appended_ms > _FORGET_CLIENT_MS and not self.is_live(push, now_ms)]
         self._forget(gone)
-        if (excess := len(self._of) - self._most) > 0:
-            log.error("more than %d clients: findings of those that pushed longest ago are told without them", self._most)
-            oldest = sorted(self._all(), key=lambda push: push.place)[:excess]
-            self._forget(oldest)
-            gone += oldest
         silent = [each for each in self.applications.values() if not each.clients and now_ms - each.newest_ms > FORGET_MS]
         for each in silent:
             del self.applications[each.key]
-        return gone, silent
+        clients, applications = self.make_room()
+        return gone + clients, silent + applications
+
+    def make_room(self) -> tuple[list[Push], list[OneApplication]]:
+        """Lets go of what is too much; returns the clients, and the applications, that were forgotten."""
+        gone: list[Push] = []
+        if len(self._of) > self._most:
+            gone += self._too_many(self._most, lambda push: 1)
+        if self._bytes > MOST_BYTES:
+            gone += self._too_many(MOST_BYTES, lambda push: max(1, push.size // self._alike[push.tenant, id(push.settings)]))
+        if len(self.applications) <= MOST_APPLICATIONS:
+            return gone, []
+        held = [Held(each.key, each.tenant, len(each.clients), each.newest_ms) for each in self.applications.values()]
+        excess = too_many(held, MOST_APPLICATIONS - MOST_APPLICATIONS // BATCH)
+        self.full["applications"].dropped(excess)
+        applications = [self.applications[str(each.key)] for each in excess]
+        theirs = [push for each in applications for push in each.clients.values()]
+        self._forget(theirs)
+        for each in applications:
+            del self.applications[each.key]
+        return gone + theirs, applications
+
+    def _too_many(self, room: int, size: Callable[[Push], int]) -> list[Push]:
+        held = [Held(push, push.tenant, _matters(push), push.appended_ms, size(push)) for push in self._all()]
+        excess = too_many(held, room - room // BATCH)
+        log.error("more than %d clients, or %d bytes: findings are told without %d of them", self._most, MOST_BYTES, len(excess))
+        self.full["clients"].dropped(excess)
+        gone = [cast(Push, each.key) for each in excess]
+        self._forget(gone)
+        return gone
+
+    def _weigh(self, push: Push, by: int) -> None:
+        """Settings are the same object where they are the same text (`sinks.findings.arrived.Reader`)."""
+        key = push.tenant, id(push.settings)
+        before = self._alike.get(key, 0)
+        if before + by:
+            self._alike[key] = before + by
+        else:
+            del self._alike[key]
+        if not before or not before + by:
+            self._bytes += by * push.size
 
     def _all(self) -> Iterator[Push]:
         for application in self.applications.values():
@@ -134,8 +194,16 @@ class Clients:
 
     def _forget(self, pushes: Iterable[Push]) -> None:
         for push in pushes:
-            self._of.pop(push.client, None)
+            if self._of.pop(push.client, None) is not None:
+                self._weigh(push, -1)
             self.applications[push.application].clients.pop(push.client, None)
-            there = push.cluster, push.client_id, push.address
-            if self._newest_there.get(there) is push:
-                del self._newest_there[there]
+            self._leave(push)
+
+    def _leave(self, push: Push) -> None:
+        if self._newest_there.get(push.there) is push:
+            del self._newest_there[push.there]
+
+
+def _matters(push: Push) -> int:
+    """How much it matters that a client is kept: how bad it is."""
+    return max((SEVERITIES.index(verdict.severity) for verdict in push.verdicts), default=-1)

@@ -1,4 +1,5 @@
-"""What our own parts tell of themselves, as findings: a gateway is gone, a record kills its reader, data isn't as it should be."""
+"""What our own parts tell of themselves, as findings: a gateway is gone, a record kills its reader, data isn't as it should be,
+a table is full."""
 
 from __future__ import annotations
 
@@ -32,6 +33,7 @@ CODES = {
     "OP001": "gateway_lost",
     "OP002": "record_kills_its_reader",
     "OP003": "data_not_as_expected",
+    "OP004": "table_full",
 }
 """Code → name; a code is never used again for something else."""
 

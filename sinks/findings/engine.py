@@ -16,11 +16,11 @@ from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.records.codec import Kind
 from sinks.findings import fleet
-from sinks.findings.arrived import Event, Reader
-from sinks.findings.book import Book, Changes
-from sinks.findings.clients import Clients
+from sinks.findings.arrived import Event, Push, Reader
+from sinks.findings.book import MOST_FINDINGS, Book, Changes
+from sinks.findings.clients import MOST_APPLICATIONS, MOST_CLIENTS, Clients, OneApplication
 from sinks.findings.conditions import Condition, Conditions, gateway_subject
-from sinks.findings.liveness import Liveness
+from sinks.findings.liveness import MOST_CONNECTIONS, Liveness
 from sinks.findings.told import Policy
 from udfs.applications import of_client
 
@@ -51,6 +51,12 @@ class Findings:
         self._heard: dict[str, int] = {}
         self._changes: dict[str, fleet.Change] = {}
         self._compared_ms = self._forgot_ms = 0
+        self._full = {
+            "clients": (self._clients.full["clients"], MOST_CLIENTS),
+            "applications": (self._clients.full["applications"], MOST_APPLICATIONS),
+            "connections": (self._liveness.full, MOST_CONNECTIONS),
+            "findings": (self._book.full, MOST_FINDINGS),
+        }
 
     def apply(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Takes in what a batch has; repeated and late records do no harm.
@@ -63,7 +69,7 @@ class Findings:
             if row["kind"] is None:
                 self._pushed(row)
             else:
-                self._happened(Event(**{name: row[name] for name in Event._fields}))
+                self._happened(Event(**{name: row[name] for name in Event._fields if name in row}))
 
     def decided(self, decisions: Mapping[str, Decision | None]) -> None:
         """Takes in what people have decided, by fingerprint; None takes a decision back."""
@@ -74,20 +80,24 @@ class Findings:
         """What to write, once all has been read that there was at the start; `written` says that it was."""
         for condition in self._conditions.take():
             self._condition(condition)
+        for table, (overflow, most) in self._full.items():
+            if (told := overflow.condition(table, most, now_ms)) is not None:
+                self._condition(told)
         if now_ms - self._compared_ms >= _COMPARE_EVERY_MS:
             self._compared_ms = now_ms
             self._compare(now_ms)
         if now_ms - self._forgot_ms >= _FORGET_EVERY_MS:
             self._forgot_ms = now_ms
-            clients, applications = self._clients.forget(now_ms)
-            self._book.forgotten(clients, applications, now_ms)
-            for application in applications:
-                self._changes.pop(application.key, None)
+            self._forgotten(*self._clients.forget(now_ms), now_ms)
         return self._book.changes(now_ms)
 
     def written(self, changes: Changes, now_ms: int) -> None:
         """These stand on the topic now."""
         self._book.written(changes, now_ms)
+
+    def dropped(self) -> dict[str, int]:
+        """How much was ever left out of what, because it was too much."""
+        return {table: overflow.count for table, (overflow, _) in self._full.items()}
 
     def sizes(self) -> dict[str, int]:
         """How much is kept of what."""
@@ -108,6 +118,13 @@ class Findings:
         if before is not None:
             self._changes[application.key] = fleet.Change(before, application.starts[-1])
         self._book.pushed(application, push)
+        self._forgotten(*self._clients.make_room(), push.appended_ms)
+
+    def _forgotten(self, clients: list[Push], applications: list[OneApplication], now_ms: int) -> None:
+        if clients or applications:
+            self._book.forgotten(clients, applications, now_ms)
+            for application in applications:
+                self._changes.pop(application.key, None)
 
     def _happened(self, event: Event) -> None:
         self._liveness.apply(event)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Alert, Finding, Kind, State
+from clientscope.records.client_key import Tenant, tenant_of
+from sinks.fair_share import BATCH, Held, too_many
 from sinks.findings.arrived import Push
 
 Place = tuple[str, str]
@@ -15,6 +18,9 @@ Place = tuple[str, str]
 
 QUIET_MS = 10 * 60_000
 """A secret that nobody who is connected has any more counts as stopped after this, though no newer push says so."""
+
+MOST_PLACES_KEPT = 1_000
+"""Of one leak; the record names a tenth of them."""
 
 MOST_EVIDENCE = 20
 _MOST_REACHED = 50
@@ -45,6 +51,7 @@ class Entry:
         quiet_since_ms: since when nobody connected has it; of leaks.
         is_open, opened_ms, ended_ms, reopened: how it was when it was last looked at.
         back_ms: when it was there again after it had ended; 0 if it wasn't.
+        tenant: whose room it takes; of what several tenants have, the one with the fewest findings.
         worst_told: the worst severity that somebody was told since it was last opened; -1 for none.
         told: what the topic says of it, and when it was written.
     """
@@ -76,6 +83,28 @@ class Entry:
     decision: Decision | None = None
     told: Finding | None = None
     told_at_ms: int = 0
+    tenant: Tenant = ""
+
+    def place(self, place: Place) -> Where:
+        """Where it is found; beyond `MOST_PLACES_KEPT` places, those go first of whoever has the most of them."""
+        where = self.places.get(place)
+        if where is None:
+            if len(self.places) >= MOST_PLACES_KEPT:
+                held = [Held(key, tenant_of(json.loads(key[0])[0], ""), 0, at.last_seen_ms) for key, at in self.places.items()]
+                for one in too_many(held, MOST_PLACES_KEPT - MOST_PLACES_KEPT // BATCH):
+                    del self.places[cast(Place, one.key)]
+            where = self.places[place] = Where()
+        return where
+
+    @property
+    def matters(self) -> int:
+        """How much it matters that it is kept: its severity; least of all once it has ended."""
+        return -1 if self.told is not None and self.told.state in ("resolved", "closed") else self.severity
+
+    @property
+    def is_leak(self) -> bool:
+        """Whether it is a secret for sure."""
+        return self.kind == "leak" and not self.low_confidence
 
     def seen(self, at_ms: int) -> None:
         """It was there at this time."""

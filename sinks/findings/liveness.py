@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Hashable, Iterable
-from typing import TypeVar
+from typing import TypeVar, cast
 
+from clientscope.records.client_key import tenant_of
 from clientscope.records.codec import Kind
-from sinks.findings.arrived import Event, Push
+from sinks.fair_share import BATCH, Held, too_many
+from sinks.findings.arrived import Event, Push, There
+from sinks.findings.overflow import Overflow
 
 _GRACE_MS = 30_000
 """For so long after its push a client counts as connected whose connection hasn't been read yet."""
@@ -15,12 +18,14 @@ _GRACE_MS = 30_000
 _WINDOW_MS = 5 * 60_000
 _SLICE_MS = 10_000
 MOST_CONNECTIONS = 500_000
-"""Open ones that are known; of further ones nothing is."""
+"""Open ones that are known; see `sinks.fair_share` for who makes room for further ones."""
+
+_MOST_NAMES = 1_000
+"""client.ids of one principal that are told apart among what is closed within ten seconds; the others count as none."""
+
+_MOST_LATELY = 100_000
 
 Gateway = tuple[str, int, str]
-_Client = tuple[str, str | None, str]
-"""Cluster, client.id and address: all connections of one process, and of its like on the same host."""
-
 Who = tuple[str | None, str | None]
 """Principal and client.id."""
 
@@ -33,11 +38,13 @@ class Liveness:
     def __init__(self) -> None:
         self._epochs: dict[Gateway, int] = {}
         self._sequences: dict[Gateway, int] = {}
-        self._open: dict[Gateway, dict[int, tuple[_Client, Who]]] = {}
-        self._connections: Counter[_Client] = Counter()
+        self._open: dict[Gateway, dict[int, tuple[There, Who]]] = {}
+        self._connections: Counter[There] = Counter()
         self._of_who: Counter[Who] = Counter()
         self._total = 0
         self._closed: deque[tuple[int, Counter[Who]]] = deque()
+        self._names: Counter[str | None] = Counter()  # of each principal in the last slice of what was closed
+        self.full = Overflow()
         self._lately: dict[tuple[Gateway, int, int], int] = {}
 
     @property
@@ -63,10 +70,12 @@ class Liveness:
         if event.kind == Kind.CLOSED:
             self._count_closed(event)
             self._lately[gateway, event.epoch, event.connection] = event.appended_ms
-            while (oldest := next(iter(self._lately.items())))[1] < event.appended_ms - 2 * _GRACE_MS:
+            while (oldest := next(iter(self._lately.items())))[1] < event.appended_ms - 2 * _GRACE_MS or len(self._lately) > _MOST_LATELY:
                 del self._lately[oldest[0]]
-        elif self._total < MOST_CONNECTIONS:
-            client, who = (event.cluster, event.client_id, event.address), (event.principal, event.client_id)
+        else:
+            if self._total >= MOST_CONNECTIONS:
+                self._make_room()
+            client, who = (event.cluster, event.principal, event.client_id, event.address), (event.principal, event.client_id)
             self._open.setdefault(gateway, {})[event.connection] = client, who
             self._connections[client] += 1
             self._of_who[who] += 1
@@ -82,17 +91,17 @@ class Liveness:
         """Whether the client that pushed is still there.
 
         Its own connection may be closed, since clients close what is idle, while others of it are open; which those are is known by
-        client.id and address alone.
+        principal, client.id and address alone.
 
         Args:
-            is_newest_there: no later push came from the same client.id at the same address.
+            is_newest_there: no later push came from the same principal and client.id at the same address.
         """
         gateway = push.cluster, push.broker, push.gateway
         if push.connection in self._open.get(gateway, ()) and self._epochs[gateway] == push.epoch:
             return True
         if now_ms - push.appended_ms < _GRACE_MS and (gateway, push.epoch, push.connection) not in self._lately:
             return True
-        return is_newest_there and self._connections[push.cluster, push.client_id, push.address] > 0
+        return is_newest_there and self._connections[push.there] > 0
 
     def open_of(self, who: Iterable[Who]) -> int:
         """Connections that these clients have open."""
@@ -107,13 +116,31 @@ class Liveness:
             total.update(counts)
         return total
 
+    def _make_room(self) -> None:
+        """Those who have most of the connections are known by fewer of them."""
+        held = [
+            Held((gateway, number), tenant_of(there[1], there[3]), 0, number)
+            for gateway, connections in self._open.items()
+            for number, (there, _) in connections.items()
+        ]
+        gone = too_many(held, MOST_CONNECTIONS - MOST_CONNECTIONS // BATCH)
+        self.full.dropped(gone)
+        for each in gone:
+            self._drop(*cast(tuple[Gateway, int], each.key))
+
     def _count_closed(self, event: Event) -> None:
         begin = event.appended_ms // _SLICE_MS * _SLICE_MS
         if not self._closed or self._closed[-1][0] < begin:
             self._closed.append((begin, Counter()))
+            self._names.clear()
             while self._closed[0][0] <= begin - _WINDOW_MS:
                 self._closed.popleft()
-        self._closed[-1][1][event.principal, event.client_id] += 1
+        counts, who = self._closed[-1][1], (event.principal, event.client_id)
+        if who not in counts:
+            self._names[event.principal] += 1
+            if self._names[event.principal] > _MOST_NAMES:
+                who = event.principal, None
+        counts[who] += 1
 
     def _drop(self, gateway: Gateway, connection: int) -> None:
         known = self._open.get(gateway, {}).pop(connection, None)

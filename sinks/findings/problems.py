@@ -70,13 +70,13 @@ class Secrets:
     """Which digests each application has pushed under each key, so that their number stays bounded."""
 
     def __init__(self) -> None:
-        self._digests: dict[tuple[str, str], list[str]] = {}
+        self._digests: dict[str, dict[str, list[str]]] = {}
 
     def fingerprint(self, code: str, application: str, key: str, digest: str | None) -> str:
         """Of a secret: by its digest, so that it is one finding wherever it stands; by its place where that can't be."""
         if digest is None:
             return fingerprint(code, application, key)
-        known = self._digests.setdefault((application, key), [])
+        known = self._digests.setdefault(application, {}).setdefault(key, [])
         if digest not in known:
             if len(known) >= MOST_SECRETS:
                 return fingerprint(code, application, key)
@@ -85,12 +85,11 @@ class Secrets:
 
     def forget(self, application: str) -> None:
         """Nothing is known of this application's any more."""
-        for place in [place for place in self._digests if place[0] == application]:
-            del self._digests[place]
+        self._digests.pop(application, None)
 
     def earlier(self, application: str, key: str, digest: str) -> list[str]:
         """Other digests that were pushed there."""
-        return [each for each in self._digests.get((application, key), ()) if each != digest]
+        return [each for each in self._digests.get(application, {}).get(key, ()) if each != digest]
 
 
 def problems(push: Push, secrets: Secrets) -> list[Problem]:

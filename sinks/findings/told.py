@@ -25,6 +25,7 @@ from clientscope.findings.record import (
 from clientscope.profiles import whom
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.suppressions import Suppression, suppressing
+from clientscope.records.client_key import tenant_of
 from clientscope.severities import SEVERITIES
 from clientscope.topic_values import Setting
 from sinks.findings.arrived import Push
@@ -116,6 +117,7 @@ def restored(told: Finding) -> Entry:
     if told.reach:
         entry.redacted_at, entry.written_to = list(told.reach.redacted_at), list(told.reach.written_to)
     entry.told = told
+    entry.tenant = tenant_of(told.application.principal, told.clients[0].address if told.clients else "")
     return entry
 
 

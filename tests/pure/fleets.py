@@ -119,6 +119,10 @@ class Fleet:
         (found,) = self.findings(code)
         return found
 
+    def engine_rows(self) -> list[dict[str, Any]]:
+        """All pushes, as the engine gets them."""
+        return [row for number, push in enumerate(self.pushes) for row in rows(pushed, [push], number)]
+
     def _happens(self, connection: int, kind: Kind, epoch: int, **fields: Any) -> None:
         record = connection_record(len(self.events), kind=kind, connection_id=connection, gateway_epoch=epoch, **fields)
         self.events.append((self.now, record))

@@ -49,7 +49,7 @@ def published(configs: list[ClientConfig], key_file: Path | None = None, context
 def test_a_harmless_push_is_published_as_it_is() -> None:
     record, key, refusal = published([ClientConfig("acks", "all", 1, True)])
     assert refusal is None
-    assert key == str(INSTANCE)
+    assert key == CONTEXT.client_key and key.startswith(f"{INSTANCE}/")
     (config,) = record.configs
     assert (config.config_key, config.config_value, config.value_state, config.is_default, config.value_length) == (
         "acks",

@@ -11,8 +11,10 @@ MOST_CLIENTS = 10_000
 
 
 def client_of(context: RequestContext) -> Hashable:
-    """Whom a push counts for: the client instance, or where it has no id, its principal, client.id and address."""
-    return context.client_instance_id or (context.principal, context.client_id, context.client_address)
+    """Whom a push counts for: the client instance of that principal, or where it has no id, its principal, client.id and address."""
+    if context.client_instance_id is not None:
+        return context.client_key
+    return context.principal, context.client_id, context.client_address
 
 
 class PolicyGuard:

@@ -122,7 +122,11 @@ def _start(number: int, told: Sequence[dict[str, Any]], read: Sequence[Configura
 
 
 def _before(number: int, told: Sequence[dict[str, Any]], read: Sequence[Configuration]) -> int | None:
-    """The newest earlier one of the same kind of client: of the same client.id, or else of any."""
-    alike = [other for other in range(number + 1, len(told)) if read[other].client_type == read[number].client_type]
+    """The newest earlier one of the same principal and kind of client: of the same client.id, or else of any."""
+    alike = [
+        other
+        for other in range(number + 1, len(told))
+        if read[other].client_type == read[number].client_type and told[other]["principal"] == told[number]["principal"]
+    ]
     same = (other for other in alike if told[other]["client_id"] == told[number]["client_id"])
     return next(same, alike[0] if alike else None)

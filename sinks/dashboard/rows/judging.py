@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from clientscope.findings.record import Finding
+from clientscope.records.client_key import client_key
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.schema import NOBODY, Database
 
@@ -20,8 +21,8 @@ Subject = tuple[str, ...]
 """(principal, client.id, address) of a client, or (principal, application); empty for none."""
 
 
-_Row = tuple[int, str, str, str, str, str | None, int | None, int, str]
-"""A client: number, principal, client.id, address, application, instance; and ``worst``, ``found`` and ``codes`` as they are."""
+_Row = tuple[int, str | None, str, str, str, str | None, str, int | None, int, str]
+"""A client: number, principal, client.id, address, application, instance, cluster; and ``worst``, ``found`` and ``codes`` as they are."""
 
 
 class Of(NamedTuple):
@@ -41,6 +42,11 @@ def of_finding(finding: Finding) -> Of | None:
         applications = [finding.application, *(place.application for place in finding.places)]
         subjects |= {(each.principal or "", each.client_id) for each in applications if each.client_id}
     return Of(finding.code, SEVERITIES.index(finding.severity), frozenset(subjects))
+
+
+def key_of_client(cluster: str, principal: str | None, address: str, instance: str | None) -> str | None:
+    """Of the push of a client; None where it has no instance id, so that its names have to do."""
+    return None if instance is None else client_key(cluster, principal, address, instance, "", 0, 0)
 
 
 class Judging:
@@ -102,12 +108,13 @@ class Judging:
         return self._write(rows)
 
     def of_client(
-        self, principal: str, client_id: str, address: str, application: str, instance: str | None
+        self, principal: str | None, client_id: str, address: str, application: str, instance: str | None, cluster: str
     ) -> tuple[int | None, int, str]:
         """``worst``, ``found`` and ``codes``."""
-        found = [self._findings[each] for each in self.fingerprints(principal, client_id, address, application)]
+        found = [self._findings[each] for each in self.fingerprints(principal or "", client_id, address, application)]
         if not found:
-            return (-1 if self._is_judged(principal, client_id, address, instance) else None), 0, ""
+            key = key_of_client(cluster, principal, address, instance)
+            return (-1 if self._is_judged(principal or "", client_id, address, key) else None), 0, ""
         codes = "".join(f"{code} " for code in sorted({of.code for of in found}))
         return max(of.severity for of in found), len(found), f" {codes}"
 
@@ -115,8 +122,8 @@ class Judging:
         """Something was pushed, or judged, there."""
         self._write(self._rows("c.label = ? AND c.address = ?", client_id or NOBODY, address))
 
-    def _is_judged(self, principal: str, client_id: str, address: str, instance: str | None) -> bool:
-        row = self._database.row("SELECT judged, pushed_ms FROM pushes WHERE key = ?", instance) if instance else None
+    def _is_judged(self, principal: str, client_id: str, address: str, key: str | None) -> bool:
+        row = self._database.row("SELECT judged, pushed_ms FROM pushes WHERE key = ?", key) if key else None
         if row is None:
             row = self._database.row(
                 "SELECT judged, pushed_ms FROM pushes WHERE client_id = ? AND address = ? AND principal = ?"
@@ -145,7 +152,7 @@ class Judging:
         if not self.has_clients:
             return []
         return self._database.rows(
-            "SELECT c.id, ifnull(s.principal, ''), ifnull(c.client_id, ''), c.address, ifnull(c.application, ''), c.instance,"
+            "SELECT c.id, s.principal, ifnull(c.client_id, ''), c.address, ifnull(c.application, ''), c.instance, s.cluster,"
             f" c.worst, c.found, c.codes FROM clients c JOIN shapes s ON s.id = c.shape WHERE {condition}",
             *parameters,
         )
@@ -160,8 +167,8 @@ class Judging:
 
     def _write(self, rows: Iterable[_Row]) -> bool:
         changed = False
-        for client, principal, client_id, address, application, instance, *before in rows:
-            now = self.of_client(principal, client_id, address, application, instance)
+        for client, principal, client_id, address, application, instance, cluster, *before in rows:
+            now = self.of_client(principal, client_id, address, application, instance, cluster)
             if now != tuple(before):
                 self._database.run("UPDATE clients SET worst = ?, found = ?, codes = ? WHERE id = ?", *now, client)
                 changed = True

@@ -13,10 +13,11 @@ class Push(NamedTuple):
     """One client's newest push; texts are empty for none.
 
     Attributes:
-        key: of the record.
+        key: `clientscope.records.client_key.client_key` of who pushed.
         pushed_ms: Kafka's time.
         instance: its instance id; None where it has none.
         judged: whether a rule could judge it; None where its result was not read.
+        old_key: its record has the key that release 0.1.0 gave it: the instance id alone.
     """
 
     key: str
@@ -31,6 +32,7 @@ class Push(NamedTuple):
     software: str
     version: str
     judged: bool | None = None
+    old_key: bool = False
 
 
 class PushIndex:
@@ -52,12 +54,12 @@ class PushIndex:
         self._told.append((push.key, push))
 
     def remove(self, key: str) -> None:
-        """A tombstone: that client is gone for long."""
+        """A tombstone, under its record's key: that client is gone for long."""
         self._told.append((key, None))
 
     def flush(self) -> None:
         """Puts all that was told into the table, in its order, and judges those clients again."""
-        told, self._told = self._told, []
+        told, self._told = self._of_old_keys(self._told), []
         if not told:
             return
         keys = {key for key, _ in told}
@@ -71,16 +73,16 @@ class PushIndex:
         gone = [push for key, push in before.items() if key not in now]
         new = [push for key, push in now.items() if push is not before.get(key)]
         self._database.run(f"DELETE FROM pushes WHERE key IN {LISTED}", listed(push.key for push in gone))
-        self._database.many("INSERT OR REPLACE INTO pushes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", new)
+        self._database.many("INSERT OR REPLACE INTO pushes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", new)
         self._count += len(now) - len(before)
         if self._count > self._limit + self._limit // 20:
             self._trim()
         for client_id, address in {(push.client_id, push.address): None for push in (*gone, *new)}:
             self._judging.pushed(client_id, address)
 
-    def of_client(self, client_id: str, address: str, principal: str, instance: str | None) -> Push | None:
-        """The push of a client: its instance's, or else the newest from there under its names."""
-        row = self._database.row("SELECT * FROM pushes WHERE key = ?", instance) if instance else None
+    def of_client(self, client_id: str, address: str, principal: str, key: str | None) -> Push | None:
+        """The push of a client: of this key where it has an instance id, or else the newest from there under its names."""
+        row = self._database.row("SELECT * FROM pushes WHERE key = ?", key) if key else None
         if row is None:
             row = self._database.row(
                 "SELECT * FROM pushes WHERE client_id = ? AND address = ? AND principal = ? ORDER BY pushed_ms DESC LIMIT 1",
@@ -109,6 +111,21 @@ class PushIndex:
         )
         return [Push(*row) for row in rows], len(rows) > len(own)
 
+    def _of_old_keys(self, told: list[tuple[str, Push | None]]) -> list[tuple[str, Push | None]]:
+        """Tombstones of 0.1.0's keys under the keys of those clients whose records they end; others have a newer record elsewhere."""
+        bare = {key for key, push in told if push is None and "/" not in key}
+        if not bare:
+            return told
+        ended: dict[str, list[str]] = {}
+        for key, instance in self._database.rows(f"SELECT key, instance FROM pushes WHERE old_key AND instance IN {LISTED}", listed(bare)):
+            ended.setdefault(instance, []).append(key)
+        now: list[tuple[str, Push | None]] = []
+        for key, push in told:
+            if push is not None and push.old_key and push.instance in bare:
+                ended.setdefault(push.instance, []).append(push.key)
+            now += [(each, None) for each in ended.get(key, ())] if push is None and key in bare else [(key, push)]
+        return now
+
     def _trim(self) -> None:
         excess = self._count - self._limit
         self._database.run("DELETE FROM pushes WHERE key IN (SELECT key FROM pushes ORDER BY pushed_ms LIMIT ?)", excess)
@@ -122,7 +139,8 @@ def _newer(before: Push | None, push: Push) -> Push:
         return push
     if (before.partition, before.offset) == (push.partition, push.offset):  # of push and result, the push is the older one
         judged = before.judged if push.judged is None else push.judged
-        return push._replace(pushed_ms=min(before.pushed_ms, push.pushed_ms), judged=judged)
+        times = min(before.pushed_ms, push.pushed_ms)
+        return push._replace(pushed_ms=times, judged=judged, old_key=before.old_key or push.old_key)
     if before.offset > push.offset and before.pushed_ms >= push.pushed_ms:  # a topic that is made again begins with low offsets
         return before
     return push

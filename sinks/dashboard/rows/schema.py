@@ -39,11 +39,13 @@ CREATE TABLE pushes (
     client_id TEXT NOT NULL,       -- empty for none
     address TEXT NOT NULL, principal TEXT NOT NULL, application TEXT NOT NULL, instance TEXT,
     software TEXT NOT NULL, version TEXT NOT NULL,
-    judged INTEGER                 -- 1 or 0 by its result; NULL where none was read
+    judged INTEGER,                -- 1 or 0 by its result; NULL where none was read
+    old_key INTEGER NOT NULL       -- its record has the key that release 0.1.0 gave it
 ) WITHOUT ROWID;
 CREATE INDEX pushes_of_client ON pushes (client_id, address, pushed_ms);
 CREATE INDEX pushes_of_application ON pushes (application, pushed_ms);
 CREATE INDEX pushes_by_age ON pushes (pushed_ms);
+CREATE INDEX pushes_of_old_keys ON pushes (instance) WHERE old_key;
 """
 
 _INDICES = {

@@ -189,7 +189,7 @@ class Writing:
         application = application_of(identity.client_id) if identity.client_id else None
         searched = (identity.client_id, identity.principal, identity.address, identity.software, identity.version)
         worst, found, codes = self.judging.of_client(
-            identity.principal or "", identity.client_id or "", identity.address, application or "", identity.instance
+            identity.principal, identity.client_id or "", identity.address, application or "", identity.instance, identity.cluster
         )
         return (
             number,

@@ -1,0 +1,90 @@
+"""Which client a record is of: the key of ``clientscope.configs``, and the same wherever else a client is named.
+
+A client chooses its instance id (KIP-1324), so the id alone names nobody: whoever sends another client's id would take its place. The key
+has beside it who the broker says the client is, the principal, as a digest: a principal is text of any length that may contain any
+separator. Where the wire shows no principal (no authentication, GSSAPI, a delegation token), the address stands in for it.
+
+An anonymous client can therefore take the place of another anonymous one only from the same address, and only under its instance id and in
+the same cluster; never of one with a principal.
+
+Release 0.1.0 used the instance id alone (`key_of_0_1`). Readers know a client by what its record says, whatever the key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import re
+from functools import lru_cache
+from uuid import UUID
+
+_DIGITS = 32
+_KEY = re.compile(r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})/[0-9a-f]{32}")
+
+Tenant = str
+"""Whose a client is, for bounds and quotas: see `tenant_of`."""
+
+
+def client_key(
+    cluster: str, principal: str | None, address: str, instance_id: UUID | str | None, gateway: str, epoch: int, connection: int
+) -> str:
+    """One client: its instance id and the digest of whose it is; of a client without an id, its connection.
+
+    An instance id has no ``/``, and a connection's key has at least two, so the one is never taken for the other.
+    """
+    if instance_id is None:
+        return f"{gateway}/{epoch}/{connection}"
+    return f"{instance_id}/{scope(cluster, principal, address)}"
+
+
+@lru_cache(maxsize=20_000)
+def scope(cluster: str, principal: str | None, address: str) -> str:
+    """Within what an instance id is one client: 32 hexadecimal digits of the cluster and the principal, or, without one, the address."""
+    parts = (cluster, "address", address) if principal is None else (cluster, "principal", principal)
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    told_apart = b"".join(b"%d:%s" % (len(part), part) for part in encoded)
+    return hashlib.sha256(b"clientscope client 1\0" + told_apart).hexdigest()[:_DIGITS]
+
+
+def key_of_0_1(instance_id: UUID | str) -> str:
+    """The key that release 0.1.0 gave the record of a client with an instance id."""
+    return str(instance_id)
+
+
+def instance_of(key: str) -> str | None:
+    """The instance id in a client's key; None where the client has none."""
+    found = _KEY.fullmatch(key)
+    return None if found is None else found[1]
+
+
+@lru_cache(maxsize=20_000)
+def tenant_of(principal: str | None, address: str) -> Tenant:
+    """Whose resources a client uses: its principal's (``=User:orders``), or, without one, its address's (``@10.0.0.1``).
+
+    Of an IPv6 address the first 64 bits count, since a single host has all addresses below them.
+    """
+    return "@" + network_of(address) if principal is None else "=" + principal
+
+
+def is_anonymous(tenant: Tenant) -> bool:
+    """Whether nothing but an address is known of a tenant."""
+    return not tenant.startswith("=")
+
+
+def name_of(tenant: Tenant) -> str:
+    """A tenant in a sentence, cut to 80 characters."""
+    return ("address " if is_anonymous(tenant) else "principal ") + tenant[1:81]
+
+
+@lru_cache(maxsize=20_000)
+def network_of(address: str) -> str:
+    """What of an address one host can't choose: an IPv4 address whole, of IPv6 the network of 64 bits."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if parsed.version == 4:
+        return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed.packed[:8] + bytes(8), 64)))
