@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeVar
 
 from clientscope.records.client_key import Tenant, is_anonymous
 
-BATCH = 20
-"""Room is made for one twentieth of the table at once, so that going through all of it is worth it."""
+BATCH = 10
+"""Room is made for one tenth of the table at once, so that going through all of it is worth it."""
 
 _Key = TypeVar("_Key", bound=Hashable)
 

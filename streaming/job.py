@@ -218,6 +218,7 @@ class _Job:
                     self.metrics.state(each.name, *each.running.size())
                 if isinstance(each.running, FindingsQuery):
                     self.metrics.kept(each.running.sizes())
+                    self.metrics.dropped(each.running.dropped())
         if self._fresh is not None:
             self._fresh.look()
             self.metrics.fresh_lane(self._fresh.running, self._fresh.starts, self._fresh.failures)

@@ -61,6 +61,10 @@ class JobMetrics:
         self._kept = self._gauge(
             "findings_kept", "What the findings query remembers: clients, applications, open connections, findings.", ["what"]
         )
+        self._dropped = self._counter(
+            "findings_dropped", "What the findings query left out because it was too much: clients, applications, and so on.", ["what"]
+        )
+        self._dropped_before: dict[str, int] = {}
         self._memory = self._gauge("jvm_memory_bytes", "Memory of the driver's JVM that is in use, garbage included.", ["area"])
         self._lost = self._gauge(
             "lost_records", "Records that the query passed over when it was last started anew (checkpoints reset).", list(_PARTITION)
@@ -107,6 +111,13 @@ class JobMetrics:
         """How much the findings query remembers of what."""
         for what, number in sizes.items():
             self._kept.labels(what).set(number)
+
+    def dropped(self, counts: Mapping[str, int]) -> None:
+        """How much it left out of what since the query was started, which begins at 0 again."""
+        for what, number in counts.items():
+            before = self._dropped_before.get(what, 0)
+            self._dropped.labels(what).inc(number - before if number >= before else number)
+        self._dropped_before = dict(counts)
 
     def crashed(self, topic: str, number: int) -> None:
         """So many records of a topic were found to kill whoever decodes them. From any thread."""

@@ -6,8 +6,14 @@ import math
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Literal
+
+from clientscope.records.client_key import network_of
 
 MOST_CLIENTS = 10_000
+
+Whose = Literal["quota", "quota_principal", "quota_address", "quota_all"]
+"""Whose bucket was empty: the client's own, its principal's, its address's, or the one for all; as the counter's reason has it."""
 
 
 @dataclass(frozen=True)
@@ -29,47 +35,88 @@ class _Bucket:
     at_s: float
 
 
-class PushQuota:
-    """One bucket for each client and one for all of them together.
+class _Buckets:
+    """One for each name; the one that was quiet for longest goes first, and is full if it comes again."""
 
-    Buckets of at most ``most_clients`` clients are kept; the one that was quiet for longest goes first, and is full if it comes
-    again. So whoever changes its identity with each push escapes its own quota, and meets the one for all.
+    def __init__(self, rate: Rate, most: int) -> None:
+        self.rate = rate
+        self._most = most
+        self._buckets: OrderedDict[Hashable, _Bucket] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def filled(self, name: Hashable, now_s: float) -> _Bucket:
+        """As it is now; one that wasn't there is full, and not kept yet."""
+        bucket = self._buckets.get(name)
+        if bucket is None:
+            return _Bucket(self.rate.burst, now_s)
+        self._buckets.move_to_end(name)
+        bucket.tokens = min(float(self.rate.burst), bucket.tokens + (now_s - bucket.at_s) * self.rate.per_second)
+        bucket.at_s = now_s
+        return bucket
+
+    def take(self, name: Hashable, bucket: _Bucket) -> None:
+        bucket.tokens -= 1
+        self._buckets[name] = bucket
+        if len(self._buckets) > self._most:
+            self._buckets.popitem(last=False)
+
+
+class PushQuota:
+    """One bucket for each client, each principal and each address, and one for all together; a push takes a token of each.
+
+    A client chooses its id, so its own bucket only holds those that don't mean it: a crash loop, a bug.  Whoever changes its id with each
+    push meets the buckets of its principal and of its address, which it can't choose.
+
+    Args:
+        per_client, in_all: required.
+        per_principal: of clients that have one; None for no such bucket.
+        per_address: of an IPv6 address its network of 64 bits counts; None for no such bucket.
+        most_clients: buckets of each kind that are kept; beyond it, the one that was quiet for longest goes first.
     """
 
-    def __init__(self, per_client: Rate, in_all: Rate, most_clients: int = MOST_CLIENTS) -> None:
-        self._per_client = per_client
-        self._in_all = in_all
-        self._most_clients = most_clients
-        self._clients: OrderedDict[Hashable, _Bucket] = OrderedDict()
-        self._all: _Bucket | None = None
+    def __init__(
+        self,
+        per_client: Rate,
+        in_all: Rate,
+        most_clients: int = MOST_CLIENTS,
+        *,
+        per_principal: Rate | None = None,
+        per_address: Rate | None = None,
+    ) -> None:
+        self.refused_by: Whose = "quota"
+        """Of the last push that didn't pass."""
+        self._clients = _Buckets(per_client, most_clients)
+        self._principals = _Buckets(per_principal, most_clients) if per_principal else None
+        self._addresses = _Buckets(per_address, most_clients) if per_address else None
+        self._all = _Buckets(in_all, 1)
 
-    def take(self, client: Hashable, now_s: float) -> int:
+    def take(self, client: Hashable, now_s: float, *, principal: str | None = None, address: str | None = None) -> int:
         """0 where this push may pass, and is counted; else the ms until it may, and it isn't counted.
 
         Args:
             now_s: a clock that never goes back.
+            principal, address: None where there is none to count by.
         """
-        own = self._clients.get(client) or _Bucket(self._per_client.burst, now_s)
-        self._clients[client] = own
-        self._clients.move_to_end(client)
-        if len(self._clients) > self._most_clients:
-            self._clients.popitem(last=False)
-        if self._all is None:
-            self._all = _Bucket(self._in_all.burst, now_s)
-        _fill(own, self._per_client, now_s)
-        _fill(self._all, self._in_all, now_s)
-        missing_s = max((1 - own.tokens) / self._per_client.per_second, (1 - self._all.tokens) / self._in_all.per_second)
-        if missing_s > 0:
-            return math.ceil(missing_s * 1000)
-        own.tokens -= 1
-        self._all.tokens -= 1
+        asked: list[tuple[Whose, _Buckets, Hashable]] = [("quota_all", self._all, None)]
+        if self._addresses is not None and address is not None:
+            asked.append(("quota_address", self._addresses, network_of(address)))
+        if self._principals is not None and principal is not None:
+            asked.append(("quota_principal", self._principals, principal))
+        asked.append(("quota", self._clients, client))
+        buckets = [of.filled(name, now_s) for _, of, name in asked]
+        longest_s = 0.0
+        for (whose, of, _), bucket in zip(asked, buckets, strict=True):
+            missing_s = (1 - bucket.tokens) / of.rate.per_second
+            if missing_s > longest_s:
+                longest_s, self.refused_by = missing_s, whose
+        if longest_s > 0:  # and of invented names nothing is kept
+            return math.ceil(longest_s * 1000)
+        for (_, of, name), bucket in zip(asked, buckets, strict=True):
+            of.take(name, bucket)
         return 0
 
     def __len__(self) -> int:
         """How many clients are remembered."""
         return len(self._clients)
-
-
-def _fill(bucket: _Bucket, rate: Rate, now_s: float) -> None:
-    bucket.tokens = min(float(rate.burst), bucket.tokens + (now_s - bucket.at_s) * rate.per_second)
-    bucket.at_s = now_s

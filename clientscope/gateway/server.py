@@ -102,7 +102,10 @@ class Gateway:
             shown = PolicyMetrics(metrics.registry, self.registry.instances)
             self._policy = PolicyRunner(PolicyPlan.of(settings), publisher.publish, metrics.count, shown)
         self._quota = PushQuota(
-            Rate(settings.push_rate_per_client, settings.push_burst_per_client), Rate(settings.push_rate, settings.push_burst)
+            Rate(settings.push_rate_per_client, settings.push_burst_per_client),
+            Rate(settings.push_rate, settings.push_burst),
+            per_principal=Rate(settings.push_rate_per_principal, settings.push_burst_per_principal),
+            per_address=Rate(settings.push_rate_per_address, settings.push_burst_per_address),
         )
         self._status = StatusTeller(place, self.registry, self.brokers, publisher, self.readiness, lambda: self.bypassed)
         self._template = template
@@ -230,8 +233,9 @@ class Gateway:
         context = self.registry.context(asked.connection_id)
         if context is None or self._policy is None or self._workers is None:
             return
-        if throttle_ms := self._quota.take(client_of(context), time.monotonic()):
-            self._metrics.count("pushes_refused", "quota")
+        quota = self._quota
+        if throttle_ms := quota.take(client_of(context), time.monotonic(), principal=context.principal, address=context.client_address):
+            self._metrics.count("pushes_refused", quota.refused_by)
             verdict = Verdict(THROTTLING_QUOTA_EXCEEDED, "over the quota of pushes", throttle_ms)
         else:
             verdict = await self._policy.judge(context, data)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
+from typing import cast
 from uuid import UUID
 
 from clientscope.query import Query
+from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.records.codec import Kind
 from clientscope.topic_values import clean
 from sinks.dashboard.connection_events import AnyEvent
@@ -15,6 +17,7 @@ from sinks.dashboard.models_clients import ConnectedClient, Connection
 from sinks.dashboard.rows import Database, Reading, Writing
 from sinks.dashboard.rows import reading as rows
 from sinks.dashboard.rows.writing import Identity, Opened
+from sinks.fair_share import BATCH, Held, too_many
 
 DEFAULT_INTERVAL_MS = 30_000
 """When to expect a gateway's first heartbeat."""
@@ -26,9 +29,10 @@ _CLOSED_LIMIT = 10_000
 _NO_INSTANCE = UUID(int=0)
 
 
-_Open = tuple[int, int, str, int | None, int]
-"""What is needed of an open connection to know what a further record changes: sequence, number of its row, key of its client, ``opened_ms``
-and ``seen_ms``.  There are very many; Python's garbage collector looks through named tuples again and again, and not through plain ones."""
+_Open = tuple[int, int, str, int | None, int, Tenant]
+"""What is needed of an open connection to know what a further record changes: sequence, number of its row, key of its client,
+``opened_ms``, ``seen_ms``, and whose it is.  There are very many; Python's garbage collector looks through named tuples again and
+again, and not through plain ones."""
 
 
 @dataclass
@@ -54,7 +58,9 @@ class _Gateway:
 
 
 class ConnectionTable:
-    """Open connections by (gateway, epoch, connection), at most ``limit`` of them; what doesn't fit is counted in ``dropped``.
+    """Open connections by (gateway, epoch, connection), at most ``limit`` of them.
+
+    What doesn't fit is counted in ``dropped``; those who have more than their share make room (`sinks.fair_share`).
 
     What `apply` takes in comes into the tables by ``writing.flush``: together, which is faster.
     """
@@ -68,6 +74,7 @@ class ConnectionTable:
         self._gateway_limit = gateway_limit
         self._gateways: dict[str, _Gateway] = {}
         self._held = 0
+        self._of_tenant: Counter[Tenant] = Counter()
         self._rows = 0
 
     def apply(self, record: AnyEvent, arrived_ms: int) -> bool:
@@ -164,9 +171,7 @@ class ConnectionTable:
         known = gateway.open.pop(connection_id, None)
         if known is None:
             return False
-        _, row, *_ = known
-        self.writing.close(row)
-        self._held -= 1
+        self._gone(known)
         return True
 
     def _upsert(self, name: str, gateway: _Gateway, record: AnyEvent) -> bool:
@@ -174,31 +179,54 @@ class ConnectionTable:
         if record.connection_id in gateway.closed:
             return False
         opened_ms = int(record.timestamp_ms) if record.kind == Kind.OPENED else None
+        identity = _identity(name, record)
+        tenant = tenant_of(identity.principal, identity.address)
         if known is None:
-            if self._held >= self._limit:
+            if self._held >= self._limit and not self._make_room(tenant):
                 self.dropped["connections"] += 1
                 return False
             self._held += 1
             self._rows += 1
             row, seen_ms = self._rows, int(record.timestamp_ms)
         else:
-            sequence, row, _, opened_before_ms, seen_ms = known
+            sequence, row, _, opened_before_ms, seen_ms, _ = known
             if record.sequence <= sequence:
                 return False
             opened_ms = opened_before_ms if opened_ms is None else opened_ms
-        identity = _identity(name, record)
-        new = record.sequence, row, identity.key, opened_ms, seen_ms
+            self._of_tenant[known[-1]] -= 1
+        self._of_tenant[tenant] += 1
+        new = record.sequence, row, identity.key, opened_ms, seen_ms, tenant
         gateway.open[record.connection_id] = new
         if known is not None and known[1:] == new[1:]:
             return False
         self.writing.open(row, Opened(identity, new[2], record.gateway_epoch, record.connection_id, opened_ms, seen_ms))
         return True
 
+    def _make_room(self, tenant: Tenant) -> bool:
+        """For one more connection of this tenant, unless it has its share already."""
+        self._of_tenant = +self._of_tenant
+        if self._of_tenant[tenant] >= self._limit // max(1, len(self._of_tenant)):
+            return False
+        held = [
+            Held((gateway, number), known[-1], 0, known[4]) for gateway, of in self._gateways.items() for number, known in of.open.items()
+        ]
+        gone = too_many(held, self._limit - max(1, self._limit // BATCH))
+        for each in gone:
+            gateway, number = cast(tuple[str, int], each.key)
+            self._gone(self._gateways[gateway].open.pop(number))
+        self.dropped["connections"] += len(gone)
+        return self._held < self._limit
+
+    def _gone(self, known: _Open) -> None:
+        _, row, *_, tenant = known
+        self._held -= 1
+        self._of_tenant[tenant] -= 1
+        self.writing.close(row)
+
     def _forget(self, name: str) -> None:
         gateway = self._gateways.pop(name)
-        self._held -= len(gateway.open)
-        for _, row, *_ in gateway.open.values():
-            self.writing.close(row)
+        for known in gateway.open.values():
+            self._gone(known)
         self.writing.forget_gateway(name)
 
 

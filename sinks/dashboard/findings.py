@@ -10,11 +10,13 @@ from typing import Literal, NamedTuple, cast
 from clientscope.errors import RecordError
 from clientscope.findings.record import TO_DO, Finding, State
 from clientscope.query import FINDINGS, Query, matches, parse, parse_sort, term_text
+from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.report.findings.selecting import client_ids, principals
 from clientscope.severities import SEVERITIES, Severity
 from clientscope.topic_values import parse as parse_value
 from sinks.dashboard.models import FindingGroup, OpenFindings
 from sinks.dashboard.rows.judging import Judging, of_finding
+from sinks.fair_share import Held, too_many
 
 MAX_KEY_BYTES = 256
 
@@ -57,6 +59,7 @@ class _Kept(NamedTuple):
     last_seen_ms: int
     name: str
     search: str
+    tenant: Tenant
     text: bytes
 
     @classmethod
@@ -79,6 +82,7 @@ class _Kept(NamedTuple):
             finding.last_seen_ms,
             finding.name,
             "\n".join(searched).lower(),
+            tenant_of(finding.application.principal, finding.clients[0].address if finding.clients else ""),
             finding.model_dump_json(exclude_defaults=True).encode(),
         )
 
@@ -135,8 +139,9 @@ _SORTED_BY: dict[str, Callable[[_Kept], int | str]] = {
 
 
 class FindingTable:
-    """The findings, at most ``limit`` and ``limit_bytes`` of them: beyond that the least urgent go, and are counted in ``dropped``.
+    """The findings, at most ``limit`` and ``limit_bytes`` of them; beyond that some are left out, and counted in ``dropped``.
 
+    Of those who have more than their share the least urgent go (`sinks.fair_share`); ``clientscope``'s own stay.
     What was dropped comes back only with its next record, or a new start.
     """
 
@@ -244,15 +249,37 @@ class FindingTable:
         return self._ordered
 
     def _trim(self) -> None:
-        """The least urgent go until a tenth of the room is free again."""
-        before = len(self._kept)
-        for key, _ in sorted(self._kept.items(), key=lambda item: item[1].urgency, reverse=True):
-            if len(self._kept) <= self._limit and self._bytes <= self._limit_bytes * 9 // 10:
-                break
-            self._remove(key)
-            if self._judging is not None:
-                self._judging.put(key.decode("utf-8", "replace"), None)
-        self.dropped["findings"] += before - len(self._kept)
+        """Room is made for a tenth of the table."""
+        for most, room, size in ((self._limit, self._limit, _one), (self._limit_bytes, self._limit_bytes * 9 // 10, _bytes)):
+            if sum(map(size, self._kept.values())) <= most:
+                continue
+            # What has ended goes first, then by severity; of equals the one that the fewest clients have.
+            held = [
+                Held(key, kept.tenant, -_rank(kept), kept.clients, size(kept))
+                for key, kept in self._kept.items()
+                if kept.kind_of != "operation"
+            ]
+            gone = too_many(held, room)
+            for each in gone:
+                key = cast(bytes, each.key)
+                self._remove(key)
+                if self._judging is not None:
+                    self._judging.put(key.decode("utf-8", "replace"), None)
+            self.dropped["findings"] += len(gone)
+
+
+def _one(kept: _Kept) -> int:
+    return 1
+
+
+def _bytes(kept: _Kept) -> int:
+    return len(kept.text)
+
+
+def _rank(kept: _Kept) -> int:
+    """The smaller, the more urgent."""
+    sure, state, severity, *_ = kept.urgency
+    return (sure * 10 + state) * 10 + severity
 
 
 def _group(group: FindingGroupBy, label: str | None, members: list[_Kept]) -> FindingGroup:

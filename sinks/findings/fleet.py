@@ -6,6 +6,7 @@ Each comparison is made anew from what is known now, so it comes to the same aft
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -166,7 +167,7 @@ def old_versions(live: Live, judges: Judges) -> dict[str, Found]:
             limits = judges.limits(VERSION, application)
             if limits is None or len(order) < limits["applications"]:
                 continue
-            as_old = sum(each <= numbers(version) for each in order)
+            as_old = bisect_right(order, numbers(version))
             if as_old * 100 <= len(order) * limits["rare_percent"]:
                 line = f"{library} {version}: {as_old} of {len(order)} applications have this release or an older one"
                 found |= _one(VERSION, application, {"": (None, [line])}, live[application], _newest_ms(live[application]))

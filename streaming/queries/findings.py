@@ -95,6 +95,11 @@ class FindingsQuery:
         with self._lock:
             return self._findings.sizes()
 
+    def dropped(self) -> dict[str, int]:
+        """How much was left out of what."""
+        with self._lock:
+            return self._findings.dropped()
+
     def close(self) -> None:
         """After the query has stopped."""
         self._opened.close()

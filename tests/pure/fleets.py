@@ -70,17 +70,24 @@ class Fleet:
 
     def push(self, client: str = "orders-1", connection: int = 0, instance: int | None = None, **changes: Any) -> None:
         """A client pushes ``settings``, a mapping; other arguments are the record's fields."""
+        self.push_all([{"client": client, "connection": connection, "instance": instance, **changes}])
+
+    def push_all(self, pushes: Iterable[dict[str, Any]]) -> None:
+        """Many push at once, each with the arguments of `push`."""
+        begin = len(self.pushes)
+        self.pushes += [(self.now, self._record(**each)) for each in pushes]
+        self._apply(pushed, self.pushes, begin)
+
+    def _record(self, client: str = "orders-1", connection: int = 0, instance: int | None = None, **changes: Any) -> bytes:
         settings: Mapping[str, str] = changes.pop("settings", {"acks": "all"})
         fields = {"principal": "User:a", "client_address": "10.0.0.1", "gateway_epoch": 1, **changes}
-        record = config_record(
+        return config_record(
             *(setting(key, value) for key, value in settings.items()),
             client_id=client,
             connection_id=connection,
             client_instance_id=None if instance is None else UUID(int=instance),
             **fields,
         )
-        self.pushes.append((self.now, record))
-        self._apply(pushed, self.pushes, len(self.pushes) - 1)
 
     def client(self, client: str = "orders-1", instance: int | None = None, **changes: Any) -> int:
         """A client connects and pushes; returns its connection."""

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clientscope.gateway.place import Place
@@ -33,6 +33,7 @@ def key(cluster: str, principal: str | None, address: str, instance: UUID | None
     return client_key(cluster, principal, address, instance, "gw", 1, 2)
 
 
+@settings(deadline=None)
 @given(WHOSE, WHOSE)
 def test_two_clients_have_two_keys(one: tuple[str, str | None, str, UUID | None], other: tuple[str, str | None, str, UUID | None]) -> None:
     def means(client: tuple[str, str | None, str, UUID | None]) -> tuple[object, ...]:
@@ -59,6 +60,7 @@ STORED = TEXTS.map(lambda text: text.encode("utf-8", "replace").decode())
 CLIENTS = st.tuples(st.sampled_from("cd"), st.none() | STORED, STORED, st.none() | st.sampled_from([INSTANCE, UUID(int=7)]))
 
 
+@settings(deadline=None)
 @given(st.lists(CLIENTS, max_size=20))
 def test_a_batch_has_the_same_keys_as_each_record(clients: list[tuple[str, str | None, str, UUID | None]]) -> None:
     columns = {

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from clientscope.records.client_key import Tenant, is_anonymous, tenant_of
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.schema import LISTED, Database, listed
+from sinks.fair_share import shares
 
 
 class Push(NamedTuple):
@@ -36,8 +38,9 @@ class Push(NamedTuple):
 
 
 class PushIndex:
-    """The newest push of each client, at most ``limit``: beyond it the oldest go, and are counted in ``dropped``.
+    """The newest push of each client, at most ``limit``.
 
+    Beyond it those go first who have more than their share, counted in ``dropped``.
     What `put` and `remove` take in comes into the table by `flush`.
     """
 
@@ -116,21 +119,40 @@ class PushIndex:
         bare = {key for key, push in told if push is None and "/" not in key}
         if not bare:
             return told
-        ended: dict[str, list[str]] = {}
-        for key, instance in self._database.rows(f"SELECT key, instance FROM pushes WHERE old_key AND instance IN {LISTED}", listed(bare)):
-            ended.setdefault(instance, []).append(key)
+        rows = self._database.rows(f"SELECT key, instance FROM pushes WHERE old_key AND instance IN {LISTED}", listed(bare))
+        of_old: dict[str, str] = dict(rows)
         now: list[tuple[str, Push | None]] = []
         for key, push in told:
-            if push is not None and push.old_key and push.instance in bare:
-                ended.setdefault(push.instance, []).append(push.key)
-            now += [(each, None) for each in ended.get(key, ())] if push is None and key in bare else [(key, push)]
+            if push is None and key in bare:
+                now += [(each, None) for each, instance in of_old.items() if instance == key]
+                continue
+            now.append((key, push))
+            if push is not None and push.old_key and push.instance is not None:
+                of_old[key] = push.instance
+            elif push is not None and push.judged is None:  # a result says nothing of its push's key
+                of_old.pop(key, None)
         return now
 
     def _trim(self) -> None:
-        excess = self._count - self._limit
-        self._database.run("DELETE FROM pushes WHERE key IN (SELECT key FROM pushes ORDER BY pushed_ms LIMIT ?)", excess)
-        self._count -= excess
-        self.dropped["pushes"] += excess
+        """Of those who have more than their share (`sinks.fair_share`) the oldest go."""
+        counts = self._database.rows("SELECT principal, address, count(*) FROM pushes GROUP BY principal, iif(principal = '', address, '')")
+        used: Counter[Tenant] = Counter()
+        networks: dict[Tenant, list[str]] = {}
+        for principal, address, count in counts:
+            tenant = tenant_of(principal or None, address)
+            used[tenant] += count
+            networks.setdefault(tenant, []).append(address)
+        gone = 0
+        for tenant, share in shares(used, self._limit).items():
+            if used[tenant] <= share:
+                continue
+            of = "principal = ''" if is_anonymous(tenant) else "principal = ?"
+            of, named = (f"{of} AND address IN {LISTED}", listed(networks[tenant])) if is_anonymous(tenant) else (of, tenant[1:])
+            which = f"SELECT key FROM pushes WHERE {of} ORDER BY pushed_ms LIMIT ?"
+            self._database.run(f"DELETE FROM pushes WHERE key IN ({which})", named, used[tenant] - share)
+            gone += used[tenant] - share
+        self._count -= gone
+        self.dropped["pushes"] += gone
 
 
 def _newer(before: Push | None, push: Push) -> Push:
