@@ -51,8 +51,9 @@ def records(
     starting_offsets: str = "earliest",
     skipped: Iterable[Place] = (),
     pace: Pace = LIVE,
+    with_keys: bool = False,
 ) -> DataFrame:
-    """A topic's records from where the checkpoint stands: value, topic, partition, offset, timestamp.
+    """A topic's records from where the checkpoint stands: value, topic, partition, offset, timestamp; and key, where it is wanted.
 
     The query fails when records are gone that it has not read, rather than going on without them.
 
@@ -70,7 +71,7 @@ def records(
         .options(**pace.options())
         .option("maxRecordsPerPartition", str(_MAX_RECORDS_PER_TASK))
         .load()
-        .select("value", "topic", "partition", "offset", "timestamp")
+        .select("value", "topic", "partition", "offset", "timestamp", *(["key"] if with_keys else []))
     )
     return without(read, [place for place in skipped if place.topic in topic.split(",")])
 

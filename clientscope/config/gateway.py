@@ -127,15 +127,15 @@ class GatewaySettings(KafkaSettings):
         json_schema_extra={"metavar": "N"},
         description="PushConfig requests taken from all clients of one principal, per second in the long run",
     )
-    push_burst_per_principal: int = Field(500, ge=1, description="PushConfig requests taken from all clients of one principal at once")
+    push_burst_per_principal: int = Field(1000, ge=1, description="PushConfig requests taken from all clients of one principal at once")
     push_rate_per_address: float = Field(
-        10.0,
+        5.0,
         gt=0,
         json_schema_extra={"metavar": "N"},
         description="PushConfig requests taken from one address (IPv6: a network of 64 bits), per second in the long run;\n"
         "more where many clients share one: NAT, or a load balancer without the PROXY protocol",
     )
-    push_burst_per_address: int = Field(200, ge=1, description="PushConfig requests taken from one address at once")
+    push_burst_per_address: int = Field(500, ge=1, description="PushConfig requests taken from one address at once")
     push_rate: float = Field(
         1000.0,
         gt=0,

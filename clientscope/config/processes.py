@@ -40,6 +40,9 @@ class StreamSettings(KafkaSettings):
     history_dir: Path = Field(Path("data/history"), description="where the Delta tables are kept")
     history_interval_seconds: float = Field(60.0, ge=0, description="how often history and quarantine are written")
     quality: Literal["on", "off"] = Field("on", description="validate samples of history's batches: Great Expectations (docs/quality.md)")
+    keep_clients_days: float = Field(
+        30.0, gt=0, description="days after which the configuration of a client that was not seen again leaves clientscope.configs"
+    )
     digest_key_file: Path | None = Field(None, description="keys of the HMAC digests, as the gateways have them; without it, none are made")
     rules_file: Path | None = rules_file("own profiles, their assignments, and suppressions (docs/lint.md); without it, apache for all")
     owners: Path | None = OWNERS

@@ -41,6 +41,7 @@ class Push:
         unjudged: codes of the rules that couldn't judge it.
         written: keys of secrets that stand in the record itself.
         size: of its settings and verdicts as text.
+        tenant: whose it is, for bounds.
     """
 
     client: str
@@ -63,6 +64,7 @@ class Push:
     settings: Settings
     written: tuple[str, ...]
     size: int
+    tenant: Tenant
 
     @property
     def place(self) -> tuple[int, int]:
@@ -73,11 +75,6 @@ class Push:
     def instance_id(self) -> str | None:
         """Its instance id, if it has one."""
         return instance_of(self.client)
-
-    @property
-    def tenant(self) -> Tenant:
-        """Whose it is, for bounds."""
-        return tenant_of(self.principal, self.address)
 
     @property
     def there(self) -> There:
@@ -122,6 +119,7 @@ class Reader:
         fields["verdicts"] = self._same("rules", row["rules"])
         fields["unjudged"] = self._same("not_evaluable", row["not_evaluable"])
         fields["settings"] = self._same("settings", row["settings"])
+        fields["tenant"] = tenant_of(row["principal"], row["address"])
         fields["size"] = len(row["settings"]) + len(row["rules"])
         fields["written"] = tuple(json.loads(row["written"]))
         return Push(**fields)

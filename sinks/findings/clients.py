@@ -105,11 +105,12 @@ class Clients:
         application.tenant = push.tenant
         application.newest_ms = max(application.newest_ms, push.appended_ms)
         self._of[client] = push.application
-        if before is not None and before.there != push.there:
+        there = push.there
+        if before is not None and before.there != there:
             self._leave(before)
-        newest = self._newest_there.get(push.there)
+        newest = self._newest_there.get(there)
         if newest is None or newest.place <= push.place:
-            self._newest_there[push.there] = push
+            self._newest_there[there] = push
         return application, before
 
     def started(self, application: OneApplication, push: Push) -> Start | None:
@@ -139,6 +140,18 @@ class Clients:
         of = self.applications.get(application)
         return None if of is None else of.clients.get(client)
 
+    def of(self, client: str) -> Push | None:
+        """What a client last pushed."""
+        application = self._of.get(client)
+        return None if application is None else self.known(application, client)
+
+    def erase(self, client: str) -> Push | None:
+        """Lets go of one client; returns what it had pushed."""
+        push = self.of(client)
+        if push is not None:
+            self._forget([push])
+        return push
+
     def forget(self, now_ms: int) -> tuple[list[Push], list[OneApplication]]:
         """Lets go of who is gone for long, and of what is too much; returns the clients, and the applications, that were forgotten."""
         gone = [push for push in self._all() if now_ms - push.appended_ms > _FORGET_CLIENT_MS and not self.is_live(push, now_ms)]
@@ -148,6 +161,11 @@ class Clients:
             del self.applications[each.key]
         clients, applications = self.make_room()
         return gone + clients, silent + applications
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is too much of anything."""
+        return len(self._of) > self._most or self._bytes > MOST_BYTES or len(self.applications) > MOST_APPLICATIONS
 
     def make_room(self) -> tuple[list[Push], list[OneApplication]]:
         """Lets go of what is too much; returns the clients, and the applications, that were forgotten."""
@@ -180,12 +198,12 @@ class Clients:
     def _weigh(self, push: Push, by: int) -> None:
         """Settings are the same object where they are the same text (`sinks.findings.arrived.Reader`)."""
         key = push.tenant, id(push.settings)
-        before = self._alike.get(key, 0)
-        if before + by:
-            self._alike[key] = before + by
+        count = self._alike.get(key, 0) + by
+        if count:
+            self._alike[key] = count
         else:
             del self._alike[key]
-        if not before or not before + by:
+        if not count or count == by:
             self._bytes += by * push.size
 
     def _all(self) -> Iterator[Push]:

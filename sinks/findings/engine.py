@@ -20,9 +20,11 @@ from sinks.findings.arrived import Event, Push, Reader
 from sinks.findings.book import MOST_FINDINGS, Book, Changes
 from sinks.findings.clients import MOST_APPLICATIONS, MOST_CLIENTS, Clients, OneApplication
 from sinks.findings.conditions import Condition, Conditions, gateway_subject
+from sinks.findings.kept import Kept
 from sinks.findings.liveness import MOST_CONNECTIONS, Liveness
 from sinks.findings.told import Policy
 from udfs.applications import of_client
+from udfs.arrivals import TOMBSTONE
 
 __all__ = ["CONNECTIONS_BACK_MS", "Findings"]
 
@@ -39,9 +41,14 @@ class Findings:
     Args:
         published: the newest values of ``clientscope.findings`` by key.
         conditions: what other parts of the job tell of themselves.
+        kept: whose records are on ``clientscope.configs``.
     """
 
-    def __init__(self, published: Mapping[str, bytes], policy: Policy, thresholds: Thresholds, conditions: Conditions) -> None:
+    def __init__(
+        self, published: Mapping[str, bytes], policy: Policy, thresholds: Thresholds, conditions: Conditions, kept: Kept | None = None
+    ) -> None:
+        self.kept = Kept() if kept is None else kept  # an empty one is false
+        self._ending: dict[str, int] = {}
         self._liveness = Liveness()
         self._clients = Clients(self._liveness)
         self._book = Book(self._clients, policy, published)
@@ -65,11 +72,13 @@ class Findings:
             rows: `udfs.arrivals.PUSH` or `udfs.arrivals.CONNECTION`, with ``partition``, ``offset`` and ``appended_ms`` beside it; in the
                 order of each partition.
         """
-        for row in sorted(rows, key=lambda row: row["appended_ms"]):
+        for row in sorted(rows, key=lambda row: (row["appended_ms"], row.get("offset", 0))):
             if row["kind"] is None:
                 self._pushed(row)
+            elif row["kind"] == TOMBSTONE:
+                self._ended(row["record_key"], row["appended_ms"])
             else:
-                self._happened(Event(**{name: row[name] for name in Event._fields if name in row}))
+                self._happened(Event._make(map(row.get, Event._fields)))
 
     def decided(self, decisions: Mapping[str, Decision | None]) -> None:
         """Takes in what people have decided, by fingerprint; None takes a decision back."""
@@ -83,10 +92,10 @@ class Findings:
         for table, (overflow, most) in self._full.items():
             if (told := overflow.condition(table, most, now_ms)) is not None:
                 self._condition(told)
-        if now_ms - self._compared_ms >= _COMPARE_EVERY_MS:
+        if abs(now_ms - self._compared_ms) >= _COMPARE_EVERY_MS:  # a clock may have been set back
             self._compared_ms = now_ms
             self._compare(now_ms)
-        if now_ms - self._forgot_ms >= _FORGET_EVERY_MS:
+        if abs(now_ms - self._forgot_ms) >= _FORGET_EVERY_MS:
             self._forgot_ms = now_ms
             self._forgotten(*self._clients.forget(now_ms), now_ms)
         return self._book.changes(now_ms)
@@ -94,6 +103,17 @@ class Findings:
     def written(self, changes: Changes, now_ms: int) -> None:
         """These stand on the topic now."""
         self._book.written(changes, now_ms)
+
+    def over(self, now_ms: int) -> list[str]:
+        """Keys of ``clientscope.configs`` whose clients' time is over, once all has been read that there was at the start."""
+        return self.kept.due(now_ms, lambda client: self._is_live(client, now_ms))
+
+    def ended(self, keys: Iterable[str], now_ms: int) -> None:
+        """Tombstones stand there under these keys now."""
+        self._ending = {key: at_ms for key, at_ms in self._ending.items() if now_ms - at_ms < _FORGET_EVERY_MS}
+        for key in keys:
+            self._ending[key] = now_ms
+            self.kept.ended(key)
 
     def dropped(self) -> dict[str, int]:
         """How much was ever left out of what, because it was too much."""
@@ -106,10 +126,12 @@ class Findings:
             "applications": len(self._clients.applications),
             "connections": self._liveness.connections,
             "findings": len(self._book.entries),
+            "records": len(self.kept),
         }
 
     def _pushed(self, row: Mapping[str, Any]) -> None:
         push = self._reader.push(row)
+        self.kept.pushed(push, row.get("record_key"))
         taken = self._clients.apply(push)
         if taken is None:
             return
@@ -118,7 +140,8 @@ class Findings:
         if before is not None:
             self._changes[application.key] = fleet.Change(before, application.starts[-1])
         self._book.pushed(application, push)
-        self._forgotten(*self._clients.make_room(), push.appended_ms)
+        if self._clients.is_full:
+            self._forgotten(*self._clients.make_room(), push.appended_ms)
 
     def _forgotten(self, clients: list[Push], applications: list[OneApplication], now_ms: int) -> None:
         if clients or applications:
@@ -126,8 +149,22 @@ class Findings:
             for application in applications:
                 self._changes.pop(application.key, None)
 
+    def _is_live(self, client: str, now_ms: int) -> bool:
+        push = self._clients.of(client)
+        return push is not None and self._clients.is_live(push, now_ms)
+
+    def _ended(self, key: str, now_ms: int) -> None:
+        """Its client is erased, or gone for long: by this job, or another one, or a person."""
+        if self._ending.pop(key, None) is not None:
+            return
+        client = self.kept.client(key)
+        self.kept.ended(key)
+        if client == key and (push := self._clients.erase(client)) is not None:
+            self._book.forgotten([push], [], now_ms)
+
     def _happened(self, event: Event) -> None:
         self._liveness.apply(event)
+        self.kept.happened(event)
         if event.kind == Kind.HEARTBEAT:
             subject = gateway_subject(event.cluster, event.broker, event.gateway)
             self._heard[subject] = max(self._heard.get(subject, 0), event.appended_ms)

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from clientscope.errors import ClientscopeError, SettingsError
+from streaming import seen
 from streaming.checkpoints import lock, skipped
 from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.verify import Problem, verify
@@ -31,8 +32,9 @@ def backup(checkpoint_dir: Path, target: Path) -> list[Problem]:
         try:
             for folder in folders:
                 shutil.copytree(folder, target / folder.name, ignore=shutil.ignore_patterns("v*.before-*"))
-            if (source / skipped.FILE).exists():
-                shutil.copy2(source / skipped.FILE, target)
+            for beside in (skipped.FILE, seen.FILE):
+                if (source / beside).exists():
+                    shutil.copy2(source / beside, target)
         except OSError as error:
             raise ClientscopeError(
                 f"the copy in {target} isn't complete: {error}", "remove it, and see what is wrong with the disk"

@@ -20,9 +20,10 @@ from kafka.errors import KafkaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from clientscope import topics
 from clientscope.compacted import Follower, Headers, TopicWriter, read_compacted
 from clientscope.config import StreamSettings
-from clientscope.errors import RecordError
+from clientscope.errors import EnvironmentProblem, RecordError
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
 from clientscope.kafka_access import KafkaAccess
@@ -32,7 +33,9 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS
 from clientscope.topic_values import parse
 from sinks.findings.conditions import Conditions
 from sinks.findings.engine import CONNECTIONS_BACK_MS, Findings
+from sinks.findings.kept import Kept
 from sinks.findings.told import Policy
+from streaming import seen
 from streaming.checkpoints import skipped
 from streaming.queries.start import begin
 from streaming.sources import Pace, records
@@ -46,6 +49,8 @@ _PACE = Pace(20_000)
 
 _INTERVAL_S = 1.5
 """Between batches: each costs a tenth of a second of CPU, however little has come."""
+
+_NOTE_EVERY_MS = 60 * 60_000
 
 _Ends = dict[tuple[str, int], int]
 
@@ -75,12 +80,22 @@ class FindingsQuery:
             opened.callback(self._decisions.close)
             self._scratch = Path(tempfile.mkdtemp(prefix="clientscope-findings-"))
             opened.callback(shutil.rmtree, self._scratch, ignore_errors=True)
-            self._findings = Findings(read_compacted(kafka, FINDINGS), policy, thresholds, conditions)
+            now_ms = int(time.time() * 1000)
+            self._folder = settings.checkpoint_dir
+            noted = seen.read(self._folder, now_ms)
+            self._noted_ms = now_ms
+            kept = Kept(noted.seen, settings.keep_clients_days)
+            self._tombstones = _writer_of_tombstones(kafka)
+            if self._tombstones is not None:
+                opened.callback(self._tombstones.close)
+            self._findings = Findings(read_compacted(kafka, FINDINGS), policy, thresholds, conditions, kept)
             self._lock = threading.Lock()
-            beginning, self._ends = _extent(kafka, int(time.time() * 1000) - CONNECTIONS_BACK_MS)
+            beginning, self._ends = _extent(kafka, min(now_ms - CONNECTIONS_BACK_MS, noted.since_ms))
             self._caught_up = False
             left_out = skipped.read(settings.checkpoint_dir)
-            rows = arrivals(records(spark, kafka, f"{CONFIGS},{CONNECTIONS}", beginning, left_out, _PACE), digest_key, thresholds)
+            rows = arrivals(
+                records(spark, kafka, f"{CONFIGS},{CONNECTIONS}", beginning, left_out, _PACE, with_keys=True), digest_key, thresholds
+            )
             self.query: StreamingQuery = begin(rows.writeStream.foreachBatch(self._write), "findings", self._scratch.as_uri(), _INTERVAL_S)
             self._opened = opened.pop_all()
 
@@ -89,6 +104,8 @@ class FindingsQuery:
         self._catch_up()
         with self._lock:
             self._publish()
+            if self._caught_up:
+                self._end_clients(int(time.time() * 1000))
 
     def sizes(self) -> dict[str, int]:
         """How much is kept of what."""
@@ -102,6 +119,8 @@ class FindingsQuery:
 
     def close(self) -> None:
         """After the query has stopped."""
+        with self._lock:
+            self._note(int(time.time() * 1000))
         self._opened.close()
 
     def _write(self, rows: DataFrame, _batch_id: int) -> None:
@@ -128,11 +147,43 @@ class FindingsQuery:
         except (KafkaError, TimeoutError) as error:
             log.warning("findings could not be written, and are written again: %s", error)
 
+    def _end_clients(self, now_ms: int) -> None:
+        """Writes tombstones for clients that are gone for long, and notes once an hour when others were seen."""
+        if self._tombstones is not None and (keys := self._findings.over(now_ms)):
+            try:
+                self._tombstones.write(dict.fromkeys(keys))
+            except (KafkaError, TimeoutError) as error:  # those that were written are read back
+                log.warning("%d clients that are gone could not leave %s, and do so later: %s", len(keys), CONFIGS, error)
+            else:
+                self._findings.ended(keys, now_ms)
+                log.info("%d clients that are gone have left %s", len(keys), CONFIGS)
+        if now_ms - self._noted_ms >= _NOTE_EVERY_MS:
+            self._note(now_ms)
+
+    def _note(self, now_ms: int) -> None:
+        if not self._caught_up:
+            return  # less is known than the process before had noted
+        self._noted_ms = now_ms
+        try:
+            seen.write(self._folder, self._findings.kept.seen(), now_ms)
+        except OSError as error:
+            log.warning("when clients were last seen could not be noted in %s: %s", self._folder, error)
+
     def _catch_up(self) -> None:
         if not self._caught_up:
             report = self.query.lastProgress
             read = json.loads(report.sources[0].endOffset or "{}") if report else {}
             self._caught_up = all(read.get(topic, {}).get(str(number), 0) >= end for (topic, number), end in self._ends.items())
+
+
+def _writer_of_tombstones(kafka: KafkaAccess) -> TopicWriter | None:
+    """None where the job may not write them: then the topic keeps clients for ever, and says so."""
+    try:
+        topics.verify(kafka, writes=[CONFIGS])
+    except EnvironmentProblem as error:
+        log.error("clients that are gone never leave %s: %s; %s", CONFIGS, error, error.hint)
+        return None
+    return TopicWriter(kafka, CONFIGS)
 
 
 def _json(finding: Finding | None) -> bytes | None:

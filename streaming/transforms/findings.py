@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from clientscope.policy.redaction import DigestKey
 from clientscope.profiles import Thresholds
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from udfs.arrivals import CONNECTION, PUSH, connected, pushed
+from udfs.arrivals import CONNECTION, PUSH, connected, pushed, tombstones
 
 _PLACE = (pa.field("partition", pa.int32()), pa.field("offset", pa.int64()), pa.field("appended_ms", pa.int64()))
 _FIELDS = {field.name: field for of in (CONNECTION, PUSH) for field in of if field.name != "row"}
@@ -26,26 +26,30 @@ def arrivals(records: DataFrame, digest_key: DigestKey | None, thresholds: Thres
     """What findings need of each record, as `SCHEMA`; see there for what is left out.
 
     Args:
-        records: of both topics.
+        records: of both topics; with their keys, tombstones of ``clientscope.configs`` arrive too.
         digest_key: digests leaks that no gateway has redacted.
         thresholds: which profile holds for whom; None for the rules' own limits.
     """
-    read = records.where(F.col("value").isNotNull()).select(
-        "topic", "partition", "offset", F.unix_millis("timestamp").alias("appended_ms"), "value"
-    )
+    keys = F.col("key") if "key" in records.columns else F.lit(None).cast("binary").alias("key")
+    told = F.col("value").isNotNull() | ((F.col("topic") == CONFIGS) & keys.isNotNull())
+    read = records.where(told).select("topic", "partition", "offset", F.unix_millis("timestamp").alias("appended_ms"), "value", keys)
     return read.mapInArrow(partial(_batches, digest_key=digest_key, thresholds=thresholds), from_arrow_schema(SCHEMA))
 
 
 def _batches(batches: Iterable[pa.RecordBatch], digest_key: DigestKey | None, thresholds: Thresholds | None) -> Iterator[pa.RecordBatch]:
-    kernels: dict[str, Callable[[pa.Array], pa.StructArray]] = {
-        CONFIGS: partial(pushed, digest_key=digest_key, thresholds=thresholds),
-        CONNECTIONS: partial(connected, digest_key=digest_key),
-    }
     for batch in batches:
-        for topic, kernel in kernels.items():
-            of_topic = batch.filter(pc.equal(batch.column("topic"), topic))
-            if of_topic.num_rows:
-                yield _rows(of_topic, kernel(of_topic.column("value")))
+        is_push, has_value = pc.equal(batch.column("topic"), CONFIGS), batch.column("value").is_valid()
+        pushes = batch.filter(pc.and_(is_push, has_value))
+        events = batch.filter(pc.and_(pc.equal(batch.column("topic"), CONNECTIONS), has_value))
+        ended = batch.filter(pc.and_not(is_push, has_value))
+        if pushes.num_rows:
+            keys = pushes.column("key")
+            found = pushed(pushes.column("value"), digest_key, thresholds, None if keys.null_count == len(keys) else keys)
+            yield _rows(pushes, found)
+        if events.num_rows:
+            yield _rows(events, connected(events.column("value"), digest_key))
+        if ended.num_rows:
+            yield _rows(ended, tombstones(ended.column("key")))
 
 
 def _rows(records: pa.RecordBatch, found: pa.StructArray) -> pa.RecordBatch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from page_state import INSTANCE, NOW_MS, found, live, opened, pushed, result
 from record_bytes import setting
@@ -41,6 +42,18 @@ def place_of(state: State, principal: str) -> tuple[int, int] | None:
 def test_f41_two_principals_with_one_instance_id_have_a_page_each_and_each_its_own_configuration() -> None:
     state = live(*running(VICTIM, 1, 1), *running(MALLORY, 2, 2, at_ms=NOW_MS - 30_000))
     assert (place_of(state, VICTIM), place_of(state, MALLORY)) == ((0, 1), (0, 2))
+
+
+def test_two_instances_of_one_name_at_one_address_have_a_configuration_each() -> None:
+    other = UUID(int=7)
+    theirs = client_key("c", VICTIM, "10.0.0.1", other, "gw", 1, 1)
+    state = live(
+        *running(VICTIM, 1, 1),
+        opened(2, kind=Kind.IDENTIFIED, principal=VICTIM, client_instance_id=other),
+        pushed(2, key=theirs, principal=VICTIM, client_instance_id=other, at_ms=NOW_MS - 30_000),
+    )
+    seen = {client.instance_id: state.one_client(client.key) for client in state.clients(10).items}
+    assert {instance: one and one.push and one.push.offset for instance, one in seen.items()} == {str(INSTANCE): 1, str(other): 2}
 
 
 def test_f41_a_clean_result_of_another_principal_does_not_make_a_client_judged() -> None:

@@ -20,6 +20,7 @@ from observe import read_all
 from clientscope.catalog.configs import Type
 from clientscope.client import KafkaAdminClient, KafkaProducer
 from clientscope.client.raw import RawClient
+from clientscope.records.client_key import instance_of
 from clientscope.records.codec import ClientConfigRecord, ValueState, decode
 from clientscope.records.topics import CONFIGS
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_CONFIG, INVALID_REQUEST, NONE, PUSH_CONFIG
@@ -49,7 +50,9 @@ def pushed(broker: Any) -> Pushed:
         with closing(kafka.KafkaConsumer(CONFIGS, **settings)) as consumer:
             while time.monotonic() < deadline:
                 batches = consumer.poll(timeout_ms=500)
-                values = [record.value for batch in batches.values() for record in batch if record.key == str(instance_id).encode()]
+                values = [
+                    record.value for batch in batches.values() for record in batch if instance_of(record.key.decode()) == str(instance_id)
+                ]
                 records += [decode(ClientConfigRecord, value) for value in values]
                 if records and not batches:
                     break

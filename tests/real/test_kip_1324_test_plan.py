@@ -27,6 +27,7 @@ from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.client.handshake import Handshake
 from clientscope.client.raw import RawClient
 from clientscope.client.settings import Entry
+from clientscope.records.client_key import instance_of
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from clientscope.wire.codes import API_VERSIONS, CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, INVALID_CONFIG, NONE, PUSH_CONFIG
@@ -81,7 +82,7 @@ def pushed(broker: RunningBroker, instance_id: uuid.UUID | None, expected: int =
     """The pushes of a client instance that were published; a push that Kafka is slow to acknowledge is answered before."""
 
     def read() -> list[Any]:
-        return [message.value for message in read_all(broker.internal, CONFIGS) if message.key == str(instance_id).encode()]
+        return [message.value for message in read_all(broker.internal, CONFIGS) if instance_of(message.key.decode()) == str(instance_id)]
 
     eventually(lambda: len(read()) >= expected)
     return [decode(ClientConfigRecord, value) for value in read()]

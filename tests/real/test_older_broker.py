@@ -16,6 +16,7 @@ from clientscope.catalog.releases import infer
 from clientscope.client.raw import RawClient
 from clientscope.cluster.api_versions import ask
 from clientscope.demo.watch import jmx_connections
+from clientscope.records.client_key import instance_of
 from clientscope.records.topics import CONFIGS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import UNSUPPORTED_VERSION
@@ -63,4 +64,4 @@ def test_a_push_is_taken(broker: RunningBroker, gateway: RunningGateway) -> None
     with closing(RawClient.connect(gateway.address, "newer")) as client:
         assert client.api_versions("newer", "9.9", INSTANCE).error_code == 0
         assert client.push_config([("acks", "all", 1, True)]).error_code == 0
-    assert [message.key for message in read_all(broker.internal, CONFIGS)] == [str(INSTANCE).encode()]
+    assert [instance_of(message.key.decode()) for message in read_all(broker.internal, CONFIGS)] == [str(INSTANCE)]

@@ -42,7 +42,7 @@ def appended(spark: SparkSession) -> Records:
     return make
 
 
-def test_results_pass_them_on(records: Records) -> None:
+def test_f29_results_pass_them_on(records: Records) -> None:
     rows = results(records(CONFIGS, *(config_record(received_timestamp_ms=ms) for ms in EXTREMES)), None).collect()
     assert [json.loads(row["value"])["received_ms"] for row in rows] == list(EXTREMES)
 
@@ -51,7 +51,7 @@ STEPS = [(CONFIGS, history.pushes, "received_timestamp_ms"), (CONNECTIONS, histo
 
 
 @pytest.mark.parametrize(("topic", "step", "field"), STEPS)
-def test_history_files_by_kafkas_time_and_keeps_the_records_own(
+def test_f29_history_files_by_kafkas_time_and_keeps_the_records_own(
     records: Records, tmp_path: Path, topic: str, step: object, field: str
 ) -> None:
     assert callable(step)
@@ -62,7 +62,7 @@ def test_history_files_by_kafkas_time_and_keeps_the_records_own(
     assert {row["date"] for row in table} == {date(2026, 1, 2), date(2026, 1, 3)}
 
 
-def test_kafkas_own_times_may_be_anything_too(appended: Records, tmp_path: Path) -> None:
+def test_f29_kafkas_own_times_may_be_anything_too(appended: Records, tmp_path: Path) -> None:
     """On a topic that was LogAppendTime's all along it can't be; on one that was mended later it can."""
     rows = history.connections(appended(CONNECTIONS, *(connection_record(number) for number in range(4))), None)
     append(history.kept(rows), tmp_path / "table", "query", 0)
@@ -72,7 +72,7 @@ def test_kafkas_own_times_may_be_anything_too(appended: Records, tmp_path: Path)
     assert [json.loads(row["value"])["timestamp_ms"] for row in junk] == [-86_400_000, 0, 4_102_444_800_000]
 
 
-def test_gauges_go_by_epoch_and_sequence_alone(records: Records) -> None:
+def test_f29_gauges_go_by_epoch_and_sequence_alone(records: Records) -> None:
     """The newest record says 1970, an older one 2100."""
     told = [
         heartbeat(1, [("java", "4", 1, 1, 0)], timestamp_ms=4_102_444_800_000),

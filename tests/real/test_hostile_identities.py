@@ -1,0 +1,185 @@
+"""What a hostile client does to others, on real parts: a listener with SASL, a gateway, the job (F41, F44, F46); and when records go."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from conftest import RunningGateway, running_gateway
+from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
+from observe import eventually, metrics, read_all
+
+from clientscope import topics
+from clientscope.client.raw import RawClient
+from clientscope.demo.fleet import Fleet
+from clientscope.findings.record import Finding
+from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.process import free_port
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.topics import CONFIGS, FINDINGS
+from clientscope.wire.codes import NONE, THROTTLING_QUOTA_EXCEEDED
+
+SLOW = 60.0
+KEEP_DAYS = 20 / 86_400
+"""Twenty seconds in place of thirty days."""
+
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+PASSWORD, LEAKED = "canary-password-41", "canary-leak-41"
+CLEAN = [("acks", "all", 1, False)]
+LEAK = [("sasl.password", LEAKED, 8, False), ("acks", "all", 1, False)]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Broker, gateway and job."""
+
+    internal: str
+    gateway: RunningGateway
+    processes: Fleet
+    stream: tuple[str, ...]
+
+    def client(
+        self, stack: ExitStack, user: str, instance: uuid.UUID | None, address: str = "127.0.0.1", name: str = "orders-1"
+    ) -> RawClient:
+        """One that is connected and authenticated, from this address."""
+        host, _, port = self.gateway.address.rpartition(":")
+        connected = socket.create_connection((host, int(port)), 20.0, source_address=(address, 0))
+        client = stack.enter_context(RawClient(connected, name))
+        client.api_versions("hostile", "1.0", instance)
+        assert client.request(SaslHandshakeRequest(version=1, mechanism="PLAIN"), SaslHandshakeResponse).error_code == 0
+        token = f"\0{user}\0{PASSWORD}".encode()
+        assert client.request(SaslAuthenticateRequest(version=1, auth_bytes=token), SaslAuthenticateResponse).error_code == 0
+        return client
+
+    def findings(self, code: str, principal: str) -> list[Finding]:
+        newest = {message.key: message.value for message in read_all(self.internal, FINDINGS)}
+        found = [Finding.model_validate_json(value) for value in newest.values() if value is not None]
+        return [each for each in found if each.code == code and each.application.principal == principal]
+
+    def becomes(self, code: str, principal: str, condition: Callable[[Finding], bool]) -> Finding:
+        assert eventually(lambda: any(map(condition, self.findings(code, principal))), SLOW), self.findings(code, principal)
+        return next(each for each in self.findings(code, principal) if condition(each))
+
+    def records(self, instance: uuid.UUID) -> dict[bytes, list[ClientConfigRecord | None]]:
+        """What the topic has under each key of an instance, the oldest first; None for a tombstone."""
+        found: dict[bytes, list[ClientConfigRecord | None]] = {}
+        for message in read_all(self.internal, CONFIGS):
+            if message.key.startswith(str(instance).encode()):
+                found.setdefault(message.key, []).append(None if message.value is None else decode(ClientConfigRecord, message.value))
+        return found
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "digest.key").write_text("0123456789abcdef" * 4)
+    (folder / "digest.key").chmod(0o600)
+    users = " ".join(f'user_{name}="{PASSWORD}"' for name in ("alice", "bob"))
+    extra = {
+        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.client.plain.sasl.jaas.config": f"{_PLAIN} required {users};",
+    }
+    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", folder / "broker", extra=extra)
+    stream = (
+        "stream", "--bootstrap-servers", plan.internal, "--checkpoint-dir", str(folder / "checkpoints"),
+        "--history-dir", str(folder / "history"), "--keep-clients-days", str(KEEP_DAYS),
+        "--digest-key-file", str(folder / "digest.key"), "--metrics-listen", f"127.0.0.1:{free_port()}",
+    )  # fmt: skip
+    processes = Fleet(folder / "logs", lambda line: None)
+    with Broker(plan):
+        topics.create(plan.internal)
+        processes.start("stream", *stream)
+        try:
+            flags = ("--digest-key-file", str(folder / "digest.key"), "--policy-deadline-ms", "10000")
+            with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", folder / "logs", *flags, listen=plan.advertised) as gateway:
+                processes.await_ready("stream", "ready", 180)
+                yield Site(plan.internal, gateway, processes, stream)
+        finally:
+            processes.stop()
+
+
+def test_f41_a_clean_push_of_bob_under_alices_instance_id_changes_nothing_of_hers(site: Site) -> None:
+    instance = uuid.uuid4()
+    with ExitStack() as stack:
+        alice = site.client(stack, "alice", instance)
+        alice.push_config(LEAK)
+        before = site.becomes("SK001", "User:alice", lambda each: each.client_count == 1)
+        bob = site.client(stack, "bob", instance)
+        assert bob.push_config(CLEAN).error_code == NONE
+        assert bob.push_config([("acks", "0", 1, False)]).error_code == NONE
+        site.becomes("AN101", "User:bob", lambda each: each.client_count == 1)  # so his pushes have been taken in
+        (now,) = site.findings("SK001", "User:alice")
+        assert (now.fingerprint, now.state, now.client_count) == (before.fingerprint, "open", 1)
+        records = site.records(instance)
+        assert {record.principal for (record, *_) in records.values() if record} == {"User:alice", "User:bob"}
+        assert len(records) == 2 and str(instance).encode() not in records
+        assert all(len({record.principal for record in of_key if record}) == 1 for of_key in records.values())
+
+
+def test_f46_a_client_that_leaks_and_is_gone_within_a_second_is_found_and_told(site: Site) -> None:
+    """Without an instance id too, of which each connection is a client."""
+    for user, instance in (("bob", uuid.uuid4()), ("alice", None)):
+        secret = f"{LEAKED}-{user}"
+        with ExitStack() as stack:
+            client = site.client(stack, user, instance, name=f"gone-{user}")
+            client.push_config([("ssl.key.password", secret, 8, False)])
+        found = site.becomes("SK001", f"User:{user}", lambda each: each.settings[0].key == "ssl.key.password")
+        assert (found.severity, found.kind, found.alert and found.alert.why) == ("critical", "leak", "new")
+        assert found.reach is not None and len(found.reach.redacted_at) == 1
+    assert all(LEAKED.encode() not in (message.value or b"") for message in read_all(site.internal, FINDINGS))
+
+
+def test_records_of_clients_that_are_gone_leave_the_topic_once_and_others_stay(site: Site) -> None:
+    gone, stays = uuid.uuid4(), uuid.uuid4()
+    with ExitStack() as stack:
+        there = site.client(stack, "alice", stays)
+        there.push_config(CLEAN)
+        with ExitStack() as short:
+            site.client(short, "alice", gone, name="gone").push_config(CLEAN)
+            nameless = site.client(short, "alice", None, name="nameless")
+            nameless.push_config(CLEAN)
+        assert eventually(lambda: [None in each for each in site.records(gone).values()] == [True], SLOW), site.records(gone)
+        assert next(iter(site.records(stays).values()))[-1] is not None, "it is connected"
+        of_connections = {m.key: m.value for m in read_all(site.internal, CONFIGS) if m.key.count(b"/") >= 2}
+        assert None in of_connections.values()
+        site.processes.signal("stream", signal.SIGTERM)
+        site.processes.stop("stream")
+        site.processes.start("stream", *site.stream)
+        site.processes.await_ready("stream", "ready", 180)
+        time.sleep(2 * KEEP_DAYS * 86_400 / 4)  # some rounds of the job that has read the tombstones
+        assert [each.count(None) for each in site.records(gone).values()] == [1], "a restart writes none again"
+        assert next(iter(site.records(stays).values()))[-1] is not None
+        site.client(stack, "alice", gone, name="gone").push_config(CLEAN)
+        assert eventually(lambda: next(iter(site.records(gone).values()))[-1] is not None), "one that comes back is new"
+
+
+def test_f44_one_host_that_invents_ids_meets_the_quota_and_nobody_else_does(site: Site) -> None:
+    """The last one here: it uses up what this host may push."""
+
+    def invented(number: int) -> Any:
+        with ExitStack() as stack:
+            return site.client(stack, "bob", uuid.uuid4(), name=f"invented{number}x").push_config(CLEAN)
+
+    began = time.monotonic()
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(invented, range(800)))
+    passed = sum(answer.error_code == NONE for answer in answers)
+    refused = [answer for answer in answers if answer.error_code == THROTTLING_QUOTA_EXCEEDED]
+    assert passed + len(refused) == 800
+    assert 0 < passed <= 500 + 5 * (time.monotonic() - began) + 1, "what one address may have"
+    assert refused and all(0 < answer.throttle_time_ms <= 10_000 for answer in refused)
+    counted = metrics(site.gateway.metrics_url)
+    assert counted["clientscope_gateway_pushes_refused_total", "quota_address"] == len(refused)
+    with ExitStack() as stack:
+        alice = site.client(stack, "alice", uuid.uuid4(), "127.0.0.2", "billing-1")
+        assert alice.push_config([("sasl.password", f"{LEAKED}-late", 8, False)]).error_code not in (NONE, THROTTLING_QUOTA_EXCEEDED)
+        site.becomes("SK001", "User:alice", lambda each: each.application.client_id == "billing" and each.alert is not None)
