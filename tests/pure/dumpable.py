@@ -37,7 +37,7 @@ def leaves_none(pid: int) -> bool:
     return not may_be_dumped(pid) and core_limit(pid) == (0, 0)
 
 
-def soon(holds: Callable[[], bool], patience_s: float = 60.0) -> bool:
+def soon(holds: Callable[[], bool], patience_s: float = 200.0) -> bool:
     deadline = time.monotonic() + patience_s
     while not holds():
         if time.monotonic() > deadline:
