@@ -93,18 +93,18 @@ def test_f45_a_request_that_is_never_whole_ends_whatever_is_dripped() -> None:
         (posted + b"Content-Length: 1000\r\n\r\n", b"x"),
         (posted + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
     ):
-        with listening(request_s=0.5) as listener, connected(listener.address) as held:
+        with listening(request_s=2.0) as listener, connected(listener.address) as held:
             held.sendall(sent)
             assert ends(held, drip, every_s=0.05)
-            assert listener.refused()["request_time"] == 1
+            assert listener.refused()["request_time"] >= 1
 
 
 def test_f45_the_next_request_of_a_connection_has_a_deadline_too() -> None:
-    with listening(request_s=0.5) as listener, connected(listener.address) as held:
+    with listening(request_s=2.0) as listener, connected(listener.address) as held:
         held.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + HALF_A_REQUEST)
         assert held.recv(65_536).startswith(b"HTTP/1.1 200 ")
         assert ends(held, b"x", every_s=0.05)
-        assert listener.refused()["request_time"] == 1
+        assert listener.refused()["request_time"] >= 1
 
 
 @pytest.mark.parametrize("length", [b"209715200", b"00000000000209715200"])
