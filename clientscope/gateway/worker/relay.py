@@ -13,14 +13,14 @@ Non-obvious, each the scar of a hang:
 from __future__ import annotations
 
 import asyncio
-import ssl
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from sys import intern
-from typing import Any, Protocol
+from typing import Any
 
 from clientscope.errors import WireError
 from clientscope.gateway.certificates import distinguished_name
-from clientscope.gateway.worker.budget import Holder
+from clientscope.gateway.worker.host import Host
+from clientscope.gateway.worker.lane import Lane
 from clientscope.gateway.worker.observed import Observed
 from clientscope.gateway.worker.proxy_protocol import Endpoint, build
 from clientscope.gateway.worker.sides import BrokerSide, ClientSide, Side
@@ -37,59 +37,13 @@ _IDENTITY_EVERY_S = 10.0
 _COUNTED_BYTES = 1024
 
 
-class Host(Protocol):
-    """What a relay needs of the gateway that it belongs to."""
-
-    upstream: tuple[str, int]
-    upstream_ssl: ssl.SSLContext | None
-    connect_timeout_s: float
-    upstream_takes_proxy_header: bool
-
-    def session(self) -> Session | OpaqueSession:
-        """A new connection's."""
-
-    def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
-        """Why one more connection from this address is not taken; None where it is."""
-
-    def observed(self, relay: Relay) -> Observed | None:
-        """The request log of a connection that has been opened; None where it has none."""
-
-    def count(self, what: str, reason: str) -> None:
-        """Adds one to a counter."""
-
-    def reached(self, failure: str = "") -> None:
-        """The broker took a connection, or failed to."""
-
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs a coroutine in the background."""
-
-    def opened(self, relay: Relay, address: str) -> int:
-        """A client has connected; returns its connection id."""
-
-    def identified(self, connection_id: int, identity: Identity) -> None:
-        """A client has said who it is."""
-
-    def pushed(self, relay: Relay, push: Pushed) -> None:
-        """A client has pushed: the verdict comes by `Relay.answer`."""
-
-    def closed(self, relay: Relay, reason: str) -> None:
-        """A connection has ended."""
-
-    def holds(self, holder: Holder, held_bytes: int) -> None:
-        """So many bytes are held for a connection, by one of its sides or of what isn't whole yet."""
-
-    @property
-    def stopped(self) -> bool:
-        """Whether nothing is read from any connection now."""
-
-
 class Relay:
     """One client connection, from accept to the last byte; thousands of them are idle at a time, so an attribute's size matters."""
 
     __slots__ = (
-        "_active", "_active_s", "_answered", "_awaited", "_backlog", "_broker", "_broker_eof_waits", "_client", "_client_eof_waits",
-        "_counted", "_draining", "_early", "_early_eof", "_ended", "_gateway", "_identified", "_identified_s", "_identity_held",
-        "_observed", "_opened_s", "_session", "_timer", "_waiting", "_waiting_bytes", "address", "connection_id", "destination", "source",
+        "_active", "_active_s", "_answered", "_awaited", "_broker", "_client", "_counted", "_draining", "_early", "_early_eof", "_ended",
+        "_gateway", "_identified", "_identified_s", "_identity_held", "_observed", "_opened_s", "_session", "address", "connection_id",
+        "destination", "source",
     )  # fmt: skip
 
     def __init__(self, gateway: Host) -> None:
@@ -100,15 +54,10 @@ class Relay:
         self._client.peer, self._broker.peer = self._broker, self._client
         self._early = b""
         self._early_eof = False
-        self._backlog: list[Iterator[Out]] = []
-        self._waiting: list[Iterator[Out]] | None = None  # the client's, where some are held
-        self._waiting_bytes = 0
-        self._timer: asyncio.Handle | None = None
         self._counted = False
         self._identified = 0
         self._identified_s = 0.0
         self._identity_held = False
-        self._broker_eof_waits = self._client_eof_waits = False
         self._awaited: int | None = None
         self._ended = False
         self._answered = False
@@ -155,7 +104,7 @@ class Relay:
         self.connection_id = self._gateway.opened(self, self.address)
         self._observed = self._gateway.observed(self)
         if certificate := self._client.transport.get_extra_info("peercert"):
-            self._do(iter(self._session.named_by_certificate(f"User:{distinguished_name(certificate)}")))
+            self._do(iter(self._session.named_by_certificate(f"User:{distinguished_name(certificate)}")), self._client)
         self._gateway.run(self._connect())
 
     async def _connect(self) -> None:
@@ -184,10 +133,8 @@ class Relay:
         self._client.resume("connecting")
         if self._gateway.stopped:
             self.stop_reading()
-        if self._early_eof and self._waiting is not None:
-            self._client_eof_waits = True
-        elif self._early_eof:
-            self._broker.write_eof()
+        if self._early_eof:
+            self.client_eof()
 
     def from_client(self, data: bytes) -> None:
         """Bytes from the client."""
@@ -201,49 +148,66 @@ class Relay:
             self._client.pause("draining")
 
     def _requests(self, data: bytes) -> None:
-        pieces = self._session.from_client(data)
-        if self._waiting is not None:
-            self._waiting.append(pieces)
-            self._waiting_bytes += len(data)
-        elif (held := self._do(pieces)) is not None:
-            self._waiting = [pieces]
-            self._waiting_bytes = len(data)
-            self._hold(held)
+        self._take(self._client, self._session.from_client(data), len(data))
         if self._observed is not None:
             self._observed.received(self._session.between_requests)
         self._count_held()
 
-    def _hold(self, held: Held) -> None:
-        """Reads nothing more from the client until it is to go on: at a time, or with the broker's next bytes."""
-        self._client.pause("held")
-        if held.why:
-            self._gateway.count("reads_held", held.why)
-        if held.seconds is not None:
-            self._timer = asyncio.get_running_loop().call_later(held.seconds, self._go_on)
+    def from_broker(self, data: bytes) -> None:
+        """Bytes from the broker."""
+        self._active = self._answered = True
+        self._take(self._broker, self._session.from_broker(data), len(data))
+        self._free_client()
 
-    def _go_on(self) -> None:
-        """Goes on with what was held of the client's."""
-        self._timer = None
-        while self._waiting:
-            held = self._do(self._waiting[0])
+    def _take(self, side: Side, pieces: Iterator[Out], size: int) -> None:
+        """Does what the session made of a side's bytes, unless something before it is held."""
+        if side.lane is not None:
+            side.lane.add(pieces, size)
+        elif (stopped := self._do(pieces, side)) is not None:
+            side.lane = Lane(side)
+            side.lane.add(pieces, size)
+            self._hold(side.lane, stopped)
+
+    def _hold(self, lane: Lane, stopped: Held | Pushed) -> None:
+        """A push waits for its verdict, and what the client sends for a time or for the broker's next bytes."""
+        if isinstance(stopped, Held):
+            if stopped.why:
+                self._gateway.count("reads_held", stopped.why)
+            if stopped.seconds is not None:
+                lane.wait(stopped.seconds, self._go_on)
+
+    def _go_on(self, side: Side) -> None:
+        """Goes on with what was held of a side's."""
+        if (lane := side.lane) is None:
+            return
+        while lane.waiting:
+            stopped = self._do(lane.waiting[0], side)
             if self._ended:
                 return
-            if held is not None:
-                self._hold(held)
-                return
-            self._waiting.pop(0)
-        self._waiting, self._waiting_bytes = None, 0
+            if stopped is not None:
+                self._hold(lane, stopped)
+                break
+            lane.waiting.pop(0)
+        else:
+            side.lane = None
+            side.resume("held")
+            if lane.eof:
+                self._eof(side)
+        if side is self._broker:
+            self._free_client()
         self._count_held()
-        self._client.resume("held")
-        if self._client_eof_waits:
-            self._client_eof_waits = False
-            self.client_eof()
+
+    def _free_client(self) -> None:
+        """Goes on with what waits for the broker's answers."""
+        if (lane := self._client.lane) is not None and not lane.waits_for_time:
+            self._go_on(self._client)
 
     @property
     def held_bytes(self) -> int:
         """What is kept of the client's that the session has not taken, and of frames that aren't whole."""
-        held = 0 if self._ended else self._session.held_bytes + self._waiting_bytes + len(self._early)
-        return held if held > _COUNTED_BYTES else 0
+        lanes = sum(side.lane.held_bytes for side in (self._client, self._broker) if side.lane is not None)
+        held = self._session.held_bytes + lanes + len(self._early)
+        return 0 if self._ended or held < _COUNTED_BYTES else held
 
     evictable = True
 
@@ -282,39 +246,23 @@ class Relay:
         """What its bytes mean."""
         return self._session
 
-    def from_broker(self, data: bytes) -> None:
-        """Bytes from the broker."""
-        self._active = self._answered = True
-        pieces = self._session.from_broker(data)
-        if self._awaited is not None or self._backlog:
-            self._backlog.append(pieces)
-        else:
-            self._do_broker(pieces)
-            self._free()
-
-    def _free(self) -> None:
-        """Goes on with what waits for the broker's answers."""
-        if self._waiting and self._timer is None and not self._ended:
-            self._go_on()
-
     def client_eof(self) -> None:
         """The client sends no more."""
         if self._broker.transport is None:
             self._early_eof = True
-        elif self._waiting is not None:
-            self._client_eof_waits = True
-            return
         else:
-            self._broker.write_eof()
-        self._half_ended(self._client)
+            self._eof(self._client)
 
     def broker_eof(self) -> None:
         """The broker sends no more."""
-        if self._awaited is not None or self._backlog:
-            self._broker_eof_waits = True
+        self._eof(self._broker)
+
+    def _eof(self, side: Side) -> None:
+        if side.lane is not None:
+            side.lane.eof = True
             return
-        self._client.write_eof()
-        self._half_ended(self._broker)
+        side.peer.write_eof()
+        self._half_ended(side)
 
     def _half_ended(self, side: Side) -> None:
         side.ended = True
@@ -327,41 +275,16 @@ class Relay:
         """The verdict on a push is there; goes on with what waited behind it."""
         if self._awaited != token or self._ended:
             return
-        self._do(iter(self._session.answer(token, verdict)))
         self._awaited = None
-        self._answers()
+        self._do(iter(self._session.answer(token, verdict)), self._broker)
+        self._go_on(self._broker)
 
-    def _answers(self) -> None:
-        """Goes on with what was held of the broker's."""
-        while self._backlog and self._awaited is None and not self._ended:
-            if not self._do_broker(self._backlog.pop(0)):
-                break
-        else:
-            if self._awaited is None and not self._ended:
-                self._broker.resume("verdict")
-                if self._broker_eof_waits:
-                    self._broker_eof_waits = False
-                    self.broker_eof()
-        self._free()
-
-    def _do_broker(self, pieces: Iterator[Out]) -> bool:
-        """Whether all of them are done; else what is left waits for a push's verdict, or for other connections' turn."""
-        held = self._do(pieces, from_broker=True)
-        if self._awaited is None and held is None:
-            return True
-        # The iterator stands behind the awaited answer; it goes on from there.
-        self._backlog.insert(0, pieces)
-        self._broker.pause("verdict")
-        if held is not None:
-            asyncio.get_running_loop().call_soon(self._answers)
-        return False
-
-    def _do(self, pieces: Iterator[Out], from_broker: bool = False) -> Held | None:
-        """Does what they ask, up to a push's turn, or to where they are held: then says how."""
+    def _do(self, pieces: Iterator[Out], side: Side) -> Held | Pushed | None:
+        """Does what the session made of a side's bytes, up to a push's turn, or to where it holds them: then gives that."""
         try:
             for piece in pieces:
                 if isinstance(piece, Passed):
-                    (self._client if from_broker else self._broker).write(piece.data)
+                    side.peer.write(piece.data)
                 elif isinstance(piece, ToBroker):
                     self._broker.write(piece.data)
                 elif isinstance(piece, ToClient):
@@ -377,14 +300,14 @@ class Relay:
                 elif isinstance(piece, Pushed):
                     self._awaited = piece.token
                     self._gateway.pushed(self, piece)
-                    return None
+                    return piece
         except WireError as error:
             self._gateway.count("frames_refused", error.reason)
             self.end(error.reason)
         # A side that was full before has more now than its transport said then.
-        for side in (self._client, self._broker):
-            if side.full:
-                self.holds(side, side.held_bytes)
+        for full in (self._client, self._broker):
+            if full.full:
+                self.holds(full, full.held_bytes)
         return None
 
     def _identify(self) -> None:
@@ -421,8 +344,7 @@ class Relay:
 
     @property
     def _passable(self) -> bool:
-        nothing_held = self._awaited is None and not self._backlog and self._waiting is None
-        return nothing_held and isinstance(self._session, Session) and self._session.passable
+        return self._client.lane is None is self._broker.lane and isinstance(self._session, Session) and self._session.passable
 
     def drain(self, now_s: float) -> None:
         """Takes no further request, and ends once the broker has answered what it has; call it again until then.
@@ -431,7 +353,7 @@ class Relay:
         """
         if not self._draining:
             self._draining, self._active_s = True, now_s
-            if self._session.between_requests and self._waiting is None:
+            if self._session.between_requests and self._client.lane is None:
                 self._client.pause("draining")
         if self._active:
             self._active, self._active_s = False, now_s
@@ -443,8 +365,9 @@ class Relay:
         if self._ended:
             return
         self._ended = True
-        if self._timer is not None:
-            self._timer.cancel()
+        for side in (self._client, self._broker):
+            if side.lane is not None:
+                side.lane.end()
         if self._counted:
             self._gateway.holds(self, 0)
         if self._observed is not None:
@@ -456,8 +379,7 @@ class Relay:
         # A relay and its sides know each other, so what they hold would stay until Python looks for cycles.
         self._session.end()
         self._session = OpaqueSession(self._session.identity)
-        self._waiting, self._waiting_bytes, self._early = None, 0, b""
-        self._backlog.clear()
+        self._early = b""
         for side in (self._client, self._broker):
             # What is written already still goes out; a reset need not wait for a peer that reads no more.
             if side.transport is not None and not side.transport.is_closing():

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from clientscope.gateway.worker.lane import Lane
 
 _LINGER_S = 10.0
 """How long what is written already may take to leave a connection that has ended."""
@@ -43,7 +46,7 @@ class Owner(Protocol):
 class Side(asyncio.Protocol):
     """What the two sides share: back-pressure, EOF, the end."""
 
-    __slots__ = ("_pauses", "ended", "full", "name", "peer", "relay", "transport")
+    __slots__ = ("_pauses", "ended", "full", "lane", "name", "peer", "relay", "transport")
 
     def __init__(self, relay: Owner, name: str) -> None:
         self.relay = relay
@@ -51,6 +54,7 @@ class Side(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.peer: Side
         self.ended = self.full = False
+        self.lane: Lane | None = None  # what is held of this side's bytes
         self._pauses = _NONE
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

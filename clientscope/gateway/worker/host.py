@@ -1,0 +1,62 @@
+"""What a relay needs of the process that it belongs to."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Protocol
+
+from clientscope.gateway.worker.budget import Holder
+from clientscope.gateway.worker.observed import Observed
+from clientscope.session.opaque import OpaqueSession
+from clientscope.session.session import Session
+from clientscope.session.state import Identity, Pushed
+
+if TYPE_CHECKING:
+    from clientscope.gateway.worker.relay import Relay
+
+
+class Host(Protocol):
+    """What a relay needs of the gateway that it belongs to."""
+
+    upstream: tuple[str, int]
+    upstream_ssl: ssl.SSLContext | None
+    connect_timeout_s: float
+    upstream_takes_proxy_header: bool
+
+    def session(self) -> Session | OpaqueSession:
+        """A new connection's."""
+
+    def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
+        """Why one more connection from this address is not taken; None where it is."""
+
+    def observed(self, relay: Relay) -> Observed | None:
+        """The request log of a connection that has been opened; None where it has none."""
+
+    def count(self, what: str, reason: str) -> None:
+        """Adds one to a counter."""
+
+    def reached(self, failure: str = "") -> None:
+        """The broker took a connection, or failed to."""
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs a coroutine in the background."""
+
+    def opened(self, relay: Relay, address: str) -> int:
+        """A client has connected; returns its connection id."""
+
+    def identified(self, connection_id: int, identity: Identity) -> None:
+        """A client has said who it is."""
+
+    def pushed(self, relay: Relay, push: Pushed) -> None:
+        """A client has pushed: the verdict comes by `Relay.answer`."""
+
+    def closed(self, relay: Relay, reason: str) -> None:
+        """A connection has ended."""
+
+    def holds(self, holder: Holder, held_bytes: int) -> None:
+        """So many bytes are held for a connection, by one of its sides or of what isn't whole yet."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing is read from any connection now."""
