@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: faketime help demo fixtures screenshots docs-rules golden-checkpoint test test-pure test-spark test-real check test-long test-soak test-backlog bench-client bench-gateway bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream lock clean venv java chromium prometheus
+.PHONY: faketime help demo fixtures screenshots docs-rules golden-checkpoint test test-pure test-spark test-real check test-long test-soak test-backlog bench-client bench-gateway bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -55,6 +55,8 @@ bench-page: venv  ## what the page's lists cost the server with 100,000 connecti
 	@$(BIN)/python -m bench.page $(ARGS)
 bench-browser: venv chromium  ## how soon the page shows what was asked for, and what it holds after ten minutes, in a real browser (14 minutes)
 	@$(BIN)/python -m bench.page_browser $(ARGS)
+bench-hostile: venv  ## what hostile clients cost the others (three minutes, nothing else running)
+	@$(BIN)/python -m bench.hostile $(ARGS)
 bench-policy: venv  ## what a policy that misbehaves costs other clients (10 minutes, nothing else running)
 	$(BIN)/python -m bench.policy_isolation $(ARGS)
 bench-client: venv  ## what a push costs a user's first request (two minutes, nothing else running)

@@ -31,6 +31,7 @@ from rich.table import Table
 
 from bench.installation import Installation
 from clientscope.client.raw import RawClient
+from clientscope.records.client_key import instance_of
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS
 
@@ -135,7 +136,11 @@ def processed(internal: str, wanted: set[str]) -> tuple[int, list[float]]:
         CONFIGS, bootstrap_servers=internal, auto_offset_reset="earliest", enable_auto_commit=False, consumer_timeout_ms=2000
     )
     with closing(consumer):
-        delays = {m.key.decode(): m.timestamp - decode(ClientConfigRecord, m.value).received_timestamp_ms for m in consumer if m.value}
+        delays = {
+            instance_of(m.key.decode()): m.timestamp - decode(ClientConfigRecord, m.value).received_timestamp_ms
+            for m in consumer
+            if m.value
+        }
     return len(wanted - set(delays)), [float(delays[key]) for key in wanted & set(delays)]
 
 

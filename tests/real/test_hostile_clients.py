@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import selectors
 import socket
 import struct
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningGateway, running_gateway
+from hostile_bytes import REFUSED, api_versions, flood, push
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from observe import WorkerMemory, connection_records, eventually, metrics
 from test_data_path import _fetch
@@ -47,32 +46,6 @@ def count(gateway: RunningGateway, what: str, label: str) -> float:
     return metrics(gateway.metrics_url).get((f"clientscope_gateway_{what}_total", label), 0)
 
 
-def flood(sockets: list[socket.socket], data: bytes, seconds: float) -> int:
-    """Sends ``data`` over and over on each, as fast as they take it, and reads nothing; how many bytes went."""
-    selector = selectors.DefaultSelector()
-    left: dict[socket.socket, memoryview] = {}
-    for each in sockets:
-        each.setblocking(False)
-        selector.register(each, selectors.EVENT_WRITE)
-        left[each] = memoryview(data)
-    end, sent = time.monotonic() + seconds, 0
-    while time.monotonic() < end and left:
-        for key, _ in selector.select(0.1):
-            each = key.fileobj
-            assert isinstance(each, socket.socket)
-            try:
-                size = each.send(left[each])
-            except BlockingIOError:
-                continue
-            except OSError:
-                selector.unregister(each)
-                del left[each]
-                continue
-            sent += size
-            left[each] = left[each][size:] or memoryview(data)
-    return sent
-
-
 def connected(gateway: RunningGateway, stack: ExitStack, number: int, receive_buffer: int = 0) -> list[socket.socket]:
     host, port = gateway.address.split(":")
     found = []
@@ -83,31 +56,6 @@ def connected(gateway: RunningGateway, stack: ExitStack, number: int, receive_bu
         one.connect((host, int(port)))
         found.append(stack.enter_context(one))
     return found
-
-
-def api_versions(name: bytes, tags: int = 0, correlation_id: int = 1) -> bytes:
-    def compact(text: bytes) -> bytes:
-        return varint(len(text) + 1) + text
-
-    body = struct.pack(">hhih", 18, 3, correlation_id, -1) + b"\0" + compact(name) + compact(b"1")
-    body += varint(tags) + b"".join(varint(2_000 + number) + b"\0" for number in range(tags))
-    return struct.pack(">i", len(body)) + body
-
-
-def varint(value: int) -> bytes:
-    out = b""
-    while value > 0x7F:
-        out += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return out + bytes([value])
-
-
-def push(entries: int) -> bytes:
-    body = struct.pack(">hhih", 1324, 0, 7, -1) + b"\0" + varint(entries + 1) + b"\2a\2b\1\0\0" * entries + b"\0"
-    return struct.pack(">i", len(body)) + body
-
-
-REFUSED = struct.pack(">ihhih", 10, 1324, 7, 9, -1)
 
 
 def others_are_served(gateway: RunningGateway) -> None:

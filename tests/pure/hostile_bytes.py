@@ -1,0 +1,59 @@
+"""What a hostile client sends: frames that cost much to read, as fast as they are taken."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import struct
+import time
+
+
+def api_versions(name: bytes, tags: int = 0, correlation_id: int = 1) -> bytes:
+    def compact(text: bytes) -> bytes:
+        return varint(len(text) + 1) + text
+
+    body = struct.pack(">hhih", 18, 3, correlation_id, -1) + b"\0" + compact(name) + compact(b"1")
+    body += varint(tags) + b"".join(varint(2_000 + number) + b"\0" for number in range(tags))
+    return struct.pack(">i", len(body)) + body
+
+
+def varint(value: int) -> bytes:
+    out = b""
+    while value > 0x7F:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def push(entries: int) -> bytes:
+    body = struct.pack(">hhih", 1324, 0, 7, -1) + b"\0" + varint(entries + 1) + b"\2a\2b\1\0\0" * entries + b"\0"
+    return struct.pack(">i", len(body)) + body
+
+
+REFUSED = struct.pack(">ihhih", 10, 1324, 7, 9, -1)
+
+
+def flood(sockets: list[socket.socket], data: bytes, seconds: float) -> int:
+    """Sends ``data`` over and over on each, as fast as they take it, and reads nothing; how many bytes went."""
+    selector = selectors.DefaultSelector()
+    left: dict[socket.socket, memoryview] = {}
+    for each in sockets:
+        each.setblocking(False)
+        selector.register(each, selectors.EVENT_WRITE)
+        left[each] = memoryview(data)
+    end, sent = time.monotonic() + seconds, 0
+    while time.monotonic() < end and left:
+        for key, _ in selector.select(0.1):
+            each = key.fileobj
+            assert isinstance(each, socket.socket)
+            try:
+                size = each.send(left[each])
+            except BlockingIOError:
+                continue
+            except OSError:
+                selector.unregister(each)
+                del left[each]
+                continue
+            sent += size
+            left[each] = left[each][size:] or memoryview(data)
+    return sent
