@@ -71,7 +71,8 @@ def _batches(records: Iterator[bytes], count: int) -> Iterator[pa.Array]:
 
 
 def _connection(push: dict[str, Any], number: int) -> dict[str, Any]:
-    same = {name: push[name] for name in ("cluster", "broker", "gateway", "epoch", "connection", "address", "principal", "client_id")}
+    of_both = ("cluster", "broker", "gateway", "epoch", "connection", "address", "principal", "client_id", "client")
+    same = {name: push[name] for name in of_both}
     return {**same, "appended_ms": _NOW_MS - 1, "kind": int(Kind.PRESENT), "sequence": number}
 
 
