@@ -50,6 +50,7 @@ from clientscope.wire.codes import (
 from clientscope.wire.describe_cluster import NEWEST as NEWEST_DESCRIBE_CLUSTER
 from clientscope.wire.describe_cluster import BrokerSoftware
 from clientscope.wire.frames import (
+    FRAMES_PER_TURN,
     LENGTH,
     REQUEST_HEAD,
     RESPONSE_HEAD,
@@ -68,6 +69,8 @@ _ANSWER_LIMIT = 16 * READ_LIMIT
 """The longest answer to a request that was read; DescribeCluster lists every broker."""
 _CORRELATION_ID = struct.Struct(">i")
 _OTHERS_FIRST = Held(0.0)
+_OTHERS_FIRST_OF_CLIENT = Held(FRAMES_PER_TURN / 16_000)
+"""A client that sends many small requests at once has 16,000 a second of them looked at; a broker takes fewer from one connection."""
 _IN_STEP = Held(None)
 _FULL = Held(None, "unanswered")
 _CROWDED = Held(None, "reserved_correlation_ids")
@@ -153,7 +156,7 @@ class Session:
                 yield piece
                 self._first = False
             elif isinstance(piece, Turn):
-                yield _OTHERS_FIRST
+                yield _OTHERS_FIRST_OF_CLIENT
             else:
                 self._first = False
                 if isinstance(piece, Discarded):

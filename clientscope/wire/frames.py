@@ -22,8 +22,8 @@ RESPONSE_HEAD = struct.Struct(">ii")
 MAX_FRAME_BYTES = 100 * 1024 * 1024
 """Kafka's default of ``socket.request.max.bytes``."""
 SHORTEST_REQUEST = REQUEST_HEAD.size - LENGTH.size
-FRAMES_PER_TURN = 256
-"""How many frames are looked at before other connections have their turn: half a millisecond's."""
+FRAMES_PER_TURN = 64
+"""How many frames are looked at before other connections have their turn: a tenth of a millisecond's."""
 
 
 _NOTHING = bytearray()
