@@ -81,16 +81,29 @@ def children(pid: int) -> list[int]:
 
 
 def workers(pid: int) -> set[int]:
-    """Of a gateway's processes below the main one those that have an event loop."""
-    found = set()
-    for child in children(pid):
-        try:
-            links = [str(fd.readlink()) for fd in Path(f"/proc/{child}/fd").iterdir()]
-        except OSError:  # it has just ended
-            continue
-        if "anon_inode:[eventpoll]" in links:
-            found.add(child)
-    return found
+    """A gateway's processes that carry clients' traffic: what its template has forked.
+
+    By what everybody may read of a process that isn't dumpable: its descriptors nobody but root may see.
+    """
+    below = children(pid)
+    arguments = {child: _arguments(child) for child in below}
+    policy = {child for child in below if b"clientscope.gateway.policy.process" in arguments[child]}
+    return {child for child in below if arguments[child] and child not in policy and _parent(child) in set(below) - policy}
+
+
+def _arguments(pid: int) -> bytes:
+    """Empty for one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def rss_bytes(pid: int) -> int:
