@@ -9,17 +9,20 @@ import asyncio
 import io
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import Counter
 
-from clientscope import bounded_http, tokens
+from clientscope import tokens
 from clientscope.config_types import split_address
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
+
+if TYPE_CHECKING:
+    from clientscope import bounded_http
 
 App = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -42,6 +45,9 @@ def serve(
     host, port = split_address(address)
     if port == 0:
         return lambda: None
+    # uvicorn takes 5 MB; a gateway forks its other processes before, so that they do without.
+    from clientscope import bounded_http  # noqa: PLC0415
+
     try:
         listener = bounded_http.bind((host, port))
         listener.listen(bounded_http.BACKLOG)  # whoever connects from now on waits, while uvicorn starts
@@ -49,7 +55,7 @@ def serve(
         raise EnvironmentProblem(f"{setting}: cannot listen on {address}: {error.strerror}", "choose another, or port 0") from None
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=setting)
     served = bounded_http.Listener(setting, bounds or bounded_http.Bounds(body_bytes=_MOST_BODY_BYTES), refused)
-    server = bounded_http.Server(served.config(_Pages(pages, pool), timeout_graceful_shutdown=1))
+    server = bounded_http.Server(served.config(_Pages(pages, pool, bounded_http.whole_body), timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, args=([listener],), name=setting, daemon=True)
     thread.start()
 
@@ -65,13 +71,14 @@ def serve(
 class _Pages:
     """An ASGI application of WSGI ones, by path."""
 
-    def __init__(self, pages: Mapping[str, App], pool: ThreadPoolExecutor) -> None:
+    def __init__(self, pages: Mapping[str, App], pool: ThreadPoolExecutor, whole_body: Callable[..., Awaitable[bytes | None]]) -> None:
         self._pages = pages
         self._pool = pool
+        self._whole_body = whole_body
 
     async def __call__(self, scope: Mapping[str, Any], receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
         try:
-            body = await bounded_http.whole_body(receive, _MOST_BODY_BYTES)
+            body = await self._whole_body(receive, _MOST_BODY_BYTES)
         except ConnectionAbortedError:
             return
         page = self._pages.get(scope["path"], self._nothing) if body is not None else _too_much

@@ -18,7 +18,6 @@ import uvloop
 from prometheus_client import make_wsgi_app
 
 from clientscope import pages, tokens, topics
-from clientscope.bounded_http import refusals
 from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
 from clientscope.gateway import tls
@@ -326,6 +325,8 @@ async def _serve(settings: GatewaySettings, place: Place, template: Template, ag
     labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
     metrics.show_connections(gateway.registry.counts, labels)
     metrics.show_bypassed(lambda: gateway.bypassed)
+    from clientscope.bounded_http import refusals  # noqa: PLC0415  see pages.serve
+
     refused = refusals(metrics.registry)
     stop_metrics = pages.serve(
         "metrics-listen",

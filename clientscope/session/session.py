@@ -11,7 +11,7 @@ from typing import Protocol
 
 from clientscope.errors import WireError
 from clientscope.records.codec import PrincipalSource
-from clientscope.session.allowance import Allowance
+from clientscope.session.allowance import charged, wait_s
 from clientscope.session.handlers import (
     k17_sasl_handshake,
     k18_api_versions,
@@ -96,7 +96,7 @@ class Session:
     """Feed it what was received from either side; do what it yields, in order.
 
     An iterator that yields `Held` goes on later, and what comes after it from that side waits: a client is read no faster than its broker
-    answers, no more than its `Allowance` says, and a step of SASL at a time.
+    answers, no more than its allowance (allowance.py), and a step of SASL at a time.
 
     Args:
         push_config: whether there is a policy; without one, key 1324 goes upstream like any unknown key.
@@ -110,7 +110,7 @@ class Session:
         WireError: from either direction's feeding: the stream is no Kafka protocol; close both sides.
     """
 
-    __slots__ = ("_allowance", "_clock", "_first", "_requests", "_responses", "_state", "_unserved")
+    __slots__ = ("_clock", "_first", "_full_at_s", "_requests", "_responses", "_state", "_unserved")
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Session:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._state = SessionState(push_config, config_max_bytes, software, sasl, not sasl, served=served or Served())
-        self._allowance = Allowance(config_max_bytes)
+        self._full_at_s = 0.0
         self._clock = clock
         self._unserved: list[Command] = []
         self._requests = FrameScanner(REQUEST_HEAD.size, self._treat_request, SHORTEST_REQUEST)
@@ -159,11 +159,11 @@ class Session:
                 yield _OTHERS_FIRST_OF_CLIENT
             else:
                 self._first = False
+                data = piece.head if isinstance(piece, Discarded) else piece.data
+                self._full_at_s = charged(self._full_at_s, len(data), self._clock(), self._state.config_max_bytes)
                 if isinstance(piece, Discarded):
-                    self._allowance.charge(len(piece.head), self._clock())
                     yield from k1324_push_config.too_large(self._state, piece.head)
                 else:
-                    self._allowance.charge(len(piece.data), self._clock())
                     yield from self._request(piece)
                 while (held := self._held()) is not None:
                     yield held
@@ -190,8 +190,8 @@ class Session:
             return _IN_STEP
         if state.unanswered.full:
             return _FULL
-        wait_s = self._allowance.wait_s(self._clock())
-        return Held(wait_s, "allowance") if wait_s else None
+        seconds = wait_s(self._full_at_s, self._clock())
+        return Held(seconds, "allowance") if seconds else None
 
     def _settle(self) -> Iterator[Command]:
         """Waits until the broker has answered all that the client has sent, since it has used too many ids of the gateway's own."""

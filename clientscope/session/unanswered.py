@@ -29,29 +29,28 @@ class Unanswered(Generic[P]):
     __slots__ = ("_next", "_noted", "_waiting")
 
     def __init__(self) -> None:
-        self._waiting: dict[int, tuple[int, int, P]] = {}
+        self._waiting: dict[int, tuple[int, int, P]] | None = None  # most connections wait for nothing, and a dict takes its room
         self._noted: dict[int, int] | None = None
         self._next = 0
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._waiting) if self._waiting is not None else 0
 
     def __contains__(self, upstream_id: int) -> bool:
-        return upstream_id in self._waiting
+        return self._waiting is not None and upstream_id in self._waiting
 
     def client_id(self, upstream_id: int) -> int | None:
         """The client's own id of the request that went upstream under this one; None where none did."""
-        waiting = self._waiting.get(upstream_id)
-        return waiting[1] if waiting is not None else None
+        return self._waiting[upstream_id][1] if self._waiting is not None and upstream_id in self._waiting else None
 
     def pending(self) -> list[P]:
         """What waits, in order."""
-        return [pending for _, _, pending in self._waiting.values()]
+        return [pending for _, _, pending in (self._waiting or {}).values()]
 
     @property
     def full(self) -> bool:
         """Whether nothing more may be sent before an answer has come."""
-        return len(self._waiting) >= MOST_UNANSWERED
+        return self._waiting is not None and len(self._waiting) >= MOST_UNANSWERED
 
     @property
     def crowded(self) -> bool:
@@ -67,6 +66,8 @@ class Unanswered(Generic[P]):
 
     def add(self, client_id: int, pending: P) -> int:
         """The id under which a request goes upstream; its answer goes back under ``client_id``."""
+        if self._waiting is None:
+            self._waiting = {}
         noted = self._noted or ()
         while (upstream_id := FIRST_ID + self._next % IDS) in self._waiting or upstream_id in noted:
             self._next += 1
@@ -80,9 +81,8 @@ class Unanswered(Generic[P]):
         Raises:
             KeyError: nothing waits under this id.
         """
-        place, client_id, pending = self._waiting.pop(upstream_id)
-        if not self._waiting:
-            self._waiting.clear()  # gives its memory back: most connections never need it again
+        place, client_id, pending = (self._waiting or {}).pop(upstream_id)
+        self._waiting = self._waiting or None
         if self._noted is not None:
             self._noted = {noted: sent for noted, sent in self._noted.items() if sent > place} or None
         return client_id, pending

@@ -11,6 +11,9 @@ from clientscope.session.state import Held, Pushed, ToBroker, ToClient, Verdict
 from clientscope.session.unanswered import is_ours
 from clientscope.wire.frames import Passed
 
+_TURN_S = 0.01
+"""What is held for less only leaves others their turn."""
+
 
 class Played:
     """A session whose two sides are played as `gateway.worker.relay.Relay` does: what it holds goes on once the broker has said more.
@@ -59,7 +62,7 @@ class Played:
             for command in self._waiting[0]:
                 if not isinstance(command, Held):
                     out += self._sent([command], self.to_broker)
-                elif command.seconds != 0.0:
+                elif command.seconds is None or command.seconds > _TURN_S:
                     self.held_s = command.seconds
                     return out
             self._waiting.pop(0)
@@ -104,7 +107,7 @@ def from_client(session: Session, data: bytes) -> Iterator[Out]:
 def from_broker(session: Session, data: bytes) -> Iterator[Out]:
     """What the session yields for answers to the client's ids; the oldest request of an id is answered first."""
     answers = b""
-    waiting = {asked: own for own, (_, asked, _) in reversed(session._state.unanswered._waiting.items())}
+    waiting = {asked: own for own, (_, asked, _) in reversed((session._state.unanswered._waiting or {}).items())}
     for frame in frames(data):
         asked = struct.unpack_from(">i", frame, 4)[0] if len(frame) >= 8 else None
         answers += frame[:4] + struct.pack(">i", waiting[asked]) + frame[8:] if asked in waiting else frame
