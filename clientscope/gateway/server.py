@@ -35,6 +35,7 @@ from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.status import StatusTeller
 from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.untold import Untold
+from clientscope.gateway.worker import memory
 from clientscope.gateway.worker.messages import Asked, Closed, Logged, Named, Opened, Report, Standing, WorkerPlan
 from clientscope.gateway.worker.pool import Workers, listen
 from clientscope.gateway.worker.template import Template
@@ -60,6 +61,7 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
     Raises:
         ClientscopeError: it can't start; says why and what to do.
     """
+    memory.one_arena()
     pages.require_loopback("admin-listen", settings.admin_listen)
     if settings.admin_token_file is not None:
         tokens.read(settings.admin_token_file, "admin_token_file")

@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _KEPT_BYTES = 16 * 1024 * 1024
 _MAPPED_FROM_BYTES = 4 * 1024 * 1024
 _MOST_BUDGET_BYTES = 1024 * 1024 * 1024
@@ -24,6 +24,15 @@ def keep_freed() -> None:
         libc = ctypes.CDLL(None)
         libc.mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
         libc.mallopt(_M_MMAP_THRESHOLD, _MAPPED_FROM_BYTES)
+
+
+def one_arena() -> None:
+    """Lets all threads of this process, and of those forked from it, share one arena: each of its own would be half a megabyte.
+
+    Python's threads allocate one at a time anyway.
+    """
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def give_back() -> None:
