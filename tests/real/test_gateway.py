@@ -14,7 +14,7 @@ import kafka
 import pytest
 from conftest import running_gateway
 from kafka.protocol.admin import DescribeClusterRequest
-from observe import connection_records, eventually, gateway_connections, metrics, statuses
+from observe import WorkerMemory, connection_records, eventually, gateway_connections, metrics, statuses
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
@@ -78,11 +78,31 @@ def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brok
 def test_f06_a_nonsense_length_closes_the_connection_and_is_counted(gateway: Any, garbage: bytes) -> None:
     host, port = gateway.address.split(":")
     counter = ("clientscope_gateway_frames_refused_total", "bad_length")
-    before = metrics(gateway.metrics_url).get(counter, 0)
-    with socket.create_connection((host, int(port))) as connected:
-        connected.sendall(garbage)
-        assert closed_by_peer(connected, 1.0)
-    assert eventually(lambda: metrics(gateway.metrics_url).get(counter, 0) == before + 1)
+    before, memory = metrics(gateway.metrics_url).get(counter, 0), WorkerMemory(gateway.pid)
+    for _ in range(20):
+        with socket.create_connection((host, int(port))) as connected:
+            connected.sendall(garbage)
+            assert closed_by_peer(connected, 1.0)
+            memory.rss()
+    assert eventually(lambda: metrics(gateway.metrics_url).get(counter, 0) == before + 20)
+    memory.stays_within(2**20)
+
+
+def test_f04_a_version_that_the_broker_lacks_is_answered_in_v0_and_the_next_one_is_taken(gateway: Any, broker: Any) -> None:
+    """UNSUPPORTED_VERSION with the range of key 18 alone, as the broker says it; the client tries again and is known."""
+    newest = struct.pack(">hhih", 18, 99, 5, -1) + b"\0" + b"\x05late" + b"\x042.0" + b"\0"
+    with closing(RawClient.connect(broker.client, "direct")) as direct:
+        direct.send_frame(newest)
+        expected = direct.receive_frame()
+    with closing(RawClient.connect(gateway.address, "late")) as client:
+        client.send_frame(newest)
+        answer = client.receive_frame()
+        assert answer == expected
+        number, code, keys, key, least, greatest = struct.unpack_from(">ihihhh", answer)
+        assert (number, code, keys, key, least) == (5, 35, 1, 18, 0) and greatest >= 3
+        assert eventually(lambda: gateway_connections(gateway.metrics_url).get(("unknown", "unknown")) == 1)
+        assert client.api_versions("late", "2.0", version=3).error_code == 0
+        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("late", "2.0"): 1} == jmx_connections(broker.jmx_port))
 
 
 def test_f11_a_garbled_push_and_one_too_large_are_answered_and_the_connection_goes_on(gateway: Any) -> None:
