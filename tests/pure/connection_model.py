@@ -309,7 +309,7 @@ class Truth:
             self.readable = True
             if version in (3, 4):
                 self._said(asked)
-            return api_versions.advertise(answer, version, PUSH_CONFIG, 0, 0) if code == 0 else answer
+            return api_versions.advertise(answer, version, PUSH_CONFIG, 0, 0) if code == 0 and self.readable else answer
         if key == 71:
             self.instance = self.instance or uuid.UUID(int=71)
         return with_software(answer, version, SOFTWARE) if key == 60 and declared else answer

@@ -7,7 +7,8 @@ Behavior:
 - What the broker answers decides: no error makes the identity what was said (v0 to v2 say nothing: unknown); UNSUPPORTED_VERSION
   makes it unknown; INVALID_REQUEST leaves it. So the identity here is the broker's own, as its JMX shows it.
 - The answer gets PushConfig's range if there is a policy, and keeps all else, key 18's range included.
-- A request or an answer that can't be read goes on unchanged, and is counted; who sent such a request is unknown from its answer on.
+- A request that can't be read goes on unchanged, and so does its answer; it is counted, and who sent it is unknown from then on. So
+  does an answer that can't be read.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def response(state: SessionState, pending: PendingApiVersions, frame: bytes) -> 
         code = api_versions.error_code(frame)
         if code == NONE:
             advertised = state.served.learn(frame, pending.api_version)
-            frame = advertised if state.push_config else frame
+            if state.push_config and pending.identity is not None:
+                frame = advertised
     except WireError:
         return [Counted("unreadable_frames", "api_versions_response"), ToClient(frame)]
     identity = _after(state.identity, pending.identity, code)
