@@ -139,8 +139,7 @@ def test_tls_passes_untouched_and_is_counted_by_address_alone(tls_broker: tuple[
     with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", tmp_path, listen=plan.advertised) as gateway:
         admin = AdminClient({"bootstrap.servers": gateway.address, "security.protocol": "SSL", "ssl.ca.location": str(certificate)})
         assert [broker.port for broker in admin.list_topics(timeout=10).brokers.values()] == [int(gateway.address.split(":")[1])]
-        counts = gateway_connections(gateway.metrics_url)
-        assert set(counts) == {("unknown", "unknown")}
+        assert eventually(lambda: set(gateway_connections(gateway.metrics_url)) == {("unknown", "unknown")})
         context = ssl.create_default_context(cafile=str(certificate))
         host, port = gateway.address.split(":")
         with context.wrap_socket(socket.create_connection((host, int(port)), 10), server_hostname=host) as wrapped:
