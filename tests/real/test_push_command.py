@@ -15,6 +15,7 @@ from observe import eventually, read_all
 
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
 from clientscope.local.process import free_port
+from clientscope.records.client_key import instance_of
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS
 
@@ -30,7 +31,7 @@ def records(broker: Any, instance_id: str, number: int = 1) -> list[Any]:
     """What stands under this client instance, once there is so much."""
 
     def read() -> list[Any]:
-        return [message.value for message in read_all(broker.internal, CONFIGS) if message.key == instance_id.encode()]
+        return [message.value for message in read_all(broker.internal, CONFIGS) if instance_of(message.key.decode()) == instance_id]
 
     assert eventually(lambda: len(read()) >= number)
     return [decode(ClientConfigRecord, value) for value in read()]
