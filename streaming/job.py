@@ -81,7 +81,9 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     if not submitted():
         java()
     kafka = KafkaAccess.of(settings)
-    topics.verify(kafka, reads=(CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES), writes=(RESULTS, FINDINGS, GAUGES, QUARANTINE, STATUS))
+    topics.verify(
+        kafka, reads=(CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES), writes=(CONFIGS, RESULTS, FINDINGS, GAUGES, QUARANTINE, STATUS)
+    )
     found = Checkpoints(settings.checkpoint_dir, settings.history_dir, kafka, pyspark.__version__, shuffle_partitions(settings))
     with found.held() as checkpoints:
         _run_on(checkpoints, settings, digest_key, rules, owned, kafka, stop)

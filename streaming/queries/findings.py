@@ -20,10 +20,9 @@ from kafka.errors import KafkaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from clientscope import topics
 from clientscope.compacted import Follower, Headers, TopicWriter, read_compacted
 from clientscope.config import StreamSettings
-from clientscope.errors import EnvironmentProblem, RecordError
+from clientscope.errors import RecordError
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
 from clientscope.kafka_access import KafkaAccess
@@ -85,9 +84,8 @@ class FindingsQuery:
             noted = seen.read(self._folder, now_ms)
             self._noted_ms = now_ms
             kept = Kept(noted.seen, settings.keep_clients_days)
-            self._tombstones = _writer_of_tombstones(kafka)
-            if self._tombstones is not None:
-                opened.callback(self._tombstones.close)
+            self._tombstones = TopicWriter(kafka, CONFIGS)
+            opened.callback(self._tombstones.close)
             self._findings = Findings(read_compacted(kafka, FINDINGS), policy, thresholds, conditions, kept)
             self._lock = threading.Lock()
             beginning, self._ends = _extent(kafka, min(now_ms - CONNECTIONS_BACK_MS, noted.since_ms))
@@ -149,7 +147,7 @@ class FindingsQuery:
 
     def _end_clients(self, now_ms: int) -> None:
         """Writes tombstones for clients that are gone for long, and notes once an hour when others were seen."""
-        if self._tombstones is not None and (keys := self._findings.over(now_ms)):
+        if keys := self._findings.over(now_ms):
             try:
                 self._tombstones.write(dict.fromkeys(keys))
             except (KafkaError, TimeoutError) as error:  # those that were written are read back
@@ -174,16 +172,6 @@ class FindingsQuery:
             report = self.query.lastProgress
             read = json.loads(report.sources[0].endOffset or "{}") if report else {}
             self._caught_up = all(read.get(topic, {}).get(str(number), 0) >= end for (topic, number), end in self._ends.items())
-
-
-def _writer_of_tombstones(kafka: KafkaAccess) -> TopicWriter | None:
-    """None where the job may not write them: then the topic keeps clients for ever, and says so."""
-    try:
-        topics.verify(kafka, writes=[CONFIGS])
-    except EnvironmentProblem as error:
-        log.error("clients that are gone never leave %s: %s; %s", CONFIGS, error, error.hint)
-        return None
-    return TopicWriter(kafka, CONFIGS)
 
 
 def _json(finding: Finding | None) -> bytes | None:
