@@ -19,6 +19,7 @@ class Connection:
     budget: Room | None = None
     held_bytes: int = 0
     evictable: bool = True
+    needs_reading: bool = False
     evicted: bool = False
 
     def evict(self) -> None:
@@ -48,8 +49,8 @@ class Room:
     def _give_back(self) -> None:
         self.given_back += 1
 
-    def connection(self, mib: int, evictable: bool = True) -> Connection:
-        one = Connection(self, mib * MIB, evictable)
+    def connection(self, mib: float, evictable: bool = True, needs_reading: bool = False) -> Connection:
+        one = Connection(self, int(mib * MIB), evictable, needs_reading)
         self.budget.holds(one, one.held_bytes)
         return one
 
@@ -67,18 +68,49 @@ def test_f42_beyond_the_bound_nothing_is_read_until_three_quarters_are_left() ->
     assert not last.evicted
 
 
-def test_f42_who_takes_nothing_gives_way_and_who_holds_most_goes_first() -> None:
+def test_f42_who_takes_next_to_nothing_gives_way_and_who_holds_most_goes_first() -> None:
     room = Room()
     stuck = [room.connection(10) for _ in range(6)]
-    moving, broker = room.connection(15), room.connection(15, evictable=False)
-    room.budget.look()
-    moving.held_bytes -= MIB
-    largest = room.connection(12)
+    moving, drop_by_drop, broker = room.connection(11), room.connection(15), room.connection(15, evictable=False)
     assert not room.reading
     room.budget.look()
-    assert sum(one.evicted for one in stuck) == 3 and room.reading
-    assert not (moving.evicted or broker.evicted or largest.evicted)
-    assert room.counted.count("connections_evicted") == 3
+    moving.held_bytes -= 2 * MIB
+    drop_by_drop.held_bytes -= 1
+    late = room.connection(12)
+    room.budget.look()
+    assert drop_by_drop.evicted and sum(one.evicted for one in stuck) == 3 and room.reading
+    assert not (moving.evicted or broker.evicted or late.evicted)
+    assert room.counted.count("connections_evicted") == 4
+
+
+def test_f42_who_took_all_and_got_as_much_again_before_the_stop_is_not_slow() -> None:
+    room = Room()
+    quick = [room.connection(9) for _ in range(10)]
+    room.budget.look()
+    for one in quick:  # each takes its 9 MiB, and gets 9 more
+        room.budget.holds(one, 0)
+        room.budget.holds(one, one.held_bytes)
+    room.connection(15, evictable=False)
+    room.budget.look()
+    assert not room.reading and not any(one.evicted for one in quick)
+    for one in quick:
+        one.held_bytes = MIB
+    room.budget.look()
+    assert room.reading and not any(one.evicted for one in quick)
+
+
+def test_f42_halves_of_frames_are_dropped_only_where_they_alone_are_too_much() -> None:
+    room = Room()
+    honest = room.connection(0.01, needs_reading=True)
+    stuck = [room.connection(12) for _ in range(9)]
+    for _ in range(3):
+        room.budget.look()
+    assert room.reading and not honest.evicted and sum(one.evicted for one in stuck) == 3
+    halves = [room.connection(2, needs_reading=True) for _ in range(40)]
+    for _ in range(3):
+        room.budget.look()
+    assert room.reading and not honest.evicted
+    assert sum(one.evicted for one in halves) == 3, "80 MiB are too much, 74 are not"
 
 
 def test_f42_memory_is_given_back_once_after_a_peak() -> None:

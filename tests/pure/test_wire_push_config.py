@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from kafka.protocol import metadata
 from kafka.protocol.api_header import RequestHeader
 
+from clientscope.errors import WireError
 from clientscope.wire.codes import API_VERSIONS, CLIENT_INSTANCE_ID_TAG, CONFIG_TOO_LARGE, PUSH_CONFIG
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest, PushConfigResponse
+from clientscope.wire.push_config import read_configs
 from clientscope.wire.strict import decode_body
 
 INSTANCE_ID = uuid.UUID("01234567-89ab-4def-8123-456789abcdef")
@@ -92,3 +94,47 @@ def test_api_versions_round_trip(version: int, name: str, software_version: str,
         version=version, client_software_name=name, client_software_version=software_version, client_instance_id=instance_id
     )
     assert decode_body(ApiVersionsRequest, request.encode(), version) == request
+
+
+def by_the_engine(body: bytes) -> list[tuple[str, str, int, bool]] | str:
+    """What kafka-python's schema engine reads, as `read_configs` gives it; or why it is refused."""
+    try:
+        configs = decode_body(PushConfigRequest, body, 0).configs
+    except WireError as error:
+        return error.reason
+    if not configs:
+        return "no_configs"
+    entries = [(c.config_key, c.config_value, c.config_type, bool(c.is_default)) for c in configs]
+    refused = next(("bad_type" if key else "empty_key" for key, _, kind, _ in entries if not key or not 0 <= kind <= 8), None)
+    return refused or entries
+
+
+def in_one_pass(body: bytes) -> list[tuple[str, str, int, bool]] | str:
+    try:
+        return read_configs(body)
+    except WireError as error:
+        return error.reason
+
+
+settings = st.tuples(st.text(max_size=200), st.text(max_size=200), st.integers(-128, 127), st.booleans())
+
+
+@given(st.lists(settings, max_size=6), st.data())
+def test_f11_both_readers_take_the_same_and_refuse_the_same(entries: list[tuple[str, str, int, bool]], data: st.DataObject) -> None:
+    config = PushConfigRequest.Config
+    request = PushConfigRequest(
+        version=0, configs=[config(version=0, config_key=k, config_value=v, config_type=t, is_default=d) for k, v, t, d in entries]
+    )
+    whole = bytes(request.encode())
+    assert in_one_pass(whole) == by_the_engine(whole)
+    cut = data.draw(st.integers(0, len(whole)))
+    garbled = whole[:cut] + data.draw(st.binary(max_size=8)) + whole[cut + data.draw(st.integers(0, 8)) :]
+    one, other = in_one_pass(garbled), by_the_engine(garbled)
+    assert one == other or (isinstance(one, str) and isinstance(other, str)), "a body that is wrong twice may be refused for either"
+
+
+def test_f11_what_no_client_sends_is_refused_before_it_is_read() -> None:
+    entry = b"\2a\2b\1\0"
+    assert in_one_pass(b"\x81\4" + (entry + b"\0") * 512 + b"\0") == [("a", "b", 1, False)] * 512
+    assert in_one_pass(b"\x82\4" + (entry + b"\0") * 513 + b"\0") == "too_many_configs"
+    assert in_one_pass(b"\2" + entry + b"\x41" + b"\7\0" * 65 + b"\0") == "too_many_tags"

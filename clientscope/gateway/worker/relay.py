@@ -209,7 +209,7 @@ class Relay:
         held = self._session.held_bytes + lanes + len(self._early)
         return 0 if self._ended or held < _COUNTED_BYTES else held
 
-    evictable = True
+    evictable = needs_reading = True
 
     def evict(self) -> None:
         """Ends the connection, and drops what is held."""

@@ -101,6 +101,8 @@ class Side(asyncio.Protocol):
         """Whether this side is a client's, who takes nothing; for a broker that takes nothing no client is to blame."""
         return self.name == "client"
 
+    needs_reading = False
+
     def evict(self) -> None:
         """Ends the connection, and drops what is unsent."""
         self.relay.end("slow_reader_reset")

@@ -7,8 +7,8 @@ Behavior:
 - What the broker answers decides: no error makes the identity what was said (v0 to v2 say nothing: unknown); UNSUPPORTED_VERSION
   makes it unknown; INVALID_REQUEST leaves it. So the identity here is the broker's own, as its JMX shows it.
 - The answer gets PushConfig's range if there is a policy, and keeps all else, key 18's range included.
-- A request that can't be read goes on unchanged, and so does its answer; it is counted, and who sent it is unknown from then on. So
-  does an answer that can't be read.
+- A request that can't be read is counted; it goes on as it came, but for its correlation id, and its answer too. Who sent it is unknown
+  once the broker has answered. An answer that can't be read is counted and goes on as it came.
 """
 
 from __future__ import annotations
