@@ -59,7 +59,7 @@ class Installation:
             "gateway", "gateway", "--bootstrap-servers", self.internal, "--listen", self.address, "--upstream", self.broker,
             "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", *self._flags,
         )  # fmt: skip
-        self.processes.await_ready("gateway", "ready")
+        self.processes.await_ready("gateway")
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stop()

@@ -57,7 +57,7 @@ class Running(Installation):
             "stream", "stream", "--bootstrap-servers", self.internal, "--checkpoint-dir", str(self._folder / "checkpoints"),
             "--history-dir", str(self._folder / "history"), "--metrics-listen", self._metrics, *flags,
         )  # fmt: skip
-        self.processes.await_ready("stream", "ready", 180)
+        self.processes.await_ready("stream", timeout_s=180)
 
     def read(self, topic: str, begin: int = 0) -> list[confluent_kafka.Message]:
         """`each` of them, as a list."""

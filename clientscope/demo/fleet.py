@@ -28,8 +28,8 @@ class Fleet:
         with self._log(name).open("wb") as log:
             self._children[name] = spawn([sys.executable, "-m", module, *arguments], log)
 
-    def await_ready(self, name: str, sign: str, timeout_s: float = 90.0) -> None:
-        """Waits until its log has a line with ``sign``, and says that line.
+    def await_ready(self, name: str, sign: str = ": ready", timeout_s: float = 90.0) -> None:
+        """Waits until its log has a line with ``sign`` (not just "ready", which "Address already in use" ends with), and says that line.
 
         Raises:
             EnvironmentProblem: it ended, or is not ready in time; quotes its last words.

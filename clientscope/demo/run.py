@@ -136,8 +136,8 @@ class _Demo:
             "serve", "serve", *internal, "--listen", self._page,
             "--history-dir", str(self._data_dir / "history"), "--data-docs-dir", str(self._data_dir / "history" / "data-docs"),
         )  # fmt: skip
-        self._processes.await_ready("gateway", "ready")
-        self._processes.await_ready("serve", "ready")
+        self._processes.await_ready("gateway")
+        self._processes.await_ready("serve")
         self._watch = TopicWatch(self._plan.internal)
         self._stack.callback(self._watch.close)
         self._clients_of_others = Fleet(self._data_dir / "logs", self._say)
@@ -148,7 +148,7 @@ class _Demo:
             self._clients_of_others.await_ready(name, "connected")
         self._say(f"the page: http://{self._page}/ (clients now; gauges and findings once Spark is up, in some 20 s)")
         self._say(f"who is connected, in another terminal: clientscope connections --admin {admin}")
-        self._processes.await_ready("stream", "ready")
+        self._processes.await_ready("stream")
 
     def follow_forever(self) -> dict[str, Any]:
         """Shows the live summary until Ctrl-C."""

@@ -85,7 +85,7 @@ def running_gateway(internal: str, upstream: str, log_dir: Path, *flags: str, li
         "gateway", "gateway", "--bootstrap-servers", internal, "--listen", gateway.address, "--upstream", upstream,
         "--metrics-listen", gateway.metrics_url.split("/")[2], "--admin-listen", gateway.admin, "--heartbeat-interval-ms", "1000", *flags,
     )  # fmt: skip
-    processes.await_ready("gateway", "ready")
+    processes.await_ready("gateway")
     try:
         yield replace(gateway, pid=processes.pid("gateway"))
     finally:
@@ -132,7 +132,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         docs = str(data_dir / "history" / "data-docs")
         processes.start("serve", "serve", "--bootstrap-servers", running.internal, "--listen", page, "--data-docs-dir", docs)
         for name in ("gateway", "serve", "stream"):
-            processes.await_ready(name, "ready", 180)
+            processes.await_ready(name, timeout_s=180)
         yield installed
     finally:
         processes.stop()

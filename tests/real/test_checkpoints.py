@@ -70,7 +70,7 @@ class Rig:
         processes = Fleet(self.folder / "logs", lambda line: None)
         try:
             processes.start("stream", *self.arguments())
-            processes.await_ready("stream", "ready", 180)
+            processes.await_ready("stream", timeout_s=180)
             yield processes
         finally:
             processes.stop()

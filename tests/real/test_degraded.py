@@ -87,7 +87,7 @@ def test_f40_a_full_volume_of_history_or_of_checkpoints_is_named_and_damages_not
 
         try:
             processes.start("stream", *arguments)
-            processes.await_ready("stream", "ready", 180)
+            processes.await_ready("stream", timeout_s=180)
             push(broker.internal, "room-1")
             assert eventually(lambda: kept()["room-1"] == 1, SLOW)
 
@@ -140,7 +140,7 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
             "--metrics-listen", told,
         ))  # fmt: skip
         running.enter_context(process(tmp_path / "gateway.log", *gateway, sign="clientscope gateway: ready"))
-        running.enter_context(process(tmp_path / "deliver.log", *deliver, sign="ready"))
+        running.enter_context(process(tmp_path / "deliver.log", *deliver, sign=": ready"))
         before = running.enter_context(closing(RawClient.connect(listen, "before")))
         before.api_versions("before", "1.0")
 

@@ -49,7 +49,7 @@ class Deliver:
     def arguments(self, *more: str) -> list[str]:
         return ["deliver", *more, "--bootstrap-servers", self.broker.internal]
 
-    def start(self, name: str = "deliver", sign: str = "ready") -> None:
+    def start(self, name: str = "deliver", sign: str = ": ready") -> None:
         address = self.metrics_url.split("/")[2] if name == "deliver" else "127.0.0.1:0"
         self.processes.start(name, *self.arguments("run"), "--receivers", str(self.folder / "receivers.toml"), "--metrics-listen", address)
         self.processes.await_ready(name, sign)

@@ -38,7 +38,7 @@ def test_f19_a_storm_of_clients_that_push_again_is_one_row_each_and_one_finding(
         quotas = ("--push-rate-per-address", "2000", "--push-burst-per-address", "20000")  # all from one host
         flags = (*quotas, "--push-rate", "2000", "--push-burst", "20000", "--max-connections", "25000", "--policy-deadline-ms", "10000")
         with running_gateway(broker.internal, broker.client, tmp_path / "gateway", *flags, listen=broker.advertised) as gateway:
-            processes.await_ready("stream", "ready", 180)
+            processes.await_ready("stream", timeout_s=180)
 
             def found() -> list[Finding]:
                 newest = {message.key: message.value for message in read_all(broker.internal, FINDINGS)}

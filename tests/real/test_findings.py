@@ -85,7 +85,7 @@ def test_a_leak_outlives_the_job_and_a_person_ends_it(installation: Any) -> None
     command = [sys.executable, "-m", "clientscope.cli", *close, "--bootstrap-servers", installation.broker.internal]
     subprocess.run(command, check=True, timeout=60)
     installation.processes.start("stream", *installation.stream_arguments())
-    installation.processes.await_ready("stream", "ready", 180)
+    installation.processes.await_ready("stream", timeout_s=180)
     closed = becomes(installation, "SK001", "careless", lambda each: each.state == "closed")
     assert closed.decided is not None
     assert (closed.decided.by, closed.first_seen_ms, closed.opened_ms) == ("ann", found.first_seen_ms, found.opened_ms)
@@ -100,7 +100,7 @@ def test_a_gateway_that_is_killed_is_a_finding_until_it_is_back(installation: An
     lost = becomes(installation, "OP001", None, lambda each: each.state == "open")
     assert lost.severity == "high"
     installation.processes.start("gateway", *installation.gateway_arguments())
-    installation.processes.await_ready("gateway", "ready")
+    installation.processes.await_ready("gateway")
     becomes(installation, "OP001", None, lambda each: each.state == "resolved")
 
 

@@ -30,8 +30,9 @@ def cluster(broker: Any) -> Iterator[str]:
     """A broker whose topic holds an older version of a finding, two that are open, one that was forgotten, and one that is none."""
     older: dict[str, bytes | None] = {SETTING.fingerprint: made(0xA1A1A1A1, state="resolved").model_dump_json().encode()}
     values: dict[str, bytes | None] = {each.fingerprint: each.model_dump_json().encode() for each in (SETTING, LEAK, GONE)}
+    of_others = {record.key.decode(): None for record in read_all(broker.internal, FINDINGS)}  # other modules' tests have written there
     with closing(TopicWriter(broker.internal, FINDINGS)) as writer:
-        for records in (older, values, {GONE.fingerprint: None}, {"broken": b"{"}):
+        for records in (of_others, older, values, {GONE.fingerprint: None}, {"broken": b"{"}):
             writer.write(records)
         yield broker.internal
         writer.write(dict.fromkeys((*values, "broken")))

@@ -154,7 +154,7 @@ def test_f27_a_new_push_is_judged_beside_a_backlog(internal: str, pushes: Pushes
         processes.signal("stream", signal.SIGTERM)
         assert folders() == []
         processes.start("stream", *flags)
-        processes.await_ready("stream", "ready", 180)
+        processes.await_ready("stream", timeout_s=180)
         pushes.write("fresh", PARTITIONS)
         assert eventually(all_told, SLOW)
         assert eventually(lambda: told()["clientscope_stream_fresh_lane_running",] == 0, SLOW)

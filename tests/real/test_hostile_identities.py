@@ -101,7 +101,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         try:
             flags = ("--digest-key-file", str(folder / "digest.key"), "--policy-deadline-ms", "10000")
             with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", folder / "logs", *flags, listen=plan.advertised) as gateway:
-                processes.await_ready("stream", "ready", 180)
+                processes.await_ready("stream", timeout_s=180)
                 yield Site(plan.internal, gateway, processes, stream)
         finally:
             processes.stop()
@@ -154,7 +154,7 @@ def test_records_of_clients_that_are_gone_leave_the_topic_once_and_others_stay(s
         site.processes.signal("stream", signal.SIGTERM)
         site.processes.stop("stream")
         site.processes.start("stream", *site.stream)
-        site.processes.await_ready("stream", "ready", 180)
+        site.processes.await_ready("stream", timeout_s=180)
         time.sleep(2 * KEEP_DAYS * 86_400 / 4)  # some rounds of the job that has read the tombstones
         assert [each.count(None) for each in site.records(gone).values()] == [1], "a restart writes none again"
         assert next(iter(site.records(stays).values()))[-1] is not None

@@ -116,7 +116,7 @@ def test_f45_delivers_metrics(installation: Installation, tmp_path: Path) -> Non
         "deliver", "deliver", "--bootstrap-servers", installation.broker.internal, "--receivers", str(tmp_path / "receivers.toml"),
         "--metrics-listen", address,
     )  # fmt: skip
-    installation.processes.await_ready("deliver", "ready")
+    installation.processes.await_ready("deliver")
     survives(Attacked(installation.processes.pid("deliver"), "metrics-listen", address, "/healthz", f"http://{address}/metrics"))
 
 

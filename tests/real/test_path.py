@@ -328,7 +328,7 @@ def test_f15_a_gateway_that_is_killed_and_comes_back_has_true_gauges_again(insta
         assert eventually(lambda: watch.snapshot().connections == {("before", "1.0"): 2}, SLOW)
         installation.processes.signal("gateway", signal.SIGKILL)
         installation.processes.start("gateway", *installation.gateway_arguments())
-        installation.processes.await_ready("gateway", "ready")
+        installation.processes.await_ready("gateway")
         with held_open(installation, ["after"]):
             assert eventually(lambda: watch.snapshot().connections == {("after", "1.0"): 1}, SLOW)
             assert jmx_connections(installation.broker.jmx_port) == {("after", "1.0"): 1}
@@ -341,4 +341,4 @@ def test_f15_a_gateway_that_is_lost_loses_its_series_with_nothing_else_happening
         installation.processes.signal("gateway", signal.SIGKILL)
         assert eventually(lambda: watch.snapshot().connections == {}, SLOW)
     installation.processes.start("gateway", *installation.gateway_arguments())
-    installation.processes.await_ready("gateway", "ready")
+    installation.processes.await_ready("gateway")

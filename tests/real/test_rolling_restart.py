@@ -62,7 +62,7 @@ class Cluster:
             "--admin-listen", "127.0.0.1:0",
             "--metrics-listen", self.metrics_urls[node].removeprefix("http://").removesuffix("/metrics"),
         )  # fmt: skip
-        self.gateways.await_ready(f"gateway-{node}", "ready")
+        self.gateways.await_ready(f"gateway-{node}")
 
     def replicated(self) -> bool:
         """Whether each partition has all of its replicas in sync, so that any one broker may stop."""

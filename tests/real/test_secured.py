@@ -215,7 +215,7 @@ def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secu
         for name in ("stream", "gateway", "serve"):
             processes.start(name, *secured.command(name), *flags[name])
         for name in ("gateway", "serve", "stream"):
-            processes.await_ready(name, "ready", 180)
+            processes.await_ready(name, timeout_s=180)
         sent(secured)
         found = eventually(lambda: '"alice-app"' in get(f"http://{page}/api/v1/results"), 60)
         assert found, get(f"http://{page}/api/v1/results")[:500]
@@ -330,7 +330,7 @@ def test_a_gateway_that_is_told_what_its_listener_speaks_needs_no_right_on_the_c
         assert admin.delete_acls([ACLFilter(right.principal, "*", right.operation, ACLPermissionType.ALLOW, right.resource_pattern)])
         try:
             processes.start("gateway", *secured.command("gateway"), "--security-protocol", "SASL_SSL")
-            processes.await_ready("gateway", "ready")
+            processes.await_ready("gateway")
         finally:
             processes.stop()
             admin.create_acls([right])
@@ -354,7 +354,7 @@ def test_our_processes_by_certificate(secured: Secured) -> None:
         processes.start("stream", "stream", "--config", str(settings), "--driver-memory", "1g", *more)
         processes.start("serve", "serve", "--config", str(settings), "--listen", "127.0.0.1:0")
         for name in ("serve", "stream"):
-            processes.await_ready(name, "ready", 120)
+            processes.await_ready(name, timeout_s=120)
     finally:
         processes.stop()
 

@@ -57,7 +57,7 @@ def page(broker: RunningBroker, tmp_path: Path) -> Iterator[str]:
             "serve", "serve", "--bootstrap-servers", broker.internal, "--listen", address, "--admin-token-file", str(tokens),
             "--external-url", "https://page.example/clients/",
         )  # fmt: skip
-        processes.await_ready("serve", "ready")
+        processes.await_ready("serve")
         yield f"http://{address}/api/v1/"
     finally:
         processes.stop()

@@ -70,7 +70,7 @@ class Job:
                 os.environ["PYTHONPATH"] = path
 
     def ready(self) -> None:
-        self.processes.await_ready("stream", "ready", 180)
+        self.processes.await_ready("stream", timeout_s=180)
 
     def kill(self, whole: bool = True) -> None:
         """With -9: the Python process, whose JVM then notices and ends; or ``whole``, and the JVM and all workers are gone as well."""
