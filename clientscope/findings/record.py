@@ -47,8 +47,14 @@ class Application(Value):
 
 
 class Client(Value):
-    """One client that has it, as it last pushed; ``client_id`` in full."""
+    """One client that has it, or had it, as it pushed it last; ``client_id`` in full.
 
+    Attributes:
+        key: of its record in ``clientscope.configs``.
+        disconnected_ms: when its last connection closed, as far as that is known, or else when it pushed; None: it is connected.
+    """
+
+    key: Name = ""
     client_id: Name | None = None
     instance_id: Name | None = None
     principal: Name | None = None
@@ -59,6 +65,7 @@ class Client(Value):
     broker: int = -1
     gateway: Name = ""
     pushed_ms: Ms = 0
+    disconnected_ms: Ms | None = None
 
 
 class Place(Value):
@@ -127,10 +134,11 @@ class Finding(Value):
     Attributes:
         code, name: the rule's.
         confidence: ``low`` of what only looks like it; such a one stands in a list of its own and alerts nobody.
-        message: one sentence that says what to do.
+        message: whose it is, which settings it is about, and what to do: no two findings say the same.
+        sentence: what the rule says, of which the message is made; empty of what isn't about an application.
         use_instead: the rule's advice; link: where a person reads on.
         settings: those that decided, with their effective values, a secret's never.
-        clients: the newest that have it, at most `MOST_CLIENTS`; ``client_count`` are live and have it now.
+        clients: the newest that have it, then those that had it last, at most `MOST_CLIENTS`; ``client_count`` are live and have it now.
         places: of a leak; at most `MOST_PLACES`, of ``place_count``.
         first_seen_ms, last_seen_ms: pushes that had it.
         opened_ms: when it was last opened; ended_ms: when it then ended; None while it is open.
@@ -148,6 +156,7 @@ class Finding(Value):
     confidence: Literal["high", "low"] = "high"
     state: State
     message: Sentence
+    sentence: Sentence = ""
     use_instead: Sentence = ""
     link: Name = ""
     application: Application = Application()

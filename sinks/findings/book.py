@@ -19,6 +19,7 @@ from sinks.findings.clients import Clients, OneApplication
 from sinks.findings.conditions import Condition
 from sinks.findings.entry import Entry, Place
 from sinks.findings.fleet import Found
+from sinks.findings.named import Holders
 from sinks.findings.overflow import Overflow
 from sinks.findings.problems import Problem, Secrets, problems
 from sinks.findings.told import Policy, finding, identity, restored
@@ -106,6 +107,16 @@ class Book:
                         where.passed_ms = max(where.passed_ms, now_ms)
                 self._dirty.add(fingerprint)
 
+    def erased(self, clients: Mapping[str, int]) -> None:
+        """These are named no more, if what they were named for came before that time."""
+        for entry in self.entries.values():
+            gone = {key for key, client in entry.known.items() if client.pushed_ms <= clients.get(key, -1)}
+            gone |= {key for key, push in entry.lately.items() if push.appended_ms <= clients.get(key, -1)}
+            for key in gone:
+                entry.known.pop(key, None)
+                entry.lately.pop(key, None)
+                self._dirty.add(entry.fingerprint)
+
     def compared(self, code: str, found: Mapping[str, Found]) -> None:
         """What comparing clients has found by one rule, by fingerprint; what is not among it is over."""
         for fingerprint, (problem, application, evidence, clients, at_ms) in found.items():
@@ -172,10 +183,10 @@ class Book:
                 self.entries[fingerprint].told, self.entries[fingerprint].told_at_ms = record, now_ms
 
     def _look(self, entry: Entry, now_ms: int, changes: Changes) -> None:
-        live = self._live(entry, now_ms)
-        count = sum(map(len, live.values()))
+        holders = self._holders(entry, now_ms)
+        count = sum(map(len, holders.live.values()))
         entry.quieten(count, now_ms)
-        made = finding(entry, live, self._policy, now_ms)
+        made = finding(entry, holders, self._policy, now_ms)
         if made.state == "open" and entry.passed:
             self._watched.add(entry.fingerprint)
         else:
@@ -189,14 +200,18 @@ class Book:
         elif before is None or _at_once(made) != _at_once(before) or (due and _counts(made) != _counts(before)):
             changes[entry.fingerprint] = made
 
-    def _live(self, entry: Entry, now_ms: int) -> dict[Place, list[Push]]:
+    def _holders(self, entry: Entry, now_ms: int) -> Holders:
         if entry.kind == "fleet":
-            return {(entry.application or "", ""): list(entry.compared)}
-        live = {}
+            return Holders({(entry.application or "", ""): list(entry.compared)}, (), self._clients.left_ms)
+        live: dict[Place, list[Push]] = {}
+        gone: list[Push] = []
         for place, where in entry.places.items():
-            known = [self._clients.known(place[0], client) for client in where.clients]
-            live[place] = [push for push in known if push is not None and self._clients.is_live(push, now_ms)]
-        return live
+            here = live[place] = []
+            for client in where.clients:
+                push = self._clients.known(place[0], client)
+                if push is not None:
+                    (here if self._clients.is_live(push, now_ms) else gone).append(push)
+        return Holders(live, gone, self._clients.left_ms)
 
     def _has(self, entry: Entry, problem: Problem, place: Place, push: Push, application: OneApplication) -> None:
         where = entry.place(place)
@@ -204,6 +219,7 @@ class Book:
         where.last_seen_ms = max(where.last_seen_ms, push.appended_ms)
         if push.appended_ms >= entry.last_seen_ms:
             entry.message, entry.settings, entry.application = problem.message, problem.settings, push.application
+            entry.had_by(push, problem.severity)
             if problem.kind == "leak":
                 entry.code = problem.code
         entry.seen(push.appended_ms)

@@ -131,6 +131,10 @@ class Clients:
         newest = self._newest_there.get(push.there)
         return self._liveness.is_live(push, newest is push or newest is None, now_ms)
 
+    def left_ms(self, there: There, push: Push | None = None) -> int | None:
+        """When a client that isn't connected closed its last connection; None where that isn't known."""
+        return self._liveness.left_ms(there, push)
+
     def live(self, application: OneApplication, now_ms: int) -> list[Push]:
         """The newest pushes of its clients that are connected."""
         return [push for push in application.clients.values() if self.is_live(push, now_ms)]

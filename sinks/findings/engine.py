@@ -33,6 +33,7 @@ CONNECTIONS_BACK_MS = 7 * 60 * 60_000
 
 _COMPARE_EVERY_MS = 10_000
 _FORGET_EVERY_MS = 5 * 60_000
+_MOST_ERASED = 100_000
 
 
 class Findings:
@@ -49,6 +50,7 @@ class Findings:
     ) -> None:
         self.kept = Kept() if kept is None else kept  # an empty one is false
         self._ending: dict[str, int] = {}
+        self._erased: dict[str, int] = {}
         self._liveness = Liveness()
         self._clients = Clients(self._liveness)
         self._book = Book(self._clients, policy, published)
@@ -92,6 +94,7 @@ class Findings:
         for table, (overflow, most) in self._full.items():
             if (told := overflow.condition(table, most, now_ms)) is not None:
                 self._condition(told)
+        self._erase()
         if abs(now_ms - self._compared_ms) >= _COMPARE_EVERY_MS:  # a clock may have been set back
             self._compared_ms = now_ms
             self._compare(now_ms)
@@ -153,8 +156,16 @@ class Findings:
         push = self._clients.of(client)
         return push is not None and self._clients.is_live(push, now_ms)
 
+    def _erase(self) -> None:
+        if self._erased:
+            self._book.erased(self._erased)
+            self._erased = {}
+
     def _ended(self, key: str, now_ms: int) -> None:
         """Its client is erased, or gone for long: by this job, or another one, or a person."""
+        self._erased[key] = now_ms
+        if len(self._erased) >= _MOST_ERASED:
+            self._erase()
         if self._ending.pop(key, None) is not None:
             return
         client = self.kept.client(key)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from clientscope.findings.decisions import Decision
-from clientscope.findings.record import Alert, Finding, Kind, State
+from clientscope.findings.record import MOST_CLIENTS, Alert, Client, Finding, Kind, State
 from clientscope.records.client_key import Tenant, tenant_of
 from sinks.fair_share import BATCH, Held, too_many
 from sinks.findings.arrived import Push
@@ -46,11 +46,14 @@ class Entry:
 
     Attributes:
         severity: an index in ``SEVERITIES``; the worst of those that have it.
+        message: what the rule says.
         present: of what is found by comparing, and of our own operation: whether it is so now.
         compared: whom the comparison was about.
         quiet_since_ms: since when nobody connected has it; of leaks.
         is_open, opened_ms, ended_ms, reopened: how it was when it was last looked at.
         back_ms: when it was there again after it had ended; 0 if it wasn't.
+        lately: the newest pushes that had it since it was last looked at, by client; worst_lately: the worst severity among them, or -1.
+        known: the clients that its record names, by key.
         tenant: whose room it takes; of what several tenants have, the one with the fewest findings.
         worst_told: the worst severity that somebody was told since it was last opened; -1 for none.
         told: what the topic says of it, and when it was written.
@@ -84,6 +87,9 @@ class Entry:
     told: Finding | None = None
     told_at_ms: int = 0
     tenant: Tenant = ""
+    lately: dict[str, Push] = field(default_factory=dict)
+    worst_lately: int = -1
+    known: dict[str, Client] = field(default_factory=dict)
 
     def place(self, place: Place) -> Where:
         """Where it is found; beyond `MOST_PLACES_KEPT` places, those go first of whoever has the most of them."""
@@ -112,6 +118,19 @@ class Entry:
             self.back_ms = min(self.back_ms or at_ms, at_ms)
         self.first_seen_ms = min(self.first_seen_ms or at_ms, at_ms)
         self.last_seen_ms = max(self.last_seen_ms, at_ms)
+
+    def had_by(self, push: Push, severity: int) -> None:
+        """A push has it; perhaps the next one of that client hasn't, before anything is looked at."""
+        self.worst_lately = max(self.worst_lately, severity)
+        self.lately.pop(push.client, None)
+        self.lately[push.client] = push
+        if len(self.lately) > MOST_CLIENTS:
+            del self.lately[next(iter(self.lately))]
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether it was there, for however short a time, since somebody could last hear of it."""
+        return not self.is_open and (self.back_ms > 0 or not self.opened_ms)
 
     def reached(self, gateway: str, written_to: str | None) -> None:
         """How far a secret got."""

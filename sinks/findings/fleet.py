@@ -213,10 +213,12 @@ def _differences(pushes: Sequence[Push]) -> dict[str, tuple[Any, list[str]]]:
                 if isinstance(settings[key], str):
                     counts[settings[key]] += numbers_of[which]
             if len(counts) > 1:
-                told = [f"{_shown(value)} on {count} client{'s' if count > 1 else ''}" for value, count in counts.most_common(5)]
+                # The same after a restart, in whatever order they came.
+                usual = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+                told = [f"{_shown(value)} on {count} client{'s' if count > 1 else ''}" for value, count in usual[:5]]
                 others = len(counts) - len(told)
                 more = f", and {others} other values" if others > 0 else ""
-                differ[key] = counts.most_common(1)[0][0], [f"{key}: {', '.join(told)}{more}"]
+                differ[key] = usual[0][0], [f"{key}: {', '.join(told)}{more}"]
     return differ
 
 

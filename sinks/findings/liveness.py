@@ -46,6 +46,7 @@ class Liveness:
         self._names: Counter[str | None] = Counter()  # of each principal in the last slice of what was closed
         self.full = Overflow()
         self._lately: dict[tuple[Gateway, int, int], int] = {}
+        self._left: dict[There, int] = {}
 
     @property
     def connections(self) -> int:
@@ -59,16 +60,17 @@ class Liveness:
         if event.epoch < epoch:
             return
         if event.epoch > epoch:  # what the process before had open ended with it
-            self.gone(gateway)
+            self._gone(gateway, event.appended_ms)
             self._epochs[gateway], self._sequences[gateway] = event.epoch, -1
         if event.sequence <= self._sequences[gateway]:
             return
         self._sequences[gateway] = event.sequence
         if event.kind == Kind.HEARTBEAT:
             return
-        self._drop(gateway, event.connection)
+        client = self._drop(gateway, event.connection)
         if event.kind == Kind.CLOSED:
             self._count_closed(event)
+            self._leave(client, event.appended_ms)
             self._lately[gateway, event.epoch, event.connection] = event.appended_ms
             while (oldest := next(iter(self._lately.items())))[1] < event.appended_ms - 2 * _GRACE_MS or len(self._lately) > _MOST_LATELY:
                 del self._lately[oldest[0]]
@@ -78,14 +80,27 @@ class Liveness:
             client, who = (event.cluster, event.principal, event.client_id, event.address), (event.principal, event.client_id)
             self._open.setdefault(gateway, {})[event.connection] = client, who
             self._connections[client] += 1
+            self._left.pop(client, None)
             self._of_who[who] += 1
             self._total += 1
 
-    def gone(self, gateway: Gateway) -> None:
+    def left_ms(self, there: There, push: Push | None = None) -> int | None:
+        """When a client closed its last connection, with its like on the same host; or else the one it pushed on; None where not known."""
+        own = None if push is None else self._lately.get(((push.cluster, push.broker, push.gateway), push.epoch, push.connection))
+        return self._left.get(there, own)
+
+    def _gone(self, gateway: Gateway, at_ms: int) -> None:
         """Nothing is open at a gateway any more."""
         for connection in list(self._open.get(gateway, ())):
-            self._drop(gateway, connection)
+            self._leave(self._drop(gateway, connection), at_ms)
         self._open.pop(gateway, None)
+
+    def _leave(self, client: There | None, at_ms: int) -> None:
+        if client is not None and client not in self._connections:
+            self._left.pop(client, None)
+            self._left[client] = at_ms
+            if len(self._left) > _MOST_LATELY:
+                del self._left[next(iter(self._left))]
 
     def is_live(self, push: Push, is_newest_there: bool, now_ms: int) -> bool:
         """Whether the client that pushed is still there.
@@ -142,14 +157,16 @@ class Liveness:
                 who = event.principal, None
         counts[who] += 1
 
-    def _drop(self, gateway: Gateway, connection: int) -> None:
+    def _drop(self, gateway: Gateway, connection: int) -> There | None:
+        """Forgets a connection; returns whose it was."""
         known = self._open.get(gateway, {}).pop(connection, None)
         if known is None:
-            return
+            return None
         self._total -= 1
         client, who = known
         _less(self._connections, client)
         _less(self._of_who, who)
+        return client
 
 
 def _less(counter: Counter[_Key], key: _Key) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from clientscope.findings import wording
 from clientscope.findings.record import (
-    MOST_CLIENTS,
     MOST_PLACES,
     Alert,
     Application,
@@ -30,6 +29,7 @@ from clientscope.severities import SEVERITIES
 from clientscope.topic_values import Setting
 from sinks.findings.arrived import Push
 from sinks.findings.entry import Entry, Where
+from sinks.findings.named import Holders, named, record_key
 from sinks.findings.problems import TEXTS, RuleText
 
 _UNKNOWN = RuleText("", "", "")
@@ -43,26 +43,26 @@ class Policy:
     suppressions: tuple[Suppression, ...] = ()
 
 
-def finding(entry: Entry, live: Mapping[tuple[str, str], list[Push]], policy: Policy, now_ms: int) -> Finding:
-    """The record of an entry as it is now; notes in the entry when it was opened, and whom that has to tell.
-
-    Args:
-        live: place → the newest pushes of those that have it there and are connected, in any order.
-    """
-    clients = {push.client: push for pushes in live.values() for push in pushes}
-    newest = heapq.nlargest(MOST_CLIENTS, clients.values(), key=lambda push: push.place)
-    state = entry.state(len(clients), now_ms)
+def finding(entry: Entry, holders: Holders, policy: Policy, now_ms: int) -> Finding:
+    """The record of an entry as it is now; notes in the entry when it was opened, and whom that has to tell."""
+    live = {push.client: push for pushes in holders.live.values() for push in pushes}
+    state = entry.state(len(live), now_ms)
     severity = _worst(entry)
     before = entry.told
     text = TEXTS.get(entry.code, _UNKNOWN)
-    client = _client(entry, newest)
+    clients = named(entry, holders, live)
+    application = identity(entry.application) if entry.application else Application()
+    client = _client(application, clients)
     suppression = suppressing(policy.suppressions, entry.code, client, datetime.fromtimestamp(now_ms / 1000, UTC).date())
-    if state == "open":
+    if state == "open" or (state == "stopped" and entry.is_unheard):
         _open(entry, severity, suppression is None and not entry.low_confidence, now_ms)
-    elif entry.is_open or not entry.ended_ms:
+    if state != "open" and (entry.is_open or not entry.ended_ms):
         entry.is_open = False
         entry.ended_ms = _passed_ms(entry) if state == "resolved" and entry.places else now_ms
     owner = policy.owners.of(client)
+    settings = [Setting.model_validate(setting) for setting in entry.settings]
+    places = _places(entry, holders.live) if entry.kind == "leak" else []
+    place_count = len(entry.places) if entry.kind == "leak" else 0
     return Finding(
         fingerprint=entry.fingerprint,
         code=entry.code,
@@ -71,15 +71,16 @@ def finding(entry: Entry, live: Mapping[tuple[str, str], list[Push]], policy: Po
         severity=SEVERITIES[severity],
         confidence="low" if entry.low_confidence else "high",
         state=state,
-        message=entry.message,
+        message=wording.message(entry.message, application, settings, places, place_count),
+        sentence=entry.message,
         use_instead=text.use_instead,
         link=text.link,
-        application=identity(entry.application) if entry.application else Application(),
-        settings=[Setting.model_validate(setting) for setting in entry.settings],
-        clients=[_named(push) for push in newest],
-        client_count=len(clients),
-        places=_places(entry, live) if entry.kind == "leak" else [],
-        place_count=len(entry.places) if entry.kind == "leak" else 0,
+        application=application,
+        settings=settings,
+        clients=clients,
+        client_count=len(live),
+        places=places,
+        place_count=place_count,
         reach=Reach(redacted_at=entry.redacted_at, written_to=entry.written_to) if entry.kind == "leak" else None,
         first_seen_ms=entry.first_seen_ms,
         last_seen_ms=entry.last_seen_ms,
@@ -97,7 +98,9 @@ def finding(entry: Entry, live: Mapping[tuple[str, str], list[Push]], policy: Po
 
 def restored(told: Finding) -> Entry:
     """The entry that a record was made of, as far as the record says; who has it, pushes say once more."""
-    entry = Entry(told.fingerprint, told.code, told.kind, told.confidence == "low", SEVERITIES.index(told.severity), told.message)
+    entry = Entry(told.fingerprint, told.code, told.kind, told.confidence == "low", SEVERITIES.index(told.severity))
+    entry.message = told.sentence or told.message
+    entry.known = {record_key(client): client for client in told.clients}
     entry.settings = tuple(setting.model_dump(exclude_none=True) for setting in told.settings)
     ended = told.state in ("resolved", "stopped")
     keys = [(key_of(place.application), place.key) for place in told.places]
@@ -149,10 +152,12 @@ def _open(entry: Entry, severity: int, told: bool, now_ms: int) -> None:
 
 
 def _worst(entry: Entry) -> int:
-    """Of those that have it; or as it last was."""
+    """Of those that have it, or had it since it was last looked at; or as it was then."""
     severities = [severity for where in entry.places.values() for severity in where.clients.values()]
-    if severities:
-        entry.severity = max(severities)
+    worst = max([*severities, entry.worst_lately])
+    entry.worst_lately = -1
+    if worst >= 0:
+        entry.severity = worst
     return entry.severity
 
 
@@ -160,27 +165,11 @@ def _passed_ms(entry: Entry) -> int:
     return max((where.passed_ms for where in entry.places.values()), default=0)
 
 
-def _client(entry: Entry, newest: list[Push]) -> whom.Client:
-    """Whom patterns are asked about: the client that pushed last, in full; else its application."""
-    of = identity(entry.application) if entry.application else Application()
-    if newest:
-        return whom.Client(newest[0].principal, of.group, newest[0].client_id)
+def _client(of: Application, clients: Sequence[Client]) -> whom.Client:
+    """Whom patterns are asked about: the first client that is named, in full; else its application."""
+    if clients:
+        return whom.Client(clients[0].principal, of.group, clients[0].client_id)
     return whom.Client(of.principal, of.group, of.client_id)
-
-
-def _named(push: Push) -> Client:
-    return Client(
-        client_id=push.client_id,
-        instance_id=push.instance_id,
-        principal=push.principal,
-        address=push.address,
-        software_name=push.software_name,
-        software_version=push.software_version,
-        cluster=push.cluster,
-        broker=push.broker,
-        gateway=push.gateway,
-        pushed_ms=push.appended_ms,
-    )
 
 
 def _places(entry: Entry, live: Mapping[tuple[str, str], Iterable[Push]]) -> list[Place]:

@@ -16,7 +16,7 @@ from clientscope.records.codec import Kind
 from sinks.findings.conditions import Conditions
 from sinks.findings.engine import Findings
 from sinks.findings.told import Policy
-from udfs.arrivals import connected, pushed
+from udfs.arrivals import connected, pushed, tombstones
 
 NOW = 1_800_000_000_000
 """When a test begins, in ms since the epoch."""
@@ -41,6 +41,7 @@ class Fleet:
         self._policy, self._thresholds = policy or Policy(), thresholds or Thresholds()
         self.pushes: list[tuple[int, bytes]] = []
         self.events: list[tuple[int, bytes]] = []
+        self._tombstones: list[tuple[int, bytes]] = []
         self._decisions: dict[str, Any] = {}
         self._connection = 0
         self.start()
@@ -50,6 +51,7 @@ class Fleet:
         self.engine = Findings(self.published, self._policy, self._thresholds, self.conditions)
         self.engine.decided(self._decisions)
         self._apply(pushed, self.pushes, 0)
+        self._apply(tombstones, self._tombstones, 0)
         self._apply(connected, self.events, 0)
 
     def connect(self, client: str = "orders-1", principal: str | None = "User:a", address: str = "10.0.0.1", epoch: int = 1) -> int:
@@ -94,6 +96,11 @@ class Fleet:
         connection = self.connect(client, address=changes.get("client_address", "10.0.0.1"))
         self.push(client, connection, instance, **changes)
         return connection
+
+    def erase(self, key: str) -> None:
+        """A person writes a tombstone for a client's record."""
+        self._tombstones.append((self.now, key.encode()))
+        self._apply(tombstones, self._tombstones, len(self._tombstones) - 1)
 
     def decide(self, fingerprint: str, decision: Any) -> None:
         """A person decides."""

@@ -81,9 +81,10 @@ class Story:
 
 
 def told(finding: Finding) -> dict[str, Any]:
-    """All but how often it was written, and what is worked out at the moment of writing."""
-    said = finding.model_dump(exclude={"revision", "ended_ms"})
-    return said | {"ended": finding.ended_ms is not None}
+    """All but how often it was written, what is worked out at the moment of writing, and who was named for less than the time between."""
+    said = finding.model_dump(exclude={"revision", "ended_ms", "clients"})
+    connected = [client for client in finding.clients if client.disconnected_ms is None]
+    return said | {"ended": finding.ended_ms is not None, "connected": connected}
 
 
 def outcome(restarts: bool, history: list[Step], check: Callable[[Fleet], None] = lambda fleet: None) -> dict[str, dict[str, Any]]:

@@ -377,7 +377,8 @@ class Fleet:
         owner = Owner(team="Payments", contact="#team-payments") if group[0].principal == "User:payments" else None
         return {
             "application": self._application(group[0]),
-            "clients": [self._client(member) for member in group[:10]],
+            "clients": [self._client(member) for member in group[:9]]
+            + [self._client(self.members[0]).model_copy(update={"disconnected_ms": self.now_ms - 3 * HOUR_MS})],
             "client_count": len(group),
             "owner": owner,
             "first_seen_ms": first,

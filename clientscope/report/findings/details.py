@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from clientscope.findings.record import Client, Finding, Place
-from clientscope.report.findings.table import COLOURS, application, time_of
+from clientscope.findings.wording import application
+from clientscope.report.findings.table import COLOURS, time_of
 from clientscope.report.text import age, capitalized, plain
 from clientscope.topic_values import Setting
 
@@ -28,7 +29,7 @@ def of(finding: Finding, now_ms: int) -> RenderableType:
     for heading, lines in (
         ("Settings", map(_setting, finding.settings)),
         (f"Places ({finding.place_count})", (_place(place) for place in finding.places)),
-        (f"Clients ({finding.client_count}, the newest first)", map(_client, finding.clients)),
+        (f"Clients ({finding.client_count} connected)", map(_client, finding.clients)),
         ("Evidence", map(plain, finding.evidence)),
     ):
         told = list(lines)
@@ -99,5 +100,7 @@ def _place(place: Place) -> Text:
 def _client(client: Client) -> Text:
     software = " ".join(filter(None, (client.software_name, client.software_version))) or "unknown software"
     where = f"broker {client.broker} by {client.gateway}" if client.gateway else ""
-    told = (client.client_id or "no client.id", software, client.principal, client.address, where, f"pushed {time_of(client.pushed_ms)}")
+    now = "connected now" if client.disconnected_ms is None else f"last connected {time_of(client.disconnected_ms)}"
+    pushed = f"pushed {time_of(client.pushed_ms)}"
+    told = (client.client_id or "no client.id", software, client.principal, client.address, where, pushed, now)
     return plain(capitalized(", ".join(filter(None, told))) if not client.client_id else ", ".join(filter(None, told)))

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.findings.record import Application, Finding
+from clientscope.findings.record import Finding
 from clientscope.report.findings.selecting import SHOWN_DIGITS
 from clientscope.report.text import age, plain
 
@@ -18,9 +18,9 @@ Printed = RenderableType
 COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
 _STATES = {"open": "", "stopped": "", "resolved": "dim", "closed": "dim"}
 
-_COLUMNS = ("SEVERITY", "CODE", "STATE", "CLIENTS", "APPLICATION", "FINDING", "SINCE", "FINGERPRINT")
-_WIDE = ("SEVERITY", "CODE", "STATE", "CLIENTS", "APPLICATION", "OWNER", "FINDING", "FIRST SEEN", "LAST SEEN", "FINGERPRINT")
-_FOLDS = ("APPLICATION", "FINDING", "OWNER")
+_COLUMNS = ("SEVERITY", "CODE", "STATE", "CLIENTS", "FINDING", "SINCE", "FINGERPRINT")
+_WIDE = ("SEVERITY", "CODE", "STATE", "CLIENTS", "OWNER", "FINDING", "FIRST SEEN", "LAST SEEN", "FINGERPRINT")
+_FOLDS = ("FINDING", "OWNER")
 
 LOW_CONFIDENCE = "Of low confidence: they only look like it, and alert nobody"
 
@@ -40,21 +40,6 @@ def printable(text: str) -> str:
     return plain(text).plain
 
 
-def application(of: Application) -> str:
-    """Whose it is, in a few words; a dash where it is nobody's."""
-    group = f"group {of.group}" if of.group and of.group != of.client_id else None
-    return ", ".join(filter(None, (of.client_id, group, of.principal))) or "–"
-
-
-def whose(finding: Finding) -> str:
-    """The application of a finding; of a leak in several applications the first, and how many more."""
-    places = list(dict.fromkeys(place.application for place in finding.places))
-    if len(places) < 2:
-        return application(finding.application if finding.application != Application() or not places else places[0])
-    more = max(len(places), 2) - 1
-    return f"{application(places[0])} and {more}{'+' * (finding.place_count > len(finding.places))} more"
-
-
 def time_of(ms: int) -> str:
     """ISO 8601, in UTC, to the second."""
     try:
@@ -67,7 +52,7 @@ def _table(listed: Sequence[Finding], now_ms: int, wide: bool) -> Table:
     view = Table(header_style="bold", box=None, pad_edge=False)
     for heading in _WIDE if wide else _COLUMNS:
         folds = heading in _FOLDS
-        ratio = {"FINDING": 3, "APPLICATION": 1, "OWNER": 1}.get(heading)
+        ratio = {"FINDING": 3, "OWNER": 1}.get(heading)
         view.add_column(
             heading, overflow="fold", no_wrap=not folds, justify="right" if heading in ("CLIENTS", "SINCE") else "left", ratio=ratio
         )
@@ -83,7 +68,6 @@ def _cells(finding: Finding, now_ms: int, wide: bool) -> list[Text]:
         plain(finding.code),
         plain(state),
         plain(str(finding.client_count)),
-        plain(whose(finding)),
     ]
     end = [plain(finding.fingerprint[:SHOWN_DIGITS])]
     if wide:

@@ -6,23 +6,17 @@ import { href } from "../core/route.js";
 import { Code, Lines, Setting, Severity, Software, Time, Word, application } from "./bits.js";
 import { Table } from "./table.js";
 
-const MOST_APPLICATIONS = 2;
-
 export const stateSince = (finding) => (finding.state === "open" ? finding.opened_ms : finding.decided?.at_ms ?? finding.ended_ms ?? finding.last_seen_ms);
 export const stateWord = (finding) => (finding.suppressed ? "suppressed" : finding.state);
 
 // As defaults are left out of some answers.
 const whole = (finding) => ({
-  use_instead: "", link: "", application: {}, settings: [], clients: [], client_count: 0, places: [], place_count: 0, evidence: [], reopened: 0, confidence: "high",
+  use_instead: "", link: "", sentence: "", application: {}, settings: [], clients: [], client_count: 0, places: [], place_count: 0, evidence: [], reopened: 0, confidence: "high",
   reach: null, owner: null, suppressed: null, decided: null, ended_ms: null, ...finding,
 });
 
-function applications(finding) {
-  const placed = [...new Set(finding.places.map((place) => application(place.application)))];
-  const all = placed.length ? placed : [application(finding.application)];
-  const more = all.length - MOST_APPLICATIONS;
-  return more > 0 ? [...all.slice(0, MOST_APPLICATIONS), `and ${count(more)} more`] : all;
-}
+// On a client's own page, whose it is need not be said again.
+const briefly = (finding) => [finding.settings.map((setting) => setting.key).join(", "), finding.sentence || finding.message].filter(Boolean).join(": ");
 
 export function Rule({ finding }) {
   const to = webAddress(finding.link);
@@ -36,8 +30,7 @@ const toFinding = (finding) => href("finding", { id: finding.fingerprint });
 export function FindingList({ items, scope, brief = false, caption = "Findings" }) {
   const columns = [
     { label: "Severity", kind: "severity", cell: (f) => html`<${Severity} of=${f.severity} />` },
-    { label: "What", kind: "sentence", link: true, cell: (f) => html`<bdi>${f.message}</bdi>` },
-    ...(brief ? [] : [{ label: "Whose", kind: "whose", cell: (f) => html`${applications(f).map((one, i) => html`${i ? " · " : ""}<bdi>${one}</bdi>`)}` }]),
+    { label: "What", kind: "sentence", link: true, cell: (f) => html`<bdi>${brief ? briefly(f) : f.message}</bdi>` },
     { label: "Clients", kind: "number", cell: (f) => count(f.client_count) },
     { label: "State", kind: "state-cell", cell: (f) => html`<span class="state-word" data-state=${stateWord(f)}>${stateWord(f)}</span> <small class="muted"><${Time} ms=${stateSince(f)} bare /></small>` },
     { label: "Rule", cell: (f) => html`<${Rule} finding=${f} />` },
@@ -71,10 +64,13 @@ export function Told({ finding: given }) {
   return html`<dl class="pairs told">${rows.map(([name, content]) => html`<${Fragment} key=${name}><dt>${name}</dt><dd>${content}</dd><//>`)}</dl>`;
 }
 
+const gone = (client) => Boolean(client.disconnected_ms);
+
 function ClientsOf({ finding: { clients, client_count: total } }) {
   return html`${clients.map((client) => html`<p><${Word} text=${client.client_id} none="no client id" /> <span class="muted"><${Software} name=${client.software_name} version=${client.software_version} />${" "}
-    ${[client.principal, client.address, client.gateway && `by ${client.gateway}`].filter(Boolean).map((part) => html`· <bdi>${part}</bdi> `)}· pushed <${Time} ms=${client.pushed_ms} /></span></p>`)}
-    <${Rest} more=${total - clients.length} what="client" />`;
+    ${[client.principal, client.address, client.gateway && `by ${client.gateway}`].filter(Boolean).map((part) => html`· <bdi>${part}</bdi> `)}· pushed <${Time} ms=${client.pushed_ms} />
+    · ${gone(client) ? html`last connected <${Time} ms=${client.disconnected_ms} />` : "connected now"}</span></p>`)}
+    <${Rest} more=${total - clients.filter((client) => !gone(client)).length} what="client" />`;
 }
 
 export const Command = ({ finding }) => html`<${Code}>clientscope findings close ${finding.fingerprint.slice(0, 8)} --as …<//>`;

@@ -7,7 +7,7 @@ import { html } from "../core/html.js";
 import { useListing } from "../core/listing.js";
 import { here, href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
-import { Bar, Code, Severity, Software, Time, Word, application, inZone, worstFirst } from "../parts/bits.js";
+import { Bar, Code, Severity, Software, Time, Word, inZone, worstFirst } from "../parts/bits.js";
 import { Chart } from "../parts/chart.js";
 import { Health } from "../parts/health.js";
 import { PastChart, RANGES, spanOf, toPast, useHasPast } from "../parts/past.js";
@@ -136,8 +136,7 @@ function ToFix({ state }) {
       <${Severity} of=${severity}><b>${count(n)}</b> ${severity}<//></a></li>`)}</ul>`}
     ${show ?? html`<ol class="brief">${listing.answer.items.map((finding) => html`<li key=${finding.fingerprint}>
       <a class="plain" href=${href("finding", { id: finding.fingerprint })}><i class="mark" data-severity=${finding.severity}></i><span class="hidden">${finding.severity}: </span>
-      <span class="what"><bdi>${finding.message}</bdi><small class="muted"><span class="mono">${finding.code}</span> · <bdi>${application(finding.places[0]?.application ?? finding.application)}</bdi> ·${" "}
-        ${plural(finding.client_count, "client")}</small></span></a></li>`)}</ol>`}</section>`;
+      <span class="what"><bdi>${finding.message}</bdi><small class="muted"><span class="mono">${finding.code}</span> · ${plural(finding.client_count, "client")}</small></span></a></li>`)}</ol>`}</section>`;
 }
 
 function Mix({ state }) {

@@ -1,0 +1,42 @@
+"""Findings in words: whose one is, and which setting it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clientscope.findings.record import Application, Place
+from clientscope.topic_values import Setting
+
+_MOST_SETTINGS = 2
+_DIGITS = 8
+
+
+def application(of: Application) -> str:
+    """Whose it is, in a few words; a dash where it is nobody's."""
+    group = f"group {of.group}" if of.group and of.group != of.client_id else None
+    return ", ".join(filter(None, (of.client_id, group, of.principal))) or "–"
+
+
+def whose(of: Application, places: Sequence[Place], place_count: int) -> str:
+    """The application of a finding; of a leak in several applications the first, and how many more."""
+    found = list(dict.fromkeys(place.application for place in places))
+    if len(found) < 2:
+        return application(of if of != Application() or not found else found[0])
+    more = len(found) - 1
+    return f"{application(found[0])} and {more}{'+' * (place_count > len(places))} more"
+
+
+def message(sentence: str, of: Application, settings: Sequence[Setting], places: Sequence[Place] = (), place_count: int = 0) -> str:
+    """What a rule says of an application, with the application and the settings that decided; no two findings say the same.
+
+    Args:
+        sentence: the rule's.
+        places: of a leak; settings then has the one that holds the secret, whose digest tells it from others under the same key.
+    """
+    if of == Application() and not places:
+        return sentence
+    keys = list(dict.fromkeys(setting.key for setting in settings))
+    about = [*keys[:_MOST_SETTINGS], *([f"{len(keys) - _MOST_SETTINGS} more"] * (len(keys) > _MOST_SETTINGS))]
+    about += [f"digest {setting.digest[:_DIGITS]}" for setting in settings[:1] if places and setting.digest]
+    named = f" ({', '.join(about)})" if about else ""
+    return f"{whose(of, places, place_count)}{named}: {sentence}"

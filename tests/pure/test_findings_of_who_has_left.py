@@ -1,0 +1,137 @@
+"""Clients that are gone before anybody looks, or since: a leak is told with its severity, and who had it stays named (F46)."""
+
+from __future__ import annotations
+
+import pytest
+from fleets import HOUR, MINUTE, SECOND, Fleet
+
+from clientscope.findings.record import MOST_CLIENTS, Finding
+
+LEAK = {"acks": "all", "ssl.truststore.password": "hunter2-canary"}
+CLEAN = {"acks": "all"}
+
+
+def restarted(fleet: Fleet) -> Fleet:
+    fleet.start()
+    fleet.write()
+    return fleet
+
+
+def test_f46_a_leak_that_the_next_push_is_without_is_told_with_its_severity() -> None:
+    fleet = Fleet()
+    connection = fleet.client(instance=1, settings=LEAK)
+    fleet.now += 10
+    fleet.push(connection=connection, instance=1, settings=CLEAN)
+    fleet.write()
+    leak = fleet.one("SK001")
+    assert (leak.state, leak.severity) == ("stopped", "critical")
+    assert leak.alert is not None and (leak.alert.number, leak.alert.why) == (1, "new")
+    assert leak.opened_ms == leak.first_seen_ms and leak.ended_ms == fleet.now and not leak.reopened
+    assert [(client.client_id, client.address, client.disconnected_ms) for client in leak.clients] == [
+        ("orders-1", "10.0.0.1", fleet.now - 10)
+    ]
+    fleet.later(MINUTE)
+    assert fleet.one("SK001").alert == leak.alert and fleet.one("SK001").severity == "critical", "once"
+    assert restarted(fleet).one("SK001").alert == leak.alert
+
+
+def test_f46_one_that_comes_back_as_briefly_is_told_again() -> None:
+    fleet = Fleet()
+    for _ in range(2):
+        fleet.now += SECOND
+        connection = fleet.client(instance=1, settings=LEAK)
+        fleet.now += 10
+        fleet.push(connection=connection, instance=1, settings=CLEAN)
+        fleet.later(MINUTE)
+    leak = fleet.one("SK001")
+    assert leak.state == "stopped" and leak.reopened == 1
+    assert leak.alert is not None and (leak.alert.number, leak.alert.why) == (2, "reopened")
+
+
+def test_f46_what_is_worse_for_an_instant_is_told_as_that() -> None:
+    fleet = Fleet()
+    fleet.client("orders-1", 1, settings={"acks": "all", "interceptor.classes": "password=Kq7Zt9XwLm2Pv"})
+    fleet.write()
+    before = [finding.severity for finding in fleet.findings() if finding.kind == "leak"]
+    connection = fleet.client("orders-2", 2, settings=LEAK)
+    fleet.push("orders-2", connection, 2, settings=CLEAN)
+    fleet.write()
+    assert "critical" in [finding.severity for finding in fleet.findings() if finding.kind == "leak"], before
+
+
+def test_who_had_it_stays_named_with_the_time_at_which_they_left() -> None:
+    fleet = Fleet()
+    first, second = fleet.client("orders-1", 1, settings={"acks": "0"}), fleet.client("orders-2", 2, settings={"acks": "0"})
+    fleet.write()
+    assert [client.disconnected_ms for client in fleet.one("AN101").clients] == [None, None]
+    fleet.later(MINUTE)
+    left_ms = fleet.now
+    fleet.close(first, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
+    fleet.later(2 * MINUTE)
+
+    def named(finding: Finding) -> list[tuple[str | None, int | None]]:
+        return [(client.client_id, client.disconnected_ms) for client in finding.clients]
+
+    expected = [("orders-2", None), ("orders-1", left_ms)]
+    assert named(fleet.one("AN101")) == expected and fleet.one("AN101").client_count == 1
+    assert named(restarted(fleet).one("AN101")) == expected
+    fleet.close(second, principal="User:a", client_id="orders-2", client_address="10.0.0.1")
+    fleet.later(3 * HOUR)
+    assert [client_id for client_id, _ in named(fleet.one("AN101"))] == ["orders-2", "orders-1"], "when nothing else is known of them"
+    assert fleet.one("AN101").clients[0].software_version and fleet.one("AN101").clients[0].principal == "User:a"
+
+
+def test_those_who_are_connected_are_named_first_and_ten_at_most() -> None:
+    fleet = Fleet()
+    for number in range(MOST_CLIENTS):
+        connection = fleet.client(f"orders-{number}", number + 1, settings={"acks": "0"})
+        fleet.later(SECOND)
+        fleet.close(connection)
+    fleet.client("orders-99", 99, settings={"acks": "0"})
+    fleet.later(2 * MINUTE)
+    clients = fleet.one("AN101").clients
+    assert len(clients) == MOST_CLIENTS
+    assert (clients[0].client_id, clients[0].disconnected_ms) == ("orders-99", None)
+    times = [client.disconnected_ms for client in clients[1:]]
+    assert None not in times and times == sorted(times, key=lambda ms: -(ms or 0))
+
+
+@pytest.mark.parametrize("settings", [LEAK, {"acks": "0"}])
+def test_an_erased_client_is_named_no_more(settings: dict[str, str]) -> None:
+    fleet = Fleet()
+    fleet.client("orders-1", 1, settings=settings)
+    fleet.client("orders-2", 2, settings=settings)
+    fleet.write()
+    (key,) = [client.key for client in fleet.findings()[0].clients if client.client_id == "orders-1"]
+    fleet.now += SECOND
+    fleet.erase(key)
+    fleet.later(2 * MINUTE)
+    assert [client.client_id for client in fleet.findings()[0].clients] == ["orders-2"]
+    assert [client.client_id for client in restarted(fleet).findings()[0].clients] == ["orders-2"]
+
+
+def test_no_two_findings_read_the_same() -> None:
+    fleet = Fleet()
+    for number, (principal, settings) in enumerate(
+        [
+            ("User:a", {**LEAK, "ssl.keystore.password": "another-canary"}),
+            ("User:b", {**LEAK, "ssl.truststore.password": "hunter3-canary"}),
+            ("User:a", {"acks": "0", "linger.ms": "0"}),
+            ("User:b", {"acks": "0", "group.id": "g"}),
+            (None, {"acks": "0"}),
+        ]
+    ):
+        fleet.client(f"orders-{number}", number + 1, principal=principal, settings=settings)
+    fleet.client("orders-8", 8, settings={**LEAK, "ssl.truststore.password": "rotated-canary"})
+    fleet.write()
+    messages = [finding.message for finding in fleet.findings()]
+    assert len(messages) == 8 and len(set(messages)) == len(messages)
+    for finding in fleet.findings():
+        assert finding.message.startswith("orders") and finding.message.endswith(finding.sentence)
+        assert all(setting.key in finding.message for setting in finding.settings[:2])
+    whose = {finding.message.partition(" (")[0] for finding in fleet.findings("AN101")}
+    assert whose == {
+        "orders, User:a",
+        "orders, group g, User:b",
+        "orders",
+    }
