@@ -100,9 +100,11 @@ class ClientConfigPolicy(ABC):
     was killed or died.  A new process then does all of it again, from `configure` on: what must outlive that is kept elsewhere.
     Threads: all of these are called from the main thread of the policy's process; it is never in two calls at once.  It may
     start threads of its own from `configure` on.  Done callbacks of ``clientscope.publish`` run in another thread.
-    Blocking: `process` should not block.  Its client is answered after 100 ms whatever it does.  If it lasts longer than
-    ``policy_deadline_ms`` (500 ms by default) its process is killed: that push is counted as lost, its client is throttled for
-    30 s, and the pushes that waited behind it go to a new process.  Pushes that find 1,000 others waiting are sent away with
+    Blocking: `process` should not block.  Its client's answer waits for it.  If it lasts longer than
+    ``policy_deadline_ms`` (500 ms by default) its process is killed: its client is throttled for 30 s, and then pushes again; the
+    pushes that waited behind it go to a new process.  A push that it doesn't come to within that time is answered as success, and
+    processed in its turn; a refusal then comes too late, and is counted (``pushes_rejected_late``).
+    Pushes that find 1,000 others waiting are sent away with
     THROTTLING_QUOTA_EXCEEDED.  Clients' own traffic never waits.
     Death: a process that ends by itself, or by more memory than ``policy_memory_bytes``, is the same as one that was killed.
     After five such ends in a row, by pushes of different clients, no push is handed to the policy for 30 s; each is answered
@@ -125,7 +127,7 @@ class ClientConfigPolicy(ABC):
         Not called for a request that is larger than ``client.config.max.bytes``, or malformed, or over a quota.
 
         Returns:
-            None, or a future: the client's answer waits for it, 100 ms at most.  Where it fails, the client is to try again.
+            None, or a future: the client's answer waits for it, 100 ms longer at most.  Where it fails by then, the client is to try again.
 
         Raises:
             InvalidConfigException: the client is answered INVALID_CONFIG, with the exception's text as ErrorMessage.

@@ -19,6 +19,11 @@ def act(what: str, leaked: list[bytearray]) -> None:
     """Behaves badly."""
     if what == "sleep":
         time.sleep(5)
+    elif what == "sleep a little":
+        time.sleep(0.3)
+    elif what == "refuse late":
+        time.sleep(0.3)
+        raise InvalidConfigException("acks must be all")
     elif what == "raise":
         raise ValueError("hunter2")
     elif what == "refuse":

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Any
 
 from clientscope.errors import SettingsError
 from clientscope.gateway.policy.child import PolicyChild
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 
 WAITING_PUSHES = 1_000
 ANSWER_WITHIN_S = 0.1
+"""How long an answer waits for Kafka once the policy has processed the push."""
 _THROTTLE_MS = 1_000
 _UNKNOWN_SERVER_ERROR = -1
 
@@ -39,7 +41,8 @@ class PolicyRunner:
 
     Args:
         publish: takes a record of the policy's, returns at once; the future is done once Kafka has it.
-        count: adds one to a counter of the gateway's: ``pushes``, ``pushes_refused``, ``pushes_answered_early``, ``lost``.
+        count: adds one to a counter of the gateway's: ``pushes``, ``pushes_refused``, ``pushes_answered_early``,
+            ``pushes_rejected_late``, ``lost``.
     """
 
     def __init__(
@@ -73,7 +76,11 @@ class PolicyRunner:
             raise
 
     async def judge(self, context: RequestContext, data: ClientConfigData) -> Verdict:
-        """The policy's verdict, or after 100 ms, success: the push is then still processed, and published, in its turn."""
+        """The policy's verdict.
+
+        Success is anticipated in two cases: Kafka needs more than 100 ms to acknowledge what the policy has published, or the policy
+        doesn't come to the push within its deadline, since others are before it. It is then still processed, and published, in its turn.
+        """
         self._metrics.pushed()
         if (wait_s := self._guard.wait_s(client_of(context), self._now())) > 0:
             self._count("pushes_refused", "bypassed" if self._bypass_left_s() else "penalty")
@@ -82,11 +89,19 @@ class PolicyRunner:
             self._count("pushes_refused", "throttled")
             return _again("too many pushes are waiting")
         self._numbers += 1
-        waiting = WaitingPush(Push(self._numbers, context, data), asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        waiting = WaitingPush(Push(self._numbers, context, data), loop.create_future(), loop.create_future())
         self._queue.append(waiting)
         self._feed()
-        await asyncio.wait([waiting.verdict], timeout=ANSWER_WITHIN_S)
-        self._answer_early(waiting, "timeout")
+        either: tuple[asyncio.Future[Any], ...] = (waiting.verdict, waiting.processed)
+        await asyncio.wait(either, timeout=self._plan.deadline_s, return_when=asyncio.FIRST_COMPLETED)
+        if (worker := self._worker) is not None and worker.at_work and worker.at_work[0] is waiting:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)  # its own deadline is near
+        if waiting.processed.done():
+            await asyncio.wait([waiting.verdict], timeout=ANSWER_WITHIN_S)
+            self._answer_early(waiting, "timeout")
+        else:
+            self._answer_early(waiting, "deadline")
         return waiting.verdict.result()
 
     async def reconfigure(self, configs: Mapping[str, object]) -> bool:
@@ -150,8 +165,11 @@ class PolicyRunner:
         self._guard.succeeded()
         self._metrics.processed(report.process_time_s)
         self._count("pushes", report.outcome)
+        _set(waiting.processed)
         if report.outcome != "accepted":
             self._metrics.failed(report.outcome)
+            if waiting.early:
+                self._count("pushes_rejected_late", report.outcome)
         if report.outcome == "invalid_config":
             _answer(waiting, Verdict(INVALID_CONFIG, report.message))
         elif report.outcome == "policy_error":
@@ -268,6 +286,11 @@ class PolicyRunner:
     @staticmethod
     def _now() -> float:
         return time.monotonic()  # not the loop's own: metrics are read in another thread
+
+
+def _set(processed: asyncio.Future[None]) -> None:
+    if not processed.done():
+        processed.set_result(None)
 
 
 def _answer(waiting: WaitingPush, verdict: Verdict) -> None:

@@ -82,12 +82,14 @@ class WaitingPush:
     """A push that is on its way.
 
     Attributes:
-        early: its client was answered before it was processed.
+        processed: done once the policy's ``process`` has returned, or raised.
+        early: its client was answered before it was processed, or before Kafka had it.
         published: the policy has published something for it.
     """
 
     push: Push
     verdict: asyncio.Future[Verdict]
+    processed: asyncio.Future[None]
     early: bool = False
     published: bool = False
 
