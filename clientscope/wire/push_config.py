@@ -25,7 +25,7 @@ def read_configs(body: bytes) -> list[Entry]:
 
     Raises:
         WireError: ``truncated``, ``bad_varint``, ``bad_utf8``, ``null``, ``too_many_tags`` or ``trailing_bytes``: it is no such request;
-            ``no_configs``, ``too_many_configs``, ``empty_key`` or ``bad_type``: it is one that no client sends.
+            ``no_configs``, ``too_many_configs``, ``empty_key``, ``bad_type`` or ``duplicate_key``: it is one that no client sends.
     """
     cursor = Cursor(body)
     count = cursor.uvarint() - 1
@@ -39,6 +39,8 @@ def read_configs(body: bytes) -> list[Entry]:
     cursor.tags()
     if cursor.position != len(body):
         raise WireError("trailing_bytes")
+    if len({key for key, *_ in entries}) != count:  # which of its values counts, each reader would say for itself
+        raise WireError("duplicate_key")
     return entries
 
 

@@ -26,7 +26,8 @@ def varint(value: int) -> bytes:
 
 
 def push(entries: int) -> bytes:
-    body = struct.pack(">hhih", 1324, 0, 7, -1) + b"\0" + varint(entries + 1) + b"\2a\2b\1\0\0" * entries + b"\0"
+    settings = b"".join(b"\5%04d\2b\1\0\0" % number for number in range(entries))
+    body = struct.pack(">hhih", 1324, 0, 7, -1) + b"\0" + varint(entries + 1) + settings + b"\0"
     return struct.pack(">i", len(body)) + body
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from kafka.protocol.metadata import ApiVersionsResponse
-from played import from_broker, from_client
+from played import Played, from_broker, from_client
 
 from clientscope.errors import WireError
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.session import Session
 from clientscope.session.state import Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
+from clientscope.session.unanswered import FIRST_ID, IDS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import (
     CONFIG_TOO_LARGE,
@@ -182,6 +183,7 @@ def test_a_push_before_any_api_versions_leaves_the_client_unknown() -> None:
     [
         (push_frame([]), INVALID_REQUEST, "no_configs"),
         (push_frame([("", "x", 1)]), INVALID_REQUEST, "empty_key"),
+        (push_frame([("acks", "all", 1), ("acks", "0", 1)]), INVALID_REQUEST, "duplicate_key"),
         (push_frame([("acks", "x", 9)]), INVALID_REQUEST, "bad_type"),
         (push_frame([("acks", "x", -1)]), INVALID_REQUEST, "bad_type"),
         (push_frame([("acks", "0", 1)], version=1), UNSUPPORTED_VERSION, "unsupported_version"),
@@ -239,6 +241,26 @@ def test_f01_acks_0_requests_leave_nothing_behind() -> None:
     for _ in range(1000):
         assert list(from_client(session, produce)) == [Passed(produce)]
     assert len(session._state.unanswered) == 0
+
+
+def test_f01_acks_0_under_ids_of_the_gateways_own_range_leaves_nothing_behind() -> None:
+    """The one thing that is kept of such requests; it is bounded, and an answer that came after them settles it."""
+    session = connected()
+    played = Played(session)
+    sent, most = 0, 0
+    while sent < 3000:
+        frame = struct.pack(">ihhi", 8, 0, 9, FIRST_ID + sent % IDS)
+        out, sent = played.client(frame), sent + 1
+        most = max(most, len(session._state.unanswered._noted or ()))
+        for command in out:
+            if isinstance(command, ToBroker):  # the gateway asks for an answer that settles them
+                played.broker(response(correlation_id=struct.unpack_from(">i", command.data, 8)[0]))
+        assert not played.holds
+    assert 0 < most <= IDS // 2
+    (asked,) = (c for c in played.client(captured("clientscope producer", "request")) if isinstance(c, ToBroker))
+    played.broker(response(correlation_id=struct.unpack_from(">i", asked.data, 8)[0]))
+    assert len(session._state.unanswered) == 0
+    assert not session._state.unanswered._noted
 
 
 def test_an_api_versions_request_that_cannot_be_read_goes_on_as_it_came() -> None:

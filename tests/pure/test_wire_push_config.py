@@ -106,7 +106,7 @@ def by_the_engine(body: bytes) -> list[tuple[str, str, int, bool]] | str:
         return "no_configs"
     entries = [(c.config_key, c.config_value, c.config_type, bool(c.is_default)) for c in configs]
     refused = next(("bad_type" if key else "empty_key" for key, _, kind, _ in entries if not key or not 0 <= kind <= 8), None)
-    return refused or entries
+    return refused or ("duplicate_key" if len({key for key, *_ in entries}) < len(entries) else entries)
 
 
 def in_one_pass(body: bytes) -> list[tuple[str, str, int, bool]] | str:
@@ -135,6 +135,8 @@ def test_f11_both_readers_take_the_same_and_refuse_the_same(entries: list[tuple[
 
 def test_f11_what_no_client_sends_is_refused_before_it_is_read() -> None:
     entry = b"\2a\2b\1\0"
-    assert in_one_pass(b"\x81\4" + (entry + b"\0") * 512 + b"\0") == [("a", "b", 1, False)] * 512
+    most = b"".join(b"\5%04d\2b\1\0\0" % number for number in range(512))
+    assert in_one_pass(b"\x81\4" + most + b"\0") == [(f"{number:04}", "b", 1, False) for number in range(512)]
+    assert in_one_pass(b"\x81\4" + (entry + b"\0") * 512 + b"\0") == "duplicate_key"
     assert in_one_pass(b"\x82\4" + (entry + b"\0") * 513 + b"\0") == "too_many_configs"
     assert in_one_pass(b"\2" + entry + b"\x41" + b"\7\0" * 65 + b"\0") == "too_many_tags"

@@ -7,18 +7,20 @@ import os
 import random
 import socket
 import struct
-import threading
-import time
-from contextlib import closing
+from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 import kafka
 import pytest
-from observe import eventually, gateway_connections, minor_faults, rss_bytes, workers
+from kafka.protocol.metadata import MetadataResponse
+from kafka.record import MemoryRecordsBuilder
+from observe import WorkerMemory, eventually, gateway_connections, minor_faults, workers
 from scale import scaled
 
 from clientscope.client.raw import RawClient
+from clientscope.wire.messages import PushConfigResponse
 
 TOPIC = "test.data"
 
@@ -70,69 +72,114 @@ def test_memory_that_bytes_went_through_is_kept_for_the_next(gateway: Any, topic
     assert minor_faults(worker) - before < 64 * 10
 
 
-def test_f02_256_requests_in_flight_are_answered_in_order(gateway: Any) -> None:
-    """Metadata and ApiVersions requests mixed and cut at random, with a push among them."""
+def test_f02_256_requests_in_flight_are_answered_in_order_each_to_its_own_client(gateway: Any) -> None:
+    """Four clients with the same correlation ids; requests and answers of all sizes, cut at random, none read before all are sent."""
     chance = random.Random(5)  # noqa: S311
-    with closing(RawClient.connect(gateway.address, "pipeline")) as client:
-        client.api_versions("pipeline", "1.0")
-        stream = b""
-        for correlation_id in range(1000, 1256):
-            if correlation_id == 1100:
-                body = struct.pack(">hhih", 1324, 0, correlation_id, -1) + b"\0" + b"\x02\x05acks\x04all\x01\x01\0\0"
-            elif chance.random() < 0.5:
-                body = struct.pack(">hhih", 18, 0, correlation_id, -1)
-            else:
-                body = struct.pack(">hhihi", 3, 1, correlation_id, -1, 0)
-            stream += struct.pack(">i", len(body)) + body
-        sender = threading.Thread(target=_in_pieces, args=(client.socket, stream, chance))
-        sender.start()
-        answers = [struct.unpack_from(">i", client.receive_frame())[0] for _ in range(256)]
-        sender.join()
-    assert answers == list(range(1000, 1256))
+    with ExitStack() as stack:
+        clients = {}
+        for number in range(4):
+            client = stack.enter_context(RawClient.connect(gateway.address, f"pipeline-{number}"))
+            client.api_versions(f"pipeline-{number}", "1.0")
+            sent = [_metadata(chance, f"{number}.{i}", 1000 + i) for i in range(256)]
+            sent[100] = None, struct.pack(">hhih", 1324, 0, 1100, -1) + b"\0" + b"\x02\x05acks\x04all\x01\x01\0\0"
+            clients[number] = client, [topics for topics, _ in sent], b"".join(struct.pack(">i", len(b)) + b for _, b in sent)
+        left = {number: stream for number, (_, _, stream) in clients.items()}
+        while left:
+            number, size = chance.choice(list(left)), chance.randrange(1, 4000)
+            clients[number][0].socket.sendall(left[number][:size])
+            left[number] = left[number][size:]
+            if not left[number]:
+                del left[number]
+        for client, asked, _ in clients.values():
+            for correlation_id, topics in enumerate(asked, 1000):
+                answer = client.receive_frame()
+                assert struct.unpack_from(">i", answer) == (correlation_id,)
+                if topics is None:
+                    assert PushConfigResponse.decode(answer, version=0, header=True).error_code == 0
+                else:
+                    assert {topic.name for topic in MetadataResponse.decode(answer, version=4, header=True).topics} == topics
 
 
-def _in_pieces(connected: socket.socket, stream: bytes, chance: random.Random) -> None:
-    while stream:
-        size = chance.randrange(1, 400)
-        connected.sendall(stream[:size])
-        stream = stream[size:]
-
-
-def test_f01_acks_0_leaves_nothing_behind_and_loses_nothing(gateway: Any, topic: str) -> None:
-    settings = {"bootstrap_servers": gateway.address, "enable_auto_commit": False}
-    with closing(kafka.KafkaConsumer(**settings)) as consumer:
-        partition = kafka.TopicPartition(topic, 0)
-        before = consumer.end_offsets([partition])[partition]
-        with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, acks=0, enable_idempotence=False)) as producer:
-            for _ in range(20_000):
-                producer.send(topic, b"x" * 100)
-            producer.flush(timeout=60)
-        assert eventually(lambda: consumer.end_offsets([partition])[partition] == before + 20_000)
+def _metadata(chance: random.Random, label: str, correlation_id: int) -> tuple[set[str] | None, bytes]:
+    """Metadata v4 for some topics that aren't there, and are to stay so; their names say whose request it is."""
+    names = {f"{label}.{i}.{'x' * chance.randrange(200)}" for i in range(chance.choice((1, 2, 3, 20)))}
+    topics = b"".join(struct.pack(">h", len(name)) + name.encode() for name in names)
+    return names, struct.pack(">hhihi", 3, 4, correlation_id, -1, len(names)) + topics + b"\0"
 
 
 @pytest.mark.long_form
 @pytest.mark.timeout(scaled(300, 1200))
-def test_f09_a_client_that_reads_no_more_costs_no_memory_and_gets_every_byte(gateway: Any, topic: str) -> None:
-    """A fetch of some 30 MB is asked for many times over, and read only much later."""
+def test_f01_acks_0_leaves_nothing_behind_and_loses_nothing(gateway: Any, topic: str) -> None:
+    """One record a request, as fast as they go; what was kept of each would be seen in the worker's memory, and a consumer takes all."""
+    flood = int(scaled(60_000, 2_000_000))
+    batch = MemoryRecordsBuilder(2, 0, 1024)
+    batch.append(None, None, b"flood")
+    batch.close()
+    records, name = bytes(batch.buffer()), topic.encode()
+    body = struct.pack(">hhih", 0, 3, 7, -1) + struct.pack(">hhii", -1, 0, 30_000, 1)
+    body += struct.pack(">h", len(name)) + name + struct.pack(">iii", 1, 0, len(records)) + records
+    frames = (struct.pack(">i", len(body)) + body) * 1000
+    settings = {"bootstrap_servers": gateway.address, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
+    with closing(kafka.KafkaConsumer(**settings)) as consumer, closing(RawClient.connect(gateway.address, "flood", 60.0)) as client:
+        partition = kafka.TopicPartition(topic, 0)
+        before = consumer.end_offsets([partition])[partition]
+        client.api_versions("flood", "1.0")
+        for _ in range(5):
+            client.socket.sendall(frames)  # what the worker needs is there from then on
+        memory = WorkerMemory(gateway.pid)
+        for _ in range(flood // 1000 - 5):
+            client.socket.sendall(frames)
+            memory.rss()
+        assert client.api_versions("flood", "1.0").error_code == 0, "the broker has read all that was before it"
+        memory.rss()
+        assert consumer.end_offsets([partition])[partition] == before + flood
+        consumer.assign([partition])
+        consumer.seek(partition, before)
+        taken = 0
+        while consumer.position(partition) < before + flood:
+            values = [record.value for batch in consumer.poll(timeout_ms=500, max_records=5000).values() for record in batch]
+            assert set(values) <= {b"flood"}
+            taken += len(values)
+        assert taken == flood
+    memory.stays_within(3 * 2**20)
+
+
+@pytest.mark.long_form
+@pytest.mark.timeout(scaled(300, 1200))
+def test_f09_a_client_that_reads_no_more_costs_no_memory_and_gets_every_byte(gateway: Any, broker: Any, topic: str) -> None:
+    """A fetch of some 30 MB is asked for many times over, and read only much later; meanwhile the broker's bytes wait in the kernel."""
     with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, max_request_size=20_000_000)) as producer:
         for _ in range(4):
             producer.send(topic, os.urandom(8_000_000))
         producer.flush(timeout=60)
+    with closing(RawClient.connect(broker.client, "direct")) as direct:
+        direct.socket.sendall(_fetch(TOPIC, 0))
+        expected = hashlib.sha256(direct.receive_frame()[4:]).hexdigest()
     with closing(RawClient.connect(gateway.address, "slow-reader")) as client:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         client.api_versions("slow-reader", "1.0")
-        before = rss_bytes(gateway.pid)
+        memory = WorkerMemory(gateway.pid)
         for correlation_id in range(10):
             client.socket.sendall(_fetch(TOPIC, correlation_id))
-        for _ in range(int(scaled(3, 540))):
-            time.sleep(1)
-            assert rss_bytes(gateway.pid) - before < 24 * 1024 * 1024
-        sizes = []
+        assert eventually(lambda: unread_bytes(broker.client) > 0)
+        unread = [unread_bytes(broker.client)]
+        for _ in range(int(scaled(3, 600))):
+            memory.watch(1)
+            unread.append(unread_bytes(broker.client))
+        assert unread == sorted(unread) and unread[0] > 0, "nothing is read from the broker any more"
+        memory.stays_within(4 * 2**20)
         for correlation_id in range(10):
             answer = client.receive_frame()
             assert struct.unpack_from(">i", answer) == (correlation_id,)
-            sizes.append(len(answer))
-        assert len(set(sizes)) == 1 and sizes[0] > 8_000_000
+            assert len(answer) > 8_000_000
+            assert hashlib.sha256(answer[4:]).hexdigest() == expected
+
+
+def unread_bytes(broker: str) -> int:
+    """What the kernel has of a broker's answers and nobody has read, over all connections to it (proc_net_tcp.txt)."""
+    port = f":{int(broker.split(':')[1]):04X}"
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(int(row[4].split(":")[1], 16) for row in rows if row[2].endswith(port) and row[3] == "01")
 
 
 def _fetch(topic: str, correlation_id: int) -> bytes:

@@ -69,10 +69,12 @@ def until_the_end(address: str, *frames: bytes) -> bytes:
 def test_f03_what_the_broker_does_not_serve_is_the_brokers_to_refuse(gateway: Any, broker: Any, frame: bytes, reason: str) -> None:
     with closing(RawClient.connect(gateway.address, "other")) as other:
         other.api_versions("other", "1")  # and the gateway learns what the broker serves
-        before = count(gateway, "requests_unserved", reason)
+        before, ended = count(gateway, "requests_unserved", reason), count(gateway, "connections_closed", "broker_closed")
         good = struct.pack(">hhihi", 3, 1, 7, -1, 0)  # Metadata, whose answer would have to come first
         through = until_the_end(gateway.address, good, frame, good)
         assert through == until_the_end(broker.client, good, frame, good)
+        if through.endswith(b" and is closed"):
+            assert eventually(lambda: count(gateway, "connections_closed", "broker_closed") == ended + 1), "it is the broker that closes"
         assert eventually(lambda: count(gateway, "requests_unserved", reason) == before + 1)
         assert other.request(MetadataRequest(version=1, topics=None), MetadataResponse).brokers
         assert eventually(lambda: gateway_connections(gateway.metrics_url).get(("other", "1")) == 1)

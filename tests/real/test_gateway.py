@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from collections import Counter
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import aiokafka
@@ -14,12 +16,13 @@ import kafka
 import pytest
 from conftest import running_gateway
 from kafka.protocol.admin import DescribeClusterRequest
-from observe import WorkerMemory, connection_records, eventually, gateway_connections, metrics, statuses
+from observe import WorkerMemory, connection_records, eventually, gateway_connections, metrics, statuses, workers
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.records.codec import Kind
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST
+from clientscope.wire.messages import PushConfigResponse
 
 TOPIC = "test.gateway"
 
@@ -103,6 +106,51 @@ def test_f04_a_version_that_the_broker_lacks_is_answered_in_v0_and_the_next_one_
         assert eventually(lambda: gateway_connections(gateway.metrics_url).get(("unknown", "unknown")) == 1)
         assert client.api_versions("late", "2.0", version=3).error_code == 0
         assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("late", "2.0"): 1} == jmx_connections(broker.jmx_port))
+
+
+_ENTRY = b"\x05acks\x04all\x01\x01"
+MALFORMED = {
+    "bad varint": (b"\xff\xff\xff\xff\xff\x07" + _ENTRY, INVALID_REQUEST, "bad_varint"),
+    "bad varint within": (b"\x02" + b"\xff" * 5 + b"acks", INVALID_REQUEST, "bad_varint"),
+    "2^31 settings": (b"\x81\x80\x80\x80\x08" + _ENTRY + b"\0\0", INVALID_REQUEST, "too_many_configs"),
+    "a string of 2^31": (b"\x02" + b"\x81\x80\x80\x80\x08" + b"acks", INVALID_REQUEST, "truncated"),
+    "10 MB": (b"\x02\x05acks" + b"\x81\xad\xe2\x04" + b"x" * 10_000_000 + b"\x01\x01\0\0", CONFIG_TOO_LARGE, "too_large"),
+    "duplicate keys": (b"\x03" + _ENTRY + b"\0" + _ENTRY + b"\0\0", INVALID_REQUEST, "duplicate_key"),
+    "no UTF-8": (b"\x02\x05ac\xff\xfe" + _ENTRY[5:] + b"\0\0", INVALID_REQUEST, "bad_utf8"),
+    "null": (b"\x02\0" + _ENTRY[5:] + b"\0\0", INVALID_REQUEST, "null"),
+    "trailing bytes": (b"\x02" + _ENTRY + b"\0\0" + b"more", INVALID_REQUEST, "trailing_bytes"),
+    "unknown tagged fields that end too soon": (b"\x02" + _ENTRY + b"\x01\x07\x7f" + b"short", INVALID_REQUEST, "truncated"),
+    "2^31 unknown tagged fields": (b"\x02" + _ENTRY + b"\x81\x80\x80\x80\x08" + b"\0", INVALID_REQUEST, "too_many_tags"),
+}
+"""Body of a PushConfig request, what it is answered, and as what it is counted."""
+
+
+def test_f11_whatever_is_malformed_is_answered_and_counted_and_costs_no_memory(broker: Any, tmp_path: Path) -> None:
+    with running_gateway(broker.internal, broker.client, tmp_path) as gateway, RawClient.connect(gateway.address, "malformed") as client:
+        client.api_versions("malformed", "1.0")
+        ours = workers(gateway.pid)
+
+        def pushed(body: bytes) -> int:
+            client.send_frame(struct.pack(">hhih", 1324, 0, 77, -1) + b"\0" + body)
+            answer = PushConfigResponse.decode(client.receive_frame(), version=0, header=True)
+            return int(answer.error_code)
+
+        assert pushed(b"\x02" + _ENTRY + b"\0\0") == 0
+        memory = WorkerMemory(gateway.pid)
+        for _ in range(3):
+            for name, (body, code, _) in MALFORMED.items():
+                assert pushed(body) == code, name
+                memory.rss()
+        assert pushed(b"\x02" + _ENTRY + b"\x01\x07\x05short" + b"\x01\x63\x01x") == 0, "unknown tagged fields as such are legal (KIP-482)"
+        assert client.api_versions("malformed", "1.0").error_code == 0, "the connection goes on"
+        refused = Counter(3 * [reason for *_, reason in MALFORMED.values()])
+        counted = lambda: {  # noqa: E731
+            key[1]: value for key, value in metrics(gateway.metrics_url).items() if key[0] == "clientscope_gateway_pushes_refused_total"
+        }
+        assert eventually(lambda: counted() == refused), counted()
+        memory.stays_within(2**21)
+        assert workers(gateway.pid) == ours
+    assert "Traceback" not in (tmp_path / "gateway.log").read_text()
 
 
 def test_f11_a_garbled_push_and_one_too_large_are_answered_and_the_connection_goes_on(gateway: Any) -> None:

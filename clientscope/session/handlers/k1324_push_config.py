@@ -4,7 +4,8 @@ KIP-1324; the holes in it are closed as the project's specs say ("Numbers", "Hol
 
 Behavior:
 - The raw size is checked before anything is decoded: CONFIG_TOO_LARGE.
-- A body that isn't exactly one request, no settings at all, more than 512, an empty key, or a type outside 0 to 8: INVALID_REQUEST.
+- A body that isn't exactly one request, no settings at all, more than 512, an empty key, a key that stands there twice, or a type outside
+  0 to 8: INVALID_REQUEST.
 - A version other than 0: UNSUPPORTED_VERSION.
 - Before SASL authentication has succeeded, on a listener that asks for it: the connection is closed, as by Kafka's SaslServerAuthenticator.
 - All others go to the policy when their turn has come; its verdict is the answer.
