@@ -10,15 +10,18 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import running_gateway
 from kafka.protocol.consumer import FetchRequest, FetchResponse
-from observe import eventually, workers
+from observe import connection_records, eventually, gateway_connections, workers
 
 from clientscope.client.raw import RawClient
+from clientscope.records.codec import Kind
 
 
 def probe(url: str, name: str) -> tuple[int, str]:
@@ -36,6 +39,35 @@ def is_refused(address: str) -> bool:
     except ConnectionRefusedError:
         return True
     return False
+
+
+@contextmanager
+def endless_request(address: str) -> Iterator[None]:
+    """A client whose one request never ends, but always goes on."""
+    host, port = address.split(":")
+    ended = threading.Event()
+    with socket.create_connection((host, int(port)), 10) as endless:
+        endless.sendall(struct.pack(">ihhi", 1_000_000, 0, 3, 1))
+
+        def drip() -> None:
+            while not ended.wait(0.2):
+                try:
+                    endless.send(b"\0")
+                except OSError:
+                    return
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            dripping.join()
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a child of ours runs no more, though nobody has waited for it."""
+    return not Path(f"/proc/{pid}/fd").exists() or not os.listdir(f"/proc/{pid}/fd")  # noqa: PTH208
 
 
 def test_an_answer_under_way_arrives_and_then_the_connection_ends(broker: Any, tmp_path: Path) -> None:
@@ -60,29 +92,26 @@ def test_an_answer_under_way_arrives_and_then_the_connection_ends(broker: Any, t
 
 
 def test_a_second_signal_ends_at_once(broker: Any, tmp_path: Path) -> None:
-    with running_gateway(broker.internal, broker.client, tmp_path, "--drain-timeout-ms", "60000") as gateway:
-        host, port = gateway.address.split(":")
-        with socket.create_connection((host, int(port)), 10) as endless:
-            endless.sendall(struct.pack(">ihhi", 1_000_000, 0, 3, 1))
-            ended = threading.Event()
+    flags = ("--drain-timeout-ms", "60000")
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, endless_request(gateway.address):
+        os.kill(gateway.pid, signal.SIGTERM)
+        assert eventually(lambda: is_refused(gateway.address))
+        time.sleep(2)
+        assert probe(gateway.metrics_url, "readyz") == (503, "draining"), "a request that is still coming is waited for"
+        os.kill(gateway.pid, signal.SIGTERM)
+        assert eventually(lambda: has_ended(gateway.pid))
 
-            def drip() -> None:
-                while not ended.wait(0.2):
-                    try:
-                        endless.send(b"\0")
-                    except OSError:
-                        return
 
-            dripping = threading.Thread(target=drip)
-            dripping.start()
-            os.kill(gateway.pid, signal.SIGTERM)
-            assert eventually(lambda: is_refused(gateway.address))
-            time.sleep(2)
-            assert probe(gateway.metrics_url, "readyz") == (503, "draining"), "a request that is still coming is waited for"
-            os.kill(gateway.pid, signal.SIGTERM)
-            assert eventually(lambda: not Path(f"/proc/{gateway.pid}/fd").exists() or not os.listdir(f"/proc/{gateway.pid}/fd"))  # noqa: PTH208
-            ended.set()
-            dripping.join()
+def test_f14_a_drain_ends_at_its_timeout_though_a_request_is_still_coming(broker: Any, tmp_path: Path) -> None:
+    flags = ("--drain-timeout-ms", "4000", "--gateway-id", "drained")
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, endless_request(gateway.address):
+        assert eventually(lambda: sum(gateway_connections(gateway.metrics_url).values()) == 1)
+        os.kill(gateway.pid, signal.SIGTERM)
+        assert eventually(lambda: is_refused(gateway.address))
+        assert probe(gateway.metrics_url, "readyz") == (503, "draining"), "until then it is waited for"
+        assert eventually(lambda: has_ended(gateway.pid), 30)
+    records = connection_records(broker.internal, "drained")
+    assert [record.reason for record in records if record.kind == Kind.CLOSED].count("gateway_stopping") == 1
 
 
 def test_a_broker_that_is_away_makes_it_unready(broker: Any, tmp_path: Path) -> None:

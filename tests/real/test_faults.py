@@ -23,6 +23,7 @@ from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from observe import WorkerMemory, eventually, gateway_connections, metrics, read_all
 
 from clientscope.client.raw import RawClient
+from clientscope.demo.watch import jmx_connections
 from clientscope.records.client_key import instance_of
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
@@ -174,14 +175,34 @@ def test_f15_a_gateway_dies_with_1000_connections(tmp_path: Path, comes_back: bo
         started.stop()
 
 
+def is_closed(client: RawClient) -> bool:
+    try:
+        return client.socket.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def taken(consumer: Any) -> bytes | None:
+    """The next record, which may be a rebalance away."""
+    ends = time.monotonic() + 60
+    while time.monotonic() < ends:
+        message = consumer.poll(1.0)
+        if message is not None and message.error() is None:
+            consumer.commit(message, asynchronous=False)
+            return bytes(message.value())
+    return None
+
+
 def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) -> None:
     with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
         admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
     flags = {"listen": broker.advertised}
+    clients: list[RawClient] = []
 
     def connect(stack: ExitStack, gateway: RunningGateway) -> None:
         for _ in range(1000):
-            stack.enter_context(RawClient.connect(gateway.address, "held")).api_versions("held", "1")
+            clients.append(stack.enter_context(RawClient.connect(gateway.address, "held")))
+            clients[-1].api_versions("held", "1")
 
     with ExitStack() as stack:
         with running_gateway(broker.internal, broker.client, tmp_path / "first", **flags) as gateway:
@@ -189,10 +210,16 @@ def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) ->
             connect(stack, gateway)
             producer.produce(TOPIC, b"before")
             assert producer.flush(30) == 0
+            common = {"bootstrap.servers": gateway.address, "group.id": "survivors", "auto.offset.reset": "earliest", "log_level": 2}
+            consumer = stack.enter_context(closing(confluent_kafka.Consumer(common)))
+            consumer.subscribe([TOPIC])
+            assert taken(consumer) == b"before"
             assert eventually(lambda: gateway_connections(gateway.metrics_url).get(("held", "1")) == 1000)
             assert eventually(lambda: Reader(broker.internal).published(-1).get("held") == 1000, 20)
             os.kill(gateway.pid, signal.SIGKILL)
             os.waitpid(gateway.pid, 0)
+        assert all(map(is_closed, clients)), "no client waits for who is gone"
+        clients.clear()
         dead_after = len(Reader(broker.internal).messages)
         if not comes_back:
             reader = Reader(broker.internal)
@@ -203,6 +230,7 @@ def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) ->
         producer.produce(TOPIC, b"meanwhile")
         with running_gateway(broker.internal, broker.client, tmp_path / "second", **flags) as gateway:
             assert producer.flush(60) == 0
+            assert taken(consumer) == b"meanwhile", "once, and nothing before it again"
             connect(stack, gateway)
 
             def next_heartbeat() -> int | None:
@@ -220,6 +248,7 @@ def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) ->
                 name: number for (name, _), number in gateway_connections(gateway.metrics_url).items()
             }
             assert reader.published(heartbeat + 1)["held"] == 1000
+            assert eventually(lambda: gateway_connections(gateway.metrics_url) == jmx_connections(broker.jmx_port), 20)
 
 
 @pytest.mark.long_form(only=True)  # 500 clients with the job behind are CI's: test_f19_storm.py

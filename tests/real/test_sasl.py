@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from kafka.protocol.sasl import (
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
-from observe import eventually, gateway_connections, read_all
+from observe import eventually, gateway_connections, metrics, read_all
 from scale import scaled
 
 from clientscope import topics
@@ -36,7 +36,7 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS
 
 TOPIC = "test.sasl"
 PASSWORD = "canary-password-7f3a"
-REAUTHENTICATE_MS = int(scaled(2_000, 30_000))
+REAUTHENTICATE_MS = int(scaled(5_000, 30_000))
 _MODULES = "org.apache.kafka.common.security"
 _LISTENER = "listener.name.client"
 
@@ -48,7 +48,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def plan(data_dir: Path) -> Iterator[BrokerPlan]:
-    """A broker whose listener CLIENT speaks SASL_PLAINTEXT, and asks for it again every two seconds."""
+    """A broker whose listener CLIENT speaks SASL_PLAINTEXT, and asks for it again every few seconds."""
     extra = {
         "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,OAUTHBEARER",
@@ -138,21 +138,21 @@ def test_clientscope_push_by_the_files_own_security_settings(plan: BrokerPlan, g
 def test_f12_ten_authentications_on_one_connection(plan: BrokerPlan, gateway: RunningGateway) -> None:
     failed: list[Any] = []
     producers = [confluent_kafka.Producer(librdkafka(gateway, mechanism, mechanism, **credentials(mechanism))) for mechanism in ACCEPTED]
-    ends = time.monotonic() + 10.5 * REAUTHENTICATE_MS / 1000
+    ends = time.monotonic() + 10.8 * REAUTHENTICATE_MS / 1000
     sent = 0
     while time.monotonic() < ends:
         sent += 1
         for producer, mechanism in zip(producers, ACCEPTED, strict=True):
-            # The broker closes a connection that sends another request after its two seconds.
+            # The broker closes a connection that sends another request after its time: one that lives ten times as long did it ten times.
             producer.produce(TOPIC, mechanism.encode(), on_delivery=lambda error, _: failed.append(error) if error else None)
-            producer.poll(0.05)
+            producer.poll(0.1)
     assert [producer.flush(20) for producer in producers] == [0, 0, 0]
     assert failed == []
     values = [message.value for message in read_all(plan.internal, TOPIC)]
     for mechanism, accepted in ACCEPTED.items():
         records = connection_records(plan, mechanism)
         assert (records[-1].principal, records[-1].principal_source) == accepted
-        assert max(_lifetimes_ms(records)) > 9 * REAUTHENTICATE_MS, "no connection outlived its sessions"
+        assert max(_lifetimes_ms(records)) > 10 * REAUTHENTICATE_MS, "no connection outlived its sessions"
         assert values.count(mechanism.encode()) == sent
 
 
@@ -220,9 +220,35 @@ def test_bare_tokens_of_handshake_v0(plan: BrokerPlan, gateway: RunningGateway) 
     assert eventually(lambda: any(r.principal == "User:alice" for r in connection_records(plan, "oldest")))
 
 
-def test_no_credential_is_on_a_topic_or_in_a_log(plan: BrokerPlan, gateway: RunningGateway, data_dir: Path) -> None:
-    seen = b"".join(message.value for topic in (CONFIGS, CONNECTIONS) for message in read_all(plan.internal, topic))
-    seen += (data_dir / "logs" / "gateway.log").read_bytes()
-    assert b"User:alice" in seen
-    assert PASSWORD.encode() not in seen
-    assert unsecured_token("billing-svc").split(".")[0].encode() not in seen
+def test_f08_who_does_not_authenticate_in_time_is_closed(plan: BrokerPlan, tmp_path: Path) -> None:
+    """The broker has answered it, but not accepted it."""
+    flags = ("--unauthenticated-timeout-ms", "3000")
+    with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", tmp_path, *flags) as gateway, ExitStack() as stack:
+        good, named, begun = (stack.enter_context(RawClient.connect(gateway.address, f"slow-{n}")) for n in range(3))
+        assert authenticated(good) == 0
+        named.api_versions("slow", "1.0")
+        assert begun.request(SaslHandshakeRequest(version=1, mechanism="PLAIN"), SaslHandshakeResponse).error_code == 0
+        for one in (named, begun):
+            assert one.socket.recv(1) == b""
+        closed = "clientscope_gateway_connections_closed_total", "unauthenticated_timeout"
+        assert eventually(lambda: metrics(gateway.metrics_url).get(closed) == 2)
+        assert good.api_versions("good", "1.0").error_code == 0
+
+
+def test_f12_nothing_of_sasl_is_on_a_topic_or_in_a_log(plan: BrokerPlan, gateway: RunningGateway, data_dir: Path) -> None:
+    """After the tests before it: passwords, SCRAM's messages (RFC 5802), and tokens (RFC 7628), as they are and as a log may show them."""
+    producers = [confluent_kafka.Producer(librdkafka(gateway, "last", mechanism, **credentials(mechanism))) for mechanism in ACCEPTED]
+    for producer in producers:
+        producer.produce(TOPIC, b"last")
+        assert producer.flush(20) == 0
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
+        ours = [topic for topic in admin.list_topics() if topic.startswith("clientscope.")]
+    assert {CONFIGS, CONNECTIONS} <= set(ours)
+    assert eventually(lambda: {r.principal for r in connection_records(plan, "last")} >= {name for name, _ in ACCEPTED.values()})
+    seen = b"".join((message.key or b"") + (message.value or b"") for topic in ours for message in read_all(plan.internal, topic))
+    seen += b"".join(path.read_bytes() for path in (data_dir / "logs").iterdir())
+    assert all(name.encode() in seen for name, _ in ACCEPTED.values())
+    head, claims, _ = unsecured_token("billing-svc").split(".")
+    for secret in (PASSWORD, head, claims[:24], "n=bob,r=", "auth=Bearer"):
+        shown = {secret.encode(), secret.encode().hex().encode(), base64.b64encode(secret.encode()).rstrip(b"=")[:-1]}
+        assert [text for text in shown if text in seen] == [], secret

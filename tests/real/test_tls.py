@@ -9,10 +9,11 @@ import socket
 import ssl
 import struct
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import run
@@ -294,12 +295,13 @@ def test_f13_rotation_drops_no_established_connection(cluster: Cluster, authorit
 def test_f13_a_clients_certificate_names_its_principal(cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path) -> None:
     alice = authority.sign("alice", subject="/C=DE/O=Acme, Inc/OU=ops/CN=alice")
     stranger = Authority(tmp_path / "other").sign("mallory", subject="/CN=alice")
+    expired = authority.sign("alice-of-old", subject="/C=DE/O=Acme, Inc/OU=ops/CN=alice", days=-1)
     with in_front(cluster, tmp_path, *pair.flags(), "--ssl-ca-location", str(authority.certificate)) as gateway:
-        for own in (None, stranger):
+        for own in (None, stranger, expired):
             with pytest.raises(OSError), raw(gateway, authority, "nobody", own) as client:
                 client.api_versions("nobody", "1")
-        assert eventually(lambda: sum(failed(gateway).values()) == 2)
-        assert set(failed(gateway)) == {"peer_did_not_return_a_certificate", "certificate_verify_failed"}
+        wanted = {"peer_did_not_return_a_certificate": 1, "certificate_verify_failed": 2}
+        assert eventually(lambda: failed(gateway) == wanted), failed(gateway)
         with raw(gateway, authority, "alice-app", alice) as client:
             assert client.api_versions("alice", "1").error_code == 0
             assert client.push_config([("acks", "all", 1, False)]).error_code == 0
@@ -372,6 +374,54 @@ def test_f13_a_broker_with_another_certificate_is_not_talked_to(cluster: Cluster
             client.api_versions("client", "1")
         failures = ("clientscope_gateway_upstream_failures_total", "SSLCertVerificationError")
         assert eventually(lambda: metrics(gateway.metrics_url).get(failures, 0) == 1)
+    assert "Traceback" not in (tmp_path / "gateway.log").read_text()
+
+
+class TlsServer:
+    """Takes TLS connections by one certificate after another, and says nothing on them."""
+
+    def __init__(self, pair: Pair) -> None:
+        self.show(pair)
+        self.shaken = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def show(self, pair: Pair) -> None:
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(pair.certificate, pair.key)
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                connected, _ = self._listener.accept()
+                with connected, suppress(OSError), self._context.wrap_socket(connected, server_side=True) as wrapped:
+                    self.shaken += bool(wrapped.recv(1))  # in TLS 1.3 a server is done before the client has judged it
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+def test_f13_a_broker_whose_certificate_has_expired_or_is_anothers_is_not_talked_to(
+    cluster: Cluster, authority: Authority, tmp_path: Path
+) -> None:
+    wrong = authority.sign("expired-broker", days=-1), authority.sign("another-broker", san="IP:127.0.0.2,DNS:elsewhere")
+    flags = ("--listener-name", "SECURE", *upstream(authority))
+    with (
+        closing(TlsServer(authority.sign("right-broker"))) as server,
+        running_gateway(cluster.plan.internal, server.address, tmp_path, *flags, listen=cluster.secure) as gateway,
+    ):
+        failures = ("clientscope_gateway_upstream_failures_total", "SSLCertVerificationError")
+        for number, pair in enumerate(wrong, 1):
+            server.show(pair)
+            with pytest.raises(OSError), RawClient.connect(gateway.address, "client") as client:
+                client.api_versions("client", "1")
+            assert eventually(lambda n=number: metrics(gateway.metrics_url).get(failures, 0) == n)  # type: ignore[misc]
+        assert server.shaken == 0, "not a byte of a client's"
+        server.show(authority.sign("newer-broker"))
+        with RawClient.connect(gateway.address, "client") as client:
+            client.send_frame(struct.pack(">hhih", 18, 0, 1, -1))
+            assert eventually(lambda: server.shaken == 1), "it is the certificate that was refused"
     assert "Traceback" not in (tmp_path / "gateway.log").read_text()
 
 
