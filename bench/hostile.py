@@ -4,6 +4,9 @@
 other. Phases without and with an attack alternate, and after each attack a second is left out before the next phase. A ratio is that of
 the p99 over all phases of either sort; ``after`` is that of the phases behind an attack. ``none`` has no attack: what it shows is noise.
 The attackers are one process of the lowest priority: what they send is what the gateway takes. Nothing else should run meanwhile.
+
+The second table is F08's: how soon a fresh client is connected and has its first answer (goal: less than 100 ms), while 2,000 others that
+have sent no whole request send a byte every ten seconds, and come again when they are closed.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 from rich.console import Console
@@ -32,6 +36,7 @@ from hostile_bytes import REFUSED, api_versions, flood, push
 
 CONNECTIONS = 10
 OTHERS = 4
+SLOW = 2_000
 METADATA = struct.pack(">hhihi", 3, 1, 7, -1, 0)
 ATTACKS = {
     "none": b"",
@@ -63,6 +68,58 @@ def ask(address: str, until: float) -> list[float]:
     return took
 
 
+def drip(address: str, seconds: float, ready: Event) -> None:
+    """2,000 slow senders, in a process of its own; those that the gateway closes come again."""
+    host, port = address.split(":")
+    slow: list[socket.socket] = []
+    until = time.perf_counter() + seconds
+    with ExitStack() as stack:
+        while time.perf_counter() < until:
+            gone = []
+            for one in slow:
+                try:
+                    one.send(b"\0")
+                except OSError:
+                    gone.append(one)
+            for one in gone:
+                slow.remove(one)
+                one.close()
+            while len(slow) < SLOW:
+                slow.append(stack.enter_context(socket.create_connection((host, int(port)))))
+                slow[-1].setblocking(False)
+            ready.set()
+            time.sleep(min(10.0, max(0.0, until - time.perf_counter())))
+
+
+def fresh(address: str, seconds: float) -> list[float]:
+    """One client after the other connects, and asks what is served; ms each."""
+    until = time.perf_counter() + seconds
+    took = []
+    while (began := time.perf_counter()) < until:
+        with RawClient.connect(address, "fresh", 30.0) as client:
+            client.api_versions("fresh", "1.0")
+            took.append((time.perf_counter() - began) * 1000)
+    return took
+
+
+def fresh_clients(address: str, rounds: int, seconds: float) -> Table:
+    """F08: without and with slow senders, in turns."""
+    quiet, under = [], []
+    for _ in range(rounds):
+        quiet += fresh(address, seconds)
+        ready = multiprocessing.Event()
+        slow = multiprocessing.Process(target=drip, args=(address, seconds + 5.0, ready))
+        slow.start()
+        ready.wait(60)
+        under += fresh(address, seconds)
+        slow.join()
+        time.sleep(1)
+    table = Table("a fresh client's first answer", "clients", "p50, ms", "p99, ms", "most, ms")
+    for name, took in (("alone", quiet), (f"beside {SLOW:,} slow senders", under)):
+        table.add_row(name, str(len(took)), f"{p(took, 0.5):.2f}", f"{p(took, 0.99):.2f}", f"{max(took):.2f}")
+    return table
+
+
 def phase(address: str, seconds: float) -> list[float]:
     """What the others see for so long."""
     until = time.perf_counter() + seconds
@@ -80,6 +137,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Installation(Path(folder), topic="bench.hostile") as installation:
         address = installation.address
         phase(address, 3)  # warm-up
+        slow_senders = fresh_clients(address, arguments.rounds, arguments.seconds)
         for name, data in ATTACKS.items():
             quiet, under, after = [], [], []
             for _ in range(arguments.rounds):
@@ -104,7 +162,7 @@ def main() -> None:
                 f"{p(after, 0.99) / base:.2f}",
             )
             print(f"{name} done", file=sys.stderr)
-    Console(width=160).print(table)
+    Console(width=160).print(table, slow_senders)
 
 
 if __name__ == "__main__":
