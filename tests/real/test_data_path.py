@@ -111,7 +111,7 @@ def _metadata(chance: random.Random, label: str, correlation_id: int) -> tuple[s
 @pytest.mark.timeout(scaled(300, 1200))
 def test_f01_acks_0_leaves_nothing_behind_and_loses_nothing(gateway: Any, topic: str) -> None:
     """One record a request, as fast as they go; what was kept of each would be seen in the worker's memory, and a consumer takes all."""
-    flood = int(scaled(60_000, 2_000_000))
+    flood = int(scaled(60_000, 500_000))
     batch = MemoryRecordsBuilder(2, 0, 1024)
     batch.append(None, None, b"flood")
     batch.close()
