@@ -42,8 +42,12 @@ def test_each_answer_is_the_brokers_own_but_for_our_key(broker: RunningBroker, g
     assert api_versions.error_code(replay(gateway.address, CASES["v5"])) == UNSUPPORTED_VERSION
 
 
+IN_CI = ("confluent-kafka", "java 4.4")
+ALWAYS, LONG = (), pytest.mark.long_form(only=True)
+
+
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=ALWAYS if name in IN_CI else LONG) for name in CLIENTS])
 def test_f05_a_client_of_an_older_broker_sees_the_same_as_direct(broker: RunningBroker, gateway: RunningGateway, name: str) -> None:
     seen: list[object] = []
     with CLIENTS[name](broker.internal) as client:
