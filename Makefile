@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: faketime help demo fixtures screenshots docs-rules golden-checkpoint test test-pure test-spark test-real check test-long test-soak test-backlog bench-client bench-gateway bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream lock clean venv java chromium prometheus
+.PHONY: faketime help demo fixtures screenshots docs-rules golden-checkpoint test test-pure test-spark test-real check test-long test-soak test-backlog bench-client bench-gateway bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -12,7 +12,7 @@ demo: venv       ## everything on this machine, with real clients; Ctrl-C ends i
 	@$(BIN)/clientscope demo $(ARGS)
 
 test: venv chromium prometheus faketime check test-pure test-spark test-real   ## checks and all tests
-# By file, so that what a file shares is started once; the files in their order, since the longest have the fewest tests.
+# By file, so that what a file shares is started once; the files in the order of tests/conftest.py, the longest first.
 TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
 test-pure: venv prometheus  ## no Spark, no broker: a minute
 	$(BIN)/pytest tests/pure $(TWO_AT_A_TIME)
@@ -24,7 +24,7 @@ golden-checkpoint: venv  ## keep a checkpoint of this release for the tests of t
 	$(BIN)/python tests/fixtures/checkpoint.py
 test-spark: venv ## one Spark session
 	$(BIN)/pytest tests/spark
-test-real: venv chromium prometheus faketime  ## a real broker, gateway, clients, job and browser
+test-real: venv chromium prometheus faketime class-data  ## a real broker, gateway, clients, job and browser
 	$(BIN)/pytest tests/real $(TWO_AT_A_TIME)
 test-long: venv faketime  ## the long forms: ten-minute outages, 20 kills, a million fuzzed pushes (some 40 minutes; needs Atheris, so Linux)
 	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
@@ -84,6 +84,11 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	  { echo "error: the packages could not be installed; hint: the first run needs the network (PyPI); see $(VENV)/pip.log" >&2; exit 1; }
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+
+class-data: venv $(VENV)/class-data/.ready
+$(VENV)/class-data/.ready: $(VENV)/.ready clientscope/local/jars.sha256 tests/fixtures/class_data.py
+	@echo "archiving the classes of broker and Spark, once, so that the tests' JVMs start sooner"
+	@$(BIN)/python tests/fixtures/class_data.py && touch $@
 
 chromium:
 	@if [ -z "$(CHROMIUM)" ]; then \

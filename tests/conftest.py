@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
+from clientscope.errors import EnvironmentProblem
 from clientscope.local import process
+from clientscope.local.java import java
+
+LONGEST = (
+    "test_checkpoints", "test_cluster", "test_secured", "test_stream_faults", "test_canaries", "test_degraded", "test_path",
+    "test_hostile_identities", "test_fresh_lane", "test_f19_storm", "test_deliver", "test_findings", "test_demo",
+)  # fmt: skip
+"""Files that take more than half a minute, the longest first: begun last, one of them would leave the other worker without work."""
 
 
 def pytest_configure() -> None:
-    """Two of pytest-xdist's workers never try the same port: each has a share of them."""
+    """JVMs start with `make class-data`'s archives. Two of pytest-xdist's workers never try the same port: each has a share of them."""
+    _with_class_data(Path(sys.prefix) / "class-data")
     worker, workers = (os.environ.get(f"PYTEST_XDIST_WORKER{suffix}") for suffix in ("", "_COUNT"))
     if worker and workers:
         process.PORTS = process.PORTS[int(worker.removeprefix("gw")) :: int(workers)]
 
 
+def _with_class_data(home: Path) -> None:
+    """For the JVM that the archives were made with alone; any other one starts without, slower and otherwise alike."""
+    try:
+        ours = (home / "lib").exists() and (home / "lib").resolve().parent == Path(java()).resolve().parents[1]
+    except EnvironmentProblem:  # tests that need Java say so
+        return
+    if ours:
+        os.environ["JAVA_HOME"] = str(home)
+        java.cache_clear()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test marked ``long_form(only=True)`` has no shorter form: `make test-long` alone runs it."""
+    """A test marked ``long_form(only=True)`` has no shorter form: `make test-long` alone runs it. The longest files come first."""
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
     if os.environ.get("TEST_LONG_FORMS") == "1":
         return
     long = [item for item in items if (mark := item.get_closest_marker("long_form")) is not None and mark.kwargs.get("only")]

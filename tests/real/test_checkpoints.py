@@ -12,7 +12,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -25,6 +24,7 @@ import golden_checkpoint as golden
 import kafka
 import pytest
 from conftest import RunningBroker, start_broker
+from forked import Forked, forked
 from gauge_rows import of_series, rows
 from kafka.admin import ConfigResource, ConfigResourceType
 from observe import children, eventually, metrics, read_all
@@ -52,6 +52,7 @@ class Rig:
 
     broker: RunningBroker
     folder: Path
+    commands: Forked
     stream_url: str = field(default_factory=lambda: f"http://127.0.0.1:{free_port()}/")
 
     @property
@@ -89,9 +90,7 @@ class Rig:
         return [json.loads(message.value)["client_id"] for message in read_all(self.broker.internal, RESULTS)]
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "clientscope.cli", *arguments], capture_output=True, text=True, timeout=60, check=False
-        )
+        return self.commands.run(*arguments)
 
     def on_checkpoints(self, what: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self.command("checkpoints", what, "--checkpoint-dir", str(self.checkpoints), *arguments)
@@ -110,10 +109,10 @@ class Rig:
 
 
 @contextmanager
-def rig_from(packed: Path, directory: Path) -> Iterator[Rig]:
+def rig_from(packed: Path, directory: Path, commands: Forked) -> Iterator[Rig]:
     started, broker = start_broker(directory / "broker")
     try:
-        rig = Rig(broker, directory)
+        rig = Rig(broker, directory, commands)
         golden.unpack(packed, rig.checkpoints)
         golden.fit(broker.internal, rig.checkpoints)
         yield rig
@@ -122,8 +121,14 @@ def rig_from(packed: Path, directory: Path) -> Iterator[Rig]:
 
 
 @pytest.fixture(scope="module")
-def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    with rig_from(golden.GOLDEN[-1], tmp_path_factory.mktemp("newest")) as rig:
+def commands() -> Iterator[Forked]:
+    with forked() as commands:
+        yield commands
+
+
+@pytest.fixture(scope="module")
+def rig(commands: Forked, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    with rig_from(golden.GOLDEN[-1], tmp_path_factory.mktemp("newest"), commands) as rig:
         yield rig
 
 
@@ -184,8 +189,10 @@ def of_another_release(internal: str, checkpoints: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", golden.GOLDEN, ids=lambda packed: packed.name)
-def test_f25_an_upgrade_goes_on_with_what_each_release_left_or_refuses_and_says_what_to_do(packed: Path, tmp_path: Path) -> None:
-    with rig_from(packed, tmp_path) as rig:
+def test_f25_an_upgrade_goes_on_with_what_each_release_left_or_refuses_and_says_what_to_do(
+    packed: Path, commands: Forked, tmp_path: Path
+) -> None:
+    with rig_from(packed, tmp_path, commands) as rig:
         upgraded(rig.checkpoints)
         of_another_release(rig.broker.internal, rig.checkpoints)
 
@@ -307,9 +314,12 @@ def test_f24_records_that_expired_unread_are_named_and_a_reset_goes_on_without_t
     assert told.stdout.splitlines()[-1] == f'history_pushes will begin at {{"{CONFIGS}": {{"0": {ends + 2}, "1": 1}}}}', told.stderr
     with rig.job() as processes:
         assert eventually(lambda: rig.results().count("kept") == 1, SLOW)
-        lost = metrics(f"{rig.stream_url}metrics")
-        for query in ("results", "history_pushes"):
-            assert lost["clientscope_stream_lost_records", "0", query, CONFIGS] == 2
+        lost = {
+            key[1:]: number for key, number in metrics(f"{rig.stream_url}metrics").items() if key[0] == "clientscope_stream_lost_records"
+        }
+        lost = {key: number for key, number in lost.items() if number}
+        assert lost == {("0", query, CONFIGS): 2 for query in ("results", "history_pushes")}, "these and no others"
+        assert not {"expired-1", "expired-2"} & set(rig.results())
         _loses_records_while_it_runs(rig, processes, ends + 3)
 
 
@@ -325,6 +335,9 @@ def _loses_records_while_it_runs(rig: Rig, processes: Fleet, end: int) -> None:
     assert eventually(lambda: "error: " in rig.log, SLOW)
     (error,) = [line for line in rig.log.splitlines() if line.startswith("error: ")]
     assert f"has not read: {CONFIGS}, partition 0: offsets from {end} to {end + 2}, 3 records" in error
+    with pytest.raises(EnvironmentProblem, match="stream ended with status 1"):
+        assert not eventually(lambda: processes.check("stream"), SLOW)
+    assert not {"unseen-1", "unseen-2", "unseen-3"} & set(rig.results())
 
 
 def test_f24_a_topic_that_was_made_again_is_another_topic(rig: Rig) -> None:
