@@ -5,28 +5,38 @@ One job runs through all of it, on a broker of its own. An oracle replays the in
 
 from __future__ import annotations
 
+import hmac
 import os
 import random
+import re
 import shutil
 import signal
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import kafka
 import pytest
 from conftest import RunningBroker, start_broker
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import MessageSizeTooLargeError
 from observe import children, eventually, metrics, read_all
 from record_bytes import config_record
-from replay import Input, Place, comes_out, quarantined
+from replay import Input, Place, comes_out, quarantined, results, rows
 from scale import scaled
 
 from clientscope.demo.fleet import Fleet
+from clientscope.errors import RecordError
 from clientscope.findings.record import Finding
 from clientscope.local.process import free_port
 from clientscope.policy.redaction import DigestKey
-from clientscope.records.topics import CONFIGS, FINDINGS
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, FINDINGS, QUARANTINE
+from udfs.reading import REASONS
 
 SEED = 22
 QUERIES = ("results", "gauges", "findings", "history_pushes", "history_connections")
@@ -68,6 +78,10 @@ class Job:
                 del os.environ["PYTHONPATH"]
             else:
                 os.environ["PYTHONPATH"] = path
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "logs" / "stream.log").read_text(errors="replace")
 
     def ready(self) -> None:
         self.processes.await_ready("stream", timeout_s=180)
@@ -126,35 +140,140 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Job]:
         started.stop()
 
 
+def larger_than_the_quarantine_takes(servers: str) -> tuple[Place, bytes]:
+    """A record of 1.5 MB, on a topic that takes such for as long as that takes."""
+    limits = [BY_NAME[topic].max_message_bytes for topic in (CONFIGS, QUARANTINE)]
+    value = b"\0\0" + b"\xff" * 1_500_000
+    assert len(value) > max(limits)
+
+    def takes(most: int) -> None:
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, CONFIGS, {"max.message.bytes": str(most)})])
+
+    def sent() -> bool:
+        nonlocal where
+        try:
+            where = producer.send(CONFIGS, key=b"large", value=value).get(timeout=30)
+        except MessageSizeTooLargeError:  # the setting needs a moment
+            return False
+        return True
+
+    where: Any = None
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=servers)) as admin:
+        takes(2 * len(value))
+        with closing(kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=2 * len(value))) as producer:
+            assert eventually(sent)
+        takes(limits[0])
+    return (where.topic, where.partition, where.offset), value
+
+
+def reasons(value: bytes) -> set[str]:
+    """Why a value is no record; where several things are wrong with it, any of them."""
+    if value[:2] == b"\0\x63":
+        return {"unknown_version"}
+    if not value:
+        return {"truncated"}
+    kind = ClientConfigRecord, ClientConnectionRecord
+    if value[-1:] == b"\0" and any(decodes(each, value[:-1]) for each in kind):
+        return {"trailing_bytes"}
+    return {reason for reason in REASONS if reason} - {"unknown_version"}
+
+
+def decodes(kind: Any, value: bytes) -> bool:
+    """By the codec that decodes one record at a time."""
+    try:
+        decode(kind, value)
+    except RecordError:
+        return False
+    return True
+
+
 def test_f20_one_record_in_a_hundred_is_none_and_no_query_is_started_again(job: Job) -> None:
+    place, large = larger_than_the_quarantine_takes(job.servers)
+    job.input.poisoned[place] = large
     job.input.write(1200)
     job.comes_out_as_replayed()
-    told = quarantined(job.servers)
-    assert len(told) == 24
+    told, poisoned = quarantined(job.servers), job.input.poisoned
+    assert len(poisoned) == 25
+    assert {place: value["length"] for place, value in told.items()} == {place: len(value) for place, value in poisoned.items()}
+    digests = {place: hmac.new(KEY.secret, value, "sha256").hexdigest() for place, value in poisoned.items()}
+    assert {place: value["digest"] for place, value in told.items()} == digests
+    assert [place for place, value in poisoned.items() if told[place]["reason"] not in reasons(value)] == []
     assert {value["reason"] for value in told.values()} >= {"truncated", "unknown_version", "trailing_bytes"}
-    assert max(value["length"] for value in told.values()) > 1_000_000
-    assert all(len(value["digest"]) == 64 for value in told.values())
-    assert set(job.restarts().values()) == {0}
+    assert b"" in poisoned.values()
+    assert any(value and not value.strip(b"\0") for value in poisoned.values())
+    for table, topic in (("pushes", CONFIGS), ("connections", CONNECTIONS)):
+        good = {place: value for place, value in job.input.good.items() if place[0] == topic}
+        kept = rows(job.folder / "history", table)
+        assert kept.keys() == good.keys()
+        for place, value in good.items():
+            record: Any = decode(ClientConfigRecord if topic == CONFIGS else ClientConnectionRecord, value)
+            same = ["connection_id", "client_id", "client_software_name", "gateway_id", "listener_name"]
+            same += ["received_timestamp_ms"] if topic == CONFIGS else ["sequence", "timestamp_ms", "heartbeat_interval_ms"]
+            assert {name: kept[place][name] for name in same} == {name: getattr(record, name) for name in same}, place
+    assert results(job.servers).keys() == {place for place in job.input.good if place[0] == CONFIGS}
+    counted = {key[1:]: number for key, number in metrics(f"{job.page}metrics").items() if key[0] == "clientscope_stream_quarantined_total"}
+    assert {key: number for key, number in counted.items() if number} == Counter((value["reason"], each[0]) for each, value in told.items())
+    assert job.restarts() == dict.fromkeys(QUERIES, 0)
     job.processes.check()
 
 
+def jvm(job: Job) -> int:
+    """The driver's."""
+    (pid,) = [pid for pid in children(job.processes.pid("stream")) if Path(f"/proc/{pid}/comm").read_text() == "java\n"]
+    return pid
+
+
+@contextmanager
+def spawned_below(pid: int) -> Iterator[set[int]]:
+    """New interpreters that a process starts meanwhile (multiprocessing's), as far as they live for a twentieth of a second."""
+    seen: set[int] = set()
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.05):
+            for child in children(pid):
+                with suppress(OSError):
+                    seen.update({child} if b"multiprocessing.spawn" in Path(f"/proc/{child}/cmdline").read_bytes() else ())
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        watching.join()
+
+
 def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_go_on(job: Job) -> None:
-    with closing(kafka.KafkaProducer(bootstrap_servers=job.servers)) as producer:
-        for how in ("exit", "segfault", "memory"):
-            value = config_record(client_id=f"deadly:{how}")
-            where = producer.send(CONFIGS, key=how.encode(), value=value).get(timeout=30)
-            job.skipped[where.topic, where.partition, where.offset] = len(value)
-    job.input.write(100)
-    job.comes_out_as_replayed()
+    driver = job.processes.pid("stream"), jvm(job)
+    deadly: dict[Place, bytes] = {}
+    with spawned_below(driver[0]) as tried:
+        with closing(kafka.KafkaProducer(bootstrap_servers=job.servers)) as producer:
+            for how in ("exit", "segfault", "memory"):
+                value = config_record(client_id=f"deadly:{how}")
+                where = producer.send(CONFIGS, key=how.encode(), value=value).get(timeout=30)
+                deadly[where.topic, where.partition, where.offset] = value
+        job.skipped.update({place: len(value) for place, value in deadly.items()})
+        job.input.write(100)
+        job.comes_out_as_replayed()
+    assert tried, "the search runs the decoder in a child process"
+    assert (job.processes.pid("stream"), jvm(job)) == driver, "whoever searches outlives what it finds"
     told = quarantined(job.servers)
     assert {place: told[place]["length"] for place in job.skipped} == job.skipped
-    assert all(len(told[place]["digest"]) == 64 for place in job.skipped)
+    digests = {place: hmac.new(KEY.secret, value, "sha256").hexdigest() for place, value in deadly.items()}
+    assert {place: told[place]["digest"] for place in deadly} == digests
     assert metrics(f"{job.page}metrics")["clientscope_stream_quarantined_total", "crashed", CONFIGS] == 3
+    blamed = re.findall(r"(\S+), partition (\d+), offset (\d+) kills its decoder", job.log)
+    assert sorted((topic, int(partition), int(offset)) for topic, partition, offset in blamed) == sorted(deadly), "once each"
     newest = {message.key: message.value for message in read_all(job.servers, FINDINGS)}
     said = [Finding.model_validate_json(value) for value in newest.values() if value is not None]
     assert [(finding.state, CONFIGS in finding.message) for finding in said if finding.code == "OP002"] == [("open", True)]
-    assert job.restarts()["results"] >= 2
-    assert job.restarts()["gauges"] == 0
+    restarts = job.restarts()
+    assert restarts["results"] >= 2, "the batch is tried again before anything is searched"
+    assert restarts["gauges"] == 0
+    job.input.write(50)
+    job.comes_out_as_replayed()
+    assert job.restarts() == restarts, "they go on"
     job.processes.check()
 
 
