@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -79,10 +80,12 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
             for process in (Path(path) for path in Path("/proc").glob("[0-9]*/cmdline")):
                 with suppress(OSError):
                     assert spoken.encode() not in process.read_bytes(), "nobody reads it among the processes"
+            before = len(cluster.log())
             with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal)) as producer:
                 where = producer.send(CONFIGS, key=b"deadly", value=config_record(client_id="deadly:exit")).get(timeout=30)
             written.write(50)
             comes_out(broker.internal, tmp_path / "history", KEY, {(where.topic, where.partition, where.offset)})
+            assert re.search(r"Task \d+ in stage \S+ failed 4 times", cluster.log()[before:]), "the task is tried again before its query is"
             assert cluster.stop_job() == 0, cluster.log()
     finally:
         started.stop()
