@@ -92,6 +92,14 @@ class PushQuota:
         self._addresses = _Buckets(per_address, most_clients) if per_address else None
         self._all = _Buckets(in_all, 1)
 
+    def change(self, per_client: Rate, in_all: Rate, per_principal: Rate, per_address: Rate) -> None:
+        """Other rates from now on; what has been taken stays taken.  Those that there were no buckets for have none now either."""
+        for buckets, rate in (
+            (self._clients, per_client), (self._all, in_all), (self._principals, per_principal), (self._addresses, per_address),
+        ):  # fmt: skip
+            if buckets is not None:
+                buckets.rate = rate
+
     def take(self, client: Hashable, now_s: float, *, principal: str | None = None, address: str | None = None) -> int:
         """0 where this push may pass, and is counted; else the ms until it may, and it isn't counted.
 

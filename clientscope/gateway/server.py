@@ -29,7 +29,8 @@ from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.runner import PolicyRunner
 from clientscope.gateway.policy.worker import PolicyPlan
 from clientscope.gateway.publisher import Publisher
-from clientscope.gateway.quota import PushQuota, Rate
+from clientscope.gateway.quota import PushQuota
+from clientscope.gateway.reconfiguring import changes, quotas
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.status import StatusTeller
@@ -56,7 +57,7 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
     """Runs a gateway until SIGTERM or SIGINT.
 
     Args:
-        again: reads the settings again, at SIGHUP; what the policy lets change then changes.
+        again: reads the settings again, at SIGHUP.
 
     Raises:
         ClientscopeError: it can't start; says why and what to do.
@@ -102,12 +103,7 @@ class Gateway:
         if settings.client_config_policy_class_name:
             shown = PolicyMetrics(metrics.registry, self.registry.instances)
             self._policy = PolicyRunner(PolicyPlan.of(settings), publisher.publish, metrics.count, shown)
-        self._quota = PushQuota(
-            Rate(settings.push_rate_per_client, settings.push_burst_per_client),
-            Rate(settings.push_rate, settings.push_burst),
-            per_principal=Rate(settings.push_rate_per_principal, settings.push_burst_per_principal),
-            per_address=Rate(settings.push_rate_per_address, settings.push_burst_per_address),
-        )
+        self._quota = PushQuota(**quotas(settings))
         self._status = StatusTeller(place, self.registry, self.brokers, publisher, self.readiness, lambda: self.bypassed)
         self._template = template
         self._workers: Workers | None = None
@@ -247,13 +243,14 @@ class Gateway:
         self._tasks.run(self._reconfigure(again))
 
     async def _reconfigure(self, again: Callable[[], GatewaySettings]) -> None:
-        """Hands the policy its settings as they are now, and reads certificates again; whatever is wrong with them, the old ones stay."""
+        """Applies what may change while it runs, and names what needs a restart; whatever is wrong with the settings, the old ones stay."""
         try:
             settings = again()
             configs = PolicyPlan.of(settings).configs
         except SettingsError as error:
             log.error("the settings stay as they were: %s", error)
             return
+        self._take(settings)
         self._reload_tls(settings)
         if self._policy is not None:
             if not await self._policy.reconfigure(configs):
@@ -263,6 +260,17 @@ class Gateway:
             self.registry.names = Names.of(settings.digest_key_file)
         except SettingsError as error:
             log.error("the digest key stays as it was: %s", error)
+
+    def _take(self, settings: GatewaySettings) -> None:
+        self._settings, applied, fixed = changes(self._settings, settings)
+        if applied:
+            self._quota.change(**quotas(self._settings))
+            if self._policy is not None:
+                self._policy.deadline_s = self._settings.policy_deadline_ms / 1000
+            self._replan()
+            log.warning("changed while the gateway runs: %s", ", ".join(applied))
+        if fixed:
+            log.warning("changed, but only a restart applies it: %s", ", ".join(fixed))
 
     def _reload_tls(self, settings: GatewaySettings) -> None:
         """For new connections; established ones keep what they have."""

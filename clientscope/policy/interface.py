@@ -113,7 +113,10 @@ class ClientConfigPolicy(ABC):
 
     @abstractmethod
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Takes the gateway's settings in Kafka's spelling, those of ``[gateway.policy]``, and ``clientscope.publish``, see `publishing`.
+        """Takes the settings of ``[gateway.policy]``, ``clientscope.publish``, see `publishing`, and the gateway's own.
+
+        These are all that aren't secret: ``client.config.max.bytes`` and ``client.config.policy.class.name`` as KIP-1324 has them, each
+        other one like ``clientscope.max.connections``.
 
         Raises:
             SettingsError: the gateway doesn't start, and says this text.
@@ -146,7 +149,8 @@ class ClientConfigPolicy(ABC):
         """Judges new settings before `reconfigure` gets them; changes nothing.
 
         Args:
-            configs: all settings, as `configure` gets them, of which only `reconfigurable_configs` differ from the present ones.
+            configs: all settings, as `configure` gets them, of which only `reconfigurable_configs` differ from the present ones, and
+                what the gateway changes of its own.
 
         Raises:
             SettingsError: the present ones stay, and the gateway logs this text.

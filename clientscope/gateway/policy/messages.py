@@ -14,11 +14,13 @@ class Configure:
     """The first message to a process: which policy it is to make, and with what.
 
     Attributes:
+        own: which of the settings are the policy's; None: all.
         memory_bytes: RLIMIT_AS of the process.
     """
 
     class_name: str
     configs: Mapping[str, Any] = field(repr=False)
+    own: frozenset[str] | None
     memory_bytes: int
 
 

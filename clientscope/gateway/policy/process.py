@@ -68,6 +68,7 @@ class Worker:
         self._push: int | None = None
         self._policy: ClientConfigPolicy | None = None
         self._configs: Mapping[str, Any] = {}
+        self._own: frozenset[str] | None = None
         self._memory_bytes = 0
         self._worn = False
 
@@ -104,7 +105,7 @@ class Worker:
             self._connection.send(message)
 
     def _configure(self, task: Configure) -> None:
-        self._configs, self._memory_bytes = task.configs, task.memory_bytes
+        self._configs, self._own, self._memory_bytes = task.configs, task.own, task.memory_bytes
         resource.setrlimit(resource.RLIMIT_AS, (task.memory_bytes, task.memory_bytes))
         problem = None
         try:
@@ -146,17 +147,19 @@ class Worker:
 
     def _reconfigure(self, configs: Mapping[str, Any]) -> Reconfigured:
         assert self._policy is not None
-        changed = {key for key in {*configs, *self._configs} if configs.get(key) != self._configs.get(key)}
+        keys = {*configs, *self._configs}
+        changed = {key for key in keys if configs.get(key) != self._configs.get(key)}
+        theirs = keys if self._own is None else keys - (self._configs.keys() - self._own)  # whatever is new is the policy's own
         new = {**configs, "clientscope.publish": self.publish}
         try:
             allowed = self._policy.reconfigurable_configs()
-            if fixed := sorted(changed - allowed):
+            if fixed := sorted(changed & theirs - allowed):
                 may = ", ".join(sorted(allowed)) or "none"
                 return Reconfigured(Problem(f"{', '.join(fixed)} can't change while it runs", f"may change: {may}"))
             self._policy.validate_reconfiguration(new)
         except Exception as error:
             return Reconfigured(_problem(error, "validate_reconfiguration"))
-        if changed:
+        if changed & allowed:
             try:
                 self._policy.reconfigure(new)
             except Exception as error:

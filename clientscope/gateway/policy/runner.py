@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from clientscope.errors import SettingsError
@@ -103,6 +104,17 @@ class PolicyRunner:
         else:
             self._answer_early(waiting, "deadline")
         return waiting.verdict.result()
+
+    @property
+    def deadline_s(self) -> float:
+        """How long one ``process`` may last; may change while it runs, from the next push on."""
+        return self._plan.deadline_s
+
+    @deadline_s.setter
+    def deadline_s(self, seconds: float) -> None:
+        self._plan = replace(self._plan, deadline_s=seconds)
+        if self._worker is not None:
+            self._worker.deadline_s = seconds
 
     async def reconfigure(self, configs: Mapping[str, object]) -> bool:
         """Hands new settings to the running policy; whether it took them. If not, it keeps those that it has, and the log says why."""

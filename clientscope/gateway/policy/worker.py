@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pydantic import SecretStr
+
 from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
 from clientscope.gateway.channel import Channel
@@ -30,6 +32,7 @@ from clientscope.gateway.policy.messages import (
 )
 from clientscope.session.state import Verdict
 
+DIGEST_KEY_FILE = "clientscope.digest.key.file"
 WINDOW = 32
 _MOST_PENDING = 10_000
 _START_WITHIN_S = 30.0
@@ -50,12 +53,14 @@ class PolicyPlan:
     Attributes:
         class_name: a dotted name or an entry point, see `clientscope.policy.loading`.
         configs: what its ``configure`` gets, without ``clientscope.publish``; must pickle.
+        own: those of them that are the policy's: what of these may change while it runs, it says itself.
         deadline_s: how long one ``process`` may last.
         memory_bytes: RLIMIT_AS of its process.
     """
 
     class_name: str
     configs: Mapping[str, Any] = field(repr=False)
+    own: frozenset[str] | None = None
     deadline_s: float = 0.5
     memory_bytes: int = 512 * 1024 * 1024
 
@@ -66,15 +71,28 @@ class PolicyPlan:
         Raises:
             SettingsError: one of the policy's own settings has a name of the gateway's.
         """
-        configs: dict[str, Any] = {
-            "client.config.max.bytes": settings.client_config_max_bytes,
-            "clientscope.digest.key.file": settings.digest_key_file,
-        }
+        configs = _of_the_gateway(settings)
         for key, value in settings.client_config_policy_configs.items():
             if key in configs or key.startswith("clientscope."):
                 raise SettingsError(f"[gateway.policy] {key}: the gateway sets this one itself", "give the policy's setting another name")
             configs[key] = value
-        return cls(settings.client_config_policy_class_name, configs, settings.policy_deadline_ms / 1000, settings.policy_memory_bytes)
+        return cls(
+            settings.client_config_policy_class_name,
+            configs,
+            frozenset({DIGEST_KEY_FILE, *settings.client_config_policy_configs}),
+            settings.policy_deadline_ms / 1000,
+            settings.policy_memory_bytes,
+        )
+
+
+def _of_the_gateway(settings: GatewaySettings) -> dict[str, Any]:
+    """All its settings but secrets, under KIP-1324's names where it has some: ``max_connections`` is ``clientscope.max.connections``."""
+    configs = {}
+    for name in type(settings).model_fields:
+        if not isinstance(getattr(settings, name), SecretStr) and name != "client_config_policy_configs":
+            key = name.replace("_", ".")
+            configs[key if key.startswith("client.config.") else f"clientscope.{key}"] = getattr(settings, name)
+    return configs
 
 
 @dataclass(eq=False)
@@ -119,6 +137,7 @@ class PolicyWorker:
         reason: why it ends, as counted.
         closing: it gets no further push.
         spared: what it is killed for, where that is no push's fault.
+        deadline_s: how long one ``process`` may last.
     """
 
     def __init__(self, child: PolicyChild, plan: PolicyPlan, publish: PublishToKafka, owner: Owner) -> None:
@@ -129,6 +148,7 @@ class PolicyWorker:
         self.spared = ""
         self._child = child
         self._plan = plan
+        self.deadline_s = plan.deadline_s
         self._publish = publish
         self._owner = owner
         self._loop = asyncio.get_running_loop()
@@ -145,7 +165,7 @@ class PolicyWorker:
             SettingsError: the policy isn't there, or refuses its settings, or dies of them.
         """
         self._channel = await self._child.fork(self._received, self._lost)
-        self._channel.send(Configure(self._plan.class_name, configs, self._plan.memory_bytes))
+        self._channel.send(Configure(self._plan.class_name, configs, self._plan.own, self._plan.memory_bytes))
         problem: Problem | None = _SLOW_START
         with suppress(TimeoutError):
             problem = (await asyncio.wait_for(asyncio.shield(self._configured), _START_WITHIN_S)).problem
@@ -254,7 +274,7 @@ class PolicyWorker:
     def _arm(self) -> None:
         self._disarm()
         if self.at_work:
-            self._deadline = self._loop.call_later(self._plan.deadline_s, self._overdue, self.at_work[0])
+            self._deadline = self._loop.call_later(self.deadline_s, self._overdue, self.at_work[0])
 
     def _overdue(self, waiting: WaitingPush) -> None:
         self._deadline = self._loop.call_later(_GRACE_S, self._too_late, waiting)

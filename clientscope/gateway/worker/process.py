@@ -64,6 +64,10 @@ _LOOK_S = 0.5
 _BUSY = Verdict(THROTTLING_QUOTA_EXCEEDED, "the gateway can't take this push now", 1_000)
 
 
+def _budget_bytes(plan: WorkerPlan) -> int:
+    return (plan.settings.buffered_max_bytes or memory.default_budget_bytes()) // plan.settings.workers
+
+
 class Worker:
     """What the relays of one process share; all of it in one event loop."""
 
@@ -86,8 +90,7 @@ class Worker:
         self.draining = asyncio.Event()
         self._plan = plan
         self._settings = plan.settings
-        budget_bytes = (plan.settings.buffered_max_bytes or memory.default_budget_bytes()) // plan.settings.workers
-        self._budget = Budget(budget_bytes, self._stop_reading, self._read_on, self.count, memory.give_back)
+        self._budget = Budget(_budget_bytes(plan), self._stop_reading, self._read_on, self.count, memory.give_back)
         self._channel = channel
         self._loop = asyncio.get_running_loop()
         self._next_id = plan.first_id
@@ -250,12 +253,12 @@ class Worker:
 
     async def _watch_time(self) -> None:
         """Ends what overstays, and lets what drains go; and shows that this process is alive."""
-        unauthenticated_s = self._settings.unauthenticated_timeout_ms / 1000
-        idle_s = self._settings.connections_max_idle_ms / 1000
-        usual_s = min(1.0, unauthenticated_s / 4, idle_s / 4)
         looked_s = self._loop.time()
         while True:
             draining = self.draining.is_set()
+            unauthenticated_s = self._settings.unauthenticated_timeout_ms / 1000
+            idle_s = self._settings.connections_max_idle_ms / 1000
+            usual_s = min(1.0, unauthenticated_s / 4, idle_s / 4)
             wanted_s = self._loop.time() + (0.05 if draining else _LOOK_S if self._budget.exceeded else usual_s)
             await asyncio.sleep(wanted_s - self._loop.time())
             now_s = self._loop.time()
@@ -284,8 +287,13 @@ class Worker:
         self.run(self._watch_time())
 
     def _take(self, plan: WorkerPlan) -> None:
-        """For what connects from now on; the main process has looked through the files, but they may have changed since."""
+        """Limits apply at once, the rest to what connects from now on; files may have changed since the main process looked at them."""
         self._plan, self._settings = plan, plan.settings
+        self._budget.most_bytes = _budget_bytes(plan)
+        self._entrance.most = plan.settings.max_connections
+        self._entrance.timeout_s = plan.settings.unauthenticated_timeout_ms / 1000
+        if isinstance(self._listener, TlsListener):
+            self._listener.timeout_s = self._entrance.timeout_s
         try:
             contexts = tls.load(plan.settings)
         except SettingsError as error:

@@ -54,7 +54,7 @@ class TlsListener:
         listening.setblocking(False)
         self._entrance = entrance
         self._gateway = gateway
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._handshakes: set[asyncio.Task[None]] = set()
         self._waiting: Counter[str] = Counter()
         self._accepting = asyncio.get_running_loop().create_task(self._accept())
@@ -101,7 +101,7 @@ class TlsListener:
     async def _header(self, client: socket.socket) -> Header | None:
         """A load balancer's header; None, counted and closed, where it doesn't come as it should."""
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(self.timeout_s):
                 return await read_header(client)
         except WireError as error:
             reason = error.reason
@@ -117,7 +117,7 @@ class TlsListener:
         loop = asyncio.get_running_loop()
         make = partial(self._entrance.relay, header)
         try:
-            await loop.connect_accepted_socket(make, client, ssl=self.context, ssl_handshake_timeout=self._timeout_s)
+            await loop.connect_accepted_socket(make, client, ssl=self.context, ssl_handshake_timeout=self.timeout_s)
         except OSError as error:  # SSLError is one; the loop has closed the socket
             self._gateway.count("tls_handshakes_failed", failure(error))
 
