@@ -108,14 +108,16 @@ class Book:
                 self._dirty.add(fingerprint)
 
     def erased(self, clients: Mapping[str, int]) -> None:
-        """These are named no more, if what they were named for came before that time."""
-        for entry in self.entries.values():
+        """These are named no more, if what they were named for came before that time; what nobody else had is there no more."""
+        for entry in list(self.entries.values()):
             gone = {key for key, client in entry.known.items() if client.pushed_ms <= clients.get(key, -1)}
             gone |= {key for key, push in entry.lately.items() if push.appended_ms <= clients.get(key, -1)}
             for key in gone:
                 entry.known.pop(key, None)
                 entry.lately.pop(key, None)
                 self._dirty.add(entry.fingerprint)
+            if gone and not (entry.known or entry.lately or any(where.clients for where in entry.places.values())):
+                self._drop(entry)
 
     def compared(self, code: str, found: Mapping[str, Found]) -> None:
         """What comparing clients has found by one rule, by fingerprint; what is not among it is over."""
@@ -283,10 +285,13 @@ class Book:
         gone = too_many(held, room - room // BATCH)
         self.full.dropped(gone)
         for each in gone:
-            entry = self.entries[str(each.key)]
-            self._remove(entry.fingerprint)
-            if entry.told is not None:
-                self._evicted.add(entry.fingerprint)
+            self._drop(self.entries[str(each.key)])
+
+    def _drop(self, entry: Entry) -> None:
+        """The topic loses it, too."""
+        self._remove(entry.fingerprint)
+        if entry.told is not None:
+            self._evicted.add(entry.fingerprint)
 
     def _put(self, entry: Entry) -> None:
         self.entries[entry.fingerprint] = entry

@@ -128,7 +128,10 @@ class Recorder:
         if self._revisions is None:
             self._revisions = _revisions(self._tables[1])
         now_s = self._clock()
-        for value in findings.values():
+        for key, value in findings.items():
+            if value is None:  # erased perhaps: what waits must not come after that
+                self._findings = [row for row in self._findings if row["fingerprint"] != key]
+                self._revisions.pop(key, None)
             self._take_finding(value, now_s)
         minute = int(now_s) // _MINUTE_S
         if not whole:

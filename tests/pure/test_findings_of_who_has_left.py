@@ -110,6 +110,25 @@ def test_an_erased_client_is_named_no_more(settings: dict[str, str]) -> None:
     assert [client.client_id for client in restarted(fleet).findings()[0].clients] == ["orders-2"]
 
 
+@pytest.mark.parametrize("settings", [LEAK, {"acks": "0"}])
+@pytest.mark.parametrize("wait_ms", [0, 3 * HOUR])
+def test_f35_what_only_an_erased_client_had_is_gone_with_it(settings: dict[str, str], wait_ms: int) -> None:
+    fleet = Fleet()
+    connection = fleet.client("orders-1", 1, settings=settings)
+    fleet.write()
+    (key,) = [client.key for client in fleet.findings()[0].clients]
+    fleet.close(connection, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
+    fleet.later(MINUTE)
+    fleet.later(wait_ms)
+    fleet.erase(key)
+    fleet.later(MINUTE)
+    assert not fleet.published
+    assert not restarted(fleet).published
+    fleet.client("orders-1", 2, settings=settings)
+    fleet.write()
+    assert fleet.findings()[0].state == "open", "whoever comes again is found again"
+
+
 def test_no_two_findings_read_the_same() -> None:
     fleet = Fleet()
     for number, (principal, settings) in enumerate(

@@ -236,13 +236,28 @@ def test_every_query_of_the_dashboards_and_alerting_rules_runs_on_a_real_prometh
     }  # fmt: skip
 
 
+def history_command(installation: Any, *flags: str) -> str:
+    command = [sys.executable, "-m", "clientscope", "history", *flags, "--history-dir", str(installation.data_dir / "history")]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+def files_with(installation: Any, name: str) -> list[Path]:
+    """Those of history that hold a name, Parquet's pages decompressed."""
+    found = []
+    for path in (path for path in (installation.data_dir / "history").rglob("*") if path.is_file() and "data-docs" not in path.parts):
+        parquet = path.suffix == ".parquet"
+        content = str(pyarrow.parquet.read_table(path, partitioning=None).to_pylist()) if parquet else path.read_text("latin-1")
+        found += [path] if name in content else []
+    return found
+
+
 def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
     history = installation.data_dir / "history"
     name = "forget-me-2b9e"
 
-    def history_command(*flags: str) -> str:
-        command = [sys.executable, "-m", "clientscope", "history", *flags, "--history-dir", str(history)]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+    def findings() -> int:
+        newest = {message.key: message.value for message in read_all(installation.broker.internal, FINDINGS)}
+        return sum(name.encode() in (value or b"") for value in newest.values())
 
     def kept(client_id: str) -> int:
         there = [history / table for table in ("pushes", "connections") if list((history / table / "_delta_log").glob("*.json"))]
@@ -256,19 +271,40 @@ def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
         assert eventually(lambda: kept(client_id) >= 3, SLOW), "pushed, opened and closed"
 
     pushed_by(name)
-    assert "pushes" in history_command("maintain")
-    said = history_command("erase", "--client-id", name, "--bootstrap-servers", installation.broker.internal)
+    assert eventually(lambda: findings() == 1, SLOW)
+    assert files_with(installation, name)
+    assert "pushes" in history_command(installation, "maintain")
+    said = history_command(installation, "erase", "--client-id", name, "--bootstrap-servers", installation.broker.internal)
     assert f"{CONFIGS}: 1 record replaced by tombstones" in said
     assert re.search(r"pushes: 1 row erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
-    files = [path for path in history.rglob("*") if path.is_file() and "data-docs" not in path.parts]
-    for path in files:
-        parquet = path.suffix == ".parquet"
-        content = str(pyarrow.parquet.read_table(path, partitioning=None).to_pylist()) if parquet else path.read_text("latin-1")
-        assert name not in content, path
+    assert files_with(installation, name) == []
     newest = {message.key: message.value for message in read_all(installation.broker.internal, CONFIGS)}
     assert not any(value is not None and name.encode() in value for value in newest.values())
     pushed_by("remembered")
     assert kept(name) == 0
+    assert eventually(lambda: findings() == 0, SLOW), "what nobody else had leaves the topic with it"
+
+
+def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -> None:
+    history, name = installation.data_dir / "history", "User:forget-me-too-51c3"
+    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
+        for number, principal in enumerate((name, name, f"{name}-not")):
+            value = config_record(setting("acks", "0"), client_id=f"of-principal-{number}", principal=principal)
+            producer.send(CONFIGS, key=f"of-principal-{number}".encode(), value=value).get(timeout=30)
+
+    def kept() -> list[str]:
+        principals = deltalake.DeltaTable(history / "pushes").to_pyarrow_table(columns=["principal"])["principal"].to_pylist()
+        return sorted(principal for principal in principals if principal is not None and principal.startswith(name))
+
+    assert eventually(lambda: kept() == [name, name, f"{name}-not"], SLOW)
+    said = history_command(installation, "erase", "--principal", name, "--bootstrap-servers", installation.broker.internal)
+    assert f"{CONFIGS}: 2 records replaced by tombstones" in said
+    assert re.search(r"pushes: 2 rows erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
+    assert kept() == [f"{name}-not"], "nobody else"
+    on_disk = [pyarrow.parquet.read_table(path, partitioning=None)["principal"] for path in (history / "pushes").glob("date=*/*.parquet")]
+    assert not any(name in principals.to_pylist() for principals in on_disk)
+    newest = {message.key: message.value for message in read_all(installation.broker.internal, CONFIGS)}
+    assert [newest[f"of-principal-{number}".encode()] is None for number in range(3)] == [True, True, False]
 
 
 def test_a_query_that_fails_is_started_again_and_the_others_run_on(installation: Any) -> None:
