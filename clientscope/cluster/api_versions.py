@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -21,6 +21,7 @@ from kafka.net.connection import KafkaConnection
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from clientscope.catalog.releases import Range
+from clientscope.cluster.describe import Broker, Described, describe
 from clientscope.topics import no_broker
 from clientscope.wire.codes import NONE
 
@@ -36,23 +37,6 @@ class State(StrEnum):
     """It took the connection and closed it without an answer, at v0 too."""
     UNREACHABLE = "unreachable"
     """It took no connection, or no TLS, gave no answer in time, or an error."""
-
-
-@dataclass(frozen=True)
-class Broker:
-    """A broker as the cluster names it.
-
-    Attributes:
-        fenced: whether KRaft has fenced it: it is registered, and sends no heartbeats (KIP-1073).
-        controller: whether it is the active controller; None where that couldn't be found out.
-    """
-
-    id: int
-    host: str
-    port: int
-    rack: str | None = None
-    fenced: bool = False
-    controller: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -104,10 +88,10 @@ def ask(clients: Mapping[str, Any], only: int | None = None) -> Cluster:
     with closing(admin):
         described = _described(admin)
         controller_id = _controller_id(admin, described)
-        found = (_broker(each, controller_id) for each in described["brokers"] if only in (None, each["broker_id"]))
-        brokers = sorted(found, key=lambda broker: broker.id)
+        found = (each for each in described.brokers if only in (None, each.id))
+        brokers = [replace(each, controller=None if controller_id is None else each.id == controller_id) for each in found]
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:  # all wait for kafka-python's one thread
-            return Cluster(described["cluster_id"], list(pool.map(partial(_ask_one, admin), brokers)))
+            return Cluster(described.cluster_id, list(pool.map(partial(_ask_one, admin), brokers)))
 
 
 Asked = TypeVar("Asked")
@@ -127,35 +111,24 @@ def _from_any(admin: KafkaAdminClient, question: Callable[[], Asked]) -> Asked:
     return question()
 
 
-def _described(admin: KafkaAdminClient) -> Mapping[str, Any]:
-    """DescribeCluster, or where no broker answers that, what bootstrap's Metadata said."""
+def _described(admin: KafkaAdminClient) -> Described:
+    """The cluster, or where no broker describes it, what bootstrap's Metadata said."""
     try:
-        return dict(_from_any(admin, admin.describe_cluster))
+        return _from_any(admin, partial(describe, admin))
     except KafkaError:
         known = admin._manager.cluster
-        brokers = [{"broker_id": each.node_id, "host": each.host, "port": each.port, "rack": each.rack} for each in known.brokers()]
-        return {"cluster_id": known.cluster_id, "brokers": brokers}
+        brokers = [Broker(each.node_id, each.host, each.port, each.rack) for each in known.brokers()]
+        return Described(known.cluster_id, None, sorted(brokers, key=lambda broker: broker.id))
 
 
-def _broker(described: Mapping[str, Any], controller_id: int | None) -> Broker:
-    return Broker(
-        id=described["broker_id"],
-        host=described["host"],
-        port=described["port"],
-        rack=described["rack"],
-        fenced=bool(described.get("is_fenced")),
-        controller=None if controller_id is None else described["broker_id"] == controller_id,
-    )
-
-
-def _controller_id(admin: KafkaAdminClient, described: Mapping[str, Any]) -> int | None:
+def _controller_id(admin: KafkaAdminClient, described: Described) -> int | None:
     """The active controller: the quorum's leader. With KRaft, DescribeCluster names any broker, which would forward (KIP-590)."""
-    if "controller_id" not in described:
+    if described.controller_id is None:
         return None
     try:
         leader_id = int(_from_any(admin, admin.describe_metadata_quorum)["topics"][0]["partitions"][0]["leader_id"])
     except IncompatibleBrokerVersion:  # ZooKeeper
-        leader_id = int(described["controller_id"])
+        leader_id = described.controller_id
     except (KafkaError, LookupError):  # no right to describe the cluster
         return None
     return leader_id if leader_id >= 0 else None

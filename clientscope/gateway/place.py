@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from kafka.errors import KafkaError
 
+from clientscope.cluster.describe import describe
 from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
 from clientscope.gateway.epoch import next_epoch
@@ -52,8 +53,8 @@ def find_place(settings: GatewaySettings) -> Place:
         SettingsError: several brokers, or not that one; no such listener, or no right to ask for it; TLS that can't work.
     """
     with closing(KafkaAdminClient(**KafkaAccess.of(settings).client_arguments(), client_id="clientscope-gateway-start")) as admin:
-        cluster = admin.describe_cluster()
-        brokers = sorted(broker["broker_id"] for broker in cluster["brokers"])
+        cluster = describe(admin)
+        brokers = [broker.id for broker in cluster.brokers]
         broker_id = settings.broker_id if settings.broker_id >= 0 or len(brokers) != 1 else brokers[0]
         if broker_id not in brokers:
             wrong = f"broker {broker_id} isn't in the cluster" if broker_id >= 0 else "the cluster has several brokers"
@@ -65,7 +66,7 @@ def find_place(settings: GatewaySettings) -> Place:
         tls = plan(settings, protocol, client_auth)
         gateway_id = settings.gateway_id or settings.listen
         return Place(
-            cluster_id=cluster["cluster_id"],
+            cluster_id=cluster.cluster_id,
             broker_id=broker_id,
             gateway_id=gateway_id,
             gateway_epoch=next_epoch(KafkaAccess.of(settings), gateway_id, time.time_ns() // 1_000_000),

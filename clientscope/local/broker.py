@@ -22,7 +22,7 @@ from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import free_port, require_free, spawn, stop, tail
 
-_LOG4J = Path(__file__).with_name("log4j2-broker.yaml")
+_LOG4J = Path(__file__).with_name("log4j2-broker.xml")
 _JMX_RULES = Path(__file__).with_name("jmx-exporter.yaml")
 
 
@@ -46,7 +46,9 @@ class BrokerPlan:
             quorum of this node alone, on a port of its own choosing. All nodes need the same voters and the same ``cluster_id``.
         cluster_id: what the directory is formatted with; empty for a new random one.
         extra: further properties of the broker; they override those that stand here.
-        release: the configuration of ``ivy.xml`` that is run: ``broker``, or another age of Kafka.
+        release: the configuration of ``ivy.xml`` that is run: ``broker``, or another age of Kafka. One before 3.9 needs ``voters`` or
+            ``zookeeper``.
+        zookeeper: ``HOST:PORT`` of ZooKeeper, for Kafka before 4.0; empty for KRaft.
     """
 
     port: int
@@ -59,8 +61,11 @@ class BrokerPlan:
     cluster_id: str = ""
     extra: Mapping[str, str] = field(default_factory=dict)
     release: str = "broker"
+    zookeeper: str = ""
 
     def __post_init__(self) -> None:
+        if self.zookeeper and self.voters:
+            raise ValueError("a broker is ZooKeeper's or one of a quorum's voters, not both")
         if self.voters and (self.node_id not in self.voters or not self.cluster_id):
             raise ValueError("a quorum of several nodes needs this node among its voters, and a cluster_id that all nodes share")
 
@@ -75,6 +80,15 @@ class BrokerPlan:
         Args:
             controller_port: of listener CONTROLLER, where no voters are named.
         """
+        listeners = f"CLIENT://127.0.0.1:{self.port},INTERNAL://127.0.0.1:{self.internal_port}"
+        if self.zookeeper:
+            return {
+                "broker.id": str(self.node_id),
+                "zookeeper.connect": self.zookeeper,
+                "listeners": listeners,
+                "listener.security.protocol.map": "CLIENT:PLAINTEXT,INTERNAL:PLAINTEXT",
+                **self._common(),
+            }
         if self.voters:
             controller_port = self.voters[self.node_id]
             quorum = {"controller.quorum.voters": ",".join(f"{node}@127.0.0.1:{port}" for node, port in self.voters.items())}
@@ -85,10 +99,15 @@ class BrokerPlan:
             "node.id": str(self.node_id),
             **quorum,
             "controller.listener.names": "CONTROLLER",
-            "listeners": f"CLIENT://127.0.0.1:{self.port},INTERNAL://127.0.0.1:{self.internal_port},"
-            f"CONTROLLER://127.0.0.1:{controller_port}",
-            "advertised.listeners": f"CLIENT://{self.advertised},INTERNAL://{self.internal}",
+            "listeners": f"{listeners},CONTROLLER://127.0.0.1:{controller_port}",
             "listener.security.protocol.map": "CLIENT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            **self._common(),
+        }
+
+    def _common(self) -> dict[str, str]:
+        """What every broker has, whoever elects its controller."""
+        return {
+            "advertised.listeners": f"CLIENT://{self.advertised},INTERNAL://{self.internal}",
             "inter.broker.listener.name": "INTERNAL",
             "log.dirs": str(self.data_dir / "logs"),
             "num.partitions": "1",
@@ -154,7 +173,8 @@ class Broker:
         else:
             agent_option = []
         base_cp = ["-cp", class_path]
-        if not (plan.data_dir / "logs" / "meta.properties").is_file():
+        # With ZooKeeper a broker makes its directory itself.
+        if not plan.zookeeper and not (plan.data_dir / "logs" / "meta.properties").is_file():
             # A static quorum (controller.quorum.voters) must not be formatted as standalone; KIP-853.
             kind = [] if plan.voters else ["--standalone"]
             cluster_id = f"--cluster-id={plan.cluster_id or new_cluster_id()}"

@@ -88,10 +88,10 @@ def _seen(admin: KafkaAdminClient, names: list[str]) -> dict[str, SeenTopic]:
     described = {one["name"]: one for one in admin.describe_topics(names)}
     if missing := [name for name in names if not described[name]["partitions"]]:
         raise EnvironmentProblem(f"topics are missing: {', '.join(missing)}", "run: clientscope topics")
-    return {name: SeenTopic(topic_id=_id(described[name]["topic_id"]), partitions=len(described[name]["partitions"])) for name in names}
+    return {name: SeenTopic(topic_id=_id(described[name].get("topic_id")), partitions=len(described[name]["partitions"])) for name in names}
 
 
 def _id(topic_id: object) -> str | None:
-    """A zero id is Kafka's way to say that there is none."""
+    """A zero id is Kafka's way to say that there is none; brokers before 2.8 don't say any (KIP-516)."""
     text = str(topic_id or "")
     return text if text.strip("0-") else None

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from page_browser import started
 from playwright.sync_api import Browser
+from zookeeper import ZooKeeper
 
 from clientscope import topics
 from clientscope.demo.fleet import Fleet
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.broker import Broker, BrokerPlan, new_cluster_id
 from clientscope.local.process import free_port
 
 
@@ -53,7 +54,7 @@ class Installation:
         port = self.gateway.metrics_url.split(":")[2].split("/")[0]
         return [
             "gateway", "--bootstrap-servers", self.broker.internal, "--listen", self.gateway.address, "--upstream", self.broker.client,
-            "--metrics-listen", f"127.0.0.1:{port}", "--admin-listen", "127.0.0.1:0", "--heartbeat-interval-ms", "1000",
+            "--metrics-listen", f"127.0.0.1:{port}", "--admin-listen", self.gateway.admin, "--heartbeat-interval-ms", "1000",
             "--digest-key-file", str(self.data_dir / "digest.key"),
             "--policy-deadline-ms", "10000",  # its process is niced, and the tests leave it little of two cores
         ]  # fmt: skip
@@ -67,12 +68,33 @@ class Installation:
         ]  # fmt: skip
 
 
+class BrokerWithZooKeeper(Broker):
+    """A broker whose ZooKeeper ends with it."""
+
+    def __init__(self, plan: BrokerPlan, zookeeper: ZooKeeper) -> None:
+        super().__init__(plan)
+        self._zookeeper = zookeeper
+
+    def stop(self) -> None:
+        super().stop()
+        self._zookeeper.stop()
+
+
 def start_broker(data_dir: Path, release: str = "broker") -> tuple[Broker, RunningBroker]:
-    """A broker that advertises an address where nothing listens yet."""
+    """A broker that advertises an address where nothing listens yet; Kafka 2 has a ZooKeeper of its own."""
     plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir, free_port(), release=release)
     broker = Broker(plan)
-    broker.start()
-    topics.create(plan.internal)
+    if release.startswith("broker-2."):
+        zookeeper = ZooKeeper(release, data_dir.with_name(f"{data_dir.name}-zookeeper"))
+        broker = BrokerWithZooKeeper(replace(plan, zookeeper=zookeeper.address), zookeeper)
+    elif release == "broker-3.6":  # a quorum without KIP-853
+        broker = Broker(replace(plan, voters={1: free_port()}, cluster_id=new_cluster_id()))
+    try:
+        broker.start()
+        topics.create(plan.internal)
+    except BaseException:
+        broker.stop()
+        raise
     return broker, RunningBroker(plan.internal, f"127.0.0.1:{plan.port}", plan.advertised, plan.jmx_port)
 
 
@@ -115,15 +137,14 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
         yield running
 
 
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+@contextmanager
+def running_installation(data_dir: Path, release: str = "broker") -> Iterator[Installation]:
     """Broker, gateway, job and page."""
-    data_dir = tmp_path_factory.mktemp("installation")
-    started, running = start_broker(data_dir / "broker")
+    started, running = start_broker(data_dir / "broker", release)
     (data_dir / "digest.key").write_text("0123456789abcdef" * 4)
     (data_dir / "digest.key").chmod(0o600)
     page = f"127.0.0.1:{free_port()}"
-    gateway = RunningGateway(running.advertised, f"http://127.0.0.1:{free_port()}/metrics")
+    gateway = RunningGateway(running.advertised, f"http://127.0.0.1:{free_port()}/metrics", 0, f"127.0.0.1:{free_port()}")
     processes = Fleet(data_dir / "logs", lambda line: None)
     installed = Installation(running, gateway, f"http://{page}/", f"http://127.0.0.1:{free_port()}/", data_dir, processes)
     try:
@@ -137,3 +158,10 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     finally:
         processes.stop()
         started.stop()
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """Broker, gateway, job and page, of today's release."""
+    with running_installation(tmp_path_factory.mktemp("installation")) as installed:
+        yield installed

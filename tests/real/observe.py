@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 import urllib.request
 from collections.abc import Callable
@@ -68,6 +69,13 @@ def eventually(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+def answers(port: int) -> bool:
+    """Whether something takes connections at a port of 127.0.0.1."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
 
 
 def children(pid: int) -> list[int]:

@@ -1,7 +1,10 @@
-"""A gateway in front of a broker of Kafka 3.9: older than its clients, and than what clientscope's own broker is."""
+"""A gateway in front of brokers older than its clients: Kafka 2.4 and 2.8 with ZooKeeper, 3.6 and 3.9 with KRaft."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -12,19 +15,27 @@ from observe import eventually, gateway_connections, read_all
 from test_api_versions import CASES, INSTANCE, replay, same_but_for_our_key
 from test_client_matrix import CLIENTS, was_real_work
 
-from clientscope.catalog.releases import infer
 from clientscope.client.raw import RawClient
-from clientscope.cluster.api_versions import ask
 from clientscope.demo.watch import jmx_connections
 from clientscope.records.client_key import instance_of
 from clientscope.records.topics import CONFIGS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import UNSUPPORTED_VERSION
 
+LONG = pytest.mark.long_form(only=True)
+RELEASES = {"broker-2.4": "2.4.1", "broker-2.8": "2.8.2", "broker-3.6": "3.6.2", "broker-3.9": "3.9.2"}
+
+
+@pytest.fixture(
+    scope="module", params=["broker-2.4", "broker-2.8", pytest.param("broker-3.6", marks=LONG), pytest.param("broker-3.9", marks=LONG)]
+)
+def release(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    started, running = start_broker(tmp_path_factory.mktemp("older-broker"), "broker-3.9")
+def broker(release: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    started, running = start_broker(tmp_path_factory.mktemp("older") / release, release)
     yield running
     started.stop()
 
@@ -42,12 +53,20 @@ def test_each_answer_is_the_brokers_own_but_for_our_key(broker: RunningBroker, g
     assert api_versions.error_code(replay(gateway.address, CASES["v5"])) == UNSUPPORTED_VERSION
 
 
+def command(*words: str) -> str:
+    """What `clientscope` prints; it must succeed."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "clientscope.cli", *words], check=False, capture_output=True, text=True, timeout=60, env={"COLUMNS": "140"}
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
 IN_CI = ("confluent-kafka", "java 4.4")
-ALWAYS, LONG = (), pytest.mark.long_form(only=True)
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", [pytest.param(name, marks=ALWAYS if name in IN_CI else LONG) for name in CLIENTS])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in IN_CI else LONG) for name in CLIENTS])
 def test_f05_a_client_of_an_older_broker_sees_the_same_as_direct(broker: RunningBroker, gateway: RunningGateway, name: str) -> None:
     seen: list[object] = []
     with CLIENTS[name](broker.internal) as client:
@@ -61,13 +80,28 @@ def test_f05_a_client_of_an_older_broker_sees_the_same_as_direct(broker: Running
     assert eventually(lambda: gateway_connections(gateway.metrics_url) == {} == jmx_connections(broker.jmx_port))
 
 
-def test_its_release_is_inferred_from_its_api_ranges(broker: RunningBroker) -> None:
-    (answer,) = ask({"bootstrap_servers": broker.internal}).answers
-    assert str(infer(answer.ranges, answer.finalized, answer.supported)) == "3.9"
+def test_f52_each_command_says_what_the_broker_is(release: str, broker: RunningBroker, gateway: RunningGateway) -> None:
+    """Its id, address and controller, its release by its API ranges and by its JMX, and who is connected."""
+    where = ("--bootstrap-servers", broker.internal, "-o", "jsonl")
+    major_minor, full = release.removeprefix("broker-"), RELEASES[release]
+    (inferred,) = map(json.loads, command("brokers", *where).splitlines())
+    assert (inferred["software_name"], inferred["software_version"], inferred["source"]) == ("apache-kafka", major_minor, "inferred")
+    assert (inferred["broker"], f"{inferred['host']}:{inferred['port']}", inferred["controller"]) == (1, broker.internal, True)
+    (read,) = map(json.loads, command("brokers", *where, "--jmx", f"1=http://127.0.0.1:{broker.jmx_port}/metrics").splitlines())
+    assert (read["software_version"], read["source"], read["problem"]) == (full, "jmx", None)
+    (asked,) = map(json.loads, command("api-versions", *where).splitlines())
+    assert asked["state"] == "answered"
+    assert {"Produce", "Fetch", "Metadata", "ApiVersions"} <= {api["name"] for api in asked["apis"]}
+    assert major_minor in command("api-versions", *where[:2])
+    with closing(RawClient.connect(gateway.address, "listed")) as client:
+        client.api_versions("listed", "1.0", version=3)
+        (line,) = map(json.loads, command("connections", "--admin", gateway.admin, "-o", "jsonl", "--client-id", "listed").splitlines())
+    assert (line["ClientName"], line["ClientVersion"], line["SecurityProtocol"]) == ("listed", "1.0", "PLAINTEXT")
+    assert "topics" in command("topics", "--bootstrap-servers", broker.internal)
 
 
 def test_a_push_is_taken(broker: RunningBroker, gateway: RunningGateway) -> None:
     with closing(RawClient.connect(gateway.address, "newer")) as client:
-        assert client.api_versions("newer", "9.9", INSTANCE).error_code == 0
+        assert client.api_versions("newer", "9.9", INSTANCE, version=3).error_code == 0
         assert client.push_config([("acks", "all", 1, True)]).error_code == 0
     assert [instance_of(message.key.decode()) for message in read_all(broker.internal, CONFIGS)] == [str(INSTANCE)]

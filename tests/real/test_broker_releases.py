@@ -1,0 +1,170 @@
+"""The whole path with brokers of each age, from Kafka 2.4 to 4.4 (F52): the oldest in CI, the others in the long form."""
+
+from __future__ import annotations
+
+import base64
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import kafka
+import pytest
+from alert_receivers import SECRET, serving
+from conftest import Installation, running_installation
+from observe import eventually, gateway_connections, read_all
+
+from clientscope.client import KafkaConsumer, KafkaProducer
+from clientscope.client.raw import RawClient
+from clientscope.demo.watch import jmx_connections
+from clientscope.records.topics import CONFIGS, FINDINGS, QUARANTINE
+
+SLOW = 90.0
+CANARY = "canary-9d41c0"
+TOPIC = "test.releases"
+LONG = pytest.mark.long_form(only=True)
+RELEASES = ["broker-2.4", *(pytest.param(name, marks=LONG) for name in ("broker-2.8", "broker-3.6", "broker-3.9", "broker"))]
+
+
+def run(*words: str, notes: str = "") -> list[Any]:
+    """What a command prints; it must succeed, and say ``notes`` besides or nothing."""
+    command = [sys.executable, "-m", "clientscope.cli", *words]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env={"COLUMNS": "140"})
+    assert (ended.returncode, bool(ended.stderr)) == (0, bool(notes)), ended.stderr
+    assert notes in ended.stderr
+    return [json.loads(line) for line in ended.stdout.splitlines()] if "jsonl" in words else ended.stdout.splitlines()
+
+
+def api(installed: Installation, path: str) -> Any:
+    with urllib.request.urlopen(f"{installed.page_url}api/v1/{path}", timeout=10) as response:
+        return json.load(response)
+
+
+def results(installed: Installation, client_id: str) -> list[dict[str, Any]]:
+    return [row for row in api(installed, "results?limit=1000")["items"] if row["client_id"] == client_id]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("release", RELEASES)
+def test_f52_the_whole_path(release: str, tmp_path: Path) -> None:
+    with running_installation(tmp_path, release) as installed:
+        where = ("--bootstrap-servers", installed.broker.internal)
+        version = "4.4" if release == "broker" else release.removeprefix("broker-")
+        run("topics", *where)
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=installed.gateway.address)) as admin:
+            admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
+        clients_of_a_release(installed, version)
+        commands_of_a_release(installed, version)
+        the_job_goes_on(installed)
+        installed.processes.check()
+        log = "".join(path.read_text() for path in (tmp_path / "logs").glob("*.log"))
+        assert "Traceback" not in log
+        assert CANARY not in log
+
+
+def clients_of_a_release(installed: Installation, version: str) -> None:
+    """A producer and a consumer push and work; a careless client leaks; gauges are the broker's own."""
+    address = installed.gateway.address
+    with closing(KafkaProducer(bootstrap_servers=address, client_id="release-producer")) as producer:
+        producer.send(TOPIC, b"x").get(timeout=30)
+        with closing(
+            KafkaConsumer(TOPIC, bootstrap_servers=address, client_id="release-consumer", group_id="g", auto_offset_reset="earliest")
+        ) as consumer:
+            assert eventually(lambda: bool(consumer.poll(timeout_ms=500)), 60)
+            consumer.commit()
+            for client_id in ("release-producer", "release-consumer"):
+                assert eventually(lambda client_id=client_id: len(results(installed, client_id)) == 1, SLOW), client_id
+
+            def counted() -> dict[tuple[str, str], int]:
+                rows = [row for row in api(installed, "gauges")["items"] if row["listener"] == "CLIENT"]
+                return {(row["software_name"], row["software_version"]): row["connections"] for row in rows if row["connections"]}
+
+            own = (kafka.__name__ + "-python", kafka.__version__)
+            assert eventually(lambda: counted() == gateway_connections(installed.gateway.metrics_url) != {}, SLOW), counted()
+            assert counted().keys() == {own}
+            if version != "2.4":  # KIP-511's gauge came with 2.5
+                assert jmx_connections(installed.broker.jmx_port) == counted()
+            listed = run("connections", "--admin", installed.gateway.admin, "-o", "jsonl")
+            assert {"release-producer", "release-consumer"} <= {line["ClientId"] for line in listed}
+            clients = run("clients", "--url", installed.page_url, "-o", "jsonl")
+            assert {"release-producer", "release-consumer"} <= {line["client_id"] for line in clients}
+    with closing(RawClient.connect(address, "release-careless")) as client:
+        assert client.api_versions("careless", "1.0", version=3).error_code == 0
+        client.push_config([("ssl.keystore.password", CANARY, 8, False)])
+    assert eventually(lambda: len(results(installed, "release-careless")) == 1, SLOW)
+    for topic in (CONFIGS, FINDINGS, QUARANTINE):
+        assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installed.broker.internal, topic)), topic
+    assert eventually(lambda: bool(leaks(installed)), SLOW)
+
+
+def leaks(installed: Installation) -> list[Any]:
+    found = run("findings", "--bootstrap-servers", installed.broker.internal, "-o", "jsonl")
+    return [one for one in found if one["application"]["client_id"] == "release-careless" and one["code"].startswith("SK")]
+
+
+def commands_of_a_release(installed: Installation, version: str) -> None:
+    """Each command that asks the cluster; the page says the same as they."""
+    where = ("--bootstrap-servers", installed.broker.internal)
+    (broker,) = run("brokers", *where, "-o", "jsonl")
+    assert (broker["software_version"], broker["source"], broker["controller"]) == (version, "inferred", True)
+    (asked,) = run("api-versions", *where, "-o", "jsonl")
+    assert asked["state"] == "answered"
+    assert asked["apis"]
+    (shown,) = api(installed, "brokers")["items"]
+    assert (shown["software_version"], shown["reason"], len(shown["apis"])) == (version, "", len(asked["apis"]))
+    properties = installed.data_dir / "app.properties"
+    properties.write_text(f"bootstrap.servers={installed.gateway.address}\nclient.id=release-file\nacks=1\n")
+    (pushed,) = run("push", "--properties", str(properties))
+    assert pushed.startswith("pushed ")
+    assert eventually(lambda: len(results(installed, "release-file")) == 1, SLOW)
+    (leak,) = leaks(installed)
+    delivered_and_closed(installed, leak["fingerprint"])
+    checkpoints = run("checkpoints", "list", "--checkpoint-dir", str(installed.data_dir / "checkpoints"), *where, "-o", "jsonl")
+    assert checkpoints
+
+    def in_history() -> bool:
+        table = installed.data_dir / "history" / "pushes"
+        if not list((table / "_delta_log").glob("*.json")):
+            return False
+        return any(row["client_id"] == "release-file" for row in deltalake.DeltaTable(table).to_pyarrow_table().to_pylist())
+
+    assert eventually(in_history, SLOW)
+    run("history", "erase", "--client-id", "release-file", "--history-dir", str(installed.data_dir / "history"), *where)
+    assert not in_history()
+
+
+def delivered_and_closed(installed: Installation, fingerprint: str) -> None:
+    """The leak reaches a receiver, and a person closes it."""
+    where = ("--bootstrap-servers", installed.broker.internal)
+    secret = installed.data_dir / "secret"
+    secret.write_text("whsec_" + base64.b64encode(SECRET).decode())
+    secret.chmod(0o600)
+    with serving() as server:
+        receivers = installed.data_dir / "receivers.toml"
+        receivers.write_text(
+            f'[[receiver]]\nname = "hook"\nkind = "webhook"\nurl = "{server.url}"\nsecrets = ["file:{secret}"]\n'
+            'allow_networks = ["127.0.0.1"]\ncode = "SK*"\ngroup_wait_seconds = 0.1\n'
+        )
+        arguments = ("deliver", "run", *where, "--receivers", str(receivers), "--metrics-listen", "127.0.0.1:0")
+        installed.processes.start("deliver", *arguments)
+        installed.processes.await_ready("deliver", "ready")
+        assert eventually(lambda: any(fingerprint in got.body.decode() for got in server.got), SLOW)
+        installed.processes.signal("deliver", signal.SIGTERM)
+    run("findings", "close", fingerprint, "--as", "rotated", "--why", "tested", "--by", "grace", *where, notes="the streaming job applies it")
+    assert eventually(lambda: fingerprint not in {one["fingerprint"] for one in leaks(installed)}, SLOW)
+
+
+def the_job_goes_on(installed: Installation) -> None:
+    """It is stopped and started again over its checkpoints, and judges what was pushed meanwhile."""
+    installed.processes.signal("stream", signal.SIGTERM)
+    with closing(RawClient.connect(installed.gateway.address, "release-meanwhile")) as client:
+        assert client.api_versions("meanwhile", "1.0", version=3).error_code == 0
+        assert client.push_config([("acks", "all", 1, True)]).error_code == 0
+    installed.processes.start("stream", *installed.stream_arguments())
+    installed.processes.await_ready("stream", "ready", 180)
+    assert eventually(lambda: len(results(installed, "release-meanwhile")) == 1, SLOW)
