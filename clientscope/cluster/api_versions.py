@@ -21,7 +21,7 @@ from kafka.net.connection import KafkaConnection
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from clientscope.catalog.releases import Range
-from clientscope.cluster.describe import Broker, Described, describe
+from clientscope.cluster.describe import Broker, Described, describe, quorum_leader
 from clientscope.topics import no_broker
 from clientscope.wire.codes import NONE
 
@@ -126,10 +126,10 @@ def _controller_id(admin: KafkaAdminClient, described: Described) -> int | None:
     if described.controller_id is None:
         return None
     try:
-        leader_id = int(_from_any(admin, admin.describe_metadata_quorum)["topics"][0]["partitions"][0]["leader_id"])
+        leader_id = _from_any(admin, partial(quorum_leader, admin))
     except IncompatibleBrokerVersion:  # ZooKeeper
         leader_id = described.controller_id
-    except (KafkaError, LookupError):  # no right to describe the cluster
+    except (KafkaError, ValueError):  # no right to describe the cluster
         return None
     return leader_id if leader_id >= 0 else None
 

@@ -1,6 +1,8 @@
 """Which brokers a cluster has: DescribeCluster (KIP-700), and Metadata of brokers before 2.8, which lack it.
 
-kafka-python 3.0.12's own ``describe_cluster()`` fails with a KeyError on DescribeCluster v0, which is what brokers from 2.8 to 3.6 have.
+kafka-python 3.0.12's ``describe_cluster()`` and ``describe_metadata_quorum()`` raise KeyError where an answer lacks a field of newer
+versions: on DescribeCluster v0, of brokers from 2.8 to 3.6, and on DescribeQuorum v0 and v1, of those before 3.9. So this module sends the
+requests itself.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from dataclasses import dataclass
 
 from kafka.admin import KafkaAdminClient
 from kafka.errors import IncompatibleBrokerVersion, for_code
-from kafka.protocol.admin import DescribeClusterRequest
+from kafka.protocol.admin import DescribeClusterRequest, DescribeQuorumRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from clientscope.wire.codes import NONE
@@ -57,11 +59,32 @@ def describe(admin: KafkaAdminClient) -> Described:
         response = admin._manager.run(admin._manager.send, DescribeClusterRequest(include_fenced_brokers=True))
     except IncompatibleBrokerVersion:
         response = admin._manager.run(admin._manager.send, MetadataRequest(topics=[], allow_auto_topic_creation=False))
-    if response.error_code not in (None, NONE):  # Metadata has one since v13
-        raise for_code(response.error_code)(getattr(response, "error_message", None))
+    _require_none(response.error_code)
     said = response.to_dict()
     found = [
         Broker(each.get("broker_id", each.get("node_id")), each["host"], each["port"], each["rack"], bool(each.get("is_fenced")))
         for each in said["brokers"]
     ]
     return Described(said["cluster_id"], said["controller_id"], sorted(found, key=lambda broker: broker.id))
+
+
+def quorum_leader(admin: KafkaAdminClient) -> int:
+    """Which node leads KRaft's quorum (KIP-836), and so is the active controller; -1 while none does.
+
+    Raises:
+        IncompatibleBrokerVersion: there is no quorum, but ZooKeeper.
+        KafkaError: it doesn't answer, or refuses.
+    """
+    topic = DescribeQuorumRequest.TopicData
+    partitions = [topic.PartitionData(partition_index=0)]
+    request = DescribeQuorumRequest(topics=[topic(topic_name="__cluster_metadata", partitions=partitions)])
+    response = admin._manager.run(admin._manager.send, request)
+    _require_none(response.error_code)
+    (partition,) = (one for each in response.topics for one in each.partitions)
+    _require_none(partition.error_code)
+    return int(partition.leader_id)
+
+
+def _require_none(error_code: int | None) -> None:
+    if error_code not in (None, NONE):  # None where this version of the answer has none
+        raise for_code(error_code)

@@ -124,8 +124,9 @@ def commands_of_a_release(installed: Installation, version: str) -> None:
     assert eventually(lambda: len(results(installed, "release-file")) == 1, SLOW)
     (leak,) = leaks(installed)
     delivered_and_closed(installed, leak["fingerprint"])
-    checkpoints = run("checkpoints", "list", "--checkpoint-dir", str(installed.data_dir / "checkpoints"), *where, "-o", "jsonl")
-    assert checkpoints
+    folder = str(installed.data_dir / "checkpoints")
+    listed = run("checkpoints", "list", "--checkpoint-dir", folder, *where, "-o", "jsonl", notes="in use by clientscope stream")
+    assert listed
 
     def in_history() -> bool:
         table = installed.data_dir / "history" / "pushes"
@@ -155,7 +156,19 @@ def delivered_and_closed(installed: Installation, fingerprint: str) -> None:
         installed.processes.await_ready("deliver", "ready")
         assert eventually(lambda: any(fingerprint in got.body.decode() for got in server.got), SLOW)
         installed.processes.signal("deliver", signal.SIGTERM)
-    run("findings", "close", fingerprint, "--as", "rotated", "--why", "tested", "--by", "grace", *where, notes="the streaming job applies it")
+    run(
+        "findings",
+        "close",
+        fingerprint,
+        "--as",
+        "rotated",
+        "--why",
+        "tested",
+        "--by",
+        "grace",
+        *where,
+        notes="the streaming job applies it",
+    )
     assert eventually(lambda: fingerprint not in {one["fingerprint"] for one in leaks(installed)}, SLOW)
 
 
