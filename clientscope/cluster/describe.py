@@ -42,11 +42,13 @@ class Described:
     Attributes:
         controller_id: as the broker says: with ZooKeeper the controller, with KRaft any broker (KIP-590); None where it isn't known.
         brokers: by id.
+        by_metadata: whether it was Metadata that said so, for want of DescribeCluster.
     """
 
     cluster_id: str
     controller_id: int | None
     brokers: Sequence[Broker]
+    by_metadata: bool = False
 
 
 def describe(admin: KafkaAdminClient) -> Described:
@@ -55,9 +57,11 @@ def describe(admin: KafkaAdminClient) -> Described:
     Raises:
         KafkaError: it doesn't answer, or refuses.
     """
+    by_metadata = False
     try:
         response = admin._manager.run(admin._manager.send, DescribeClusterRequest(include_fenced_brokers=True))
     except IncompatibleBrokerVersion:
+        by_metadata = True
         response = admin._manager.run(admin._manager.send, MetadataRequest(topics=[], allow_auto_topic_creation=False))
     _require_none(response.error_code)
     said = response.to_dict()
@@ -65,7 +69,7 @@ def describe(admin: KafkaAdminClient) -> Described:
         Broker(each.get("broker_id", each.get("node_id")), each["host"], each["port"], each["rack"], bool(each.get("is_fenced")))
         for each in said["brokers"]
     ]
-    return Described(said["cluster_id"], said["controller_id"], sorted(found, key=lambda broker: broker.id))
+    return Described(said["cluster_id"], said["controller_id"], sorted(found, key=lambda broker: broker.id), by_metadata)
 
 
 def quorum_leader(admin: KafkaAdminClient) -> int:

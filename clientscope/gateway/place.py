@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from kafka.errors import KafkaError
 
-from clientscope.cluster.describe import describe
+from clientscope.cluster.describe import Described, describe
 from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
 from clientscope.gateway.epoch import next_epoch
@@ -73,8 +74,14 @@ def find_place(settings: GatewaySettings) -> Place:
             listener_name=settings.listener_name,
             security_protocol=tls.clients,
             tls=tls.passes,
-            warnings=tls.warnings,
+            warnings=(*tls.warnings, *_unserved(settings, cluster)),
         )
+
+
+def _unserved(settings: GatewaySettings, cluster: Described) -> Iterator[str]:
+    """What the settings ask for and this release of Kafka can't do."""
+    if cluster.by_metadata and (settings.broker_software_name or settings.broker_software_version or settings.broker_jmx):
+        yield "the broker has no DescribeCluster (KIP-700, Kafka 2.8): clients can't ask what software it runs, and only the page shows it"
 
 
 def _ask_protocol(admin: KafkaAdminClient, broker_id: int, settings: GatewaySettings) -> tuple[str, ClientAuth]:

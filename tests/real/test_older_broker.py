@@ -16,7 +16,10 @@ from test_api_versions import CASES, INSTANCE, replay, same_but_for_our_key
 from test_client_matrix import CLIENTS, was_real_work
 
 from clientscope.client.raw import RawClient
+from clientscope.cluster.api_versions import ask
+from clientscope.config import GatewaySettings
 from clientscope.demo.watch import jmx_connections
+from clientscope.gateway.place import find_place
 from clientscope.records.client_key import instance_of
 from clientscope.records.topics import CONFIGS
 from clientscope.wire import api_versions
@@ -98,6 +101,16 @@ def test_f52_each_command_says_what_the_broker_is(release: str, broker: RunningB
         (line,) = map(json.loads, command("connections", "--admin", gateway.admin, "-o", "jsonl", "--client-id", "listed").splitlines())
     assert (line["ClientName"], line["ClientVersion"], line["SecurityProtocol"]) == ("listed", "1.0", "PLAINTEXT")
     assert "topics" in command("topics", "--bootstrap-servers", broker.internal)
+
+
+def test_f52_a_gateway_finds_its_place_and_says_what_the_release_lacks(release: str, broker: RunningBroker) -> None:
+    """Who the cluster is and what the listener speaks; a software for DescribeCluster, which came with 2.8, is asked for in vain before."""
+    settings = GatewaySettings(bootstrap_servers=broker.internal, upstream=broker.client, gateway_id="place", broker_software_name="Kafka")
+    place = find_place(settings)
+    assert (place.broker_id, place.listener_name, place.security_protocol) == (1, "CLIENT", "PLAINTEXT")
+    assert place.cluster_id == ask({"bootstrap_servers": broker.internal}).cluster_id != ""
+    assert [warning.partition(" (")[0] for warning in place.warnings] == ["the broker has no DescribeCluster"] * (release == "broker-2.4")
+    assert find_place(settings.model_copy(update={"broker_software_name": ""})).warnings == ()
 
 
 def test_a_push_is_taken(broker: RunningBroker, gateway: RunningGateway) -> None:
