@@ -17,6 +17,7 @@ from kafka.errors import (
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
+from kafka.protocol.producer import InitProducerIdRequest
 
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka_access import Kafka, access
@@ -161,6 +162,25 @@ def verify(kafka: Kafka, reads: Iterable[str] = (), writes: Iterable[str] = ()) 
         if missing := _missing(client, kafka, wanted):
             raise EnvironmentProblem(f"topics are missing: {', '.join(missing)}", "run: clientscope topics")
         _verify(client, wanted)
+        if any("Write" in operations for operations in wanted.values()):
+            _verify_producer(client, kafka)
+
+
+def _verify_producer(admin: KafkaAdminClient, kafka: Kafka) -> None:
+    """Asks for a producer id, as our idempotent producers will: before Kafka 2.8 that took a right on the cluster (KIP-679).
+
+    Raises:
+        EnvironmentProblem: that right is missing.
+    """
+    if admin._manager.broker_version >= (2, 8):
+        return
+    response = admin._manager.run(admin._manager.send, InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000))
+    if response.error_code == ClusterAuthorizationFailedError.errno:
+        principal = access(kafka).principal
+        raise EnvironmentProblem(
+            f"{principal} has no right to IdempotentWrite on the cluster, which Kafka before 2.8 wants of every producer",
+            f"kafka-acls.sh --add --allow-principal {principal} --operation IdempotentWrite --cluster; all that it needs: docs/security.md",
+        )
 
 
 def _missing(admin: KafkaAdminClient, kafka: Kafka, wanted: Mapping[str, Collection[str]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -80,9 +80,9 @@ class BrokerWithZooKeeper(Broker):
         self._zookeeper.stop()
 
 
-def start_broker(data_dir: Path, release: str = "broker") -> tuple[Broker, RunningBroker]:
+def start_broker(data_dir: Path, release: str = "broker", extra: Mapping[str, str] | None = None) -> tuple[Broker, RunningBroker]:
     """A broker that advertises an address where nothing listens yet; Kafka 2 has a ZooKeeper of its own."""
-    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir, free_port(), release=release)
+    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir, free_port(), release=release, extra=extra or {})
     broker = Broker(plan)
     if release.startswith("broker-2."):
         zookeeper = ZooKeeper(release, data_dir.with_name(f"{data_dir.name}-zookeeper"))

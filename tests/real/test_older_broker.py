@@ -11,20 +11,25 @@ from contextlib import closing
 import pytest
 from clients.script import variants, work
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from kafka import KafkaAdminClient
+from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 from observe import eventually, gateway_connections, read_all
 from test_api_versions import CASES, INSTANCE, replay, same_but_for_our_key
 from test_client_matrix import CLIENTS, was_real_work
 
+from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.cluster.api_versions import ask
 from clientscope.config import GatewaySettings
 from clientscope.demo.watch import jmx_connections
+from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import find_place
 from clientscope.records.client_key import instance_of
 from clientscope.records.topics import CONFIGS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import UNSUPPORTED_VERSION
 
+AUTHORIZER = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer", "allow.everyone.if.no.acl.found": "true"}
 LONG = pytest.mark.long_form(only=True)
 RELEASES = {"broker-2.4": "2.4.1", "broker-2.8": "2.8.2", "broker-3.6": "3.6.2", "broker-3.9": "3.9.2"}
 
@@ -38,7 +43,8 @@ def release(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def broker(release: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    started, running = start_broker(tmp_path_factory.mktemp("older") / release, release)
+    extra = AUTHORIZER if release == "broker-2.4" else {}
+    started, running = start_broker(tmp_path_factory.mktemp("older") / release, release, extra)
     yield running
     started.stop()
 
@@ -117,4 +123,30 @@ def test_a_push_is_taken(broker: RunningBroker, gateway: RunningGateway) -> None
     with closing(RawClient.connect(gateway.address, "newer")) as client:
         assert client.api_versions("newer", "9.9", INSTANCE, version=3).error_code == 0
         assert client.push_config([("acks", "all", 1, True)]).error_code == 0
-    assert [instance_of(message.key.decode()) for message in read_all(broker.internal, CONFIGS)] == [str(INSTANCE)]
+
+    def recorded() -> list[str]:  # on a busy machine after the answer
+        return [str(instance_of(message.key.decode())) for message in read_all(broker.internal, CONFIGS)]
+
+    assert eventually(lambda: recorded() == [str(INSTANCE)])
+
+
+@pytest.mark.parametrize("release", ["broker-2.4"], indirect=True)
+def test_f52_a_right_that_producers_need_before_2_8_is_named_where_it_is_missing(release: str, broker: RunningBroker) -> None:
+    """Kafka 2.4 lets only those get a producer id who may do so on the cluster (KIP-679)."""
+    topics.verify(broker.internal, reads=[CONFIGS], writes=[CONFIGS])
+    cluster = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
+    other, needed = (
+        ACL("User:ANONYMOUS", "*", operation, ACLPermissionType.ALLOW, cluster)
+        for operation in (ACLOperation.ALTER, ACLOperation.IDEMPOTENT_WRITE)
+    )
+    with closing(KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+        try:
+            assert not admin.create_acls([other])["failed"]  # from now on what no ACL allows is refused
+            topics.verify(broker.internal, reads=[CONFIGS])
+            with pytest.raises(EnvironmentProblem, match="no right to IdempotentWrite on the cluster") as caught:
+                topics.verify(broker.internal, writes=[CONFIGS])
+            assert "--operation IdempotentWrite --cluster" in str(caught.value.hint)
+            assert not admin.create_acls([needed])["failed"]
+            topics.verify(broker.internal, writes=[CONFIGS])
+        finally:
+            admin.delete_acls([needed, other])
