@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -66,10 +67,14 @@ NOBODY = "\uffff"
 
 
 class Database:
-    """An SQLite database in memory, without a journal: nothing is ever rolled back, and all of it can be read from topics again."""
+    """An SQLite database in memory, without a journal: nothing is ever rolled back, and all of it can be read from topics again.
+
+    It ends with this object, and its memory with it.
+    """
 
     def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, cached_statements=512)
+        weakref.finalize(self, self._connection.close)  # else Python closes it too, but with a ResourceWarning since 3.13
         self._connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;")
         self._connection.executescript(_TABLES)
         self._make_indices()
