@@ -2,16 +2,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: faketime help demo fixtures screenshots docs-rules golden-checkpoint test test-pure test-spark test-real check test-long test-soak test-backlog bench-client bench-gateway bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream class-data lock clean venv java chromium prometheus
+.PHONY: faketime help demo fixtures screenshots docs-rules golden-checkpoint test test-pure test-pythons test-spark test-real check test-long test-soak test-backlog bench-client bench-gateway bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
 demo: venv       ## everything on this machine, with real clients; Ctrl-C ends it
 	@$(BIN)/clientscope demo $(ARGS)
 
-test: venv chromium prometheus faketime check test-pure test-spark test-real   ## checks and all tests
+test: venv chromium prometheus faketime check test-pure test-spark test-real test-pythons   ## checks and all tests
 # By file, so that what a file shares is started once; the files in the order of tests/conftest.py, the longest first.
 TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
 test-pure: venv prometheus  ## no Spark, no broker: a minute
@@ -26,6 +27,8 @@ test-spark: venv ## one Spark session
 	$(BIN)/pytest tests/spark
 test-real: venv chromium prometheus faketime class-data  ## a real broker, gateway, clients, job and browser
 	$(BIN)/pytest tests/real $(TWO_AT_A_TIME)
+test-pythons: venv prometheus  ## the pure tests on each other Python that is here (3.11 to 3.13)
+	.ci/pythons $(TWO_AT_A_TIME)
 test-long: venv faketime  ## the long forms: ten-minute outages, 20 kills, a million fuzzed pushes (some 40 minutes; needs Atheris, so Linux)
 	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
 	$(BIN)/python tests/long/fuzz_push_config.py -runs=1000000
@@ -69,7 +72,10 @@ lock: venv       ## resolve requirements.lock anew (no index address in it)
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links \
 	  --extra demo --extra crc32c --group dev --custom-compile-command 'make lock' pyproject.toml -o requirements.lock
 
-venv: java $(VENV)/.ready
+venv: java right-python $(VENV)/.ready
+right-python:    # an environment never changes its Python
+	@[ "$(origin PYTHON)" != "command line" ] || [ ! -x $(BIN)/python ] || [ "$$($(PYTHON) -c $(MINOR))" = "$$($(BIN)/python -c $(MINOR))" ] || \
+	  { echo "error: $(VENV) has another Python than $(PYTHON); hint: make clean, or another environment: make VENV=.venv-other PYTHON=$(PYTHON)" >&2; exit 1; }
 java:            # said before anything is downloaded; which version it is, clientscope checks itself
 	@command -v java >/dev/null || [ -x "$$JAVA_HOME/bin/java" ] || \
 	  { echo "error: no Java on PATH or in JAVA_HOME; hint: install Java 17 or 21 (Debian: apt-get install openjdk-17-jre-headless)" >&2; exit 1; }
@@ -77,7 +83,7 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: $$($(PYTHON) --version) is too old; hint: install Python 3.11 or later, or: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@echo "making the environment in $(VENV) (some 700 MB to download, once)"
-	@$(PYTHON) -m venv $(VENV) || { echo "error: no venv module; hint: on Debian, apt-get install python3-venv" >&2; exit 1; }
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV) || { echo "error: no venv module; hint: on Debian, apt-get install python3-venv" >&2; exit 1; }
 	@( $(BIN)/pip install --disable-pip-version-check --retries 2 --require-hashes -r requirements.lock 2>$(VENV)/pip.log; \
 	  echo $$? >$(VENV)/pip.status ) | sed -un 's/^ *Downloading \(.*\)/  downloading \1/p; s/^Installing collected.*/  installing/p'; \
 	  [ "$$(cat $(VENV)/pip.status)" = 0 ] || \
@@ -111,4 +117,4 @@ faketime:        # a clock that jumps, for F40
 	  else echo "error: the tests need libfaketime; run: sudo apt-get install --no-install-recommends faketime" >&2; exit 1; fi; }
 
 clean:           ## remove the environment and the demo's data
-	rm -rf $(VENV) data .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-3.* data .pytest_cache .mypy_cache .ruff_cache
