@@ -53,3 +53,12 @@ def test_extra_properties_override() -> None:
 def test_a_quorum_without_this_node_or_without_a_shared_id_is_refused(node_id: int, cluster_id: str) -> None:
     with pytest.raises(ValueError, match="quorum"):
         BrokerPlan(1001, 1002, "gateway:9092", Path("data"), node_id=node_id, voters={1: 2001, 2: 2002}, cluster_id=cluster_id)
+
+
+def test_a_broker_of_zookeepers_has_no_quorum() -> None:
+    properties = BrokerPlan(1001, 1002, "gateway:9092", Path("data"), zookeeper="127.0.0.1:2181").properties(1003)
+    assert (properties["broker.id"], properties["zookeeper.connect"]) == ("1", "127.0.0.1:2181")
+    assert properties["listeners"] == "CLIENT://127.0.0.1:1001,INTERNAL://127.0.0.1:1002"
+    assert not {key for key in properties if key.startswith(("controller.", "process.", "node."))}
+    with pytest.raises(ValueError, match="not both"):
+        BrokerPlan(1001, 1002, "gateway:9092", Path("data"), zookeeper="127.0.0.1:2181", voters={1: 2001}, cluster_id=new_cluster_id())
