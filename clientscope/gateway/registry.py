@@ -203,8 +203,8 @@ class ConnectionRegistry:
         cluster, known = self.place.cluster_id, [(each.identity, each.client_address) for each in list(self.connections.values())]
         return len({(of.instance_id, scope(cluster, of.principal, address)) for of, address in known if of.instance_id is not None})
 
-    def context(self, connection_id: int) -> RequestContext | None:
-        """What a policy is told of a connection; None if it is gone."""
+    def context(self, connection_id: int, correlation_id: int = 0) -> RequestContext | None:
+        """What a policy is told of a request; None if its connection is gone."""
         connection = self.connections.get(connection_id)
         if connection is None:
             return None
@@ -224,6 +224,7 @@ class ConnectionRegistry:
             software_name=identity.software_name,
             software_version=identity.software_version,
             client_instance_id=identity.instance_id,
+            correlation_id=correlation_id,
         )
 
     def knows_as(self, connection_id: int, identity: Identity) -> bool:

@@ -186,7 +186,7 @@ class Gateway:
                 case Closed(connection_id, reason):
                     self._closed(connection_id, reason, report.at_ms)
                 case Asked():
-                    self._tasks.run(self._judge(event, ClientConfigData(event.configs, report.at_ms)))
+                    self._tasks.run(self._judge(event, ClientConfigData(event.configs, event.received_ms)))
                 case Logged():
                     if self._request_log is not None:
                         self._request_log.write(event)
@@ -227,7 +227,7 @@ class Gateway:
                 self._publish(self.registry.identified(connection_id, identity, now_ms))
 
     async def _judge(self, asked: Asked, data: ClientConfigData) -> None:
-        context = self.registry.context(asked.connection_id)
+        context = self.registry.context(asked.connection_id, asked.correlation_id)
         if context is None or self._policy is None or self._workers is None:
             return
         quota = self._quota

@@ -12,6 +12,7 @@ from typing import Any
 from clientscope.catalog.sensitive import shown_key
 from clientscope.errors import SettingsError
 from clientscope.records.client_key import client_key
+from clientscope.wire.codes import PUSH_CONFIG
 
 CLIENT_CONFIG_POLICY_CLASS_NAME_DEFAULT: str | None = None
 """KIP-1324's default of ``client.config.policy.class.name``: without a policy PushConfig isn't advertised, and goes upstream like
@@ -43,7 +44,7 @@ class ClientConfigData:
 
     Attributes:
         configs: in the order sent.
-        timestamp_ms: when the gateway received it, in ms since the epoch, UTC.
+        timestamp_ms: when the gateway read the request, in ms since the epoch, UTC.
     """
 
     configs: tuple[ClientConfig, ...]
@@ -60,6 +61,7 @@ class RequestContext:
         software_name, software_version: KIP-511's; ``unknown`` until said.
         client_instance_id: KIP-1324's; None where the client sent none.  Chosen by the client: `client_key` tells clients apart.
         principal: None where the wire does not show it.
+        request_type, request_version, correlation_id: of the request's header: PushConfig's api key and version, and the client's own id.
     """
 
     cluster_id: str
@@ -76,6 +78,9 @@ class RequestContext:
     software_name: str
     software_version: str
     client_instance_id: uuid.UUID | None
+    request_type: int = PUSH_CONFIG
+    request_version: int = 0
+    correlation_id: int = 0
 
     @property
     def client_key(self) -> str:

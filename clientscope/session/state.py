@@ -76,10 +76,16 @@ class Pushed:
     """A push's turn has come: hand its settings to the policy, and take nothing more from the broker before the verdict.
 
     The verdict goes to `Session.answer` under ``token``.
+
+    Attributes:
+        correlation_id: the client's own.
+        received_ms: when its frame was read, since the epoch.
     """
 
     token: int
     configs: tuple[ClientConfig, ...]
+    correlation_id: int = 0
+    received_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +128,12 @@ class PendingPush:
     Attributes:
         correlation_id: the client's own, for the answer.
         refused: the answer, where the policy need not be asked.
+        received_ms: when its frame was read, since the epoch.
     """
 
     token: int
     correlation_id: int
+    received_ms: int
     configs: tuple[ClientConfig, ...] = ()
     refused: Verdict | None = None
 

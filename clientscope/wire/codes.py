@@ -37,3 +37,13 @@ INVALID_REQUEST = 42
 THROTTLING_QUOTA_EXCEEDED = 89
 CONFIG_TOO_LARGE = 1324
 """Error codes; CONFIG_TOO_LARGE is KIP-1324's, the others are Kafka's."""
+
+ERROR_NAMES = {
+    NONE: "none",
+    UNSUPPORTED_VERSION: "unsupported_version",
+    INVALID_CONFIG: "invalid_config",
+    INVALID_REQUEST: "invalid_request",
+    THROTTLING_QUOTA_EXCEEDED: "throttling_quota_exceeded",
+    CONFIG_TOO_LARGE: "config_too_large",
+}
+"""Those with which a push is answered, besides UNKNOWN_SERVER_ERROR, as counters' labels."""

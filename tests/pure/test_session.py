@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,13 @@ from clientscope.session.unanswered import FIRST_ID, IDS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import (
     CONFIG_TOO_LARGE,
+    ERROR_NAMES,
     INVALID_CONFIG,
     INVALID_REQUEST,
     PUSH_CONFIG,
     UNSUPPORTED_VERSION,
 )
-from clientscope.wire.frames import Passed
+from clientscope.wire.frames import REQUEST_HEAD, Passed
 from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
 
 FIXTURES = [json.loads(line) for line in (Path(__file__).parent.parent / "fixtures" / "wire.jsonl").read_text().splitlines()]
@@ -141,9 +143,12 @@ def test_a_push_has_its_turn_by_a_carrier_and_never_reaches_the_broker() -> None
     answers = from_broker(session, response(correlation_id=said.correlation_id) + fetched)
     pushed = next(answers)
     assert isinstance(pushed, Pushed) and {c.key for c in pushed.configs} >= {"acks", "linger.ms", "client.id"}
+    assert pushed.correlation_id == REQUEST_HEAD.unpack_from(captured("clientscope producer", "request", PUSH_CONFIG))[3]
+    assert 0 <= time.time() * 1000 - pushed.received_ms < 60_000
     assert session.unanswered_pushes == 1
     assert session.answer(pushed.token + 1, Verdict(0)) == []
-    (answer,) = session.answer(pushed.token, Verdict(INVALID_CONFIG, "no"))
+    counted, answer = session.answer(pushed.token, Verdict(INVALID_CONFIG, "no"))
+    assert counted == Counted("pushes_answered", "invalid_config")
     assert (answered(answer).error_code, answered(answer).error_message) == (INVALID_CONFIG, "no")
     assert session.answer(pushed.token, Verdict(0)) == []  # the first verdict counts
     assert list(answers) == [Passed(fetched)]
@@ -196,7 +201,8 @@ def test_f11_a_push_that_is_wrong_is_answered_and_counted(frame: bytes, code: in
     counted, carrier = from_client(session, frame)
     assert counted == Counted("pushes_refused", reason)
     assert isinstance(carrier, ToBroker)
-    (answer,) = from_broker(session, response(correlation_id=api_versions.read_request(carrier.data).correlation_id))
+    counted, answer = from_broker(session, response(correlation_id=api_versions.read_request(carrier.data).correlation_id))
+    assert counted == Counted("pushes_answered", ERROR_NAMES[code])
     assert answered(answer).error_code == code
 
 

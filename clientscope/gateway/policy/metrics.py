@@ -22,7 +22,9 @@ class PolicyMetrics:
             "clientscope_client_config_instances", "Different client instance ids that are connected now.", registry=registry
         ).set_function(instances)
         self._pushes = Counter(
-            "clientscope_client_config_pushes", "PushConfig requests that could be read, whatever their answer.", registry=registry
+            "clientscope_client_config_pushes",
+            "PushConfig requests that could be read and are within their quotas.",
+            registry=registry,
         )
         self._errors = Counter(
             "clientscope_client_config_errors",

@@ -90,11 +90,13 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A push waits for its verdict."""
+    """A push waits for its verdict; see `clientscope.session.state.Pushed`."""
 
     connection_id: int
     token: int
     configs: tuple[ClientConfig, ...]
+    correlation_id: int
+    received_ms: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ class Worker:
 
     def pushed(self, relay: Relay, push: Pushed) -> None:
         """A client has pushed; the verdict comes by `Relay.answer`."""
-        self._report(Asked(relay.connection_id, push.token, push.configs))
+        self._report(Asked(relay.connection_id, push.token, push.configs, push.correlation_id, push.received_ms))
         if not self._flush():
             self.count("pushes_refused", "busy")
             self._loop.call_soon(relay.answer, push.token, _BUSY)

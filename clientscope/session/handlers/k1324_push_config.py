@@ -14,11 +14,13 @@ Behavior:
 
 from __future__ import annotations
 
+import time
+
 from clientscope.errors import WireError
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.state import Command, Counted, PendingPush, Pushed, SessionState, ToClient, Verdict
 from clientscope.wire import api_versions
-from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST, UNSUPPORTED_VERSION
+from clientscope.wire.codes import CONFIG_TOO_LARGE, ERROR_NAMES, INVALID_REQUEST, UNSUPPORTED_VERSION
 from clientscope.wire.frames import REQUEST_HEAD
 from clientscope.wire.messages import PushConfigResponse
 from clientscope.wire.push_config import read_configs
@@ -51,9 +53,9 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
 def response(state: SessionState, push: PendingPush) -> list[Command]:
     """The carrier has come back: the push's turn."""
     if push.refused is not None:
-        return [_answer(push, push.refused)]
+        return _answer(push, push.refused)
     state.awaited = push
-    return [Pushed(push.token, push.configs)]
+    return [Pushed(push.token, push.configs, push.correlation_id, push.received_ms)]
 
 
 def answer(state: SessionState, token: int, verdict: Verdict) -> list[Command]:
@@ -62,7 +64,7 @@ def answer(state: SessionState, token: int, verdict: Verdict) -> list[Command]:
     if push is None or push.token != token:
         return []
     state.awaited = None
-    return [_answer(push, verdict)]
+    return _answer(push, verdict)
 
 
 def _too_large(state: SessionState) -> Verdict:
@@ -75,14 +77,15 @@ def _take(
     if not state.authenticated:
         raise WireError("unauthenticated_push")
     state.tokens += 1
-    push = PendingPush(state.tokens, correlation_id, configs, refused)
+    push = PendingPush(state.tokens, correlation_id, time.time_ns() // 1_000_000, configs, refused)
     counted: list[Command] = [Counted("pushes_refused", reason)] if refused is not None else []
     return [*counted, state.carrier(correlation_id, push)]
 
 
-def _answer(push: PendingPush, verdict: Verdict) -> ToClient:
+def _answer(push: PendingPush, verdict: Verdict) -> list[Command]:
     message = PushConfigResponse(
         version=0, throttle_time_ms=verdict.throttle_time_ms, error_code=verdict.error_code, error_message=verdict.error_message
     )
     message.with_header(correlation_id=push.correlation_id)
-    return ToClient(bytes(message.encode(header=True, framed=True)))
+    outcome = Counted("pushes_answered", ERROR_NAMES.get(verdict.error_code, "unknown_server_error"))
+    return [outcome, ToClient(bytes(message.encode(header=True, framed=True)))]
