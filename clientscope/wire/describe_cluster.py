@@ -6,6 +6,7 @@ its own v1 was never adopted, and real v1 and v2 are others' (KIP-919, KIP-1073)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clientscope.errors import WireError
@@ -56,6 +57,22 @@ def with_software(frame: bytes, api_version: int, software: BrokerSoftware) -> b
     tags[BROKER_SOFTWARE_VERSION_TAG] = _nullable(software.version)
     body = frame[LENGTH.size : end] + write_tags(sorted(tags.items()))
     return LENGTH.pack(len(body)) + body
+
+
+def software_in(tags: Mapping[int, bytes]) -> BrokerSoftware:
+    """What a response says of its broker in fields that its version doesn't have; None where that is nothing, or no text."""
+    return BrokerSoftware(_text(tags.get(BROKER_SOFTWARE_NAME_TAG)), _text(tags.get(BROKER_SOFTWARE_VERSION_TAG)))
+
+
+def _text(tag: bytes | None) -> str | None:
+    if tag is None:
+        return None
+    cursor = Cursor(tag)
+    try:
+        text = cursor.compact_nullable_string()
+    except WireError:
+        return None
+    return text if cursor.position == len(tag) else None
 
 
 def _nullable(text: str | None) -> bytes:

@@ -18,6 +18,7 @@ from test_api_versions import CASES, INSTANCE, replay, same_but_for_our_key
 from test_client_matrix import CLIENTS, was_real_work
 
 from clientscope import topics
+from clientscope.client import KafkaAdminClient as DescribingAdmin
 from clientscope.client.raw import RawClient
 from clientscope.cluster.api_versions import ask
 from clientscope.config import GatewaySettings
@@ -107,6 +108,9 @@ def test_f52_each_command_says_what_the_broker_is(release: str, broker: RunningB
         (line,) = map(json.loads, command("connections", "--admin", gateway.admin, "-o", "jsonl", "--client-id", "listed").splitlines())
     assert (line["ClientName"], line["ClientVersion"], line["SecurityProtocol"]) == ("listed", "1.0", "PLAINTEXT")
     assert "topics" in command("topics", "--bootstrap-servers", broker.internal)
+    with closing(DescribingAdmin(bootstrap_servers=gateway.address)) as admin:
+        described = admin.describe_cluster()
+    assert [each["broker_id"] for each in described["brokers"]] == [1] and described["broker_software_name"] is None
 
 
 def test_f52_a_gateway_finds_its_place_and_says_what_the_release_lacks(release: str, broker: RunningBroker) -> None:
