@@ -12,7 +12,7 @@ help:            ## what there is
 demo: venv       ## everything on this machine, with real clients; Ctrl-C ends it
 	@$(BIN)/clientscope demo $(ARGS)
 
-test: venv chromium prometheus faketime check test-pure test-spark test-real test-pythons   ## checks and all tests
+test: venv chromium prometheus faketime check test-pure test-spark test-real   ## checks and all tests
 # By file, so that what a file shares is started once; the files in the order of tests/conftest.py, the longest first.
 TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
 test-pure: venv prometheus  ## no Spark, no broker: a minute
