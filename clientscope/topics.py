@@ -84,10 +84,11 @@ def admin(kafka: Kafka) -> KafkaAdminClient:
 def no_broker(kafka: Kafka, error: BaseException) -> EnvironmentProblem:
     """What to say when none of the bootstrap servers can be used."""
     used = access(kafka)
-    return EnvironmentProblem(
-        f"no broker answers at {used.bootstrap_servers} by {used.security_protocol} ({str(error)[:200] or type(error).__name__})",
-        "is the broker up, and is that its INTERNAL listener? set --bootstrap-servers, and [kafka] security.protocol to what it speaks",
-    )
+    hint = "is the broker up, and is that its INTERNAL listener? set --bootstrap-servers, and [kafka] security.protocol to what it speaks"
+    if used.security_protocol.startswith("SASL") and "disconnected" in str(error):  # with SCRAM a wrong password may end so
+        hint = f"perhaps it doesn't accept {used.principal} with this password, and ends the connection without saying so; if not: {hint}"
+    problem = f"no broker answers at {used.bootstrap_servers} by {used.security_protocol} ({str(error)[:200] or type(error).__name__})"
+    return EnvironmentProblem(problem, hint)
 
 
 def no_right(kafka: Kafka, operation: str, topic: str) -> EnvironmentProblem:
