@@ -108,7 +108,7 @@ def test_f52_each_command_says_what_the_broker_is(release: str, broker: RunningB
         (line,) = map(json.loads, command("connections", "--admin", gateway.admin, "-o", "jsonl", "--client-id", "listed").splitlines())
     assert (line["ClientName"], line["ClientVersion"], line["SecurityProtocol"]) == ("listed", "1.0", "PLAINTEXT")
     assert "topics" in command("topics", "--bootstrap-servers", broker.internal)
-    with closing(DescribingAdmin(bootstrap_servers=gateway.address)) as admin:
+    with closing(DescribingAdmin(bootstrap_servers=gateway.address, enable_config_push=False)) as admin:
         described = admin.describe_cluster()
     assert [each["broker_id"] for each in described["brokers"]] == [1] and described["broker_software_name"] is None
 
