@@ -5,17 +5,17 @@ BIN := $(VENV)/bin
 MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: faketime help demo fixtures screenshots docs-rules golden-checkpoint test test-pure test-pythons test-spark test-real check test-long test-soak test-backlog bench-client bench-gateway bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream class-data lock clean venv java chromium prometheus
+.PHONY: faketime help demo fixtures screenshots docs docs-rules golden-checkpoint test test-pure test-pythons test-pythons-short test-spark test-real check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
 demo: venv       ## everything on this machine, with real clients; Ctrl-C ends it
 	@$(BIN)/clientscope demo $(ARGS)
 
-test: venv chromium prometheus faketime check test-pure test-spark test-real   ## checks and all tests
+test: venv chromium prometheus faketime check test-pure test-pythons-short test-spark test-real   ## checks and all tests
 # By file, so that what a file shares is started once; the files in the order of tests/conftest.py, the longest first.
 TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
-test-pure: venv prometheus  ## no Spark, no broker: a minute
+test-pure: venv prometheus  ## no Spark, no broker: three minutes
 	$(BIN)/pytest tests/pure $(TWO_AT_A_TIME)
 fixtures: venv   ## capture what real clients say, again (needs a JDK)
 	$(BIN)/python tests/fixtures/capture.py
@@ -29,7 +29,9 @@ test-real: venv chromium prometheus faketime class-data  ## a real broker, gatew
 	$(BIN)/pytest tests/real $(TWO_AT_A_TIME)
 test-pythons: venv prometheus  ## the pure tests on each other Python that is here (3.11 to 3.13)
 	.ci/pythons $(TWO_AT_A_TIME)
-test-long: venv faketime  ## the long forms: ten-minute outages, 20 kills, a million fuzzed pushes (some 40 minutes; needs Atheris, so Linux)
+test-pythons-short: venv prometheus  ## the same without the files that take longest, as in make test
+	TEST_SHORT_FORMS=1 .ci/pythons $(TWO_AT_A_TIME)
+test-long: venv faketime  ## the long forms: ten-minute outages, 20 kills, a million fuzzed pushes, 1,000 interleavings (needs Atheris, so Linux)
 	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
 	$(BIN)/python tests/long/fuzz_push_config.py -runs=1000000
 	TEST_LONG_FORMS=1 $(BIN)/pytest tests -m long_form
@@ -37,10 +39,16 @@ test-soak: venv  ## F26: twice the load for MINUTES (30); fails where what the j
 	@$(BIN)/python -m bench.stream --seconds 0 --backlog 0 --soak $(or $(MINUTES),30) --flat $(ARGS)
 test-backlog: venv  ## F27: PUSHES (10 million) wait for the job, and new ones come meanwhile; a quarter of an hour, 20 GB of disk
 	@$(BIN)/python -m bench.stream --seconds 0 --backlog $(or $(PUSHES),10000000) --beside-only $(ARGS)
+docs: docs-rules ## write what docs/ makes of the code anew: files.md, the tables of metrics.md and alerts.md, rules.md
+	$(BIN)/python docs/make/files.py && $(BIN)/python docs/make/metrics.py && $(BIN)/python docs/make/alerts.py
 docs-rules: venv ## write docs/rules.md anew from the rules
-	$(BIN)/python -m sinks.rules.docs
-check: venv      ## ruff, mypy, import contracts
+	$(BIN)/python -m clientscope.commands.rules.docs
+check: venv check-page ## ruff, mypy, import contracts; tsc and Biome on the page
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
+check-page:      ## the page's JavaScript: types (JSDoc), lint, format
+	.ci/node types lint
+format-page:     ## format the page's JavaScript, and fix what Biome can
+	.ci/node format
 
 bench-stream: venv  ## how soon pushes become results and connections gauges, and how fast a backlog is read (four minutes)
 	@$(BIN)/python -m bench.stream $(ARGS)

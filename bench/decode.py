@@ -29,7 +29,7 @@ from clientscope.local.jars import jars
 from clientscope.records.codec import ClientConfigRecord, decode, encode
 from streaming.session import session
 from streaming.transforms import kernel
-from udfs.decode import decoder
+from udfs.decoding.decode import decoder
 
 RECORDS = 40_000
 FEWER = 8_000

@@ -22,13 +22,13 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.rules import fleet
-from clientscope.policy.redaction import DigestKey
+from clientscope.digest import DigestKey
+from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from clientscope.records.codec import Kind
-from sinks.findings.conditions import Conditions
-from sinks.findings.engine import Findings
-from sinks.findings.told import Policy
-from udfs.arrivals import pushed
+from streaming.findings.engine import FindingsEngine
+from streaming.findings.finding_records import Policy
+from udfs.kernels.finding_inputs import pushed
 
 BATCH = 4_000
 _NOW_MS = 1_800_000_000_000
@@ -39,7 +39,7 @@ _COMPARE_MS = 10_000
 def measure(clients: int) -> list[float]:
     """Findings; µs a push of the kernel and of the engine; ms of the first writing, of a second without news, of one that compares; MB."""
     key = DigestKey(b"k" * 32)
-    engine = Findings({}, Policy(), Thresholds(), Conditions())
+    engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
     kernel = applying = 0.0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for begin, values in enumerate(_batches(fleet(), clients)):
@@ -76,7 +76,7 @@ def _connection(push: dict[str, Any], number: int) -> dict[str, Any]:
     return {**same, "appended_ms": _NOW_MS - 1, "kind": int(Kind.PRESENT), "sequence": number}
 
 
-def _timed(engine: Findings, now_ms: int) -> tuple[float, Any]:
+def _timed(engine: FindingsEngine, now_ms: int) -> tuple[float, Any]:
     started = time.process_time()
     changes = engine.changes(now_ms)
     return 1000 * (time.process_time() - started), changes

@@ -30,12 +30,12 @@ from rich.console import Console
 from rich.table import Table
 
 from clientscope.config import StreamSettings
-from clientscope.gateway.place import Place
+from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.local.jars import jars
 from clientscope.records.codec import encode
 from clientscope.session.state import Identity
-from sinks.gauges import Entry, Gauges
+from streaming.gauges import GaugeEntry, Gauges
 from streaming.queries.gauges import arrived
 from streaming.session import session
 from streaming.transforms.gauges import entries
@@ -45,7 +45,7 @@ TURNOVER = 100
 OURS = "the job's: no state in Spark"
 _SCHEMA = "value binary, timestamp timestamp"
 _SERIES = ("cluster", "broker", "gateway", "listener", "software_name", "software_version")
-_REST = tuple(name for name in Entry._fields if name not in _SERIES)
+_REST = tuple(name for name in GaugeEntry._fields if name not in _SERIES)
 _START_MS = 1_700_000_000_000
 
 
@@ -69,7 +69,9 @@ class Cost:
 
 def make(load: Load, batches: int, folder: Path) -> None:
     """Writes the records, a file for each batch."""
-    registries = [ConnectionRegistry(Place("cluster", number, f"gateway-{number}:9092", _START_MS, "CLIENT")) for number in range(GATEWAYS)]
+    registries = [
+        ConnectionRegistry(GatewayPlace("cluster", number, f"gateway-{number}:9092", _START_MS, "CLIENT")) for number in range(GATEWAYS)
+    ]
     records: list[bytes] = []
     folder.mkdir()
 

@@ -11,7 +11,7 @@ import kafka
 
 from clientscope import topics
 from clientscope.demo.fleet import Fleet
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 
 PUSHING = ("--push-rate-per-client", "1000", "--push-burst-per-client", "1000")
@@ -38,7 +38,7 @@ class Installation:
         plan = BrokerPlan(free_port(), free_port(), advertised or self.address, folder / "broker")
         self.internal, self.broker = plan.internal, f"127.0.0.1:{plan.port}"
         self.processes = Fleet(folder / "logs", lambda line: None)
-        self._broker = Broker(plan)
+        self._broker = EmbeddedBroker(plan)
         self._flags, self._topic = flags, topic
 
     def __enter__(self) -> Self:

@@ -28,12 +28,12 @@ from urllib.parse import quote
 import uvicorn
 
 from bench.page_load import Load, aside, read
-from sinks.dashboard import assets
-from sinks.dashboard.api import create_app
-from sinks.dashboard.reader import now_ms
-from sinks.dashboard.record import Record
+from clientscope.clock import now_ms
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.http import assets
 from sinks.dashboard.server import settle
-from sinks.dashboard.state import State
+from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.state import State
 
 QUESTIONS = {
     "clients, first page": "clients?limit=100",
@@ -148,7 +148,7 @@ def _state(connections: int) -> State:
     return State(connection_limit=connections + 10_000)
 
 
-def _loaded(connections: int, opened: list[Record], live: bool = False) -> tuple[State, float]:
+def _loaded(connections: int, opened: list[TopicRecord], live: bool = False) -> tuple[State, float]:
     """A state that has read them, and the seconds that it took; with ``live``, each batch is seen at once, as later changes are."""
     state = _state(connections)
     begin = time.perf_counter()

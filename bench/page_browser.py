@@ -22,11 +22,11 @@ import uvicorn
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
 from bench.page_load import Load, aside, read
-from sinks.dashboard import assets
-from sinks.dashboard.api import create_app
-from sinks.dashboard.reader import now_ms
+from clientscope.clock import now_ms
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.http import assets
 from sinks.dashboard.server import settle
-from sinks.dashboard.state import State
+from sinks.dashboard.state.state import State
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [

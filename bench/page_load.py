@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from clientscope.clock import now_ms
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES
-from sinks.dashboard.reader import now_ms
-from sinks.dashboard.record import Record
-from sinks.dashboard.state import State
+from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.state import State
 
 BATCH = 2_000
 """Records that a reader takes at once."""
@@ -32,19 +32,19 @@ class Load:
         self._connections = connections
         self._events = _events(connections)
 
-    def opened(self) -> list[Record]:
+    def opened(self) -> list[TopicRecord]:
         """The connections, as they opened."""
         return [next(self._events) for _ in range(self._connections)]
 
-    def gauges(self) -> list[Record]:
+    def gauges(self) -> list[TopicRecord]:
         """What the job counted of them: a series for each version."""
         return [_gauge(name, version, self._connections // len(SOFTWARE)) for name, version in SOFTWARE]
 
-    def findings(self) -> list[Record]:
+    def findings(self) -> list[TopicRecord]:
         """A thousand."""
         return _findings()
 
-    def pushes(self, count: int) -> list[Record]:
+    def pushes(self, count: int) -> list[TopicRecord]:
         """Of as many clients, one each."""
         dice = random.Random(9)  # noqa: S311 - no secret
         return [_push(number, _client(dice, self._connections)) for number in range(count)]
@@ -68,7 +68,7 @@ def aside(work: Callable[..., None], *arguments: Any) -> None:
     threading.Thread(target=work, args=arguments, daemon=True).start()
 
 
-def read(state: State, records: list[Record]) -> float:
+def read(state: State, records: list[TopicRecord]) -> float:
     """Applies records as a reader does that catches up; returns the seconds that it took."""
     begin = time.perf_counter()
     for at in range(0, len(records), BATCH):
@@ -76,7 +76,7 @@ def read(state: State, records: list[Record]) -> float:
     return time.perf_counter() - begin
 
 
-def _events(connections: int) -> Iterator[Record]:
+def _events(connections: int) -> Iterator[TopicRecord]:
     """Connections that open, as many as wanted; then closes and opens by turns."""
     dice = random.Random(8)  # noqa: S311 - no secret
     open_now: list[tuple[int, dict[str, Any]]] = []
@@ -103,7 +103,7 @@ def _client(dice: random.Random, connections: int) -> dict[str, Any]:
     }
 
 
-def _record(kind: Kind, sequence: int, connection: int, client: dict[str, Any]) -> Record:
+def _record(kind: Kind, sequence: int, connection: int, client: dict[str, Any]) -> TopicRecord:
     name, version = client["client_software_name"], client["client_software_version"]
     touched = ClientConnectionRecord.Count(
         version=0, count_listener_name="CLIENT", count_software_name=name, count_software_version=version, open_connections=1,
@@ -113,10 +113,10 @@ def _record(kind: Kind, sequence: int, connection: int, client: dict[str, Any]) 
         kind=kind, cluster_id="c", broker_id=1, gateway_id="gw", gateway_epoch=1, sequence=sequence, timestamp_ms=now_ms(),
         connection_id=connection, listener_name="CLIENT", security_protocol="SASL_PLAINTEXT", counts=[touched], **client,
     )  # fmt: skip
-    return Record(CONNECTIONS, now_ms(), b"gw", encode(record))
+    return TopicRecord(CONNECTIONS, now_ms(), b"gw", encode(record))
 
 
-def _findings() -> list[Record]:
+def _findings() -> list[TopicRecord]:
     made = []
     for number in range(1_000):
         fingerprint = f"{number:032x}"
@@ -126,11 +126,11 @@ def _findings() -> list[Record]:
             "application": {"principal": f"User:app-{number // 50}", "client_id": f"orders-{number % 997}"},
             "first_seen_ms": 1, "last_seen_ms": 1, "opened_ms": 1,
         }  # fmt: skip
-        made.append(Record(FINDINGS, 1, fingerprint.encode(), json.dumps(value).encode()))
+        made.append(TopicRecord(FINDINGS, 1, fingerprint.encode(), json.dumps(value).encode()))
     return made
 
 
-def _push(number: int, client: dict[str, Any]) -> Record:
+def _push(number: int, client: dict[str, Any]) -> TopicRecord:
     configs = [
         ClientConfigRecord.Config(
             version=0, config_key=key, config_value=value, value_state=0, config_type=1, is_default=False, value_digest=None,
@@ -143,11 +143,11 @@ def _push(number: int, client: dict[str, Any]) -> Record:
         listener_name="CLIENT", security_protocol="SASL_PLAINTEXT", principal_source=0, client_instance_id=None, origin=0,
         digest_key_id=None, configs=configs, **client,
     )  # fmt: skip
-    return Record(CONFIGS, now_ms(), f"gw/1/{number}".encode(), encode(record), offset=number)
+    return TopicRecord(CONFIGS, now_ms(), f"gw/1/{number}".encode(), encode(record), offset=number)
 
 
-def _gauge(name: str, version: str, connections: int) -> Record:
+def _gauge(name: str, version: str, connections: int) -> TopicRecord:
     key = ["c", 1, "gw", "CLIENT", name, version]
     fields = ("cluster", "broker", "gateway", "listener", "software_name", "software_version")
     value = {**dict(zip(fields, key, strict=True)), "connections": connections}
-    return Record(GAUGES, now_ms(), json.dumps(key).encode(), json.dumps(value).encode())
+    return TopicRecord(GAUGES, now_ms(), json.dumps(key).encode(), json.dumps(value).encode())

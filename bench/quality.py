@@ -26,11 +26,11 @@ from rich.table import Table
 
 from bench.decode import BATCH, record
 from clientscope.config import StreamSettings
+from clientscope.digest import DigestKey
+from clientscope.findings.conditions import Conditions
 from clientscope.local.jars import jars
-from clientscope.policy.redaction import DigestKey
 from clientscope.records.codec import ClientConnectionRecord, Kind, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from sinks.findings.conditions import Conditions
 from sinks.history.batches import append
 from sinks.quality.docs import DataDocs
 from sinks.quality.quality import MOST_ROWS, Quality, share_of
@@ -39,9 +39,9 @@ from sinks.quality.validation import Validator
 from streaming.queries.history import looked_at
 from streaming.session import session
 from streaming.transforms import history, kernel
-from udfs.decode import decoder
-from udfs.evidence import FIELDS, with_evidence
-from udfs.pushes import redact
+from udfs.decoding.decode import decoder
+from udfs.kernels.quarantine import FIELDS, with_evidence
+from udfs.redaction.pushes import redact
 
 MOST = 50_000
 """Records of a batch of history, as the job takes them at most."""

@@ -21,12 +21,14 @@ from bench.decode import BATCH, NEEDED, record
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect
 from clientscope.client.settings import collect_dialect
-from clientscope.policy.redaction import DigestKey
+from clientscope.digest import DigestKey
+from clientscope.policy.interface import ClientConfig
+from clientscope.policy.redaction import redact as redact_one
 from clientscope.records.codec import ClientConfigRecord, encode
-from udfs.decode import decoder
-from udfs.pushes import Pushes, redact
-from udfs.rules import RULES
-from udfs.rules.batch import Batch, judge
+from udfs.decoding.decode import decoder
+from udfs.redaction.pushes import Pushes, redact
+from udfs.rules.engine.batch import Batch, judge
+from udfs.rules.registry import RULES
 
 BATCHES = 8
 SETTINGS = 25
@@ -74,13 +76,22 @@ def measure(values: list[bytes], rounds: int) -> tuple[dict[str, float], dict[st
     batches = [pa.array(values[start : start + BATCH], pa.binary()) for start in range(0, len(values), BATCH)]
     key = DigestKey(b"k" * 32)
     needed, whole = decoder("ClientConfigRecord", NEEDED), decoder("ClientConfigRecord")
-    pushes = [Pushes(redact(whole(values), key)) for values in batches]
+    decoded = [whole(values) for values in batches]
+    pushes = [Pushes(redact(each, key)) for each in decoded]
     for each in pushes:
         _ = (each.settings, each.parents)
     parsed = [Batch(each) for each in pushes]
+    one_by_one = [
+        ClientConfig(each["config_key"], each["config_value"], each["config_type"], each["is_default"])
+        for records in decoded
+        for configs in records.field("configs").to_pylist()
+        for each in configs
+    ]
     stages: dict[str, Callable[[], object]] = {
         "decoding, what rules need": lambda: [needed(values) for values in batches],
         "decoding, every string made": lambda: [whole(values) for values in batches],
+        "judging what is sensitive, as the job does": lambda: [redact(each, key) for each in decoded],
+        "the same one by one, as the gateway does": lambda: _one_by_one(one_by_one, key),
         "the batch: parsing": lambda: [Batch(Pushes(each.records)) for each in pushes],
         "all rules": lambda: [judge(batch, RULES) for batch in parsed],
         "parsing and all rules": lambda: [judge(Batch(Pushes(each.records)), RULES) for each in pushes],
@@ -91,6 +102,11 @@ def measure(values: list[bytes], rounds: int) -> tuple[dict[str, float], dict[st
     best = _best({**stages, **rules}, rounds)
     count = len(values) / 1e6
     return {name: best[name] / count for name in stages}, {name: best[name] / count for name in rules}
+
+
+def _one_by_one(settings: list[ClientConfig], key: DigestKey) -> None:
+    for each in settings:
+        redact_one(each, key)
 
 
 def _best(cases: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:

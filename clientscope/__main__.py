@@ -12,8 +12,14 @@ def main() -> int:
 
         print(f"clientscope {__version__}")
         return 0
-    from clientscope import cli
+    from clientscope import cli, package_names
+    from clientscope.errors import EnvironmentProblem
 
+    try:
+        package_names.check()
+    except EnvironmentProblem as error:
+        cli.show(error)
+        return 1
     return cli.main()
 
 

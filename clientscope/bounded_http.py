@@ -50,7 +50,7 @@ def refusals(registry: CollectorRegistry) -> Counter:
     """What was refused, by listener and reason: how often a bound was reached."""
     return Counter(
         "clientscope_http_refused",
-        "HTTP connections closed, or requests refused: a bound was reached, or a token was wrong.",
+        "HTTP connections closed and requests refused at a bound, or for an invalid token.",
         ("listener", "reason"),
         registry=registry,
     )

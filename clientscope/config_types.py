@@ -1,4 +1,4 @@
-"""What a setting may be: addresses, networks, tables; each checked where it is read, with a message that shows what is expected."""
+"""Types of settings: addresses, networks, tables. Each is checked where it is read; the error shows the expected form."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator
 
 
 def split_address(address: str) -> tuple[str, int]:
     """``HOST:PORT``, an IPv6 host in brackets, as a pair.
 
     Raises:
-        ValueError: it is no such thing.
+        ValueError: the text has another form.
     """
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isdigit() or int(port) > 65535:
@@ -37,7 +37,7 @@ def split_networks(networks: str) -> list[IPv4Network | IPv6Network]:
     """``10.0.0.0/8,fd00::/8,192.0.2.7`` as networks; an address alone is a network of one.
 
     Raises:
-        ValueError: one of them is no network, or has bits beyond its prefix.
+        ValueError: one of them is not a network, or has bits beyond its prefix.
     """
     return [ip_network(network.strip()) for network in networks.split(",") if network.strip()]
 
@@ -55,7 +55,7 @@ def _split_pairs(given: Any) -> Any:
     pairs = [pair.partition("=") for pair in given.split(",") if pair.strip()]
     for key, equals, _ in pairs:
         if not equals or not key.strip():
-            raise ValueError("KEY=VALUE,KEY=VALUE is expected; a value with a comma goes into a TOML file")
+            raise ValueError("expected KEY=VALUE,KEY=VALUE; put a value that has a comma into a TOML file")
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
@@ -65,7 +65,7 @@ def _split_declared(given: Any) -> Any:
     for text in declared.values():
         name, slash, version = str(text).partition("/")
         if not name or (slash and not version):
-            raise ValueError(f"{text!r} is not NAME/VERSION, as in apache-kafka/4.4.0, nor a NAME alone")
+            raise ValueError(f"{text!r} is neither NAME/VERSION, as in Kafka/4.4.0, nor NAME")
     return declared
 
 
@@ -80,42 +80,42 @@ def _split_urls(given: Any) -> Any:
 def _by_broker_id(given: Any) -> dict[Any, Any]:
     pairs = _split_pairs(given)
     if not isinstance(pairs, dict):
-        raise ValueError("a table of broker ids is expected")  # noqa: TRY004 - pydantic wants this one
+        raise ValueError("expected a table of broker ids")  # noqa: TRY004 - pydantic wants this one
     for broker_id in pairs:
         if not str(broker_id).isdigit():
-            raise ValueError(f"{broker_id!r} is no broker id: ID=…,ID=… is expected")
+            raise ValueError(f"{broker_id!r} is not a broker id; expected ID=…,ID=…")
     return pairs
 
 
 def check_url(url: Any) -> Any:
-    """Raises ValueError for text that is no HTTP address."""
+    """Raises ValueError for text that is not an HTTP address."""
     if not isinstance(url, str):
         return url
     parts = urlsplit(url)
     if url and (parts.scheme not in ("http", "https") or not parts.hostname):
-        raise ValueError(f"{url!r} is no HTTP address, as in http://broker-1:9404/metrics")
+        raise ValueError(f"{url!r} is not an HTTP address, as in http://broker-1:9404/metrics")
     return url
 
 
 def _check_software(text: Any) -> Any:
     """A software name or version as KIP-511 has it."""
     if isinstance(text, str) and text and not re.fullmatch(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?", text):
-        raise ValueError(f"{text!r} is none: letters, digits, - and . are allowed, a letter or a digit at either end")
+        raise ValueError(f"{text!r} is invalid: use letters, digits, - and . only, and begin and end with a letter or a digit")
     return text
 
 
 def _check_external(url: str) -> str:
-    """Raises ValueError for what is no address of a page."""
+    """Raises ValueError for text that is not the address of a page."""
     check_url(url)
     parts = urlsplit(url)
     if parts.username is not None or parts.query or parts.fragment:
-        raise ValueError(f"{url!r} is no page's address, as in https://kafka.example/clients/")
+        raise ValueError(f"{url!r} is not the address of a page, as in https://kafka.example/clients/")
     return url
 
 
 def _check_header(name: str) -> str:
     if name and not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}", name):
-        raise ValueError(f"{name!r} is no header's name, as in X-Forwarded-User")
+        raise ValueError(f"{name!r} is not the name of a header, as in X-Forwarded-User")
     return name
 
 
@@ -128,12 +128,3 @@ HttpUrl = Annotated[str, AfterValidator(_check_external)]
 HeaderName = Annotated[str, AfterValidator(_check_header)]
 Networks = Annotated[str, AfterValidator(check_networks)]
 Addresses = Annotated[str, AfterValidator(_check_addresses)]
-BootstrapServers = Annotated[
-    str,
-    AfterValidator(_check_addresses),
-    Field(
-        default="127.0.0.1:19092",
-        description="listener INTERNAL of the cluster, for clientscope's own topics",
-        json_schema_extra={"section": "kafka", "key": "bootstrap.servers"},
-    ),
-]

@@ -32,4 +32,8 @@ class RecordError(WireError):
 
 
 class InvalidConfigException(Exception):
-    """Raised by a ClientConfigPolicy to refuse a push; its text becomes the response's ErrorMessage (KIP-1324)."""
+    """Raised by a ClientConfigPolicy to refuse a push; its text becomes the response's ErrorMessage (KIP-1324): INVALID_CONFIG."""
+
+
+class ClientConfigTooLargeException(Exception):
+    """The size of the client configuration data exceeds ``client.config.max.bytes`` (KIP-1324): CONFIG_TOO_LARGE."""

@@ -52,7 +52,9 @@ def serve(
         listener = bounded_http.bind((host, port))
         listener.listen(bounded_http.BACKLOG)  # whoever connects from now on waits, while uvicorn starts
     except OSError as error:
-        raise EnvironmentProblem(f"{setting}: cannot listen on {address}: {error.strerror}", "choose another, or port 0") from None
+        raise EnvironmentProblem(
+            f"{setting}: cannot listen on {address}: {error.strerror}", "choose another address, or turn it off with port 0"
+        ) from None
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=setting)
     served = bounded_http.Listener(setting, bounds or bounded_http.Bounds(body_bytes=_MOST_BODY_BYTES), refused)
     server = bounded_http.Server(served.config(_Pages(pages, pool, bounded_http.whole_body), timeout_graceful_shutdown=1))
@@ -193,7 +195,9 @@ def switch(state: Callable[[], bool], turn: Callable[[bool], object], token_file
 def require_loopback(setting: str, address: str) -> None:
     """Raises SettingsError for an address that others than this machine could reach."""
     if not _is_loopback(split_address(address)[0]):
-        raise SettingsError(f"{setting}: {address} isn't loopback, and these pages ask nobody who he is", "127.0.0.1:PORT, or [::1]:PORT")
+        raise SettingsError(
+            f"{setting}: {address} is not loopback, and these pages have no authentication", "use 127.0.0.1:PORT or [::1]:PORT"
+        )
 
 
 def _names_loopback(environ: Mapping[str, Any]) -> bool:

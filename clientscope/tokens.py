@@ -19,14 +19,14 @@ _HINT = "python3 -c 'import secrets; print(secrets.token_urlsafe(32))' makes one
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedToken:
     """A token, and what its holder is called; empty where the file doesn't say."""
 
     name: str
     secret: str = field(repr=False)
 
 
-def read(path: Path, setting: str) -> list[Named]:
+def read(path: Path, setting: str) -> list[NamedToken]:
     """The tokens of a file: in each line a name, a space and a token, or a token alone; ``#`` begins a comment.
 
     Args:
@@ -49,7 +49,7 @@ def read(path: Path, setting: str) -> list[Named]:
                 f"{setting} {path}: line {number} is no token of {SHORTEST} characters or more, with or without a name before it",
                 _HINT,
             )
-        found.append(Named(name[0] if name else "", secret))
+        found.append(NamedToken(name[0] if name else "", secret))
     if not found or len(found) > _MOST:
         raise SettingsError(f"{setting} {path}: {len(found) or 'no'} tokens", _HINT)
     return found
@@ -61,7 +61,7 @@ def bearer(authorization: str) -> str:
     return secret.strip() if scheme.lower() == "bearer" else ""
 
 
-def is_one_of(secret: str, tokens: list[Named]) -> bool:
+def is_one_of(secret: str, tokens: list[NamedToken]) -> bool:
     """Whether a secret is one of the tokens; all are compared, so that time says nothing."""
     given, found = secret.encode("utf-8", "replace"), False
     for token in tokens:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import closing
 from typing import Any
 
-from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from kafka.errors import (
     ClusterAuthorizationFailedError,
     KafkaError,
-    KafkaTimeoutError,
-    SaslAuthenticationFailedError,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
-from kafka.protocol.producer import InitProducerIdRequest
 
 from clientscope.errors import EnvironmentProblem
-from clientscope.kafka_access import Kafka, access
+from clientscope.kafka.access import Kafka, access
+from clientscope.kafka.admin import AdminClient, configs, connected, may_be_idempotent
 from clientscope.records.topics import BY_NAME, Topic
 
 _CODE_NAMES = {"Read": "READ", "Write": "WRITE", "DescribeConfigs": "DESCRIBE_CONFIGS"}
@@ -29,66 +25,6 @@ _CODE_NAMES = {"Read": "READ", "Write": "WRITE", "DescribeConfigs": "DESCRIBE_CO
 
 _KNOWN_S = 10.0
 """How long a broker may take to hear of new topics: each answers by what it knows itself, and any may be asked."""
-
-
-class _LastFailure(logging.Handler):
-    """Why kafka-python could not connect: its own error says no more than that time was up, and only its log has the cause."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.cause: BaseException | None = None
-
-    def emit(self, record: logging.LogRecord) -> None:
-        arguments = record.args if isinstance(record.args, tuple) else ()
-        causes = [one for one in arguments if isinstance(one, BaseException) and not isinstance(one, KafkaTimeoutError)]
-        # A broker that doesn't accept the password says so before it disconnects, but that isn't always read.
-        if causes and not isinstance(self.cause, SaslAuthenticationFailedError):
-            self.cause = causes[0]
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Nothing of it goes to our own log meanwhile."""
-        logger = logging.getLogger("kafka.net.manager")
-        before = logger.level, logger.propagate
-        logger.setLevel(logging.WARNING)
-        logger.propagate = False
-        logger.addHandler(self)
-        try:
-            yield
-        finally:
-            logger.removeHandler(self)
-            logger.setLevel(before[0])
-            logger.propagate = before[1]
-
-
-def admin(kafka: Kafka) -> KafkaAdminClient:
-    """A client to ask and change a cluster with; the caller closes it.
-
-    Raises:
-        EnvironmentProblem: no broker answers, or it doesn't let us in; says why.
-    """
-    failure = _LastFailure()
-    try:
-        with failure.listening():
-            return KafkaAdminClient(**access(kafka).client_arguments(), client_id="clientscope-topics", bootstrap_timeout_ms=10_000)
-    except (KafkaError, OSError, ValueError) as error:
-        cause = failure.cause or error
-        if isinstance(cause, SaslAuthenticationFailedError):
-            raise EnvironmentProblem(
-                f"Kafka at {access(kafka).bootstrap_servers} doesn't accept {access(kafka).principal} with this password",
-                "check [kafka] sasl.mechanism, sasl.username and the password",
-            ) from None
-        raise no_broker(kafka, cause) from None
-
-
-def no_broker(kafka: Kafka, error: BaseException) -> EnvironmentProblem:
-    """What to say when none of the bootstrap servers can be used."""
-    used = access(kafka)
-    hint = "is the broker up, and is that its INTERNAL listener? set --bootstrap-servers, and [kafka] security.protocol to what it speaks"
-    if used.security_protocol.startswith("SASL") and "disconnected" in str(error):  # with SCRAM a wrong password may end so
-        hint = f"perhaps it doesn't accept {used.principal} with this password, and ends the connection without saying so; if not: {hint}"
-    problem = f"no broker answers at {used.bootstrap_servers} by {used.security_protocol} ({str(error)[:200] or type(error).__name__})"
-    return EnvironmentProblem(problem, hint)
 
 
 def no_right(kafka: Kafka, operation: str, topic: str) -> EnvironmentProblem:
@@ -111,7 +47,7 @@ def create(kafka: Kafka, partitions: int = 1, replication_factor: int = -1, name
         EnvironmentProblem: no broker, no right to create, or a topic that exists with other settings.
     """
     wanted = {name: {"DescribeConfigs"} for name in names}
-    with closing(admin(kafka)) as client:
+    with closing(connected(kafka)) as client:
         missing = _missing(client, kafka, wanted)
         new = {
             name: {
@@ -131,12 +67,12 @@ def create(kafka: Kafka, partitions: int = 1, replication_factor: int = -1, name
         deadline = time.monotonic() + _KNOWN_S
         while not _known(client, kafka, wanted):
             if time.monotonic() > deadline:
-                raise EnvironmentProblem("the topics that were created aren't there", "try again; are all brokers well?")
+                raise EnvironmentProblem("the created topics are missing", "check that all brokers are up, and repeat the command")
             time.sleep(0.1)
     return sorted(missing)
 
 
-def _known(admin: KafkaAdminClient, kafka: Kafka, wanted: Mapping[str, Collection[str]]) -> bool:
+def _known(admin: AdminClient, kafka: Kafka, wanted: Mapping[str, Collection[str]]) -> bool:
     """Whether the brokers that are asked know all topics, which then are as they should be."""
     try:
         if _missing(admin, kafka, wanted):
@@ -159,7 +95,7 @@ def verify(kafka: Kafka, reads: Iterable[str] = (), writes: Iterable[str] = ()) 
     for operation, names in (("Read", reads), ("Write", writes)):
         for name in names:
             wanted.setdefault(name, {"DescribeConfigs"}).add(operation)
-    with closing(admin(kafka)) as client:
+    with closing(connected(kafka)) as client:
         if missing := _missing(client, kafka, wanted):
             raise EnvironmentProblem(f"topics are missing: {', '.join(missing)}", "run: clientscope topics")
         _verify(client, wanted)
@@ -167,24 +103,21 @@ def verify(kafka: Kafka, reads: Iterable[str] = (), writes: Iterable[str] = ()) 
             _verify_producer(client, kafka)
 
 
-def _verify_producer(admin: KafkaAdminClient, kafka: Kafka) -> None:
+def _verify_producer(admin: AdminClient, kafka: Kafka) -> None:
     """Asks for a producer id, as our idempotent producers will: before Kafka 2.8 that took a right on the cluster (KIP-679).
 
     Raises:
         EnvironmentProblem: that right is missing.
     """
-    if admin._manager.broker_version >= (2, 8):
-        return
-    response = admin._manager.run(admin._manager.send, InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000))
-    if response.error_code == ClusterAuthorizationFailedError.errno:
+    if not may_be_idempotent(admin):
         principal = access(kafka).principal
         raise EnvironmentProblem(
-            f"{principal} has no right to IdempotentWrite on the cluster, which Kafka before 2.8 wants of every producer",
+            f"{principal} has no right to IdempotentWrite on the cluster, which Kafka before 2.8 requires of every producer",
             f"kafka-acls.sh --add --allow-principal {principal} --operation IdempotentWrite --cluster; all that it needs: docs/security.md",
         )
 
 
-def _missing(admin: KafkaAdminClient, kafka: Kafka, wanted: Mapping[str, Collection[str]]) -> list[str]:
+def _missing(admin: AdminClient, kafka: Kafka, wanted: Mapping[str, Collection[str]]) -> list[str]:
     """Which topics aren't there.
 
     Raises:
@@ -208,9 +141,8 @@ def _missing(admin: KafkaAdminClient, kafka: Kafka, wanted: Mapping[str, Collect
     return missing
 
 
-def _verify(admin: KafkaAdminClient, names: Iterable[str]) -> None:
-    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-    described = admin.describe_configs(resources, config_filter="all")["topic"]
+def _verify(admin: AdminClient, names: Collection[str]) -> None:
+    described = configs(admin, "topic", names)
     for name in names:
         _verify_one(BY_NAME[name], described[name])
 
@@ -218,8 +150,16 @@ def _verify(admin: KafkaAdminClient, names: Iterable[str]) -> None:
 def _verify_one(topic: Topic, described: dict[str, dict[str, Any]]) -> None:
     for key, value in topic.required_configs.items():
         found = described.get(key, {}).get("value")
-        if found != value:
+        if found != value and not (key == "retention.ms" and _keeps_longer(found, value)):
             raise EnvironmentProblem(
                 f"topic {topic.name} has {key}={found}, not {value}",
                 f"kafka-configs.sh --alter --topic {topic.name} --add-config {key}={value}, or delete it and run: clientscope topics",
             )
+
+
+def _keeps_longer(found: str | None, wanted: str) -> bool:
+    """Whether a topic keeps its records for longer than it has to, or without end (-1): readers are right, and have more time."""
+    try:
+        return found is not None and (int(found) == -1 or int(found) > int(wanted))
+    except ValueError:
+        return False

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from streaming.supervision import Restarts
+from streaming.parking import Restarts
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ SKIPS_ABOVE = 50_000
 """Records that the lane itself has still to read: what comes in is more than it can take, and it begins again at the end."""
 
 
-class Lane(Protocol):
+class StartedLane(Protocol):
     """A lane that was started."""
 
     def failure(self) -> str | None:
@@ -50,12 +50,12 @@ class FreshLane:
         failures: how often it has failed, or couldn't be started.
     """
 
-    def __init__(self, start: Callable[[], Lane], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, start: Callable[[], StartedLane], clock: Callable[[], float] = time.monotonic) -> None:
         self.starts = self.failures = 0
         self._start, self._clock = start, clock
-        self._lane: Lane | None = None
+        self._lane: StartedLane | None = None
         self._wanted = False
-        self._restarts = Restarts(most=None)
+        self._restarts = Restarts()
         self._at = 0.0
 
     @property
@@ -103,7 +103,7 @@ class FreshLane:
     def _failed(self, text: str, progressed: bool) -> None:
         self.failures += 1
         now = self._clock()
-        self._at = self._restarts.failed(now, progressed) or now
+        self._at = self._restarts.failed(now, progressed)
         log.warning("the lane of new pushes failed, and is tried again in %.0f s: %s", self._at - now, _first_line(text))
         self.stop()
 

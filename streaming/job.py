@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import time
@@ -16,37 +17,44 @@ from pyspark.sql import SparkSession
 
 from clientscope import pages, topics
 from clientscope.bounded_http import refusals
+from clientscope.clock import now_ms
 from clientscope.config import StreamSettings
-from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
-from clientscope.kafka_access import KafkaAccess
+from clientscope.digest import DigestKey
+from clientscope.errors import ClientscopeError, SettingsError
+from clientscope.findings.conditions import Condition, Conditions
+from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.admin import no_broker
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import StopRequest, children_ignore_sigterm
-from clientscope.policy.redaction import DigestKey
 from clientscope.profiles import owners, rules_file
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.rules_file import RulesFile
-from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS, STATUS
+from clientscope.records.topics import FINDINGS, GAUGES, QUARANTINE, STATUS
 from clientscope.status.writer import StatusWriter
-from sinks.findings.conditions import Condition, Conditions
-from sinks.findings.told import Policy
 from sinks.history.recorder import Recorder
 from sinks.quality.quality import DATA_DOCS, Quality
 from streaming.checkpoints.at_start import Checkpoints
-from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
+from streaming.findings.finding_records import Policy
 from streaming.fresh_lane import FreshLane
 from streaming.job_metrics import JobMetrics
-from streaming.progress import all_unread, read_to
-from streaming.queries.findings import FindingsQuery
-from streaming.queries.gauges import GaugesQuery
-from streaming.queries.history import start_history_of_connections, start_history_of_pushes
-from streaming.queries.results import FreshResults, start_results
+from streaming.progress import all_unread
+from streaming.queries.query import JobContext
+from streaming.queries.registry import QUERIES
+from streaming.queries.results import FreshResults
 from streaming.session import session, shuffle_partitions, submitted
 from streaming.status import JobStatus
-from streaming.supervision import Plain, Restarts, Running, Watched
-from streaming.turns import LIVE, Turns, live_queries_behind
-from udfs.rules import LIMITS
+from streaming.supervision import Running
+from streaming.supervisor import Supervisor, tell_lost
+from streaming.turns import Turns, live_queries_behind
+from udfs.rules.registry import LIMITS
+
+log = logging.getLogger(__name__)
+
+_LIVE = frozenset(name for name, query in QUERIES.items() if query.is_live)
+_RECORDED = (FINDINGS, GAUGES)
+"""Topics that `sinks.history.recorder` reads."""
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _WATCH_S = 1.0
@@ -67,7 +75,8 @@ def run(settings: StreamSettings) -> None:
         SettingsError: the digest key, the rules file or the owners can't be read, or are wrong.
         Locked: another job has the checkpoint directory.
         Refused: a checkpoint can't be gone on with: damaged, another's, its topic has lost records, or was made again; says what to do.
-        ClientscopeError: a query failed in a way that starting it again can't mend; says what can.
+        RecordsLost: while it ran, with ``--on-lost-records stop``.
+        ClientscopeError: the live queries don't start.
     """
     with StopRequest().installed(_STOP_LIMIT_S) as stop:
         _run(settings, stop)
@@ -82,11 +91,17 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
         java()
     kafka = KafkaAccess.of(settings)
     topics.verify(
-        kafka, reads=(CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES), writes=(CONFIGS, RESULTS, FINDINGS, GAUGES, QUARANTINE, STATUS)
+        kafka,
+        reads=(*(topic for query in QUERIES.values() for topic in query.reads), *_RECORDED),
+        writes=(*(topic for query in QUERIES.values() for topic in query.writes), STATUS),
     )
-    found = Checkpoints(settings.checkpoint_dir, settings.history_dir, kafka, pyspark.__version__, shuffle_partitions(settings))
+    conditions = Conditions()
+    found = Checkpoints(
+        settings.checkpoint_dir, settings.history_dir, kafka, pyspark.__version__, shuffle_partitions(settings),
+        settings.on_lost_records, partial(tell_lost, conditions),
+    )  # fmt: skip
     with found.held() as checkpoints:
-        _run_on(checkpoints, settings, digest_key, rules, owned, kafka, stop)
+        _run_on(checkpoints, settings, digest_key, rules, owned, conditions, kafka, stop)
 
 
 def _run_on(
@@ -95,6 +110,7 @@ def _run_on(
     digest_key: DigestKey | None,
     rules: RulesFile,
     owned: Owners,
+    conditions: Conditions,
     kafka: KafkaAccess,
     stop: StopRequest,
 ) -> None:
@@ -108,9 +124,9 @@ def _run_on(
         if stop.wait(0):  # while the JVM started
             return
         try:
-            job = _Job(spark, settings, digest_key, rules, owned, checkpoints)
+            job = _Job(spark, settings, digest_key, rules, owned, checkpoints, conditions)
         except (KafkaError, TimeoutError) as error:
-            raise topics.no_broker(kafka, error) from None
+            raise no_broker(kafka, error) from None
         except PySparkException as error:
             said = str(error).strip().splitlines()
             raise ClientscopeError(
@@ -118,16 +134,17 @@ def _run_on(
             ) from None
         stop_pages = job.serve(settings.metrics_listen)
         recorder = Recorder(kafka, settings.history_dir)
-        status = StatusWriter(kafka, "clientscope-stream", JobStatus(job.watched, job.metrics).now)
+        status = StatusWriter(kafka, "clientscope-stream", JobStatus(job.supervisor.watched, job.metrics).now)
         status.start()
         recorder.start()
         try:
             job.await_first_batches(stop)
-            print(f"clientscope stream: ready, {len(job.watched)} queries", flush=True)
+            print(f"clientscope stream: ready, {sum(each.well for each in job.supervisor.watched)} queries", flush=True)
             while not stop.wait(_WATCH_S):
                 job.look()
             job.stop()
         finally:
+            job.supervisor.stop()
             recorder.stop()
             status.stop()
             stop_pages()
@@ -152,113 +169,94 @@ class _Job:
         rules: RulesFile,
         owned: Owners,
         checkpoints: Checkpoints,
+        conditions: Conditions,
     ) -> None:
-        conditions, policy = Conditions(), Policy(owned, rules.suppressions)
-        self._turns = Turns(partial(live_queries_behind, spark))
+        self._turns = Turns(partial(live_queries_behind, spark, _LIVE))
         self.metrics = JobMetrics()
         quality = Quality(settings.history_dir / DATA_DOCS, conditions, self.metrics.registry) if settings.quality == "on" else None
-        self._fresh = None if settings.backlog_first else FreshLane(partial(FreshResults, spark, settings, digest_key, rules.thresholds))
+        policy = Policy(owned, rules.suppressions)
+        context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns, quality)
+        self._fresh = None if settings.backlog_first else FreshLane(partial(FreshResults, context))
         if self._fresh is not None:  # before the backlog has the cores
             self._fresh.told(checkpoints.unread("results"))
             self._fresh.look()
-        starts: dict[str, Callable[[], Running]] = {
-            "gauges": lambda: GaugesQuery(spark, settings, digest_key, conditions),
-            "results": lambda: Plain(start_results(spark, settings, digest_key, rules.thresholds)),
-            "findings": lambda: FindingsQuery(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns),
-            "history_pushes": lambda: Plain(start_history_of_pushes(spark, settings, self._turns, digest_key, quality)),
-            "history_connections": lambda: Plain(start_history_of_connections(spark, settings, self._turns, digest_key, quality)),
-        }
-        self._topics = checkpoints.watch()
-        self.metrics.lost(checkpoints.lost())
+        self._conditions = conditions
         self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
-        culprits = Culprits(settings, digest_key, partial(self._crashed, conditions))
-        self.watched = [
-            Watched(name, start, before_again=partial(_examine, checkpoints, name), search=partial(culprits.search, name))
-            if name in PLANS
-            # What has no checkpoint can't have a damaged one, and fails at no record that others don't: it waits until they have found it.
-            else Watched(name, start, Restarts(most=None), begins_anew=True)
-            for name, start in starts.items()
-        ]
+        kernels = {name: query.kernel(digest_key) for name, query in QUERIES.items() if query.kernel}
+        culprits = Culprits(settings, digest_key, kernels, self._crashed)
+        starts = {name: partial(query.start, context) for name, query in QUERIES.items()}
+        self.supervisor = Supervisor(
+            starts, _LIVE, checkpoints, conditions, self.metrics, culprits.search, self._tell, settings.history_interval_seconds
+        )
         self._looked_s = time.monotonic()
         self._told_s = 0.0
 
     def serve(self, address: str) -> Callable[[], None]:
         """Answers probes and Prometheus; returns what stops that."""
         app = make_wsgi_app(self.metrics.registry)
-        healthz = pages.probe(self._stuck, lambda: self._not_running() or "ok")
-        served = {"/metrics": app, "/healthz": healthz, "/readyz": pages.probe(self._not_running)}
+        healthz = pages.probe(self._stuck, lambda: self.supervisor.problems() or "ok")
+        served = {"/metrics": app, "/healthz": healthz, "/readyz": pages.probe(self.supervisor.problems)}
         return pages.serve("metrics-listen", address, served, refusals(self.metrics.registry))
 
     def await_first_batches(self, stop: StopRequest) -> None:
-        """Returns once each live query has read its source at least once; history may have to wait for them."""
-        self._topics.start()
+        """Returns once each live query has read its source at least once, or is parked; history may have to wait for them.
+
+        Raises:
+            ClientscopeError: none of that within two minutes.
+        """
+        self.supervisor.start()
         deadline = time.monotonic() + _START_TIMEOUT_S
-        waiting = [each for each in self.watched if each.name in LIVE]
+        waiting = [each for each in self.supervisor.watched if each.name in _LIVE]
         while waiting and not stop.wait(0.1):
             self.look()
-            waiting = [each for each in waiting if not each.begun]
+            waiting = [each for each in waiting if not each.begun and each.well]
             if time.monotonic() > deadline:
                 raise ClientscopeError(f"queries do not start: {', '.join(each.name for each in waiting)}", "is the broker well?")
 
     def look(self) -> None:
-        """Starts again what has failed, and takes in what Spark tells."""
+        """To be called every second: what belongs to no single query.
+
+        Raises:
+            RecordsLost: as `run` says.
+        """
         now = self._looked_s = time.monotonic()
-        self._topics.check()
-        tells = now - self._told_s >= _TELL_S
-        self._told_s = now if tells else self._told_s
-        for each in self.watched:
-            each.look(now)
-            self.metrics.watched(each.name, each.running is not None, each.restarts)
-            if tells and each.running is not None:
-                reports = each.running.query.recentProgress
-                self.metrics.progressed(each.name, reports)
-                if reports:
-                    self._topics.read(each.name, read_to(reports[-1]))
-                if each.name == "results" and reports and self._fresh is not None:
-                    self._fresh.told(all_unread(reports[-1]))
-                if isinstance(each.running, GaugesQuery):
-                    self.metrics.state(each.name, *each.running.size())
-                if isinstance(each.running, FindingsQuery):
-                    self.metrics.kept(each.running.sizes())
-                    self.metrics.dropped(each.running.dropped())
+        if self.supervisor.ends is not None:
+            raise self.supervisor.ends
         if self._fresh is not None:
             self._fresh.look()
             self.metrics.fresh_lane(self._fresh.running, self._fresh.starts, self._fresh.failures)
-        if tells:
+        if now - self._told_s >= _TELL_S:
+            self._told_s = now
             heap, other = (usage.getUsed() for usage in (self._jvm_memory.getHeapMemoryUsage(), self._jvm_memory.getNonHeapMemoryUsage()))
             self.metrics.memory(heap, other)
 
+    def _tell(self, name: str, running: Running) -> None:
+        """Takes in what a query says of itself, in its thread."""
+        report = running.query.lastProgress
+        if name == "results" and report is not None and self._fresh is not None:
+            self._fresh.told(all_unread(report))
+        running.measure(self.metrics)
+
     def stop(self) -> None:
         """Each query after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""
+        self.supervisor.stop()
         self._turns.stop()
-        self._topics.stop()
         if self._fresh is not None:
             self._fresh.stop()
         deadline = time.monotonic() + _LAST_BATCHES_S
-        for running in [each.running for each in self.watched if each.running is not None]:
+        for running in [each.running for each in self.supervisor.watched if each.running is not None]:
             while running.query.isActive and running.query.status["isTriggerActive"] and time.monotonic() < deadline:
                 time.sleep(0.02)
             running.query.stop()
             running.close()
 
-    def _crashed(self, conditions: Conditions, topic: str, number: int) -> None:
+    def _crashed(self, topic: str, number: int) -> None:
         """So many records of a topic were found to kill whoever decodes them, and are passed over from now on. From any thread."""
         self.metrics.crashed(topic, number)
         message = f"A record of {topic} killed the process that decodes it; it is in {QUARANTINE} and passed over: please report it."
-        conditions.tell(Condition("OP002", topic, True, "high", message, time.time_ns() // 1_000_000))
-        for each in self.watched:
-            each.hurry()
-
-    def _not_running(self) -> str:
-        return "; ".join(each.problem for each in self.watched if each.problem)
+        self._conditions.tell(Condition("OP002", topic, True, "high", message, now_ms()))
+        self.supervisor.hurry()
 
     def _stuck(self) -> str:
         silent_s = time.monotonic() - self._looked_s
-        return f"nobody has looked after the queries for {silent_s:.0f} s" if silent_s > _STUCK_S else ""
-
-
-def _examine(checkpoints: Checkpoints, query: str) -> None:
-    try:
-        checkpoints.examine(query)
-    except EnvironmentProblem as error:  # a broker that comes back, for all that is known
-        raise TimeoutError(str(error)) from None
+        return f"the queries have not been checked for {silent_s:.0f} s" if silent_s > _STUCK_S else self.supervisor.stuck()

@@ -1,4 +1,4 @@
-"""The job's own metrics, on ``/metrics``: what Spark tells of each query's progress, by the official client library."""
+"""The job's own metrics, on ``/metrics``: what Spark reports of each query's progress, by the official client library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUARANTINE = "quarantine"
 """The observed metrics in which a history query counts what it doesn't keep, a column for each reason."""
 
 CRASHED = "crashed"
-"""The ``reason`` of records that kill whoever decodes them, beside `udfs.reading.REASONS` and the names of row checks."""
+"""The ``reason`` of records that kill whoever decodes them, beside `udfs.decoding.record_reader.REASONS` and the names of row checks."""
 
 _SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0)
 _PARTITION = ("query", "topic", "partition")
@@ -43,35 +43,33 @@ class JobMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._rows = self._counter("input_rows", "Records that were read.", ["query"])
+        self._rows = self._counter("input_rows", "Records read.", ["query"])
         self._batches = Histogram(
-            "clientscope_stream_batch_seconds", "How long each batch lasted.", ["query"], buckets=_SECONDS, registry=self.registry
+            "clientscope_stream_batch_seconds", "Duration of each batch.", ["query"], buckets=_SECONDS, registry=self.registry
         )
-        self._phases = self._counter(
-            "batch_phase_seconds", "Time that batches spent, by Spark's own names of the phases.", ["query", "phase"]
+        self._phases = self._counter("batch_phase_seconds", "Time spent in each phase of a batch, by Spark's names.", ["query", "phase"])
+        self._quarantined = self._counter("quarantined", "Records that can't be decoded or that fail a row check.", ["topic", "reason"])
+        self._restarts = self._gauge("query_restarts", "Restarts of the query since the job started.", ["query"])
+        self._running = self._gauge("query_running", "1 while the query runs, 0 while it is parked after a failure.", ["query"])
+        self._progress = self._gauge(
+            "last_progress_timestamp_seconds", "Time of the query's last progress report, Unix seconds.", ["query"]
         )
-        self._quarantined = self._counter("quarantined", "Records that could not be decoded, or failed a row check.", ["topic", "reason"])
-        self._restarts = self._gauge("query_restarts", "How often the query was started again since the job was.", ["query"])
-        self._running = self._gauge("query_running", "1 while the query runs, 0 while it waits to be started again.", ["query"])
-        self._progress = self._gauge("last_progress_timestamp_seconds", "When the query last reported progress.", ["query"])
-        self._lag = self._gauge("lag_records", "Records of the topic that the query had still to read.", list(_PARTITION))
-        self._behind = self._gauge("lag_seconds", "For how long it hasn't read the partition to its end; 0 where it has.", list(_PARTITION))
-        self._state_rows = self._gauge("state_rows", "Rows in the query's state.", ["query"])
-        self._state_bytes = self._gauge("state_bytes", "Memory that the query's state takes.", ["query"])
+        self._lag = self._gauge("lag_records", "Records that the query had not read yet at its last report.", list(_PARTITION))
+        self._behind = self._gauge("lag_seconds", "Time since the query last reached the partition's end; 0 at the end.", list(_PARTITION))
+        self._state_rows = self._gauge("state_rows", "Rows of the query's state.", ["query"])
+        self._state_bytes = self._gauge("state_bytes", "Memory of the query's state.", ["query"])
         self._kept = self._gauge(
-            "findings_kept", "What the findings query remembers: clients, applications, open connections, findings.", ["what"]
+            "findings_kept", "Entries in the tables of the findings query: clients, applications, open connections, findings.", ["what"]
         )
-        self._dropped = self._counter(
-            "findings_dropped", "What the findings query left out because it was too much: clients, applications, and so on.", ["what"]
-        )
+        self._dropped = self._counter("findings_dropped", "Entries that the findings query dropped because a table was full.", ["what"])
         self._dropped_before: dict[str, int] = {}
-        self._memory = self._gauge("jvm_memory_bytes", "Memory of the driver's JVM that is in use, garbage included.", ["area"])
+        self._memory = self._gauge("jvm_memory_bytes", "Memory used by the driver's JVM, garbage included.", ["area"])
         self._lost = self._gauge(
-            "lost_records", "Records that the query passed over when it was last started anew (checkpoints reset).", list(_PARTITION)
+            "lost_records", "Records that the query skipped since its last reset, since Kafka no longer had them.", list(_PARTITION)
         )
-        self._fresh = self._gauge("fresh_lane_running", "1 while new pushes have a lane of their own, since results are far behind.", [])
-        self._fresh_starts = self._gauge("fresh_lane_starts", "How often that lane was started since the job was.", [])
-        self._fresh_failures = self._gauge("fresh_lane_failures", "How often it has failed, or could not be started.", [])
+        self._fresh = self._gauge("fresh_lane_running", "1 while a second query reads new pushes, because results is far behind.", [])
+        self._fresh_starts = self._gauge("fresh_lane_starts", "Starts of that second query since the job started.", [])
+        self._fresh_failures = self._gauge("fresh_lane_failures", "Failures of that second query, at its start or later.", [])
         self._seen: dict[str, tuple[str, int]] = {}
         self._caught_up: dict[tuple[str, str, str], float] = {}
         self._lags: dict[str, Lag] = {}

@@ -10,8 +10,8 @@ import logging
 from pathlib import Path
 from typing import NamedTuple
 
-from sinks.findings.kept import DAY_MS, Seen
 from streaming.checkpoints.files import write_atomically
+from streaming.findings.retention import DAY_MS, LastSeen
 
 FILE = "seen.json"
 _VERSION = "v1"
@@ -28,7 +28,7 @@ class Noted(NamedTuple):
         since_ms: when it was written, and so from when on connection records have to be read; at most a week ago.
     """
 
-    seen: Seen
+    seen: LastSeen
     since_ms: int
 
 
@@ -39,12 +39,12 @@ def read(folder: Path, now_ms: int) -> Noted:
         times = {str(client): int(seen_ms) for client, seen_ms in noted["seen"].items()}
         written_ms = min(int(noted["written_ms"]), now_ms)
     except FileNotFoundError:
-        return Noted(Seen(floor_ms=now_ms), now_ms)
+        return Noted(LastSeen(floor_ms=now_ms), now_ms)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         log.warning("%s can't be read (%s): every client counts as seen now", folder / FILE, type(error).__name__)
-        return Noted(Seen(floor_ms=now_ms), now_ms)
+        return Noted(LastSeen(floor_ms=now_ms), now_ms)
     readable_ms = now_ms - _CONNECTIONS_DAYS * DAY_MS
-    return Noted(Seen(times, readable_ms if written_ms < readable_ms else 0), max(written_ms, readable_ms))
+    return Noted(LastSeen(times, readable_ms if written_ms < readable_ms else 0), max(written_ms, readable_ms))
 
 
 def write(folder: Path, times: dict[str, int], now_ms: int) -> None:

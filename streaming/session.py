@@ -1,7 +1,7 @@
 """The Spark session of the job, and of its tests.
 
 Started by ``clientscope stream`` the JVM is ours, and everything is set here. Started by spark-submit the JVM was there before: what its
-command line and its properties say wins, and what belongs to the JVM itself stands in the bundle's properties (`streaming.bundle`).
+command line and its properties say wins, and what belongs to the JVM itself stands in the properties that `clientscope bundle` writes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from clientscope.config import StreamSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
-from clientscope.kafka_access import JAAS_VARIABLE, KafkaAccess
+from clientscope.kafka.access import JAAS_VARIABLE, KafkaAccess
 
 LOG4J = Path(__file__).with_name("log4j2.properties")
 JVM = (
@@ -62,7 +62,7 @@ def session(settings: StreamSettings, jars: Iterable[Path] = ()) -> SparkSession
         jars: as ``clientscope.local.jars.jars("spark")`` finds them; none where spark-submit brings them.
 
     Raises:
-        SettingsError: spark-submit was told otherwise than the job can work with.
+        SettingsError: spark-submit has otherwise than the job can work with.
         EnvironmentProblem: spark-submit was not told of the connector's jars.
     """
     if submitted():
@@ -109,7 +109,7 @@ def _session_of_spark_submit(settings: StreamSettings) -> SparkSession:
     ours = _configuration(settings, given.get("spark.master", ""))
     for key in _NEEDED:
         if ours[key] not in given.get(key, ours[key]).split(","):
-            raise SettingsError(f"spark-submit was told {key}={given[key]}", f"the job needs {ours[key]}")
+            raise SettingsError(f"spark-submit has {key}={given[key]}", f"the job needs {ours[key]}")
     spark = _built(SparkSession.builder, {key: value for key, value in ours.items() if key not in given})
     _require_classes(spark)
     return spark

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
-from clientscope.kafka_access import KafkaAccess
-from streaming.checkpoints.skipped import Place
+from clientscope.kafka.access import KafkaAccess
+from streaming.checkpoints.skipped import RecordPlace
 
 _MAX_RECORDS_PER_TASK = 25_000
 """A backlog is read by several tasks even from one partition; what comes in live is one task's, since each costs."""
@@ -49,7 +49,7 @@ def records(
     kafka: KafkaAccess,
     topic: str,
     starting_offsets: str = "earliest",
-    skipped: Iterable[Place] = (),
+    skipped: Iterable[RecordPlace] = (),
     pace: Pace = LIVE,
     with_keys: bool = False,
 ) -> DataFrame:
@@ -76,7 +76,7 @@ def records(
     return without(read, [place for place in skipped if place.topic in topic.split(",")])
 
 
-def without(rows: DataFrame, skipped: Iterable[Place]) -> DataFrame:
+def without(rows: DataFrame, skipped: Iterable[RecordPlace]) -> DataFrame:
     """The rows of all other places; a place is one only together with Kafka's timestamp."""
     for place in skipped:
         is_it = (F.col("topic") == place.topic) & (F.col("partition") == place.partition) & (F.col("offset") == place.offset)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Iterator, Sequence
 
 from clientscope import __version__
+from clientscope.clock import now_ms
 from clientscope.status.record import Condition, ProcessStatus
 from clientscope.status.writer import INTERVAL_S
 from streaming.job_metrics import JobMetrics
@@ -22,7 +22,7 @@ class JobStatus:
 
     def __init__(self, watched: Sequence[Watched], metrics: JobMetrics) -> None:
         self._watched, self._metrics = watched, metrics
-        self._started_ms = time.time_ns() // 1_000_000
+        self._started_ms = now_ms()
 
     def now(self) -> Iterator[ProcessStatus]:
         """How all of it is."""
@@ -49,7 +49,7 @@ class JobStatus:
                 "reason": reason,
                 "version": __version__,
                 "started_ms": self._started_ms,
-                "told_ms": time.time_ns() // 1_000_000,
+                "told_ms": now_ms(),
                 "interval_ms": int(INTERVAL_S * 1000),
             }
         )

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
 from streaming.progress import all_unread
-
-LIVE = ("results", "gauges")
-"""Queries that come first."""
 
 _FAR_BEHIND = 50_000
 """Records: more than a second's work."""
@@ -73,10 +70,14 @@ class Turns:
         self._stopped.set()
 
 
-def live_queries_behind(spark: SparkSession) -> bool:
-    """Whether a live query has much to read, by its last report; before its first nobody knows, and it counts."""
+def live_queries_behind(spark: SparkSession, live: Container[str]) -> bool:
+    """Whether a live query has much to read, by its last report; before its first it is unknown, and it counts.
+
+    Args:
+        live: names of those that somebody waits for.
+    """
     for query in spark.streams.active:
-        if query.name in LIVE:
+        if query.name in live:
             report = query.lastProgress
             if report is None or all_unread(report) > _FAR_BEHIND:
                 return True

@@ -11,18 +11,38 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from clientscope.errors import EnvironmentProblem
 from clientscope.local import process
 from clientscope.local.java import java
 
+# A busy machine makes no test fail: neither one example's time nor the time in which examples are made.
+# CI takes the same examples each time, as with Hypothesis's own profile for it; `make test` and `make test-long` look for new ones.
+hypothesis.settings.register_profile(
+    "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], derandomize="CI" in os.environ
+)
+hypothesis.settings.load_profile("busy")
+
 LONGEST = (
-    "test_checkpoints", "test_cluster", "test_secured", "test_stream_faults", "test_canaries", "test_degraded", "test_path",
-    "test_hostile_identities", "test_broker_releases", "test_fresh_lane", "test_f19_storm", "test_deliver", "test_findings", "test_demo",
-    "test_f44_invented_ids", "test_kept",
+    "test_checkpoints", "test_cluster", "test_parked_queries", "test_secured", "test_stream_faults", "test_canaries", "test_degraded",
+    "test_path", "test_hostile_identities", "test_broker_releases", "test_fresh_lane", "test_f19_storm", "test_deliver", "test_findings",
+    "test_demo", "test_f44_invented_ids", "test_findings_retention",
 )  # fmt: skip
 """Files that take more than half a minute, the longest first: begun last, one of them would leave the other worker without work."""
+
+
+LONG_PURE = (
+    "test_gauges_of_registries", "test_findings_after_restarts", "test_findings_retention",
+    "test_f44_invented_ids", "test_f37_random_names",
+    "test_alerts_alertmanager", "test_alerts_docs", "test_deploy_prometheus", "test_topic_watch", "test_quality", "test_budget",
+    "test_architecture", "test_dashboard_loading", "test_connections_played", "test_udfs_decode", "test_udfs_decode_versions",
+    "test_udfs_counts",
+)  # fmt: skip
+"""Files of pure tests in which most of the time goes, into computing and other programs and not into what Python itself brings: Hypothesis,
+histories that are played, Arrow, Prometheus. On each other Python `make test` leaves them out (`TEST_SHORT_FORMS=1`); `make test-pythons`
+runs them too."""
 
 
 class WatchedConnection(sqlite3.Connection):
@@ -52,11 +72,13 @@ if sys.version_info < (3, 13):
 def nothing_is_left_open(request: pytest.FixtureRequest) -> Iterator[None]:
     """What a test leaves open, a file or a database, fails that test: its ResourceWarning comes now, and not in a later one.
 
-    The first fixture of each test, so the last to end.
+    The first fixture of each test, so the last to end. What outlives a test is looked at no more, or each collection would take longer:
+    parsed sources that tests share made it a second.
     """
     yield
     getattr(request.node, "funcargs", {}).clear()  # pytest itself holds what fixtures gave until the test's report is made
     gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_finish() -> None:
@@ -85,11 +107,16 @@ def _with_class_data(home: Path) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test marked ``long_form(only=True)`` has no shorter form: `make test-long` alone runs it. The longest files come first."""
+    """A test marked ``long_form(only=True)`` has no shorter form: `make test-long` alone runs it. The longest files come first.
+
+    On another Python in CI, `LONG_PURE` doesn't run.
+    """
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
     if os.environ.get("TEST_LONG_FORMS") == "1":
         return
     long = [item for item in items if (mark := item.get_closest_marker("long_form")) is not None and mark.kwargs.get("only")]
+    if os.environ.get("TEST_SHORT_FORMS") == "1":
+        long += [item for item in items if item.path.stem in LONG_PURE and item not in long]
     if long:
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from bench.gateway import measures, report, targets
 from clientscope import topics
 from clientscope.errors import ClientscopeError
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 
 _TOPIC = "bench.latency"
@@ -67,7 +67,7 @@ def _run(scratch: Path, count: int, size: measures.Size) -> tuple[report.Rounds,
         for measure, value in figures.items():
             rounds.setdefault(measure, {}).setdefault(target, []).append(value)
 
-    with Broker(plan, _say), contextlib.ExitStack() as running:
+    with EmbeddedBroker(plan, _say), contextlib.ExitStack() as running:
         topics.create(plan.internal)
         admin = AdminClient({"bootstrap.servers": plan.internal})
         admin.create_topics([NewTopic(_TOPIC, 1, 1, config={"retention.bytes": "100000000"})])[_TOPIC].result(30)

@@ -1,7 +1,7 @@
 """What may not be written down: one scalar judgement of a setting, and how bad it is that it was pushed.
 
 The data are in ``sensitive_keys``, ``sensitive_values`` and, for names, ``sensitive_names``.  The gateway judges one setting at a time with
-`reason`; ``udfs/sensitive.py`` judges an Arrow batch from the same data, and a parity test holds the two together.
+`reason`; ``udfs/redaction/sensitive.py`` judges an Arrow batch from the same data, and a parity test holds the two together.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import IntEnum
 
 from clientscope.catalog.sensitive_keys import INFIXES, PREFIXES, SUFFIXES, judge_key, normalise
 from clientscope.catalog.sensitive_names import FIELDS, judge_key_text, judge_name, placeholder
-from clientscope.catalog.sensitive_values import is_without_secret, judge_value
+from clientscope.catalog.sensitive_values import is_without_secret, judge_value, names_classes
 from clientscope.records.codec import ValueState
 
 __all__ = ["INFIXES", "PREFIXES", "SUFFIXES", "Tier", "normalise", "reason", "shown", "shown_key", "tier", "under_hidden_key"]
@@ -20,11 +20,11 @@ CLASS, PASSWORD = 7, 8
 SENSITIVE_TYPES = frozenset({CLASS, PASSWORD})
 """Ordinals of Kafka's ConfigDef.Type."""
 
-CERTIFICATE_KEYS = r"(?:^|\.)ssl\.(?:truststore\.certificates|keystore\.certificate\.chain)$"
-"""Of type PASSWORD in Kafka's ConfigDefs, since they are long; a certificate is public."""
+CERTIFICATE_KEYS = r"(?:^|\.)ssl\.(?:truststore\.certificates|keystore\.certificate\.chain)"
+"""How keys end that are of type PASSWORD in Kafka's ConfigDefs, since they are long; a certificate is public."""
 
 
-_CERTIFICATE_KEYS = re.compile(CERTIFICATE_KEYS)
+_CERTIFICATE_KEYS = re.compile(rf"{CERTIFICATE_KEYS}\Z")
 
 
 class Tier(IntEnum):
@@ -49,6 +49,7 @@ TIERS = {
     ValueState.LOOKS_RANDOM: Tier.DOUBTFUL,
     ValueState.CERTIFICATE: Tier.EXCLUDED,
     ValueState.WITHOUT_SECRET: Tier.EXCLUDED,
+    ValueState.CUSTOM: Tier.EXCLUDED,
 }
 """Of the other reasons; one that isn't here, from a newer gateway, is a credential until we know better."""
 
@@ -76,18 +77,24 @@ def under_hidden_key(key_state: ValueState, state: int, key: str, config_type: i
 
 
 def _reason(key: str, value: str, config_type: int) -> ValueState:
-    excluded, by_word, identifier = judge_key(key)
-    state = excluded
+    judgement = judge_key(key)
+    state = judgement.excluded
     if state is ValueState.PRESENT and config_type in SENSITIVE_TYPES:
         state = ValueState.TYPE
-    if by_word or _is_password(key, config_type):
+    if judgement.credential or _is_password(key, config_type):
         if value and is_without_secret(value):
             return ValueState.WITHOUT_SECRET
         return ValueState.KEY_WORD if state is ValueState.PRESENT else state
     shape = judge_value(value)
-    if identifier and shape is ValueState.LOOKS_RANDOM:
+    if judgement.identifier and shape is ValueState.LOOKS_RANDOM:
         shape = ValueState.PRESENT
-    return shape if state is ValueState.PRESENT or shape is ValueState.VALUE_SHAPE else state
+    if state is ValueState.PRESENT or shape is ValueState.VALUE_SHAPE:
+        state = shape
+    if state is not ValueState.PRESENT:
+        return state
+    if judgement.classes and names_classes(value, judgement.classes):
+        return ValueState.TYPE
+    return ValueState.CUSTOM if judgement.custom else ValueState.PRESENT
 
 
 def shown(name: str, field: str = "client_id") -> str:

@@ -10,20 +10,38 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from clientscope.catalog.configs import TYPES, Type
+from clientscope.catalog.known_keys import is_custom
 from clientscope.records.codec import ValueState
 
 PREFIXES = ("sasl.", "security.", "ssl.")
 INFIXES = (".sasl.", ".security.", ".ssl.")
 SUFFIXES = (".class", ".classes")
 
+_CLASS_KEYS = sorted(key for key, config_type in TYPES.items() if config_type is Type.CLASS and not key.startswith(PREFIXES))
+
 EXCLUDED = (
     (ValueState.KEY_PREFIX, f"(?:^| )(?:{'|'.join(map(re.escape, PREFIXES))})"),
     (ValueState.KEY_INFIX, "|".join(map(re.escape, INFIXES))),
     (ValueState.KEY_SUFFIX, f"(?:{'|'.join(map(re.escape, SUFFIXES))})(?:$| )"),
+    (ValueState.TYPE, f"(?:^|[ .])(?:{'|'.join(map(re.escape, _CLASS_KEYS))})(?:$| )"),
 )
-"""KIP-1324's exclusion by name, the first that applies."""
+"""KIP-1324's exclusion by name, the first that applies; and of type CLASS whatever type the client says."""
+
+CLASS_LISTS = (
+    r"(?:^|[ .])(?:partition\.assignment\.strategy|metric\.reporters|interceptor\.classes|windowed\.inner\.(?:class\.)?serde"
+    r"|rest\.extension\.classes|security\.providers|(?:key|value|header)\.converter)(?:$| )"
+)
+"""Settings whose values are names of classes, with a package or without: Kafka's of type LIST or STRING, and Connect's converters."""
+
+CLASS_WORDS = (
+    r"(?:strateg(?:y|ies)|assignors?|assigners?|balancers?|reporters?|interceptors?|serdes?|serializers?|deserializers?|converters?"
+    r"|partitioners?|providers?|listeners?|handlers?|extractors?|suppliers?|store|retriever|validator|setter|factory|factories"
+    r"|extensions?|plugins?|transforms?|predicates?)(?:$| )"
+)
+"""Ends of a key whose value may be the name of a class, of any library."""
 
 CREDENTIAL = (
     r"passw(?:or)?d|passphrase|passcode|pwd(?:[0-9. ]|$)|(?:^|[. ])(?:pass|pw)[0-9]*(?:[. ]|$)"
@@ -62,6 +80,11 @@ CAMEL_CASE = (_LOWER_UPPER.pattern, _UPPER_WORD.pattern)
 
 _EXCLUDED = tuple((state, re.compile(pattern)) for state, pattern in EXCLUDED)
 _CREDENTIAL, _ABOUT_CREDENTIAL, _IDENTIFIER = re.compile(CREDENTIAL), re.compile(ABOUT_CREDENTIAL), re.compile(IDENTIFIER)
+_CLASS_LISTS, _CLASS_WORDS = re.compile(CLASS_LISTS), re.compile(CLASS_WORDS)
+
+
+Classes = Literal["", "any", "qualified"]
+"""Whether values may be names of classes: no; with a package before them or without; with a package alone."""
 
 
 class KeyJudgement(NamedTuple):
@@ -71,11 +94,15 @@ class KeyJudgement(NamedTuple):
         excluded: KIP-1324's reason, or ``ValueState.PRESENT``.
         credential: whether the value is a credential.
         identifier: whether it is an id or a digest, which look random.
+        classes: whether its value may be names of classes.
+        custom: whether no client library calls a setting so.
     """
 
     excluded: ValueState
     credential: bool
     identifier: bool
+    classes: Classes
+    custom: bool
 
 
 def normalise(key: str) -> str:
@@ -101,7 +128,8 @@ def _judge(key: str) -> KeyJudgement:
     names = spellings(key)
     excluded = next((state for state, pattern in _EXCLUDED if pattern.search(names)), ValueState.PRESENT)
     credential = _CREDENTIAL.search(names) is not None and _ABOUT_CREDENTIAL.search(names) is None
-    return KeyJudgement(excluded, credential, _IDENTIFIER.search(names) is not None)
+    classes: Classes = "any" if _CLASS_LISTS.search(names) else "qualified" if _CLASS_WORDS.search(names) else ""
+    return KeyJudgement(excluded, credential, _IDENTIFIER.search(names) is not None, classes, is_custom(key))
 
 
 _remembered = lru_cache(maxsize=2048)(_judge)

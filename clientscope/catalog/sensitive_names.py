@@ -1,7 +1,7 @@
 """What a client calls itself and its settings, judged before it is written down: its ids, software and principal, and each setting's key.
 
 One table says which field of a record is judged how.  The gateway reads it (``policy/redaction.py``), and so does the job
-(``udfs/redaction.py``), since others may publish raw records; a test holds it against the schemas, so that no new field is forgotten.
+(``udfs/redaction/names.py``), since others may publish raw records; a test holds it against the schemas, so that no new field is forgotten.
 
 The expressions keep to the syntax that Python's ``re`` and RE2 (Arrow's) share.
 """

@@ -10,10 +10,11 @@ literal, and no repeat can be entered at many places of the same text, so that P
 from __future__ import annotations
 
 import re
-from itertools import pairwise
-from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
+from clientscope.catalog.disguises import folded, is_disguised, readings
+from clientscope.catalog.placeholders import is_placeholder, is_secret, without_templates
+from clientscope.catalog.random_text import looks_random
 from clientscope.records.codec import ValueState
 
 
@@ -23,14 +24,22 @@ class Shape(NamedTuple):
     Attributes:
         hint: what a value of that shape contains, as a cheap expression.
         pattern: the shape; its first group, where it has one, is the secret itself.
+        bare: whether templates are taken out before it is looked for.
+        innocent: what looks like it, and is taken out too.
     """
 
     hint: str
     pattern: str
+    bare: bool = False
+    innocent: str = "(?!)"
 
 
-SHORTEST = 8
+SHORTEST = 6
 """Characters: a shorter value isn't looked at; most settings are numbers and words."""
+
+_ADDRESS = r"[^\s:@{}]{1,128}@[A-Za-z0-9.-]{1,255}"
+WITHOUT_PASSWORD = rf"\b(?:User:|(?i:mailto|sips?|xmpp|acct):){_ADDRESS}(?:$|[\s,;\"'])|\$\{{\w{{1,128}}:-{_ADDRESS}\}}"
+"""``User:alice@EXAMPLE.COM`` as KafkaPrincipal writes it, an address of mail, and one that is a shell's default; none has a port."""
 
 SHAPES = {
     # password=…, also in JAAS, in a query, in Azure's connection strings; "password": "…".
@@ -39,7 +48,27 @@ SHAPES = {
         r"(?i:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|(?:api|access|account|private|secret)[._-]?key|[^a-z]user_[a-z0-9]{1,64})"
         r"(?:\\?[\"']?\s{0,8}=|\\?[\"']\s{0,8}:)\s{0,8}\\?[\"']?([^\s\"';,&\\]+)",
     ),
+    # pass: …, pwd=…, --password …; with a colon, too, and by the shorter words that only stand alone.
+    "named": Shape(
+        r"(?i:pass|pw|ps{1,2}w|secret|token|cred|key)[A-Za-z]{0,8}[0-9]{0,4}[\"']?\s{0,4}[:=-]",
+        r"(?:(?i:passw(?:or)?t?d?|passphrase|passcode|pa?sswd|pswd|pwd|secret|token|credentials?"
+        r"|(?:api|access|account|private|secret|shared|master|signing|encryption)[._ -]?key)"
+        r"|(?:^|[^A-Za-z])(?i:pass|pw|psw|creds?)|[a-z](?:Pass|Pw|Cred))[0-9]{0,4}[\"']?"
+        r"\s{0,4}(?::=|=>|->|[=:])\s{0,4}[\"']?([^\s\"',;&\\/][^\s\"',;&\\]{2,})",
+        bare=True,
+    ),
+    "option": Shape(
+        "(?i:-pass|-pw|-secret|-token)",
+        r"(?:^|\s)--?[a-z-]{0,24}(?i:passw(?:or)?d|passphrase|pass|pwd?|secret|token)\s{1,4}[\"']?([^\s\"',;&\\/-][^\s\"',;&\\]{2,})",
+    ),
     "url_userinfo": Shape("://", r"://(?:\$\{[^{}\s]*\}|\{\{[^{}]*\}\}|[^\s/:@?#{])*(:[^\s/@?#]+)@"),
+    # user:password@host without a scheme, with spaces or without.
+    "userinfo": Shape(
+        ":[^@]{1,80}@",
+        r"[^\s:/@,;]\s{0,4}:\s{0,4}([^\s@/,;]{1,64}\s{0,4}@\s{0,4}[A-Za-z0-9\[][^\s,;]{0,7})",
+        bare=True,
+        innocent=WITHOUT_PASSWORD,
+    ),
     "oracle_url": Shape("jdbc:oracle:", r"jdbc:oracle:[a-z0-9]{1,8}:[^\s/:@]{1,128}/([^\s/@]{1,128})@"),
     "mysql_dsn": Shape(r"@(?:tcp|unix)\(", r":([^\s/@:]{1,128})@(?:tcp|unix)\("),
     "authorization": Shape("[Bb](?:earer|asic)", r"\b[Bb](?:earer|asic)\s{1,4}([A-Za-z0-9+/._~=-]{16,})"),
@@ -74,61 +103,40 @@ SHAPES = {
 }
 """Shapes of a credential within a value, by name."""
 
+QUALIFIED_CLASS = r"(?:class )?(?:[A-Za-z_][A-Za-z0-9_]*\.)+[A-Z][A-Za-z0-9_]*(?:\$[A-Za-z0-9_]+)*"
+
 CERTIFICATE = r"-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----|LS0tLS1CRUdJTiBDRVJU"
 JAAS = r"LoginModule\s{1,8}(?i:required|requisite|sufficient|optional)"
 
 HINT = "|".join(f"(?:{shape.hint})" for shape in SHAPES.values()) + "|LoginModule|-----BEGIN|LS0tLS1CRUdJTi"
 """What any value contains that has one of these shapes."""
 
-CHANGES, WORDS = 0.38, 0.35
-"""Of random text: in how many places the kind of character changes at least, and what share of it stands in words at most."""
-
-LONGEST_RANDOM = 128
-"""Characters: a longer run is data (a schema, a certificate) rather than a credential."""
-
-RANDOM_RUN = r"[A-Za-z0-9+/]{23,}"
-"""As long as what may look random is at least: one more than the ids that Kafka writes (a UUID in base64url)."""
-
-DIGEST_LENGTHS = (86, 43, 27)
-"""Of SHA-512, SHA-256 and SHA-1 in base64 without its padding, longest first; KSUIDs have 27 too."""
-
-TEMPLATE = (
-    r"\$\{[^{}:]*\}|\$\{(?:env|strimzienv|sys|system|vault|secretsmanager):[^{}]*\}|\$\{[a-z][a-z0-9]*:[^{}:/]*[:/][^{}]*\}"
-    r"|\$\{\{[^{}]*\}\}|\$\([A-Za-z_.]+\)|\$[A-Z_][A-Z0-9_]+|\$[0-9]|\{\{[^{}]*\}\}|%\{[A-Za-z_]+\}|%[A-Z_]+%|<[^<>]*>|\*{3,}|[xX]{3,}|\.{3,}"
-    r"|\[(?i:hidden|redacted)(?: [0-9a-f]{1,16})?\]|\{[A-Z][A-Z_.-]+\}"
-)
-"""What stands for a value that comes from elsewhere, or was taken out."""
-
-_NOTHING = (
-    r"(?i:redacted|null|none|true|false|your[-_. ][-_. a-z]+)"
-    # Kafka calls its requests' numbers api keys.
-    r"|Produce|Fetch|Metadata|ListOffsets|FindCoordinator|JoinGroup|ApiVersions|CreateTopics|DescribeConfigs|SaslHandshake"
-)
-_FILE = (
-    r"(?:file:(?://)?)?(?:(?:~|\.{1,2})?/(?:[\w.-]+/)*)?[\w.-]+\.(?:json|pem|jks|p12|pfx|key|crt|cer|keytab|txt|properties|conf|ya?ml|pass(?:word)?)"
-    r"|/(?:etc|var|run|mnt|opt|home|usr|tmp|secrets|vault)/[\w./-]+"
-)
-# White space or a quote within a template cuts it off where it stands in a longer text.
-_CUT_TEMPLATE = r"\$\{[^{}:]*|\$\(.*|\{\{.*|<[\w-]*|%\{.*"
 _LONGEST_WITHOUT_SECRET = 512
 
-_TEMPLATE = re.compile(TEMPLATE)
-_WITHOUT_SECRET = re.compile(rf"(?:{TEMPLATE}|{_NOTHING})(?::(?:{TEMPLATE}))?|{_FILE}")
-_STANDS_FOR_SECRET = re.compile(rf"{_NOTHING}|{_CUT_TEMPLATE}|[0-9]{{1,5}},.*")
+_QUALIFIED_CLASS, _CAPITAL = re.compile(QUALIFIED_CLASS), re.compile("[A-Z]")
 _HINT = re.compile(HINT)
-_SHAPES = tuple((name, re.compile(shape.hint), re.compile(shape.pattern)) for name, shape in SHAPES.items())
-_CERTIFICATE, _JAAS, _RANDOM_RUN = re.compile(CERTIFICATE), re.compile(JAAS), re.compile(RANDOM_RUN)
-_PREFIXED_DIGEST = re.compile(r"sha[0-9]{1,3}[-:=][A-Za-z0-9+/=]{20,}")
-_WIDE_RUN, _WORD = re.compile(r"[A-Za-z0-9+/_=-]{23,}"), re.compile("a{4,}")
-_KINDS = str.maketrans(
-    {character: kind for kind, characters in (("a", ascii_lowercase), ("A", ascii_uppercase), ("0", digits)) for character in characters}
+_SHAPES = tuple(
+    (name, re.compile(shape.hint), re.compile(shape.pattern), shape.bare, re.compile(shape.innocent)) for name, shape in SHAPES.items()
 )
+_CERTIFICATE, _JAAS = re.compile(CERTIFICATE), re.compile(JAAS)
 
 
 def judge_value(value: str) -> ValueState:
-    """What a value under a key that says nothing is: one of PRESENT, VALUE_SHAPE, CERTIFICATE, WITHOUT_SECRET, LOOKS_RANDOM."""
+    """What a value under a key that says nothing is: one of PRESENT, VALUE_SHAPE, CERTIFICATE, WITHOUT_SECRET, LOOKS_RANDOM.
+
+    Its other readings count too (``disguises``): a credential's shape in any of them, and randomness in the letters that it looks like.
+    """
     if len(value) < SHORTEST:
         return ValueState.PRESENT
+    state = _judge_reading(value)
+    if state is ValueState.VALUE_SHAPE or not is_disguised(value):
+        return state
+    if any(_HINT.search(reading) and shape_of(reading) for reading in readings(value)):
+        return ValueState.VALUE_SHAPE
+    return ValueState.LOOKS_RANDOM if state is ValueState.PRESENT and looks_random(folded(value)) else state
+
+
+def _judge_reading(value: str) -> ValueState:
     if _HINT.search(value):
         if shape_of(value):
             return ValueState.VALUE_SHAPE
@@ -141,7 +149,21 @@ def judge_value(value: str) -> ValueState:
 
 def shape_of(value: str) -> str | None:
     """The first of `SHAPES` that the value has, by name."""
-    return next((name for name, hint, pattern in _SHAPES if hint.search(value) and holds_secret(pattern, value)), None)
+    for name, hint, pattern, bare, innocent in _SHAPES:
+        if hint.search(value) and holds_secret(pattern, innocent.sub(" ", without_templates(value)) if bare else value):
+            return name
+    return None
+
+
+def names_classes(value: str, which: str) -> bool:
+    """Whether the value, or a part of it between commas, is the name of a class.
+
+    Args:
+        which: ``sensitive_keys.Classes``; with or without a package, whatever has a capital is one.
+    """
+    if which == "any":
+        return _CAPITAL.search(value) is not None
+    return any(_QUALIFIED_CLASS.fullmatch(part.strip()) for part in value.split(","))
 
 
 def is_login_module(value: str) -> bool:
@@ -151,7 +173,7 @@ def is_login_module(value: str) -> bool:
 
 def is_without_secret(value: str) -> bool:
     """Whether a credential's value holds none: a template, a file's name, a login module without a password."""
-    if len(value) <= _LONGEST_WITHOUT_SECRET and _WITHOUT_SECRET.fullmatch(value.strip()):
+    if len(value) <= _LONGEST_WITHOUT_SECRET and is_placeholder(value.strip()):
         return True
     return judge_value(value) in (ValueState.WITHOUT_SECRET, ValueState.CERTIFICATE)
 
@@ -160,42 +182,4 @@ def holds_secret(pattern: re.Pattern[str], value: str) -> bool:
     """Whether the value has this shape, and what its first group takes, where it has one, is more than a template."""
     if not pattern.groups:
         return pattern.search(value) is not None
-    return any(_is_secret(match[1]) for match in pattern.finditer(value))
-
-
-def _is_secret(text: str) -> bool:
-    """Whether this part of a value, as it stands after ``password=`` say, is more than a template."""
-    rest = _TEMPLATE.sub("", text).strip(":")
-    return bool(rest) and not _STANDS_FOR_SECRET.fullmatch(rest)
-
-
-def looks_random(value: str) -> bool:
-    """Whether the value has a run of letters and digits as a generator of secrets makes them.
-
-    Entropy proper can't tell 23 random characters from a class name.  What does is how often the kind of character changes
-    (small letters, capitals, digits): in random text at six of ten places, in words written together at two or three.
-    """
-    if not _RANDOM_RUN.search(value):
-        return False
-    value = _PREFIXED_DIGEST.sub("", value)
-    return any(_is_random(run[0]) for wide in _WIDE_RUN.finditer(value) for run in _RANDOM_RUN.finditer(_without_digest(wide[0])))
-
-
-def _without_digest(run: str) -> str:
-    """Without the digest or id that it is or ends with; those in base64url may have hyphens and underscores within."""
-    text = run.rstrip("=")
-    if len(text) in DIGEST_LENGTHS:
-        return ""
-    ends = next((length for length in DIGEST_LENGTHS if len(text) > length and text[-length - 1] in "-_/"), 0)
-    return text[: len(text) - ends]
-
-
-def _is_random(run: str) -> bool:
-    if len(run) in DIGEST_LENGTHS or len(run) > LONGEST_RANDOM:
-        return False
-    kinds = run.translate(_KINDS)
-    if not {"a", "A", "0"} <= set(kinds):
-        return False
-    changes = sum(before != after for before, after in pairwise(kinds))
-    in_words = sum(len(word[0]) for word in _WORD.finditer(kinds))
-    return changes >= CHANGES * (len(run) - 1) and in_words < WORDS * len(run)
+    return any(is_secret(match[1]) for match in pattern.finditer(value))

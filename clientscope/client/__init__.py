@@ -1,8 +1,9 @@
 """kafka-python's producer, consumer and admin client, with the client's half of KIP-1324.
 
 They are kafka-python's own, take its arguments, and do one thing more: before the first request of the user's, the client
-pushes its configuration, once, to the first node that it connects to and that advertises PushConfig.  That is best effort: a push that
-fails is logged by the logger ``clientscope.client``, and the client goes on.
+pushes its configuration, once, to the first node that it connects to and that advertises PushConfig.  That is best effort: the user's
+requests wait two seconds at most for it.  Then it goes on in the background, and how it ended is logged once by the logger
+``clientscope.client``.
 
 Five more settings:
 
@@ -10,10 +11,12 @@ Five more settings:
 - ``config_push_allowed_keys``: the keys to push instead of KIP-1324's default ones, by Kafka's names, as a list or as text with
   commas between.
 - ``retry_backoff_max_ms`` (default 1000): the longest pause between two attempts, which ``retry_backoff_ms`` begins.
-- ``default_api_timeout_ms`` (default 60000): no attempt is made later than this after the first.
+- ``default_api_timeout_ms`` (default 60000): the push ends this long after its first attempt.
 - ``embedded`` (default False): for a client inside of an application that pushes by itself (as Kafka Streams does for its own).
   True pushes nothing and says no ClientInstanceId; the application's id, a ``uuid.UUID``, pushes nothing and says that one, so that
   the application's connections are known as its own.
+
+An invalid value of them raises `clientscope.errors.SettingsError`.
 
 `install` gives all this to kafka-python's own classes, for code that makes those.
 """

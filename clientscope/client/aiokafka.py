@@ -1,8 +1,9 @@
 """aiokafka's clients with the client's half of KIP-1324.
 
 They are aiokafka's own and take its arguments.  ``start()`` pushes the configuration first, once, over a connection of its own, with the
-client's security settings, its ``client_id``, and its real software name and version, which aiokafka itself doesn't send.  It waits for the
-push until that has ended, or no broker could be reached, and at most five seconds; then the push goes on trying in a thread of its own for
+client's security settings, its ``client_id``, and its real software name and version.  All connections of the client say that software
+and the push's ClientInstanceId too, which aiokafka itself doesn't send.  ``start()`` waits for the
+push until that has ended, or no broker could be reached, and at most two seconds; then the push goes on trying in a thread of its own for
 ``default_api_timeout_ms``, and the client starts as ever.  A failure is logged by the logger ``clientscope.client``.
 
 Three more arguments:
@@ -21,8 +22,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientscope.catalog.configs import ClientType
-from clientscope.client.other_clients import BackgroundPush, InstanceId, disabled, prepare, timeout_s, warn
-from clientscope.client.push import Push, PushResult
+from clientscope.client.other_clients import BackgroundPush, InstanceId, disabled, prepare, push_timeout_s, warn
+from clientscope.client.push import OwnConnectionPush, PushResult
 from clientscope.client.settings import is_enabled
 from clientscope.errors import ClientscopeError, EnvironmentProblem
 
@@ -32,10 +33,13 @@ try:
 except ImportError:
     raise EnvironmentProblem("aiokafka is not installed", "pip install aiokafka") from None
 
+from clientscope.client.aiokafka_identity import identify
+
 __all__ = ["AIOKafkaAdminClient", "AIOKafkaConsumer", "AIOKafkaProducer", "push_config"]
 
 _ENABLE, _KEYS, _TIMEOUT = "enable_config_push", "config_push_allowed_keys", "default_api_timeout_ms"
 _OURS = frozenset({_ENABLE, _KEYS, _TIMEOUT})
+_SOFTWARE = ("aiokafka", aiokafka.__version__)
 
 
 async def push_config(
@@ -58,6 +62,7 @@ async def push_config(
     Raises:
         ClientscopeError: what can't be taken over of the arguments.  Nothing is raised for what the network or the broker does.
     """
+    push_timeout_s(_TIMEOUT, _KEYS, conf)
     if not is_enabled(_ENABLE, conf.get(_ENABLE, True)):
         return disabled(_ENABLE, client_instance_id)
     push = _prepare(conf, ClientType(client_type), client_instance_id, timeout_s, bootstrap_servers=bootstrap_servers)
@@ -66,9 +71,10 @@ async def push_config(
     return result
 
 
-def _prepare(conf: Mapping[str, Any], client_type: ClientType, client_instance_id: uuid.UUID | None, timeout_s: float, **more: Any) -> Push:
-    software = ("aiokafka", aiokafka.__version__)
-    return prepare("aiokafka", client_type, conf, software, client_instance_id=client_instance_id, timeout_s=timeout_s, **more)
+def _prepare(
+    conf: Mapping[str, Any], client_type: ClientType, client_instance_id: uuid.UUID | None, timeout_s: float, **more: Any
+) -> OwnConnectionPush:
+    return prepare("aiokafka", client_type, conf, _SOFTWARE, client_instance_id=client_instance_id, timeout_s=timeout_s, **more)
 
 
 class _Pushing:
@@ -79,14 +85,20 @@ class _Pushing:
     def __init__(self, *topics: str, **conf: Any) -> None:
         self._conf = conf
         self._instance = InstanceId() if is_enabled(_ENABLE, conf.get(_ENABLE, True)) else None
-        self._push_timeout_s = timeout_s(_TIMEOUT, conf.get(_TIMEOUT, 60_000))
+        self._push_timeout_s = push_timeout_s(_TIMEOUT, _KEYS, conf)
         self._pushing: BackgroundPush | None = None
         super().__init__(*topics, **{key: value for key, value in conf.items() if key not in _OURS})
+        if (instance := self._instance) is not None:
+            identify(self._own_client, _SOFTWARE, lambda: instance.value)
 
     @property
     def client_instance_id(self) -> uuid.UUID | None:
-        """What this client's push says it is; None if ``enable_config_push`` is False."""
+        """What this client says it is, on its push and on all its connections; None if ``enable_config_push`` is False."""
         return self._instance.value if self._instance else None
+
+    @property
+    def _own_client(self) -> Any:
+        return getattr(self, "client", None) or getattr(self, "_client", None)
 
     async def start(self) -> None:
         """Pushes, and starts as aiokafka's own does."""
@@ -95,9 +107,8 @@ class _Pushing:
         await super().start()  # type: ignore[misc]
 
     async def _push(self, client_instance_id: uuid.UUID) -> None:
-        client: Any = getattr(self, "client", None) or getattr(self, "_client", None)
         try:
-            push = _prepare(self._conf, self._client_type, client_instance_id, self._push_timeout_s, client_id=client._client_id)
+            push = _prepare(self._conf, self._client_type, client_instance_id, self._push_timeout_s, client_id=self._own_client._client_id)
         except ClientscopeError as error:
             warn(error)
             return

@@ -3,7 +3,7 @@
 They are confluent-kafka's own and take its configuration.  A thread that the constructor starts pushes the configuration over a connection
 of its own, once, with the client's security settings, its ``client.id``, and the software name and version that librdkafka sends.  The
 constructor doesn't wait for it (KIP-1324, "Blocking Behavior"); the first call that has Kafka do something does: until the push has ended,
-or no broker could be reached, and at most five seconds.  So a dead broker holds nobody up: then the push goes on trying in its thread for
+or no broker could be reached, and at most two seconds.  So a dead broker holds nobody up: then the push goes on trying in its thread for
 ``default.api.timeout.ms``, and the client works as ever.  A failure is logged by the logger ``clientscope.client``.
 
 Three more settings, which librdkafka doesn't see:
@@ -23,8 +23,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientscope.catalog.configs import ClientType
-from clientscope.client.other_clients import BackgroundPush, InstanceId, disabled, prepare, timeout_s
-from clientscope.client.push import Push, PushResult
+from clientscope.client.other_clients import BackgroundPush, InstanceId, disabled, prepare, push_timeout_s
+from clientscope.client.push import OwnConnectionPush, PushResult
 from clientscope.client.settings import is_enabled
 from clientscope.errors import EnvironmentProblem
 
@@ -60,6 +60,7 @@ def push_config(
     Raises:
         ClientscopeError: what can't be taken over of the configuration.  Nothing is raised for what the network or the broker does.
     """
+    push_timeout_s(_TIMEOUT, _KEYS, conf)
     if not is_enabled(_ENABLE, conf.get(_ENABLE, True)):
         return disabled(_ENABLE, client_instance_id)
     return _prepare(conf, ClientType(client_type), client_instance_id, timeout_s, bootstrap_servers).run()
@@ -71,7 +72,7 @@ def _prepare(
     client_instance_id: uuid.UUID | None,
     timeout_s: float,
     bootstrap_servers: str | None = None,
-) -> Push:
+) -> OwnConnectionPush:
     return prepare(
         "librdkafka",
         client_type,
@@ -112,7 +113,7 @@ class _Pushing:
         given = (*args[:1], kwargs.get("conf"), {key: value for key, value in kwargs.items() if key != "conf"})
         conf = {key: value for some in given if isinstance(some, Mapping) for key, value in some.items()}
         enabled = is_enabled(_ENABLE, conf.get(_ENABLE, True))
-        seconds = timeout_s(_TIMEOUT, conf.get(_TIMEOUT, 60_000))
+        seconds = push_timeout_s(_TIMEOUT, _KEYS, conf)
         without = {key: _without_ours(value) if key == "conf" else value for key, value in kwargs.items() if key not in _OURS}
         super().__init__(*map(_without_ours, args[:1]), *args[1:], **without)
         if enabled:

@@ -1,7 +1,8 @@
 """The handshake inside kafka-python 3's network layer, by the ``kafka_client`` setting that its three clients offer.
 
 Nothing is patched: a connection manager of ours is handed to kafka-python's own `KafkaNetClient`, and makes each of its
-connections one that says its ClientInstanceId in ApiVersions and takes its turn at pushing before it is ready.
+connections one that says its ClientInstanceId in ApiVersions and takes its turn at pushing before it is ready.  What the user's
+requests wait for, and what goes on without them, is `Pusher`'s to say (`pusher.py`).
 
 KIP-511's fallback to the version that a broker names is kafka-python's own.  Its ends are here: kafka-python asks a broker that
 refuses every version for ever, and it can't read a broker's refusal of the client's name, which its user then never hears of.
@@ -25,6 +26,7 @@ from kafka.protocol.frame import KafkaBytes
 from kafka.protocol.parser import KafkaProtocol
 
 from clientscope.client.handshake import Handshake, log
+from clientscope.client.pusher import Pusher
 from clientscope.wire.codes import API_VERSIONS, NONE, PUSH_CONFIG, UNSUPPORTED_VERSION
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigResponse
 
@@ -38,20 +40,56 @@ _NO_KEYS = struct.pack(">i", 0)
 """How v0 goes on where there are none."""
 
 
-def net_client(handshake: Handshake, **configs: Any) -> KafkaNetClient:
-    """What kafka-python's clients make of their ``kafka_client`` setting, with the handshake in it."""
+def net_client(handshake: Handshake, *, for_push_alone: bool = False, **configs: Any) -> KafkaNetClient:
+    """What kafka-python's clients make of their ``kafka_client`` setting, with the handshake in it.
+
+    Args:
+        for_push_alone: there are no requests of a user's, so a connection may wait for its push until the deadline.
+    """
     net = NetworkSelector(**configs)
-    return KafkaNetClient(net=net, manager=_Manager(net, handshake, **configs), **configs)
+    return _NetClient(net=net, manager=_Manager(net, handshake, for_push_alone, **configs), **configs)
+
+
+class _NetClient(KafkaNetClient):
+    def close(self, node_id: Any = None) -> None:
+        super().close(node_id)
+        if node_id is None:
+            self._manager.pusher.end()  # its loop has ended, so no answer can come any more
 
 
 class _Manager(KafkaConnectionManager):
-    def __init__(self, net: NetworkSelector, handshake: Handshake, **configs: Any) -> None:
+    def __init__(self, net: NetworkSelector, handshake: Handshake, for_push_alone: bool, **configs: Any) -> None:
         super().__init__(net, **configs)
         self.handshake = handshake
+        self.for_push_alone = for_push_alone
+        self.pusher = Pusher(net, handshake, self._connection_for_push)
         self.accepted = False
         """Whether any node took our software name and version."""
         self.refusal: str | None = None
         """Why no node will take them."""
+
+    def close(self, node_id: Any = None, timeout_ms: float | None = None) -> None:
+        if node_id is None:
+            self.pusher.stop()
+        super().close(node_id, timeout_ms)
+
+    def new_connection(self, node: Any) -> _Connection:
+        """A connection that the client's requests don't use."""
+        connection = _Connection(self._net, node_id=node.node_id, **{**self.config, "metrics": None})
+        connection.manager, connection.node = self, node
+        return connection
+
+    async def _connection_for_push(self, lender: _Connection, attempt: int, timeout_at: float) -> _Connection:
+        """One that is authenticated, to a node that advertises PushConfig as far as is known.
+
+        Not by get_connection(): a failure there would keep the user's requests from the node for a while.
+        """
+        nodes = [lender.node, *self.cluster.brokers(), *self.cluster.bootstrap_brokers()]
+        connection = self.new_connection(nodes[attempt % len(nodes)])
+        self.pusher.carrier = connection
+        await connection.connect(timeout_at)
+        connection._init_complete()
+        return connection
 
     def maybe_raise_auth_failure(self, node_id: Any) -> None:
         # What get_connection() asks first of all.
@@ -62,7 +100,7 @@ class _Manager(KafkaConnectionManager):
     async def _connect(self, node: Any, conn: KafkaConnection, **kwargs: Any) -> None:
         # get_connection() names its connection class itself, so the object that it made changes class before it is started.
         conn.__class__ = _Connection
-        conn.manager = self
+        conn.manager, conn.node = self, node
         await super()._connect(node, conn, **kwargs)
 
 
@@ -80,6 +118,7 @@ class _Protocol(KafkaProtocol):
 
 class _Connection(KafkaConnection):
     manager: _Manager
+    node: Any
     advertised = False
     """Whether this very node advertises PushConfig.  ``broker_version_data`` can't tell: it may be the bootstrap node's."""
     unsupported: int | None = None
@@ -91,14 +130,34 @@ class _Connection(KafkaConnection):
         if timeout_at is None:
             timeout_at = self._timeout_at()
         try:
-            await self._get_api_versions(timeout_at)
-            if self.sasl_enabled:
-                await self._sasl_authenticate(timeout_at)
-            await self._push(timeout_at)
+            await self._introduce(timeout_at)
+            if self.advertised and self.manager.for_push_alone:
+                await self.push((timeout_at - time.monotonic()) / 2)
+            elif self.advertised and self.manager.pusher.is_due:
+                await self._lend(timeout_at)
         except Exception as error:
             self.close(error)
         else:
             self._init_complete()
+
+    async def connect(self, timeout_at: float) -> None:
+        """Connects and authenticates.
+
+        Raises:
+            KafkaError, OSError: it can't.
+        """
+        transport = await self.manager._build_transport(self.node, timeout_at=timeout_at)
+        try:
+            self.connection_made(transport)  # raises where this was closed meanwhile
+        except BaseException:
+            transport.close()
+            raise
+        await self._introduce(timeout_at)
+
+    async def _introduce(self, timeout_at: float) -> None:
+        await self._get_api_versions(timeout_at)
+        if self.sasl_enabled:
+            await self._sasl_authenticate(timeout_at)
 
     async def _get_api_versions(self, timeout_at: float | None = None) -> None:
         try:
@@ -143,33 +202,61 @@ class _Connection(KafkaConnection):
         if not isinstance(response, PushConfigResponse):
             super()._maybe_throttle(response)
 
-    async def _push(self, timeout_at: float) -> None:
-        """Best effort: whatever happens, the connection's start goes on.
+    async def _lend(self, timeout_at: float) -> None:
+        """Has the push done on this connection's transport, for as long as the user's requests may wait.
 
-        It takes half of the time that the connection has left to be ready, so that the user's first request is never too late
-        because of it.  What is to be tried again after that is tried on the client's next connection.
+        Behind a push that still isn't answered they would wait for its answer, so then they get a transport of their own.  At most half
+        of the time goes by that this connection has left to be ready.
 
         Raises:
-            KafkaConnectionError: a bootstrap node left the push unanswered.  What followed would wait behind it, and bootstrap connects
-                again by itself; other nodes' connections have the user's requests already, which a node that is only slow will answer.
+            KafkaError, OSError: there is no second transport.
         """
-        if not self.advertised:
-            return
+        carrier = self.manager.new_connection(self.node)
+        carrier._adopt(self)
+        carrier._init_complete()
+        now = time.monotonic()
+        await self.manager.pusher.start(carrier, (timeout_at - now) / 2)
+        if self.closed:
+            carrier.close_if_idle()
+        elif carrier.is_idle:
+            self._adopt(carrier)
+        else:
+            carrier.is_left = True
+            await self.connect(timeout_at)
+
+    def _adopt(self, other: Any) -> None:
+        """Takes the transport over from another connection, which is closed by that or waits for another one."""
+        self.transport, other.transport = other.transport, None
+        self.parser = other.parser
+        self.broker_version_data, self.advertised = other.broker_version_data, other.advertised
+        other.connected = False
+        self.transport.set_protocol(self)
+
+    is_left = False
+    """Whether the user's requests have gone on to another transport."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is open and awaits no answer."""
+        return self.transport is not None and not self.closed and not self.in_flight_requests
+
+    def close_if_idle(self) -> None:
+        """Closes it, unless it awaits an answer."""
+        self.is_left = True
+        if self.is_idle:
+            self.close()
+
+    async def push(self, longest_pause_s: float) -> None:
+        """Pushes, and tries again as long as that needs no longer pause.  Best effort: raises nothing."""
         handshake = self.manager.handshake
-        until = (time.monotonic() + timeout_at) / 2
         try:
-            while request := handshake.request(time.monotonic()):
-                # No timeout_at: an unanswered push must not close the connection before other requests would.
-                answer = self._send_request(request)
-                response = await self.manager.wait_for(answer, (until - time.monotonic()) * 1000)
+            while not self.closed and (request := handshake.request(time.monotonic())):
+                # Its own deadline, and not that of other requests: an answer that comes late counts.
+                response = await self._send_request(request, timeout_at=handshake.deadline)
                 delay = handshake.answered(response, time.monotonic())
-                if delay is None or time.monotonic() + delay > until:
-                    break
+                if delay is None or delay > longest_pause_s:
+                    return
                 await self.net.sleep(delay)
-        except kafka.errors.KafkaTimeoutError:
-            handshake.give_up("no answer came in time")
-            if self.manager.cluster.is_bootstrap(self.node_id):
-                raise kafka.errors.KafkaConnectionError("PushConfig was not answered in time") from None
         except kafka.errors.KafkaError as error:
             handshake.lost(type(error).__name__)
         except Exception as error:

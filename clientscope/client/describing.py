@@ -9,7 +9,7 @@ from kafka.errors import IncompatibleBrokerVersion, for_code
 from kafka.protocol.admin import DescribeClusterRequest
 
 from clientscope.wire.codes import NONE
-from clientscope.wire.describe_cluster import BrokerSoftware, software_in
+from clientscope.wire.describe_cluster import BrokerSoftware, software_of
 
 _NOT_OF_THE_CLUSTER = ("error_code", "error_message", "endpoint_type", "throttle_time_ms")
 
@@ -31,7 +31,7 @@ class Describing(kafka.KafkaAdminClient):
         else:
             if response.error_code != NONE:
                 raise for_code(response.error_code)(response.error_message)
-            software = software_in({int(tag.removeprefix("_")): value for tag, value in (response.unknown_tags or {}).items()})
+            software = software_of(response)
             described = {name: value for name, value in response.to_dict().items() if name not in _NOT_OF_THE_CLUSTER}
             self._process_acl_operations(described)
         return {**described, "broker_software_name": software.name, "broker_software_version": software.version}

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES
+from clientscope.catalog.sensitive_keys import judge_key
 from clientscope.client.settings import Collected
 from clientscope.records.codec import ValueState
 
@@ -42,7 +43,10 @@ def why_held_back(key: str) -> str:
     """The rule of KIP-1324's, or of ours, that a key which may not be pushed falls under."""
     if key not in TYPES:
         return "no setting of Kafka's clients; one of an application's own may be anything"
-    return _WHY[sensitive.reason(key, "", TYPES[key])]
+    by_key = sensitive.reason(key, "", TYPES[key])
+    if by_key is ValueState.PRESENT and judge_key(key).classes:
+        return "names of classes are never pushed"
+    return _WHY[by_key]
 
 
 def _plain(text: str) -> Text:

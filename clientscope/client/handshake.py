@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import logging
 import os
-import random
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 
 import kafka.errors
 
-from clientscope.client.settings import Entry
+from clientscope.backoff import Backoff
+from clientscope.client.settings import ConfigEntry
 from clientscope.wire.codes import CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, NONE
 from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
 
 log = logging.getLogger("clientscope.client")
 
-_JITTER = 0.2
+_LEAST_S = 0.01
+"""A pause of 0, which Kafka's settings allow, would have a client ask a broker without end."""
 _CONNECTIONS_LOST = 3
 """A connection that is lost during a push may have been lost because of it: after so many the client must get on without."""
 
 
-class Outcome(Enum):
+class PushOutcome(Enum):
     """What became of a push."""
 
     PUSHED = "pushed"
@@ -40,18 +39,9 @@ class Outcome(Enum):
     """No node could be reached, or took the credentials, or answered in time; or the push is longer than a node would take."""
 
 
-@dataclass(frozen=True)
-class Backoff:
-    """Kafka's exponential backoff: doubled each time, spread by a fifth either way, and never above ``max_ms``."""
-
-    initial_ms: float = 100
-    max_ms: float = 1000
-    uniform: Callable[[float, float], float] = random.uniform
-
-    def seconds(self, retry: int) -> float:
-        """How long to wait before a retry; the first is number 0."""
-        spread = self.uniform(1 - _JITTER, 1 + _JITTER)
-        return min(self.max_ms, self.initial_ms * 2.0**retry * spread) / 1000
+def backoff(initial_ms: float = 100, max_ms: float = 1000) -> Backoff:
+    """The pauses that Kafka's clients make by ``retry.backoff.ms`` and ``retry.backoff.max.ms``: spread by a fifth either way."""
+    return Backoff(initial_ms / 1000, max_ms / 1000, spread=(0.8, 1.2), least_s=_LEAST_S)
 
 
 class Handshake:
@@ -69,13 +59,13 @@ class Handshake:
     def __init__(self, timeout: float, backoff: Backoff, client_instance_id: uuid.UUID | None = None) -> None:
         self._timeout = timeout
         self._backoff = backoff
-        self._entries: tuple[Entry, ...] = ()
+        self._entries: tuple[ConfigEntry, ...] = ()
         self._start_instance(client_instance_id)
 
     def _start_instance(self, client_instance_id: uuid.UUID | None = None) -> None:
         self._pid = os.getpid()
         self._client_instance_id = client_instance_id or uuid.uuid4()
-        self.outcome: Outcome | None = None
+        self.outcome: PushOutcome | None = None
         self.detail = ""
         self._done = False
         self._under_way = False
@@ -91,7 +81,21 @@ class Handshake:
             self._start_instance()
         return self._client_instance_id
 
-    def configure(self, entries: tuple[Entry, ...]) -> None:
+    @property
+    def deadline(self) -> float | None:
+        """When it ends without a push at the latest; None before the first attempt."""
+        return self._deadline
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, in whichever way, or has nothing to push."""
+        return self._done or not self._entries
+
+    def pause(self, retry: int) -> float:
+        """How many seconds to wait before another connection is tried; the first is number 0."""
+        return self._backoff.seconds(retry)
+
+    def configure(self, entries: tuple[ConfigEntry, ...]) -> None:
         """Sets what is to be pushed; without it, and with nothing, nothing is."""
         self._entries = entries
 
@@ -102,7 +106,7 @@ class Handshake:
         if self._deadline is None:
             self._deadline = now + self._timeout
         elif now >= self._deadline:
-            self.give_up(f"timed out after {self._timeout:g} s")
+            self.expire()
             return None
         request = PushConfigRequest(
             version=0,
@@ -126,15 +130,17 @@ class Handshake:
     def answered(self, response: PushConfigResponse, now: float) -> float | None:
         """What came back; how many seconds to wait before asking for `request` again, or None if that is all."""
         self._under_way = False
+        if self._done:
+            return None
         if response.error_code == NONE:
             self._done = True
-            self.outcome = Outcome.PUSHED
+            self.outcome = PushOutcome.PUSHED
             log.info("configuration pushed: %d settings", len(self._entries))
             return None
         error = kafka.errors.for_code(response.error_code)
         name = "CONFIG_TOO_LARGE" if response.error_code == CONFIG_TOO_LARGE else error.__name__
         if not error.retriable:
-            self.give_up(f"{name}: {(response.error_message or '')[:500]!r}", Outcome.REFUSED)
+            self.give_up(f"{name}: {(response.error_message or '')[:500]!r}", PushOutcome.REFUSED)
             return None
         delay: float = max(self._backoff.seconds(self._retries), response.throttle_time_ms / 1000)
         self._retries += 1
@@ -146,15 +152,21 @@ class Handshake:
         return delay
 
     def lost(self, error: str) -> None:
-        """The connection was lost with the push under way; the client's next connection tries again."""
+        """The connection was lost with the push under way; another connection tries again."""
         self._under_way = False
         self._lost += 1
-        if self._lost >= _CONNECTIONS_LOST:
+        if self._lost >= _CONNECTIONS_LOST and not self._done:
             self.give_up(f"{self._lost} connections were lost during it, the last by {error}")
 
-    def give_up(self, why: str, outcome: Outcome = Outcome.FAILED) -> None:
-        """Ends it without a push: once, and for the client instance's life."""
+    def expire(self, last_error: str = "") -> None:
+        """The deadline is there."""
+        self.give_up(f"timed out after {self._timeout:g} s{last_error and '; the last error was '}{last_error}")
+
+    def give_up(self, why: str, outcome: PushOutcome = PushOutcome.FAILED) -> None:
+        """Ends it without a push: once, and for the client instance's life.  What has ended already stays as it is."""
+        self._under_way = False
+        if self._done:
+            return
         self._done = True
         self.outcome, self.detail = outcome, why
-        self._under_way = False
-        log.warning("configuration not pushed, the client goes on without: %s", why)
+        log.warning("configuration not pushed, the client continues without: %s", why)

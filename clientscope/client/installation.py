@@ -14,7 +14,8 @@ from typing import Any
 import kafka
 
 from clientscope.catalog.configs import ClientType
-from clientscope.client.pushing import SETTINGS, Pushing, prepare
+from clientscope.client.pushing import SETTINGS, Pushing, prepare, require_bool
+from clientscope.client.settings import split_keys
 
 _CLASSES: dict[Any, ClientType] = {
     kafka.KafkaProducer: ClientType.PRODUCER,
@@ -33,9 +34,13 @@ def install(*, enable_config_push: bool = True, config_push_allowed_keys: str | 
 
     They take the settings of `clientscope.client`; the arguments are for clients that don't set these two.  May be called again, by any
     thread: the last call's arguments hold.  A client that exists already is left as it is.
+
+    Raises:
+        SettingsError: an argument is invalid.
     """
     global _defaults  # noqa: PLW0603 (replaced whole, since clients read it without the lock)
-    keys = config_push_allowed_keys if isinstance(config_push_allowed_keys, str | None) else tuple(config_push_allowed_keys)
+    keys = None if config_push_allowed_keys is None else tuple(split_keys(config_push_allowed_keys, "config_push_allowed_keys"))
+    require_bool("enable_config_push", enable_config_push)
     given = {"enable_config_push": enable_config_push, "config_push_allowed_keys": keys}
     with _lock:
         _defaults = {name: value for name, value in given.items() if value != SETTINGS[name]}
@@ -64,6 +69,7 @@ def _pushing(original: Callable[..., None], client_type: ClientType) -> Callable
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **configs: Any) -> None:  # noqa: N807
         if not isinstance(self, Pushing):  # those have prepared it themselves
+            self.config = {}  # kafka-python's producer names itself by it at its end, even where it was never made
             handshake, configs = prepare(client_type, {**_defaults, **configs})
             setattr(self, _ATTRIBUTE, handshake)
         original(self, *args, **configs)

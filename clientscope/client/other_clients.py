@@ -12,14 +12,13 @@ from typing import Any
 
 from clientscope.catalog.configs import ClientType
 from clientscope.client.connection_settings import connection_settings
-from clientscope.client.handshake import Outcome, log
-from clientscope.client.push import Push, PushResult
-from clientscope.client.settings import Collected, collect_dialect
+from clientscope.client.handshake import PushOutcome, log
+from clientscope.client.push import OwnConnectionPush, PushResult
+from clientscope.client.settings import Collected, collect_dialect, milliseconds, split_keys
 from clientscope.errors import ClientscopeError, SettingsError
 
-FIRST_USE_S = 5.0
-"""The longest that a client's first use waits for the push: half of the ten seconds that Kafka's clients give a connection to be set up,
-which is what kafka-python's clients here give it too."""
+FIRST_USE_S = 2.0
+"""The longest that a client's first use waits for the push."""
 
 
 class InstanceId:
@@ -39,19 +38,18 @@ class InstanceId:
         return self._value
 
 
-def timeout_s(key: str, value: Any) -> float:
-    """A setting of ours in milliseconds, in seconds.
+def push_timeout_s(timeout_key: str, keys_key: str, settings: Mapping[str, Any]) -> float:
+    """How long a push may take, in seconds, after a look at our other settings too, so that what is invalid is said at once.
+
+    Args:
+        timeout_key, keys_key: ``default.api.timeout.ms`` and ``config.push.allowed.keys`` in the dialect's spelling.
 
     Raises:
-        SettingsError: it is no positive number.
+        SettingsError: one of them is invalid.
     """
-    try:
-        seconds = float(value) / 1000
-    except (TypeError, ValueError):
-        seconds = 0.0
-    if not 0 < seconds < threading.TIMEOUT_MAX:
-        raise SettingsError(f"{key} must be a positive number of milliseconds", "60000 is the default")
-    return seconds
+    if (keys := settings.get(keys_key)) is not None:
+        split_keys(keys, keys_key)
+    return milliseconds(timeout_key, settings.get(timeout_key, 60_000), 60_000) / 1000
 
 
 def prepare(
@@ -65,7 +63,7 @@ def prepare(
     client_id: str | None = None,
     client_instance_id: uuid.UUID | None = None,
     timeout_s: float = 60.0,
-) -> Push:
+) -> OwnConnectionPush:
     """A push of what the user set, in the dialect's names, by the client's own way to Kafka.
 
     Args:
@@ -88,12 +86,12 @@ def prepare(
     if client_id is not None:
         connection["client_id"] = client_id
         collected = _named(collected, client_id)
-    return Push(collected, connection, *software, client_instance_id=client_instance_id, timeout_s=timeout_s)
+    return OwnConnectionPush(collected, connection, *software, client_instance_id=client_instance_id, timeout_s=timeout_s)
 
 
 def disabled(key: str, client_instance_id: uuid.UUID | None = None) -> PushResult:
     """What a push is that the user doesn't want."""
-    return PushResult(Outcome.NOTHING_TO_PUSH, f"{key} is false", (), client_instance_id or uuid.uuid4())
+    return PushResult(PushOutcome.NOTHING_TO_PUSH, f"{key} is false", (), client_instance_id or uuid.uuid4())
 
 
 def warn(error: Exception) -> None:
@@ -103,7 +101,7 @@ def warn(error: Exception) -> None:
     else:
         why = type(error).__name__  # its text may quote a secret
         log.debug("push", exc_info=error)
-    log.warning("configuration not pushed, the client goes on without: %s", why)
+    log.warning("configuration not pushed, the client continues without: %s", why)
 
 
 def _named(collected: Collected, client_id: str) -> Collected:
@@ -117,9 +115,9 @@ class BackgroundPush:
     ``make`` is called in that thread; what it raises is logged.
     """
 
-    def __init__(self, make: Callable[[], Push]) -> None:
+    def __init__(self, make: Callable[[], OwnConnectionPush]) -> None:
         self._make = make
-        self._push: Push | None = None
+        self._push: OwnConnectionPush | None = None
         self._cancelled = False
         self._released: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._ended: concurrent.futures.Future[PushResult | None] = concurrent.futures.Future()

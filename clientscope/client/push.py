@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import random
 import re
-import ssl
 import threading
 import time
 import traceback
@@ -23,33 +22,21 @@ import kafka.errors
 from kafka.future import Future
 
 from clientscope.client.connection import net_client
-from clientscope.client.handshake import Backoff, Handshake, Outcome, log
+from clientscope.client.failures import is_final, said
+from clientscope.client.handshake import Handshake, PushOutcome, backoff, log
 from clientscope.client.settings import Collected
-from clientscope.errors import ClientscopeError, EnvironmentProblem
 
-__all__ = ["Outcome", "Push", "PushResult", "push"]
+__all__ = ["OwnConnectionPush", "PushOutcome", "PushResult", "push"]
 
 _CONNECTION_SETUP_MS = 10_000
 """How long one node has to take the connection and its credentials: ``socket.connection.setup.timeout.ms``."""
 
-_ROUNDS = Backoff(initial_ms=250, max_ms=5000)
+_ROUNDS = backoff(initial_ms=250, max_ms=5000)
 """Pauses between two rounds of all nodes."""
 
 _LOST_AUTHENTICATING = 3
 """kafka-python drops what came together with a connection's end, so a broker that refuses credentials and closes may look like one that
 only closed.  After so many of these the credentials are taken for wrong: they must not be tried for ever, or the account gets locked."""
-
-_FINAL = (
-    kafka.errors.SaslAuthenticationFailedError,
-    kafka.errors.UnsupportedSaslMechanismError,
-    kafka.errors.IllegalSaslStateError,
-    kafka.errors.AuthorizationError,
-    kafka.errors.InvalidRequestError,
-    kafka.errors.KafkaConfigurationError,
-    FileNotFoundError,
-    PermissionError,
-)
-_CONNECTION_ENDED = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 
 
 @dataclass(frozen=True)
@@ -62,7 +49,7 @@ class PushResult:
         client_instance_id: what its connections said they were.
     """
 
-    outcome: Outcome
+    outcome: PushOutcome
     detail: str
     sensitive: tuple[str, ...]
     client_instance_id: uuid.UUID
@@ -93,10 +80,12 @@ def push(
     Returns:
         What became of it.  Nothing is raised for what the network or the broker does; a failure is logged by ``clientscope.client``.
     """
-    return Push(entries, connection, software_name, software_version, client_instance_id=client_instance_id, timeout_s=timeout_s).run()
+    return OwnConnectionPush(
+        entries, connection, software_name, software_version, client_instance_id=client_instance_id, timeout_s=timeout_s
+    ).run()
 
 
-class Push:
+class OwnConnectionPush:
     """`push` as an object, which another thread can cancel.
 
     Attributes:
@@ -116,8 +105,8 @@ class Push:
         self._collected = entries
         software = {"client_software_name": _acceptable(software_name), "client_software_version": _acceptable(software_version)}
         self._settings = {**connection, **software}
-        backoff = Backoff(connection.get("retry_backoff_ms", 100), connection.get("retry_backoff_max_ms", 1000))
-        self._handshake = Handshake(timeout_s, backoff, client_instance_id)
+        pauses = backoff(connection.get("retry_backoff_ms", 100), connection.get("retry_backoff_max_ms", 1000))
+        self._handshake = Handshake(timeout_s, pauses, client_instance_id)
         self._handshake.configure(entries.entries)
         self._timeout_s = timeout_s
         self.on_unreachable: Callable[[], None] = lambda: None
@@ -132,9 +121,9 @@ class Push:
         if not self._collected.entries:
             detail = "no setting is left that may be pushed"
             log.info("configuration not pushed: %s", detail)
-            return self._result(Outcome.NOTHING_TO_PUSH, detail)
+            return self._result(PushOutcome.NOTHING_TO_PUSH, detail)
         deadline = time.monotonic() + self._timeout_s
-        client = net_client(self._handshake, **self._settings)
+        client = net_client(self._handshake, for_push_alone=True, **self._settings)
         self._net = client._net
         try:
             if not self._cancelled:
@@ -149,7 +138,7 @@ class Push:
             why = "the client was closed" if self._cancelled else f"timed out after {self._timeout_s:g} s"
             detail = f"{why}{self._last_error and '; the last error was '}{self._last_error}"
             self._handshake.give_up(detail)
-            outcome = Outcome.FAILED
+            outcome = PushOutcome.FAILED
         return self._result(outcome, detail)
 
     def cancel(self) -> None:
@@ -167,13 +156,13 @@ class Push:
             return
         if isinstance(value, Exception):
             log.debug("push", exc_info=value)
-            self._handshake.give_up(_said(value))
+            self._handshake.give_up(said(value))
         self._ended.success(value if isinstance(value, tuple) else None)
 
-    def _result(self, outcome: Outcome, detail: str) -> PushResult:
+    def _result(self, outcome: PushOutcome, detail: str) -> PushResult:
         return PushResult(outcome, detail, self._collected.sensitive, self._handshake.client_instance_id)
 
-    async def _rounds(self, manager: Any, deadline: float) -> tuple[Outcome, str] | None:
+    async def _rounds(self, manager: Any, deadline: float) -> tuple[PushOutcome, str] | None:
         """Goes round the nodes until the handshake has ended; an outcome that only the nodes together make."""
         retry = 0
         while True:
@@ -183,7 +172,7 @@ class Push:
             if met and not advertised:
                 detail = f"none of the {met} nodes that answered advertises PushConfig"
                 log.info("configuration not pushed: %s", detail)
-                return Outcome.NOT_ADVERTISED, detail
+                return PushOutcome.NOT_ADVERTISED, detail
             if not met:
                 self.on_unreachable()
             delay = max(_ROUNDS.seconds(retry) if not met else 0.0, self._handshake.not_before - time.monotonic())
@@ -219,10 +208,10 @@ class Push:
             if self._ended.is_done:
                 _drop_frames(error)
                 return False, False
-            self._last_error = _said(error)
+            self._last_error = said(error)
             if connection.sasl_enabled and connection.broker_version_data is not None:  # ApiVersions was answered
                 self._lost_authenticating += 1
-            if _is_final(error):
+            if is_final(error):
                 self._handshake.give_up(self._last_error)
             elif self._lost_authenticating >= _LOST_AUTHENTICATING and self._handshake.outcome is None:
                 why = f"{self._lost_authenticating} connections were lost during authentication, as with wrong credentials, the last by "
@@ -240,7 +229,7 @@ class Push:
         try:
             await manager.cluster.refresh_metadata(node.node_id)
         except kafka.errors.KafkaError as error:
-            self._last_error = _said(error)
+            self._last_error = said(error)
 
 
 @contextmanager
@@ -274,26 +263,8 @@ def _acceptable(text: str) -> str:
     return re.sub(r"[^a-zA-Z0-9.-]", "-", text).strip(".-")
 
 
-def _is_final(error: Exception) -> bool:
-    """Whether no other attempt would end otherwise: credentials, certificates and settings stay what they are."""
-    causes = (error, error.__context__, *error.args)  # kafka-python wraps what TLS said, in either way
-    if tls := next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None):
-        return not isinstance(tls, _CONNECTION_ENDED)
-    return isinstance(error, _FINAL) or not isinstance(error, kafka.errors.KafkaError | OSError | EnvironmentProblem)
-
-
 def _drop_frames(error: BaseException | None) -> None:
     """kafka-python doesn't close the socket of a connection that was refused, or whose TLS failed: only these frames hold it."""
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__context__
-
-
-def _said(error: Exception) -> str:
-    name = type(error).__name__
-    if isinstance(error, ClientscopeError):
-        return str(error)
-    if not isinstance(error, kafka.errors.KafkaError | OSError):
-        return name  # what else is raised may quote a secret
-    text = re.sub(rf"^(\[Error -?\d+\] )?({name}(: |$))*", "", str(error))[:300]
-    return f"{name}: {text!r}" if text else name

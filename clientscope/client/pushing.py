@@ -11,8 +11,8 @@ from kafka.net.compat import KafkaNetClient
 
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
 from clientscope.client.connection import net_client
-from clientscope.client.handshake import Backoff, Handshake, log
-from clientscope.client.settings import collect, split_keys
+from clientscope.client.handshake import Handshake, backoff, log
+from clientscope.client.settings import collect, milliseconds, split_keys
 from clientscope.errors import SettingsError
 
 SETTINGS: dict[str, Any] = {
@@ -28,12 +28,14 @@ class Pushing:
     """A mixin for kafka-python's clients; whoever mixes it in calls `_prepare` in ``__init__``."""
 
     _handshake: Handshake | None = None
+    config: Mapping[str, Any] = {}
+    """kafka-python's producer names itself by it at its end, even where it was never made."""
 
     def _prepare(self, client_type: ClientType, configs: dict[str, Any]) -> dict[str, Any]:
         """The arguments for kafka-python's own ``__init__``.
 
         Raises:
-            SettingsError: ``enable_config_push`` or ``embedded`` is of a wrong type.
+            SettingsError: a setting of ours is invalid.
         """
         self._handshake, prepared = prepare(client_type, configs)
         return prepared
@@ -48,15 +50,17 @@ def prepare(client_type: ClientType, configs: Mapping[str, Any]) -> tuple[Handsh
     """The handshake of a client to be, if it has one, and what kafka-python is to be given.
 
     Raises:
-        SettingsError: ``enable_config_push`` or ``embedded`` is of a wrong type.
+        SettingsError: a setting of ours is invalid.
     """
     ours = {name: configs.get(name, default) for name, default in SETTINGS.items()}
     if ours["config_push_allowed_keys"] is not None:
-        ours["config_push_allowed_keys"] = split_keys(ours["config_push_allowed_keys"])
+        ours["config_push_allowed_keys"] = split_keys(ours["config_push_allowed_keys"], "config_push_allowed_keys")
+    timeout_ms = milliseconds("default_api_timeout_ms", ours["default_api_timeout_ms"], SETTINGS["default_api_timeout_ms"])
+    backoff_max_ms = milliseconds("retry_backoff_max_ms", ours["retry_backoff_max_ms"], SETTINGS["retry_backoff_max_ms"], least=0)
+    backoff_ms = milliseconds("retry_backoff_ms", configs.get("retry_backoff_ms", 100), 100, least=0)
     embedded = configs.get("embedded", False)
     kafkas = {name: value for name, value in configs.items() if name not in SETTINGS and name != "embedded"}
-    if not isinstance(ours["enable_config_push"], bool):
-        raise SettingsError(f"enable_config_push is {ours['enable_config_push']!r}", "it is True or False")
+    require_bool("enable_config_push", ours["enable_config_push"])
     if not isinstance(embedded, bool | uuid.UUID):
         raise SettingsError(f"embedded is {embedded!r}", "it is True, False, or the client_instance_id of the application's own client")
     if not ours["enable_config_push"] or embedded is True:
@@ -64,12 +68,17 @@ def prepare(client_type: ClientType, configs: Mapping[str, Any]) -> tuple[Handsh
     if "kafka_client" in kafkas:
         log.warning("kafka_client is set, so the configuration is not pushed")
         return None, kafkas
-    backoff = Backoff(kafkas.get("retry_backoff_ms", 100), ours["retry_backoff_max_ms"])
-    handshake = Handshake(ours["default_api_timeout_ms"] / 1000, backoff, embedded or None)
+    handshake = Handshake(timeout_ms / 1000, backoff(backoff_ms, backoff_max_ms), embedded or None)
     if embedded:
         return handshake, {**kafkas, "kafka_client": functools.partial(net_client, handshake)}
     make = functools.partial(_net_client, handshake, client_type, ours, frozenset(configs))
     return handshake, {**kafkas, "kafka_client": make}
+
+
+def require_bool(name: str, value: Any) -> None:
+    """Raises SettingsError where it is neither True nor False: a text such as "false" would be true."""
+    if not isinstance(value, bool):
+        raise SettingsError(f"{name} must be True or False (got {ascii(value)[:40]})", f"set {name} to one of them")
 
 
 def _net_client(

@@ -22,7 +22,7 @@ ENABLE_CONFIG_PUSH = "enable.config.push"
 CONFIG_PUSH_ALLOWED_KEYS = "config.push.allowed.keys"
 
 
-class Entry(NamedTuple):
+class ConfigEntry(NamedTuple):
     """One entry of a push."""
 
     key: str
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 class Collected(NamedTuple):
     """What may be pushed, and the keys that were asked for and may not."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ConfigEntry, ...]
     sensitive: tuple[str, ...]
 
 
@@ -94,9 +94,43 @@ def allowed_keys(settings: Mapping[str, Any]) -> list[str] | None:
     return None if value is None else split_keys(value)
 
 
-def split_keys(value: str | Iterable[str]) -> list[str]:
-    """Keys as a list, or as text with commas between."""
-    return [key.strip() for key in (value.split(",") if isinstance(value, str) else value) if key.strip()]
+def split_keys(value: str | Iterable[str], key: str = CONFIG_PUSH_ALLOWED_KEYS) -> list[str]:
+    """Keys as a list, or as text with commas between.
+
+    Args:
+        key: the setting's name, in the dialect's spelling.
+
+    Raises:
+        SettingsError: it is neither.
+    """
+    keys = value.split(",") if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [None]
+    if not all(isinstance(each, str) for each in keys):
+        raise SettingsError(
+            f"{key} must be a list of keys (got {_got(value)})", f'set {key} to a list, or to text such as "acks,linger.ms"'
+        )
+    return [each.strip() for each in keys if each.strip()]
+
+
+def milliseconds(key: str, value: Any, default: int, *, least: float = 1) -> float:
+    """A duration of ours, of at most 2147483647 ms, the largest of Kafka's type int.
+
+    Raises:
+        SettingsError: it is no number, or too small or too large.
+    """
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not least <= number <= _LARGEST[Type.INT]:
+        what = "a positive number of milliseconds" if least > 0 else "a number of milliseconds, 0 or more"
+        raise SettingsError(f"{key} must be {what} (got {_got(value)})", f"set {key} to such a number; {default} is the default")
+    return number
+
+
+def _got(value: Any) -> str:
+    """A value in an error: escaped, and cut off."""
+    text = ascii(value) if isinstance(value, str | int | float) else type(value).__name__
+    return text if len(text) <= 40 else f"{text[:40]}…"
 
 
 def push_enabled(settings: Mapping[str, Any]) -> bool:
@@ -117,7 +151,7 @@ def is_enabled(key: str, value: Any) -> bool:
     """
     text = str(value).strip().lower()
     if text not in _TRUE | _FALSE:
-        raise SettingsError(f"{key} must be true or false", f"set {key} to one of them")
+        raise SettingsError(f"{key} must be true or false (got {_got(value)})", f"set {key} to one of them")
     return text in _TRUE
 
 
@@ -163,7 +197,7 @@ def _entries(values: Mapping[str, str | None], given: Collection[str], keys: Ite
         if key not in TYPES or sensitive.reason(key, text or "", TYPES[key]) is not ValueState.PRESENT:
             held_back.append(sensitive.shown_key(key))  # it is named in warnings, and may be a line that was taken for a key
         elif text is not None:
-            entries.append(Entry(key, text, TYPES[key], key not in given))
+            entries.append(ConfigEntry(key, text, TYPES[key], key not in given))
     return Collected(tuple(entries), tuple(held_back))
 
 

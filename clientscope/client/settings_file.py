@@ -34,7 +34,7 @@ def read_bytes(path: Path) -> bytes:
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror}", "--properties names the file with the client's settings") from None
     if len(content) > MAX_BYTES:
-        raise SettingsError(f"{path} is larger than {MAX_BYTES} bytes", "a client's settings are expected there")
+        raise SettingsError(f"{path} is larger than {MAX_BYTES} bytes", "expected: a client's settings")
     return content
 
 
@@ -50,14 +50,14 @@ def parse(path: Path, content: bytes, file_format: str = "") -> dict[str, Any]:
     """
     chosen = file_format or FORMATS.get(path.suffix.lower())
     if chosen is None:
-        raise SettingsError(f"{path}: its suffix tells no format", "give --format properties, json or yaml")
+        raise SettingsError(f"{path}: unknown format", "set --format to properties, json or yaml")
     try:
         settings = _PARSERS[chosen](content)
     except (_Malformed, UnicodeDecodeError) as error:
         where = f": {error}" if isinstance(error, _Malformed) else ": it isn't UTF-8"
-        raise SettingsError(f"{path} is not {_NAMES[chosen]}{where}", "--format says what it is, where its suffix doesn't") from None
+        raise SettingsError(f"{path} is not {_NAMES[chosen]}{where}", "set --format if the suffix names another format") from None
     if not isinstance(settings, dict):
-        raise SettingsError(f"{path} holds no settings", "names and values are expected: client.id and the like")
+        raise SettingsError(f"{path} holds no settings", "expected: names and values, such as client.id")
     return {name: value for name, value in flat({str(name): value for name, value in settings.items()}).items() if value is not None}
 
 

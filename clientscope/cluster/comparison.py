@@ -6,14 +6,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from clientscope.catalog.releases import Range
-from clientscope.cluster.api_versions import Answer, State
+from clientscope.cluster.api_versions import AnswerState, BrokerAnswer
 
 
 @dataclass(frozen=True)
-class Group:
+class BrokerGroup:
     """Brokers that said the same about the APIs compared; a group has one at least."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[BrokerAnswer, ...]
 
     @property
     def ids(self) -> list[int]:
@@ -37,26 +37,26 @@ class Comparison:
     """
 
     keys: tuple[int, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[BrokerGroup, ...]
     differing: frozenset[int]
-    silent: tuple[Answer, ...]
+    silent: tuple[BrokerAnswer, ...]
 
 
-def compare(answers: Sequence[Answer], chosen: Collection[int] | None = None) -> Comparison:
+def compare(answers: Sequence[BrokerAnswer], chosen: Collection[int] | None = None) -> Comparison:
     """Puts answers beside each other.
 
     Args:
         chosen: the api keys to compare; None is each that any broker has.
     """
-    answered = [answer for answer in answers if answer.state is State.ANSWERED]
+    answered = [answer for answer in answers if answer.state is AnswerState.ANSWERED]
     keys = tuple(sorted({key for answer in answered for key in answer.ranges} if chosen is None else set(chosen)))
-    alike: dict[tuple[Range | None, ...], list[Answer]] = {}
+    alike: dict[tuple[Range | None, ...], list[BrokerAnswer]] = {}
     for answer in answered:
         alike.setdefault(tuple(answer.ranges.get(key) for key in keys), []).append(answer)
-    groups = tuple(Group(tuple(members)) for members in alike.values())
+    groups = tuple(BrokerGroup(tuple(members)) for members in alike.values())
     return Comparison(
         keys,
         groups,
         frozenset(key for key in keys if len({group.range(key) for group in groups}) > 1),
-        tuple(answer for answer in answers if answer.state is not State.ANSWERED),
+        tuple(answer for answer in answers if answer.state is not AnswerState.ANSWERED),
     )

@@ -1,7 +1,8 @@
-"""What software each broker of a cluster is, and how that is known (KIP-885): declared, read from its JMX, or inferred; or not at all.
+"""What software each broker of a cluster is, and how that is known (KIP-885): declared, read from its JMX, said by its gateway, or
+inferred; or not at all.
 
-What is declared holds before what JMX says, and that before what the API ranges let infer. Null is an answer, and a guess is always marked
-as inferred.
+What is declared holds before what JMX says, that before what the gateway in front of the broker says on DescribeCluster, and that before
+what the API ranges let infer. Null is an answer, and a guess is always marked as inferred.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from http.client import HTTPException
 from prometheus_client.parser import text_string_to_metric_families
 
 from clientscope.catalog.releases import infer
-from clientscope.cluster.api_versions import Answer
+from clientscope.cluster.api_versions import BrokerAnswer
 from clientscope.errors import EnvironmentProblem
 
-KAFKA = "apache-kafka"
+KAFKA = "Kafka"
+"""Apache Kafka's name, as KIP-885 has it."""
+
 APP_INFO = "kafka_server_app"
 """How a JMX exporter's names of ``kafka.server:type=app-info`` begin, with the version in a label ``version``. What older exporters call
 ``kafka_server_app_info`` is ``kafka_server_app`` since 1.0, which takes ``_info`` off a name's end."""
@@ -30,42 +33,43 @@ _MOST_BYTES = 64 * 1024 * 1024
 _APACHE = re.compile(r"\d+\.\d+\.\d+(-SNAPSHOT)?")
 
 
-class Source(StrEnum):
+class SoftwareSource(StrEnum):
     """How a broker's software is known."""
 
     DECLARED = "declared"
     JMX = "jmx"
+    GATEWAY = "gateway"
     INFERRED = "inferred"
 
 
 @dataclass(frozen=True)
-class Software:
+class FoundSoftware:
     """What a broker runs.
 
     Attributes:
-        name: such as ``apache-kafka``; None where it isn't known.
+        name: such as ``Kafka``; None where it isn't known.
         version: as its maker writes it; a range of releases such as ``3.7–3.8`` where it is inferred; None where it isn't known.
         source: None where nothing is known.
     """
 
     name: str | None = None
     version: str | None = None
-    source: Source | None = None
+    source: SoftwareSource | None = None
 
 
-UNKNOWN = Software()
+UNKNOWN = FoundSoftware()
 
 
 @dataclass(frozen=True)
 class BrokerWithSoftware:
     """A broker's answer, and what it runs; ``problem`` says why a source that was named could not be used."""
 
-    answer: Answer
-    software: Software
+    answer: BrokerAnswer
+    software: FoundSoftware
     problem: str = ""
 
 
-def find_all(answers: Iterable[Answer], declared: Mapping[int, Software], jmx: Mapping[int, str]) -> list[BrokerWithSoftware]:
+def find_all(answers: Iterable[BrokerAnswer], declared: Mapping[int, FoundSoftware], jmx: Mapping[int, str]) -> list[BrokerWithSoftware]:
     """What each broker runs, in the order of the answers.
 
     Args:
@@ -79,21 +83,24 @@ def find_all(answers: Iterable[Answer], declared: Mapping[int, Software], jmx: M
     return [_choose(answer, declared.get(answer.broker.id), read.get(answer.broker.id)) for answer in brokers]
 
 
-def _choose(answer: Answer, declared: Software | None, read: Software | str | None) -> BrokerWithSoftware:
+def _choose(answer: BrokerAnswer, declared: FoundSoftware | None, read: FoundSoftware | str | None) -> BrokerWithSoftware:
     if declared is not None:
         return BrokerWithSoftware(answer, declared)
-    if isinstance(read, Software):
+    if isinstance(read, FoundSoftware):
         return BrokerWithSoftware(answer, read)
+    said = answer.software
+    if said.name or said.version:
+        return BrokerWithSoftware(answer, FoundSoftware(said.name, said.version, SoftwareSource.GATEWAY), read or "")
     return BrokerWithSoftware(answer, from_ranges(answer), read or "")
 
 
-def from_ranges(answer: Answer) -> Software:
+def from_ranges(answer: BrokerAnswer) -> FoundSoftware:
     """What its API ranges and features let infer: the releases of Apache Kafka that fit, never a patch level."""
     inferred = infer(answer.ranges, answer.finalized, answer.supported)
-    return Software(KAFKA, str(inferred), Source.INFERRED) if inferred else UNKNOWN
+    return FoundSoftware(KAFKA, str(inferred), SoftwareSource.INFERRED) if inferred else UNKNOWN
 
 
-def from_jmx(url: str) -> Software:
+def from_jmx(url: str) -> FoundSoftware:
     """What a broker's JMX exporter says.
 
     app-info has a version and no name. Apache's own releases are three numbers; another version, such as ``7.6.0-ccs``, leaves the name
@@ -109,13 +116,13 @@ def from_jmx(url: str) -> Software:
         raise EnvironmentProblem(f"no JMX exporter answers at {url}: {getattr(error, 'reason', None) or type(error).__name__}") from None
     if version is None:
         raise EnvironmentProblem(
-            f"the JMX exporter at {url} tells no version of kafka.server:type=app-info",
-            "it needs a rule that makes kafka.server:type=app-info a metric kafka_server_app_info_version with the label version",
+            f"the JMX exporter at {url} has no version of kafka.server:type=app-info",
+            "add a rule that exports kafka.server:type=app-info as metric kafka_server_app_info_version with the label version",
         )
-    return Software(KAFKA if _APACHE.fullmatch(version) else None, version, Source.JMX)
+    return FoundSoftware(KAFKA if _APACHE.fullmatch(version) else None, version, SoftwareSource.JMX)
 
 
-def _from_jmx_or_why(url: str) -> Software | str:
+def _from_jmx_or_why(url: str) -> FoundSoftware | str:
     try:
         return from_jmx(url)
     except EnvironmentProblem as error:
@@ -133,19 +140,36 @@ def app_info_version(page: str) -> str | None:
     return versions.pop() if len(versions) == 1 else None
 
 
-def as_json(found: BrokerWithSoftware) -> dict[str, object]:
-    """A broker as our API and ``-o json`` say it; what isn't known is null."""
+@dataclass(frozen=True)
+class BrokerDetails:
+    """A broker as ``/v1/brokers`` and ``-o json`` say it; None is what isn't known."""
+
+    broker: int
+    host: str
+    port: int
+    rack: str | None
+    fenced: bool
+    controller: bool | None
+    state: str
+    software_name: str | None
+    software_version: str | None
+    source: str | None
+    problem: str | None
+
+
+def details(found: BrokerWithSoftware) -> BrokerDetails:
+    """A broker on one level."""
     broker, software = found.answer.broker, found.software
-    return {
-        "broker": broker.id,
-        "host": broker.host,
-        "port": broker.port,
-        "rack": broker.rack,
-        "fenced": broker.fenced,
-        "controller": broker.controller,
-        "state": str(found.answer.state),
-        "software_name": software.name,
-        "software_version": software.version,
-        "source": software.source and str(software.source),
-        "problem": found.problem or None,
-    }
+    return BrokerDetails(
+        broker=broker.id,
+        host=broker.host,
+        port=broker.port,
+        rack=broker.rack,
+        fenced=broker.fenced,
+        controller=broker.controller,
+        state=str(found.answer.state),
+        software_name=software.name,
+        software_version=software.version,
+        source=software.source and str(software.source),
+        problem=found.problem or None,
+    )

@@ -1,86 +1,19 @@
-"""Every setting of every process, as frozen pydantic models.
+"""Settings that parts below the commands read, as frozen pydantic models; a command's own settings are in its file.
 
 A field is, by itself, a flag (``--heartbeat-interval-ms``), an environment variable
-(``CLIENTSCOPE_GATEWAY_HEARTBEAT_INTERVAL_MS``) and a TOML key (``heartbeat_interval_ms`` in ``[gateway]``); `config_sources` reads them.
-Kafka's own settings stand in ``[kafka]`` under Kafka's own names and hold for every process.
+(``CLIENTSCOPE_GATEWAY_HEARTBEAT_INTERVAL_MS``) and a TOML key (``heartbeat_interval_ms`` in ``[gateway]``);
+`clientscope.commands.sources` reads them, `Option` says where a field differs. Kafka's own settings are in ``[kafka]`` under Kafka's own
+names and hold for every process.
+
+- `base`: the base class, and what several commands take: Kafka, the page, listings.
+- `gateway`, `stream`, `serve`: the long-running processes, whose modules take their settings as a whole.
 """
 
 from __future__ import annotations
 
-from clientscope.config.asking import ApiVersionsSettings, BrokersSettings, ClientsSettings, ConnectionsSettings, TopSettings
 from clientscope.config.base import KafkaSettings, ListingSettings, PageSettings, Settings
-from clientscope.config.checkpoints import (
-    CheckpointsBackupSettings,
-    CheckpointsListSettings,
-    CheckpointsResetSettings,
-    CheckpointsVerifySettings,
-)
-from clientscope.config.deliver import DeadListSettings, DeadReplaySettings, DeliverSettings
-from clientscope.config.files import LintSettings, PushSettings
-from clientscope.config.findings import FindingsCloseSettings, FindingsListSettings, FindingsReopenSettings, FindingsShowSettings
 from clientscope.config.gateway import GatewaySettings
-from clientscope.config.history import HistoryEraseSettings, HistoryMaintainSettings
-from clientscope.config.processes import BrokerSettings, DemoSettings, ServeSettings, StreamSettings, TopicsSettings
+from clientscope.config.serve import ServeSettings
+from clientscope.config.stream import StreamSettings
 
-__all__ = [
-    "ALL",
-    "ApiVersionsSettings",
-    "BrokerSettings",
-    "BrokersSettings",
-    "CheckpointsBackupSettings",
-    "CheckpointsListSettings",
-    "CheckpointsResetSettings",
-    "CheckpointsVerifySettings",
-    "ClientsSettings",
-    "ConnectionsSettings",
-    "DeadListSettings",
-    "DeadReplaySettings",
-    "DeliverSettings",
-    "DemoSettings",
-    "FindingsCloseSettings",
-    "FindingsListSettings",
-    "FindingsReopenSettings",
-    "FindingsShowSettings",
-    "GatewaySettings",
-    "HistoryEraseSettings",
-    "HistoryMaintainSettings",
-    "KafkaSettings",
-    "LintSettings",
-    "ListingSettings",
-    "PageSettings",
-    "PushSettings",
-    "ServeSettings",
-    "Settings",
-    "StreamSettings",
-    "TopSettings",
-    "TopicsSettings",
-]
-
-ALL: tuple[type[Settings], ...] = (
-    BrokerSettings,
-    TopicsSettings,
-    GatewaySettings,
-    ConnectionsSettings,
-    ClientsSettings,
-    TopSettings,
-    ApiVersionsSettings,
-    BrokersSettings,
-    PushSettings,
-    LintSettings,
-    StreamSettings,
-    CheckpointsListSettings,
-    CheckpointsVerifySettings,
-    CheckpointsBackupSettings,
-    CheckpointsResetSettings,
-    ServeSettings,
-    DeliverSettings,
-    DeadListSettings,
-    DeadReplaySettings,
-    FindingsListSettings,
-    FindingsShowSettings,
-    FindingsCloseSettings,
-    FindingsReopenSettings,
-    HistoryMaintainSettings,
-    HistoryEraseSettings,
-    DemoSettings,
-)
+__all__ = ["GatewaySettings", "KafkaSettings", "ListingSettings", "PageSettings", "ServeSettings", "Settings", "StreamSettings"]

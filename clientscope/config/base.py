@@ -1,115 +1,111 @@
-"""What all settings are made of, and fields that several commands take."""
+"""The base of all settings, and the fields that several commands take."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
-from clientscope.config_types import BootstrapServers, check_url
+from clientscope.config.option import Option
+from clientscope.config_types import Addresses, check_url
 
 
 class Settings(BaseModel):
-    """What one command takes. ``section`` is its TOML table, and the middle of its environment variables.
+    """The settings of one command. ``section`` is its TOML table, and the middle of its environment variables.
 
     Attributes:
-        subcommand: where a command is several: its own word after ``section``.
-        error_status: the exit status for an error that a person can mend.
+        subcommand: the words after ``section``, for a command below another word.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # --help validates nothing
     section: ClassVar[str]
     subcommand: ClassVar[str] = ""
-    error_status: ClassVar[int] = 1
+
+    @classmethod
+    def words(cls) -> list[str]:
+        """What follows ``clientscope`` to call the command."""
+        return [cls.section, *cls.subcommand.split()]
 
 
 class PageSettings(Settings):
-    """What every command takes that asks ``clientscope serve``."""
+    """Settings of every command that asks ``clientscope serve``."""
 
-    url: Annotated[str, BeforeValidator(check_url)] = Field(
-        "http://127.0.0.1:8324",
-        description="where the page of clientscope serve is",
-        json_schema_extra={"section": "page", "metavar": "URL"},
+    url: Annotated[str, BeforeValidator(check_url), Option(section="page", metavar="URL")] = Field(
+        "http://127.0.0.1:8324", description="address of the page of clientscope serve"
     )
-    token_file: Path | None = Field(
-        None, description="a file that holds a token of the page, where it wants one", json_schema_extra={"section": "page"}
+    token_file: Annotated[Path | None, Option(section="page")] = Field(
+        None, description="file that holds a token of the page, if the page requires one"
     )
 
 
 class ListingSettings(Settings):
-    """What every command takes that lists something (`clientscope.report.listing`); given with the command alone, never in a file."""
+    """Settings of every command that lists something (`clientscope.report.listing`); given with the command alone, never in a file."""
 
-    output: Literal["table", "wide", "json", "jsonl", "csv", "name"] = Field(
-        "table",
-        description="how it is told; wide has more columns, name is what other commands call each by",
-        json_schema_extra={"short": "o", "flag_only": True},
+    output: Annotated[Literal["table", "wide", "json", "jsonl", "csv", "name"], Option(short="o", flag_only=True)] = Field(
+        "table", description="format; wide has more columns, name prints the names that other commands take"
     )
-    sort: str = Field(
-        "",
-        description="by these fields of the JSON, by commas; -field is downwards",
-        json_schema_extra={"metavar": "FIELDS", "flag_only": True},
+    sort: Annotated[str, Option(metavar="FIELDS", flag_only=True)] = Field(
+        "", description="fields of the JSON to sort by, separated by commas; -field sorts in descending order"
     )
-    limit: int = Field(0, ge=0, description="list at most so many; 0 lists all", json_schema_extra={"flag_only": True})
-    watch: bool = Field(
-        False, description="show again every two seconds, until Ctrl-C; in a pipe as JSON lines", json_schema_extra={"flag_only": True}
+    limit: Annotated[int, Option(flag_only=True)] = Field(0, ge=0, description="list at most this many; 0 lists all")
+    watch: Annotated[bool, Option(flag_only=True)] = Field(
+        False, description="list again every two seconds, until Ctrl-C; in a pipe as JSON lines"
     )
-
-
-def kafka_key(key: str, **extra: Any) -> dict[str, Any]:
-    """Where a field of ``[kafka]`` is found, and under which of Kafka's own names."""
-    return {"section": "kafka", "key": key, **extra}
 
 
 class KafkaSettings(Settings):
-    """What every process that connects to Kafka takes; see `clientscope.kafka_access`."""
+    """Settings of every process that connects to Kafka; see `clientscope.kafka.access`."""
 
-    bootstrap_servers: BootstrapServers
-    kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
-        "PLAINTEXT", description="what listener INTERNAL speaks", json_schema_extra=kafka_key("security.protocol")
+    bootstrap_servers: Annotated[Addresses, Option(section="kafka", key="bootstrap.servers")] = Field(
+        "127.0.0.1:19092", description="listener INTERNAL of the cluster, for clientscope's own topics"
     )
-    kafka_sasl_mechanism: Literal["", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
-        "", description="how this process authenticates", json_schema_extra=kafka_key("sasl.mechanism")
+    kafka_security_protocol: Annotated[
+        Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"], Option(section="kafka", key="security.protocol")
+    ] = Field("PLAINTEXT", description="security protocol of listener INTERNAL")
+    kafka_sasl_mechanism: Annotated[
+        Literal["", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"], Option(section="kafka", key="sasl.mechanism")
+    ] = Field("", description="SASL mechanism of this process")
+    kafka_sasl_username: Annotated[str, Option(section="kafka", key="sasl.username")] = Field(
+        "", description="SASL user name of this process"
     )
-    kafka_sasl_username: str = Field("", description="as whom", json_schema_extra=kafka_key("sasl.username"))
-    kafka_sasl_password: SecretStr = Field(
-        SecretStr(""),
-        description="its password; from this variable, or a TOML file that others can't read",
-        json_schema_extra=kafka_key("sasl.password", secret=True),
+    kafka_sasl_password: Annotated[SecretStr, Option(section="kafka", key="sasl.password", secret=True)] = Field(
+        SecretStr(""), description="SASL password of this process; from this variable, or a TOML file that only its owner can read"
     )
-    kafka_sasl_password_file: Path | None = Field(
-        None, description="a file that holds the password, one line", json_schema_extra=kafka_key("sasl.password.file")
+    kafka_sasl_password_file: Annotated[Path | None, Option(section="kafka", key="sasl.password.file")] = Field(
+        None, description="file that holds the password in one line"
     )
-    kafka_ssl_ca_location: Path | None = Field(
-        None,
-        description="certificates in PEM that sign the brokers'; default is the system's",
-        json_schema_extra=kafka_key("ssl.ca.location"),
+    kafka_ssl_ca_location: Annotated[Path | None, Option(section="kafka", key="ssl.ca.location")] = Field(
+        None, description="certificates in PEM that sign the brokers'; by default the system's"
     )
-    kafka_ssl_certificate_location: Path | None = Field(
-        None, description="this process' own certificate, in PEM", json_schema_extra=kafka_key("ssl.certificate.location")
+    kafka_ssl_certificate_location: Annotated[Path | None, Option(section="kafka", key="ssl.certificate.location")] = Field(
+        None, description="certificate of this process, in PEM"
     )
-    kafka_ssl_key_location: Path | None = Field(
-        None, description="its private key in PEM (PKCS #8), without a passphrase", json_schema_extra=kafka_key("ssl.key.location")
+    kafka_ssl_key_location: Annotated[Path | None, Option(section="kafka", key="ssl.key.location")] = Field(
+        None, description="private key of this process, in PEM (PKCS #8), without a passphrase"
     )
-    kafka_ssl_endpoint_identification_algorithm: Literal["https", "none", ""] = Field(
-        "https",
-        description="https: a broker's certificate must name its host; none: any name will do",
-        json_schema_extra=kafka_key("ssl.endpoint.identification.algorithm"),
-    )
+    kafka_ssl_endpoint_identification_algorithm: Annotated[
+        Literal["https", "none", ""], Option(section="kafka", key="ssl.endpoint.identification.algorithm")
+    ] = Field("https", description="https: a broker's certificate must name its host; none: any name is accepted")
 
 
-def rules_file(description: str) -> Any:
-    """The field of a rules file, which lint and the job take from the same place."""
-    return Field(None, description=description, json_schema_extra={"section": "rules", "key": "file", "flag": "rules"})
-
-
-OWNERS: Path | None = Field(
-    None, description="owners.toml: which team a client is of (docs/lint.md)", json_schema_extra={"section": "rules", "key": "owners"}
-)
-
-
-CHECKPOINT_DIR: Path = Field(
-    Path("checkpoints"),
-    description="where the queries' checkpoints are kept",
-    json_schema_extra={"section": "stream"},
-)
+CheckpointDir = Annotated[
+    Path,
+    Field(default=Path("checkpoints"), description="directory of the queries' checkpoints"),
+    Option(section="stream"),
+]
+HistoryDir = Annotated[
+    Path,
+    Field(default=Path("data/history"), description="directory of the streaming job's Delta tables"),
+    Option(section="stream"),
+]
+RulesFile = Annotated[
+    Path | None,
+    Field(default=None, description="profiles, their assignments, and suppressions (docs/lint.md); by default the profile apache for all"),
+    Option(section="rules", key="file", flag="rules"),
+]
+Owners = Annotated[
+    Path | None,
+    Field(default=None, description="owners.toml: the team of each client (docs/lint.md)"),
+    Option(section="rules", key="owners"),
+]

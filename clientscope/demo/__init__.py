@@ -1,0 +1,1 @@
+"""``clientscope demo``: a broker, a gateway, the job, the page and real clients on this machine."""

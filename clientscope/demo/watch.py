@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafka import KafkaConsumer
 from prometheus_client.parser import text_string_to_metric_families
 
+from clientscope.kafka.reader import TopicReader
 from clientscope.records.topics import GAUGES, RESULTS
 from clientscope.severities import SEVERITIES
 
@@ -40,18 +40,12 @@ class Snapshot:
     named: dict[str, str] = field(default_factory=dict)
 
 
-class TopicWatch:
+class DemoWatch:
     """Follows ``clientscope.gauges`` and ``clientscope.results`` in a thread of its own."""
 
     def __init__(self, bootstrap_servers: str) -> None:
-        self._consumer = KafkaConsumer(
-            GAUGES,
-            RESULTS,
-            bootstrap_servers=bootstrap_servers,
-            client_id="clientscope-demo",
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-        )
+        self._reader = TopicReader(bootstrap_servers, "clientscope-demo")
+        self._reader.seek(self._reader.ranges(GAUGES, RESULTS))
         self._lock = threading.Lock()
         self._gauges: dict[bytes, dict[str, Any]] = {}
         self._pushes = 0
@@ -78,11 +72,11 @@ class TopicWatch:
         """Stops reading."""
         self._stop.set()
         self._thread.join(10)
-        self._consumer.close()
+        self._reader.close()
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            for partition, messages in self._consumer.poll(timeout_ms=200).items():
+            for partition, messages in self._reader.poll(0.2).items():
                 with self._lock:
                     for message in messages:
                         if partition.topic == GAUGES:

@@ -1,1 +1,1 @@
-"""What a finding is: its record in ``clientscope.findings``, what people decide about it, and how it is told apart from others."""
+"""What a finding is: its record in ``clientscope.findings``, what people decide about it, and its fingerprint."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+
+from clientscope.digest import identifier
+from clientscope.records.principals import ANONYMOUS
+
+_ANONYMOUS, _NOBODY = f'["{ANONYMOUS}",', "[null,"
 
 
 def application_key(principal: str | None, client_id: str | None, group: str | None, path: str | None = None) -> str:
     """Which application a client belongs to, as a JSON array: the key of ``clientscope.results``.
 
     Args:
-        client_id: without what tells one instance from another, as `udfs.applications.application_client_id` makes it.
+        client_id: without what tells one instance from another, as `udfs.kernels.applications.application_client_id` makes it.
         path: the file that the settings stand in, relative to the repository and with ``/`` between its parts; it counts only where
             client.id and group.id say nothing.
     """
@@ -20,15 +24,20 @@ def application_key(principal: str | None, client_id: str | None, group: str | N
     return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
 
+def key_of_0_1(application: str) -> str:
+    """The key that release 0.1.0 gave an application: it had null for ``User:ANONYMOUS``."""
+    return _NOBODY + application[len(_ANONYMOUS) :] if application.startswith(_ANONYMOUS) else application
+
+
 def fingerprint(code: str, application: str, key: str) -> str:
-    """32 hexadecimal digits.
+    """32 hexadecimal digits; the same as in release 0.1.0, since people's decisions stand under them.
 
     Args:
         code: the rule's.
         application: see `application_key`.
         key: the setting's name, Kafka's where Kafka has one.
     """
-    return _digits(code, application, key)
+    return identifier("finding", code, key_of_0_1(application), key)
 
 
 def secret_fingerprint(digest: str) -> str:
@@ -37,11 +46,4 @@ def secret_fingerprint(digest: str) -> str:
     Args:
         digest: its HMAC-SHA-256 under the installation's key, in hexadecimal.
     """
-    return _digits("secret", digest)
-
-
-def _digits(*parts: str) -> str:
-    # A path that is no UTF-8 has lone surrogates.
-    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
-    told_apart = b"".join(b"%d:%s" % (len(part), part) for part in encoded)
-    return hashlib.sha256(b"clientscope finding 1\0" + told_apart).hexdigest()[:32]
+    return identifier("finding", "secret", digest)

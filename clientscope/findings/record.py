@@ -68,7 +68,7 @@ class Client(Value):
     disconnected_ms: Ms | None = None
 
 
-class Place(Value):
+class LeakPlace(Value):
     """Where a secret stands: which application pushes it, under which key, and from how many clients."""
 
     application: Application = Application()
@@ -103,7 +103,7 @@ class Alert(Value):
     at_ms: Ms
 
 
-class Owner(Value):
+class FindingOwner(Value):
     """Whom to tell, by ``owners.toml``."""
 
     team: Name
@@ -163,7 +163,7 @@ class Finding(Value):
     settings: Annotated[list[Setting], Field(max_length=1_000, default_factory=list)]
     clients: Annotated[list[Client], Field(max_length=MOST_CLIENTS, default_factory=list)]
     client_count: Count = 0
-    places: Annotated[list[Place], Field(max_length=MOST_PLACES, default_factory=list)]
+    places: Annotated[list[LeakPlace], Field(max_length=MOST_PLACES, default_factory=list)]
     place_count: Count = 0
     reach: Reach | None = None
     first_seen_ms: Ms
@@ -172,7 +172,7 @@ class Finding(Value):
     ended_ms: Ms | None = None
     reopened: Count = 0
     evidence: Annotated[list[Sentence], Field(max_length=100, default_factory=list)]
-    owner: Owner | None = None
+    owner: FindingOwner | None = None
     suppressed: Suppressed | None = None
     decided: Decided | None = None
     alert: Alert | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clientscope.findings.record import Application, Place
+from clientscope.findings.record import Application, LeakPlace
+from clientscope.records.principals import authenticated
 from clientscope.topic_values import Setting
 
 _MOST_SETTINGS = 2
@@ -14,10 +15,10 @@ _DIGITS = 8
 def application(of: Application) -> str:
     """Whose it is, in a few words; a dash where it is nobody's."""
     group = f"group {of.group}" if of.group and of.group != of.client_id else None
-    return ", ".join(filter(None, (of.client_id, group, of.principal))) or "–"
+    return ", ".join(filter(None, (of.client_id, group, authenticated(of.principal)))) or of.principal or "–"
 
 
-def whose(of: Application, places: Sequence[Place], place_count: int) -> str:
+def whose(of: Application, places: Sequence[LeakPlace], place_count: int) -> str:
     """The application of a finding; of a leak in several applications the first, and how many more."""
     found = list(dict.fromkeys(place.application for place in places))
     if len(found) < 2:
@@ -26,7 +27,7 @@ def whose(of: Application, places: Sequence[Place], place_count: int) -> str:
     return f"{application(found[0])} and {more}{'+' * (place_count > len(places))} more"
 
 
-def message(sentence: str, of: Application, settings: Sequence[Setting], places: Sequence[Place] = (), place_count: int = 0) -> str:
+def message(sentence: str, of: Application, settings: Sequence[Setting], places: Sequence[LeakPlace] = (), place_count: int = 0) -> str:
     """What a rule says of an application, with the application and the settings that decided; no two findings say the same.
 
     Args:

@@ -7,14 +7,16 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
+from clientscope.clock import now_ms
 from clientscope.cluster.api_versions import ask
-from clientscope.cluster.software import UNKNOWN, Software, Source, as_json, find_all, from_jmx, from_ranges
+from clientscope.cluster.software import KAFKA, UNKNOWN, FoundSoftware, SoftwareSource, details, find_all, from_jmx, from_ranges
 from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem
-from clientscope.gateway.place import Place
-from clientscope.kafka_access import KafkaAccess
+from clientscope.gateway.place import GatewayPlace
+from clientscope.kafka.access import KafkaAccess
 from clientscope.status.record import BrokerStatus
 from clientscope.wire.describe_cluster import BrokerSoftware
 
@@ -27,14 +29,15 @@ _KEPT_S = 10.0
 class KnownBrokers:
     """The broker behind this gateway, as declared or as its JMX says; the others as they are when asked.
 
-    An inferred range of releases is no version, and never goes on the wire.
+    On the wire it is Apache Kafka without a version where nothing else is known (KIP-885): other software has to be declared.  An
+    inferred range of releases is no version, and never goes there.
     """
 
     def __init__(self, settings: GatewaySettings, broker_id: int) -> None:
         self._settings = settings
         self._broker_id = broker_id
         name, version = settings.broker_software_name or None, settings.broker_software_version or None
-        self._declared = Software(name, version, Source.DECLARED) if name or version else None
+        self._declared = FoundSoftware(name or KAFKA, version, SoftwareSource.DECLARED) if name or version else None
         self._software = self._declared
         self._problem = ""
         self._asking = threading.Lock()
@@ -42,9 +45,9 @@ class KnownBrokers:
         self._listed_s = -_KEPT_S
 
     @property
-    def on_the_wire(self) -> BrokerSoftware | None:
-        """What DescribeCluster says of this broker (KIP-885); None leaves that untouched."""
-        return BrokerSoftware(self._software.name, self._software.version) if self._software else None
+    def on_the_wire(self) -> BrokerSoftware:
+        """What DescribeCluster says of this broker (KIP-885)."""
+        return BrokerSoftware(self._software.name, self._software.version) if self._software else BrokerSoftware(KAFKA, None)
 
     def look(self) -> None:
         """Reads the broker's JMX, where nothing is declared. Blocks for some seconds at most."""
@@ -56,7 +59,7 @@ class KnownBrokers:
         except EnvironmentProblem as error:
             self._software, problem = None, str(error)
         if problem and problem != self._problem:
-            log.warning("DescribeCluster says no software: %s", problem)
+            log.warning("DescribeCluster says no version: %s", problem)
         self._problem = problem
 
     async def watch(self, changed: Callable[[], None]) -> None:
@@ -68,7 +71,7 @@ class KnownBrokers:
             if self.on_the_wire != before:
                 changed()
 
-    def status(self, place: Place, interval_ms: int) -> BrokerStatus:
+    def status(self, place: GatewayPlace, interval_ms: int) -> BrokerStatus:
         """What this gateway's own broker runs and takes. Blocks, as it asks the broker; from any thread but the event loop's."""
         reason, answer = "", None
         try:
@@ -91,7 +94,7 @@ class KnownBrokers:
             apis={str(key): (low, high) for key, (low, high) in sorted(answer.ranges.items())} if answer else {},
             reason=reason,
             gateway=place.gateway_id,
-            told_ms=time.time_ns() // 1_000_000,
+            told_ms=now_ms(),
             interval_ms=interval_ms,
         )
 
@@ -104,7 +107,7 @@ class KnownBrokers:
             if time.monotonic() - self._listed_s >= _KEPT_S:
                 known = {self._broker_id: self._software} if self._software else {}
                 self._listed = [
-                    as_json(each) for each in find_all(ask(KafkaAccess.of(self._settings).client_arguments()).answers, known, {})
+                    asdict(details(each)) for each in find_all(ask(KafkaAccess.of(self._settings).client_arguments()).answers, known, {})
                 ]
                 self._listed_s = time.monotonic()
             return self._listed

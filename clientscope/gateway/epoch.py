@@ -10,12 +10,12 @@ import logging
 import time
 from contextlib import closing
 
-from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
-from kafka.partitioner.default import murmur2
 
 from clientscope.errors import RecordError
-from clientscope.kafka_access import Kafka, access
+from clientscope.kafka.access import Kafka
+from clientscope.kafka.reader import OffsetRange, TopicReader
+from clientscope.kafka.writer import partition_of
 from clientscope.records.codec import ClientConnectionRecord, decode
 from clientscope.records.topics import CONNECTIONS
 
@@ -52,43 +52,24 @@ def _last_epoch(kafka: Kafka, gateway_id: str, deadline: float) -> int | None:
     Raises:
         KafkaError, TimeoutError: it could not be read in time.
     """
-
-    def left_ms() -> int:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return max(1, int(left * 1000))
-
-    consumer = KafkaConsumer(
-        **access(kafka).client_arguments(),
-        client_id="clientscope-gateway-start",
-        group_id=None,
-        enable_auto_commit=False,
-        bootstrap_timeout_ms=left_ms(),
-        request_timeout_ms=left_ms(),
-        fetch_max_wait_ms=100,
-    )
-    with closing(consumer):
-        partitions = sorted(consumer.partitions_for_topic(CONNECTIONS) or ())
-        if not partitions:
+    key = gateway_id.encode()
+    reader = TopicReader(kafka, "clientscope-gateway-start", silence_s=deadline - time.monotonic(), wait_ms=100)
+    with closing(reader):
+        ranges = reader.ranges(CONNECTIONS, until=deadline)
+        if not ranges:
             return None
-        key = gateway_id.encode()
-        # As the publisher's producer chooses it; once partitions were added, older records are elsewhere, and too old to matter.
-        partition = TopicPartition(CONNECTIONS, partitions[(murmur2(key) & 0x7FFFFFFF) % len(partitions)])
-        consumer.assign([partition])
-        end = consumer.end_offsets([partition], timeout_ms=left_ms())[partition]
-        begin = consumer.beginning_offsets([partition], timeout_ms=left_ms())[partition]
+        # Once partitions were added, older records are elsewhere, and too old to matter.
+        number = partition_of(key, sorted(partition.partition for partition in ranges))
+        (partition,) = (each for each in ranges if each.partition == number)
+        begin, end = ranges[partition]
         for step in _STEPS:
-            start = max(begin, end - step)
-            consumer.seek(partition, start)
-            epochs = []
-            while consumer.position(partition, timeout_ms=left_ms()) < end:
-                for record in consumer.poll(timeout_ms=min(200, left_ms())).get(partition, ()):
-                    if record.key == key:
-                        epochs.append(_epoch(record.value))
+            first = max(begin, end - step)
+            reader.seek({partition: OffsetRange(first, end)})
+            records = (record for batches in reader.read(deadline) for record in batches.get(partition, ()))
+            epochs = [_epoch(record.value) for record in records if record.key == key]
             if found := [epoch for epoch in epochs if epoch is not None]:
                 return max(found)
-            if start == begin:
+            if first == begin:
                 break
     return None
 

@@ -16,28 +16,35 @@ _LAG_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 Series = Mapping[Any, int]
 """Numbers by label values."""
 
-_COUNTERS = {
-    "frames_refused": ("reason", "Streams closed because their bytes are no Kafka protocol."),
-    "requests_unserved": ("reason", "Requests of a key or version that the broker doesn't serve; they went to it as they came."),
-    "unreadable_frames": ("reason", "Frames that should be readable and went on as they came."),
-    "reads_held": ("reason", "Times that nothing more was read from a client, or by the budget from any, since a bound was reached."),
-    "connections_evicted": ("reason", "Connections closed since their clients took nothing while a bound was reached."),
-    "identity_changes_held": ("reason", "Changes of who a client says it is that came too often to be recorded each; the last one is."),
-    "pushes_answered": ("error", "PushConfig requests that were answered, whoever decided, by the answer's error."),
-    "pushes": ("outcome", "PushConfig requests that the policy processed, or was killed on."),
-    "pushes_refused": ("reason", "PushConfig requests that the policy did not get: answered with an error, or their connection ended."),
-    "pushes_answered_early": ("reason", "Pushes answered as success before the policy had processed them, or before Kafka had the record."),
-    "pushes_rejected_late": ("outcome", "Pushes that the policy refused, or failed on, after they had been answered as success."),
-    "published": ("topic", "Records that Kafka has acknowledged."),
-    "lost": ("reason", "Records that were given up."),
-    "upstream_failures": ("reason", "Connections to the broker that failed."),
-    "connections_opened": ("listener", "Client connections that were taken."),
-    "connections_refused": ("reason", "Client connections closed at once: a limit, or a load balancer's header that is wrong or missing."),
-    "tls_handshakes_failed": ("reason", "Client connections that never came to be, by OpenSSL's own reason."),
-    "names_redacted": ("field", "Names that clients gave themselves and that were redacted, by the record's field."),
-    "request_log_dropped": ("reason", "Requests that were to be logged and were not."),
-    "connections_closed": ("reason", "Client connections that ended."),
+COUNTERS = {
+    "frames_refused": ("reason", "Connections closed for invalid bytes: not the Kafka protocol, or a push before authentication."),
+    "requests_unserved": ("reason", "Requests with a key or version that the broker doesn't serve. They were passed to the broker."),
+    "unreadable_frames": ("reason", "Frames that could not be decoded. They were passed on unchanged."),
+    "reads_held": ("reason", "Times that reading from a client, or with reason budget from all clients, paused at a bound."),
+    "connections_evicted": (
+        "reason",
+        "Connections closed because all together held too much: their clients read nothing, or sent half a request.",
+    ),
+    "identity_changes_held": ("reason", "Changes of a client's name or version that came too often. Only the last one is recorded."),
+    "pushes_answered": ("error", "PushConfig requests that were answered, by the error code of the answer."),
+    "pushes": ("outcome", "PushConfig requests that the policy processed, or during which its process ended."),
+    "pushes_refused": ("reason", "PushConfig requests answered with an error before the policy, or whose connection ended first."),
+    "pushes_answered_early": (
+        "reason",
+        "Pushes answered as success before the policy had finished, or before Kafka had acknowledged the record.",
+    ),
+    "pushes_rejected_late": ("outcome", "Pushes that the policy refused, or raised an error on, after they were answered as success."),
+    "published": ("topic", "Records acknowledged by Kafka."),
+    "lost": ("reason", "Records dropped, and pushes answered as success that the policy didn't finish."),
+    "upstream_failures": ("reason", "Failed attempts to connect to the broker."),
+    "connections_opened": ("listener", "Client connections accepted."),
+    "connections_refused": ("reason", "Client connections refused: a limit, or an invalid or missing PROXY header."),
+    "tls_handshakes_failed": ("reason", "Failed TLS handshakes of clients: OpenSSL's reason, connection_lost or timeout."),
+    "names_redacted": ("field", "Names of clients redacted, by field of the record."),
+    "request_log_dropped": ("reason", "Requests missing from the request log."),
+    "connections_closed": ("reason", "Client connections closed."),
 }
+"""Every counter: its label, and what it counts. docs/metrics.md lists them (`make docs`)."""
 
 
 class _Connections(Collector):
@@ -80,13 +87,13 @@ class GatewayMetrics:
         self.registry = CollectorRegistry()
         self._lag = Histogram(
             "clientscope_gateway_event_loop_lag_seconds",
-            "How much later than asked for an event loop woke up; once a second.",
+            "Delay of an event loop's timer, measured at least once a second.",
             ["process"],
             buckets=_LAG_S,
             registry=self.registry,
         )
         self._counters = {
-            name: Counter(f"clientscope_gateway_{name}", text, [label], registry=self.registry) for name, (label, text) in _COUNTERS.items()
+            name: Counter(f"clientscope_gateway_{name}", text, [label], registry=self.registry) for name, (label, text) in COUNTERS.items()
         }
 
     def count(self, what: str, reason: str, number: int = 1) -> None:
@@ -96,7 +103,7 @@ class GatewayMetrics:
     def show_bypassed(self, bypassed: Callable[[], bool]) -> None:
         """Shows whether the gateway is a plain relay now."""
         Gauge(
-            "clientscope_gateway_bypassed", "1 while every byte passes unread and new clients have no name.", registry=self.registry
+            "clientscope_gateway_bypassed", "1 while every byte passes unread and new clients are unknown.", registry=self.registry
         ).set_function(lambda: float(bypassed()))
 
     def lagged(self, process: str, lag_s: float) -> None:

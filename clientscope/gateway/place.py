@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
-from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from kafka.errors import KafkaError
 
-from clientscope.cluster.describe import Described, describe
+from clientscope.clock import now_ms
 from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
 from clientscope.gateway.epoch import next_epoch
 from clientscope.gateway.tls import ClientAuth, plan
-from clientscope.kafka_access import KafkaAccess
+from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.admin import AdminClient, configs, new_admin
+from clientscope.kafka.describe import Described, describe
+from clientscope.session.state import UNAUTHENTICATED, UNSEEN, Identity
 
 _PROTOCOLS = "listener.security.protocol.map"
 _CLIENT_AUTH = "ssl.client.auth"
 
 
 @dataclass(frozen=True)
-class Place:
+class GatewayPlace:
     """Where this gateway stands.
 
     Attributes:
@@ -46,14 +47,19 @@ class Place:
         """Whether clients authenticate by SASL."""
         return self.security_protocol.startswith("SASL_")
 
+    @property
+    def identity(self) -> Identity:
+        """Who a client is that has said nothing yet."""
+        return UNSEEN if self.sasl or self.tls else UNAUTHENTICATED
 
-def find_place(settings: GatewaySettings) -> Place:
+
+def find_place(settings: GatewaySettings) -> GatewayPlace:
     """Asks the cluster who it is, and for what isn't said: which broker is behind this gateway, and what its listener speaks.
 
     Raises:
         SettingsError: several brokers, or not that one; no such listener, or no right to ask for it; TLS that can't work.
     """
-    with closing(KafkaAdminClient(**KafkaAccess.of(settings).client_arguments(), client_id="clientscope-gateway-start")) as admin:
+    with closing(new_admin({**KafkaAccess.of(settings).client_arguments(), "client_id": "clientscope-gateway-start"})) as admin:
         cluster = describe(admin)
         brokers = [broker.id for broker in cluster.brokers]
         broker_id = settings.broker_id if settings.broker_id >= 0 or len(brokers) != 1 else brokers[0]
@@ -66,11 +72,11 @@ def find_place(settings: GatewaySettings) -> Place:
             protocol, client_auth = _ask_protocol(admin, broker_id, settings)
         tls = plan(settings, protocol, client_auth)
         gateway_id = settings.gateway_id or settings.listen
-        return Place(
+        return GatewayPlace(
             cluster_id=cluster.cluster_id,
             broker_id=broker_id,
             gateway_id=gateway_id,
-            gateway_epoch=next_epoch(KafkaAccess.of(settings), gateway_id, time.time_ns() // 1_000_000),
+            gateway_epoch=next_epoch(KafkaAccess.of(settings), gateway_id, now_ms()),
             listener_name=settings.listener_name,
             security_protocol=tls.clients,
             tls=tls.passes,
@@ -84,16 +90,15 @@ def _unserved(settings: GatewaySettings, cluster: Described) -> Iterator[str]:
         yield "the broker has no DescribeCluster (KIP-700, Kafka 2.8): clients can't ask what software it runs, and only the page shows it"
 
 
-def _ask_protocol(admin: KafkaAdminClient, broker_id: int, settings: GatewaySettings) -> tuple[str, ClientAuth]:
+def _ask_protocol(admin: AdminClient, broker_id: int, settings: GatewaySettings) -> tuple[str, ClientAuth]:
     """What one of a broker's listeners speaks (KIP-103), and whether it asks for certificates, from the broker's own settings."""
     listener = settings.listener_name
     hint = (
         "say it: --security-protocol PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; or let this principal ask:"
         " kafka-acls.sh --add --operation DescribeConfigs --cluster"
     )
-    resource = ConfigResource(ConfigResourceType.BROKER, str(broker_id))
     try:
-        described = admin.describe_configs([resource], config_filter="all")["broker"][str(broker_id)]
+        described = configs(admin, "broker", [str(broker_id)])[str(broker_id)]
         if not described:
             principal = KafkaAccess.of(settings).principal
             raise SettingsError(f"{principal} has no right to DescribeConfigs on the cluster, to ask what the listener speaks", hint)

@@ -11,10 +11,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafka import KafkaProducer
 from kafka.errors import KafkaError, MessageSizeTooLargeError
 
-from clientscope.kafka_access import Kafka, access
+from clientscope.clock import now_ms
+from clientscope.kafka.access import Kafka
+from clientscope.kafka.writer import Producer, ends_producer, new_producer
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class Publisher:
         self._failing = self._dead = False
         self.acknowledged_ms: int | None = None
         self._changed = threading.Condition()
-        self._arguments = access(kafka).client_arguments()
+        self._kafka = kafka
         self._producer = self._new_producer()
         self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
         self._thread.start()
@@ -107,12 +108,10 @@ class Publisher:
                 continue
             sent.add_both(lambda result, entry=entry: self._settled(entry, result))
 
-    def _new_producer(self) -> KafkaProducer:
-        return KafkaProducer(
-            **self._arguments,
-            client_id="clientscope-gateway",
-            acks="all",
-            linger_ms=0,
+    def _new_producer(self) -> Producer:
+        return new_producer(
+            self._kafka,
+            "clientscope-gateway",
             retry_backoff_ms=200,
             delivery_timeout_ms=30_000,
             request_timeout_ms=10_000,
@@ -120,7 +119,6 @@ class Publisher:
         )
 
     def _replace_producer(self) -> None:
-        """An idempotent producer that was refused once, for want of a right, refuses everything from then on."""
         fresh = self._new_producer()
         dead, self._producer, self._dead = self._producer, fresh, False
         dead.close(timeout=0)
@@ -128,14 +126,13 @@ class Publisher:
     def _settled(self, entry: _Entry, result: Any) -> None:
         """Called in the producer's thread."""
         if isinstance(result, BaseException):
-            # A record that the broker finds too large leaves an idempotent producer that sends nothing more, like other final refusals.
-            self._dead = self._dead or isinstance(result, MessageSizeTooLargeError)
+            self._dead = self._dead or ends_producer(result)
             self._again(entry, result)
             return
         if self._failing:
             self._failing = False
             log.warning("Kafka acknowledges records again")
-        self.acknowledged_ms = time.time_ns() // 1_000_000
+        self.acknowledged_ms = now_ms()
         self._count("published", entry.topic)
         self._leave(entry)
         if not entry.done.done():
@@ -145,7 +142,7 @@ class Publisher:
         if isinstance(error, MessageSizeTooLargeError):
             self._lose(entry, "too_large")
             return
-        if not getattr(error, "retriable", False):
+        if ends_producer(error):
             self._dead = True
         if not self._failing:
             self._failing = True

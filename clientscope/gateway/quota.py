@@ -17,7 +17,7 @@ Whose = Literal["quota", "quota_principal", "quota_address", "quota_all"]
 
 
 @dataclass(frozen=True)
-class Rate:
+class PushRate:
     """A quota: so many a second in the long run, and ``burst`` at once.
 
     Attributes:
@@ -38,7 +38,7 @@ class _Bucket:
 class _Buckets:
     """One for each name; the one that was quiet for longest goes first, and is full if it comes again."""
 
-    def __init__(self, rate: Rate, most: int) -> None:
+    def __init__(self, rate: PushRate, most: int) -> None:
         self.rate = rate
         self._most = most
         self._buckets: OrderedDict[Hashable, _Bucket] = OrderedDict()
@@ -71,19 +71,19 @@ class PushQuota:
 
     Args:
         per_client, in_all: required.
-        per_principal: of clients that have one; None for no such bucket.
+        per_principal: of clients that authenticate; None for no such bucket.
         per_address: of an IPv6 address its network of 64 bits counts; None for no such bucket.
         most_clients: buckets of each kind that are kept; beyond it, the one that was quiet for longest goes first.
     """
 
     def __init__(
         self,
-        per_client: Rate,
-        in_all: Rate,
+        per_client: PushRate,
+        in_all: PushRate,
         most_clients: int = MOST_CLIENTS,
         *,
-        per_principal: Rate | None = None,
-        per_address: Rate | None = None,
+        per_principal: PushRate | None = None,
+        per_address: PushRate | None = None,
     ) -> None:
         self.refused_by: Whose = "quota"
         """Of the last push that didn't pass."""
@@ -92,7 +92,7 @@ class PushQuota:
         self._addresses = _Buckets(per_address, most_clients) if per_address else None
         self._all = _Buckets(in_all, 1)
 
-    def change(self, per_client: Rate, in_all: Rate, per_principal: Rate, per_address: Rate) -> None:
+    def change(self, per_client: PushRate, in_all: PushRate, per_principal: PushRate, per_address: PushRate) -> None:
         """Other rates from now on; what has been taken stays taken.  Those that there were no buckets for have none now either."""
         for buckets, rate in (
             (self._clients, per_client), (self._all, in_all), (self._principals, per_principal), (self._addresses, per_address),

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypedDict
 
 from clientscope.config import GatewaySettings
 from clientscope.gateway import tls
-from clientscope.gateway.quota import Rate
+from clientscope.gateway.quota import PushRate
 
 LIMITS = (
     "max_connections", "max_connections_per_ip", "buffered_max_bytes", "unauthenticated_timeout_ms", "connections_max_idle_ms",
@@ -44,17 +44,17 @@ def changes(present: GatewaySettings, again: GatewaySettings) -> Changes:
 class Quotas(TypedDict):
     """`PushQuota`'s rates."""
 
-    per_client: Rate
-    in_all: Rate
-    per_principal: Rate
-    per_address: Rate
+    per_client: PushRate
+    in_all: PushRate
+    per_principal: PushRate
+    per_address: PushRate
 
 
 def quotas(settings: GatewaySettings) -> Quotas:
     """`PushQuota`'s arguments."""
     return {
-        "per_client": Rate(settings.push_rate_per_client, settings.push_burst_per_client),
-        "in_all": Rate(settings.push_rate, settings.push_burst),
-        "per_principal": Rate(settings.push_rate_per_principal, settings.push_burst_per_principal),
-        "per_address": Rate(settings.push_rate_per_address, settings.push_burst_per_address),
+        "per_client": PushRate(settings.push_rate_per_client, settings.push_burst_per_client),
+        "in_all": PushRate(settings.push_rate, settings.push_burst),
+        "per_principal": PushRate(settings.push_rate_per_principal, settings.push_burst_per_principal),
+        "per_address": PushRate(settings.push_rate_per_address, settings.push_burst_per_address),
     }

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from sys import intern
 
+from clientscope.api.gateway import GatewayConnection
 from clientscope.gateway.known import KnownClients
-from clientscope.gateway.place import Place
+from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import RequestContext
-from clientscope.policy.redaction import Names
+from clientscope.policy.redaction import ClientNames
 from clientscope.records.client_key import scope
 from clientscope.records.codec import ClientConnectionRecord, Kind
 from clientscope.records.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
@@ -23,7 +24,6 @@ from clientscope.session.state import UNKNOWN, Identity
 
 _OTHERS = (OTHER, OTHER)
 _UNKNOWNS = (UNKNOWN, UNKNOWN)
-_UNIDENTIFIED = Identity()
 _HEARTBEATS_AT_ZERO = 3
 _PRESENT_AFTER_MS = 6 * 60 * 60 * 1000
 _COUNTS_PER_PART = 1_000  # with names at their longest, half of what a topic takes in one record
@@ -63,14 +63,14 @@ class ConnectionRegistry:
 
     def __init__(
         self,
-        place: Place,
+        place: GatewayPlace,
         most_series: int = MOST_SERIES,
         most_bytes: int = MOST_BYTES,
-        names: Names | None = None,
+        names: ClientNames | None = None,
         hidden: Callable[[str], None] = lambda field: None,
     ) -> None:
         self.place = place
-        self.names = names or Names()
+        self.names = names or ClientNames()
         self._hidden = hidden
         self.connections: dict[int, Connection] = {}
         self._counts: dict[tuple[str, str], _Count] = {}
@@ -86,7 +86,7 @@ class ConnectionRegistry:
         """A client has connected, under an id that no other connection of this gateway's has had, and may have said who it is."""
         client_address = intern(client_address)
         if identity is None:
-            identity, series = _UNIDENTIFIED, _UNKNOWNS
+            identity, series = self.place.identity, _UNKNOWNS
         else:
             identity = self._bounded(identity)
             self._known.said(client_address, identity)
@@ -174,23 +174,23 @@ class ConnectionRegistry:
         """Open connections of one address."""
         return self._addresses.get(client_address, 0)
 
-    def listing(self) -> list[dict[str, object]]:
-        """Every open connection as JSON has it: KIP-511's draft 7, ``Connections``, and what else is known. From any thread."""
+    def listing(self) -> list[GatewayConnection]:
+        """Every open connection. From any thread."""
         place = self.place
         return [
-            {
-                "ClientId": connection.identity.client_id,
-                "ClientName": connection.identity.software_name,
-                "ClientVersion": connection.identity.software_version,
-                "Inferred": self._known.infer(connection.client_address, connection.identity),
-                "ClientAddress": connection.client_address,
-                "Principal": connection.identity.principal,
-                "Listener": place.listener_name,
-                "SecurityProtocol": place.security_protocol,
-                "ClientInstanceId": str(connection.identity.instance_id) if connection.identity.instance_id else None,
-                "ConnectionId": connection.connection_id,
-                "OpenedMs": connection.opened_ms,
-            }
+            GatewayConnection.model_construct(
+                client_id=connection.identity.client_id,
+                client_name=connection.identity.software_name,
+                client_version=connection.identity.software_version,
+                inferred=self._known.infer(connection.client_address, connection.identity),
+                client_address=connection.client_address,
+                principal=connection.identity.principal,
+                listener=place.listener_name,
+                security_protocol=place.security_protocol,
+                client_instance_id=str(connection.identity.instance_id) if connection.identity.instance_id else None,
+                connection_id=connection.connection_id,
+                opened_ms=connection.opened_ms,
+            )
             for connection in list(self.connections.values())
         ]
 

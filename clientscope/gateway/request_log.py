@@ -22,9 +22,9 @@ from kafka.protocol.api_key import ApiKey
 
 from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem
-from clientscope.gateway.place import Place
+from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.worker.messages import Logged
-from clientscope.policy.redaction import Names
+from clientscope.policy.redaction import ClientNames
 from clientscope.wire.codes import PUSH_CONFIG
 from clientscope.wire.frames import REQUEST_HEAD
 
@@ -54,10 +54,10 @@ class RequestLog:
         self,
         target: str,
         max_bytes: int,
-        place: Place,
+        place: GatewayPlace,
         count: Callable[[str, str], None],
         stdout: TextIO | None = None,
-        names: Callable[[], Names] = Names,
+        names: Callable[[], ClientNames] = ClientNames,
     ) -> None:
         self._place = place
         self._names = names
@@ -75,7 +75,9 @@ class RequestLog:
         self._listener.start()
 
     @staticmethod
-    def of(settings: GatewaySettings, place: Place, count: Callable[[str, str], None], names: Callable[[], Names]) -> RequestLog | None:
+    def of(
+        settings: GatewaySettings, place: GatewayPlace, count: Callable[[str, str], None], names: Callable[[], ClientNames]
+    ) -> RequestLog | None:
         """As the settings ask for it; None where they don't."""
         if not settings.request_log:
             return None
@@ -121,7 +123,7 @@ class RequestLog:
                 "connection": line.connection,
                 "totalTimeMs": None if line.total_ms is None else round(line.total_ms, 3),
                 "securityProtocol": self._place.security_protocol,
-                "principal": shown("principal", who.principal) if who.principal else None if self._place.sasl else "User:ANONYMOUS",
+                "principal": shown("principal", who.principal or self._place.identity.principal),
                 "listener": self._place.listener_name,
                 "clientInformation": {
                     "softwareName": shown("client_software_name", who.software_name),

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 
 from clientscope import __version__
+from clientscope.clock import now_ms
 from clientscope.gateway.brokers import KnownBrokers
-from clientscope.gateway.place import Place
+from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.records.topics import STATUS
@@ -31,7 +32,7 @@ class StatusTeller:
 
     def __init__(
         self,
-        place: Place,
+        place: GatewayPlace,
         registry: ConnectionRegistry,
         brokers: KnownBrokers,
         publisher: Publisher,
@@ -74,7 +75,7 @@ class StatusTeller:
             reason=reason,
             version=__version__,
             started_ms=self._place.gateway_epoch,
-            told_ms=time.time_ns() // 1_000_000,
+            told_ms=now_ms(),
             interval_ms=int(INTERVAL_S * 1000),
             last_record_ms=self._publisher.acknowledged_ms,
             figures={

@@ -127,7 +127,7 @@ def plan(settings: GatewaySettings, listener: str, client_auth: ClientAuth = Cli
         return TlsPlan(listener, passes=True, warnings=("TLS passes untouched: its clients are counted by address alone",))
     if upstream and client_auth is ClientAuth.REQUIRED and not settings.upstream_ssl_certificate_location:
         raise SettingsError(
-            "the broker's listener requires a certificate of whoever connects (ssl.client.auth=required), and the gateway has none",
+            "the broker's listener requires a client certificate (ssl.client.auth=required), and the gateway has none",
             "set upstream_ssl_certificate_location and upstream_ssl_key_location, or let TLS pass untouched",
         )
     return TlsPlan(
@@ -145,12 +145,12 @@ def _warnings(settings: GatewaySettings, listener: str, client_auth: ClientAuth)
     if not by_sasl and settings.ssl_ca_location:
         warnings.append(
             f"clients show certificates to the gateway, but the broker sees {seen_as} for all of them:"
-            " its ACLs and quotas can't tell clients apart by certificate"
+            " its ACLs and quotas can't distinguish clients by certificate"
         )
     elif not by_sasl and client_auth in (ClientAuth.REQUESTED, ClientAuth.REQUIRED):
         warnings.append(
             f"the broker asks for certificates, but behind the gateway it sees {seen_as} for every client:"
-            " its ACLs and quotas can't tell clients apart; where they must, let TLS pass untouched"
+            " its ACLs and quotas can't distinguish clients; if they must, let TLS pass untouched"
         )
     if by_sasl and not ends_here and settings.upstream_ssl_ca_location:
         warnings.append("clients send their credentials to the gateway in plain text, although the broker's listener speaks TLS")

@@ -1,4 +1,4 @@
-"""What Kafka could not be told of connections while records were dropped, and is told once there is room again.
+"""Records of connections that were dropped while Kafka took none, published once there is room again.
 
 The counts heal by themselves, with the next heartbeat. A single connection does not: readers would show one that has long closed, or
 miss one that is open. No I/O, no clock. Memory is bounded by what was open: a connection that came and went untold leaves nothing.

@@ -1,0 +1,1 @@
+"""Kafka on this machine, for the demo and the tests: jars, Java, an embedded broker, child processes."""

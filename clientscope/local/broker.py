@@ -128,7 +128,7 @@ class BrokerPlan:
         }
 
 
-class Broker:
+class EmbeddedBroker:
     """A running broker; a context manager that stops it."""
 
     def __init__(self, plan: BrokerPlan, progress: Callable[[str], None] = lambda line: None) -> None:
@@ -187,7 +187,7 @@ class Broker:
             if formatted.returncode != 0:
                 raise EnvironmentProblem(
                     f"Kafka could not format {plan.data_dir}: {_cause(formatted.stderr)}",
-                    "is the directory writable, and empty or a broker's?",
+                    "choose a writable directory that is empty or has a broker's data",
                 )
         with self.log.open("ab") as log:
             self._child = spawn([*base, *agent_option, *base_cp, "kafka.Kafka", str(properties)], log)
@@ -228,7 +228,7 @@ class Broker:
         if self._child is not None:
             stop(self._child)
 
-    def __enter__(self) -> Broker:
+    def __enter__(self) -> EmbeddedBroker:
         self.start()
         return self
 

@@ -58,7 +58,7 @@ def jars(configuration: str, progress: Progress = lambda line: None) -> list[Pat
         if (found := _sha256(path)) != digest:
             raise EnvironmentProblem(
                 f"{path} was changed after it was downloaded: SHA-256 {found[:16]}…, locked is {digest[:16]}…",
-                f"rm {path}; the next start downloads it again (find out who may write to that folder)",
+                f"rm {path}; the next start downloads it again (check who may write to that folder)",
             )
     return paths
 
@@ -84,11 +84,11 @@ def download(progress: Progress = lambda line: None, configurations: Sequence[st
         for name, digest in wanted.items():
             fetched = Path(scratch) / name
             if not fetched.is_file():
-                raise EnvironmentProblem(f"Ivy did not bring {name}", "the lock is older than ivy.xml? run: clientscope jars --lock")
+                raise EnvironmentProblem(f"Ivy did not bring {name}", "if the lock is older than ivy.xml, run: clientscope jars --lock")
             if (found := _sha256(fetched)) != digest:
                 raise EnvironmentProblem(
                     f"{name} has SHA-256 {found[:16]}…, locked is {digest[:16]}…",
-                    "a mirror that alters jars? if ivy.xml changed on purpose, run: clientscope jars --lock",
+                    "check for a mirror that alters jars; if ivy.xml changed on purpose, run: clientscope jars --lock",
                 )
             target = home() / name
             target.parent.mkdir(parents=True, exist_ok=True)

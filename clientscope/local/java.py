@@ -29,7 +29,7 @@ def java() -> str:
     output = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
     match = re.search(r'version "(?:1\.)?(\d+)', output.stderr + output.stdout)
     if match is None:
-        raise EnvironmentProblem(f"{path} does not say its version", _HINT)
+        raise EnvironmentProblem(f"{path} does not report its version", _HINT)
     if int(match[1]) < MINIMUM:
         raise EnvironmentProblem(f"{path} is Java {match[1]}; Spark 4 and Kafka 4 need {MINIMUM} or later", _HINT)
     return path

@@ -144,7 +144,7 @@ def free_port(besides: Collection[int] = ()) -> int:
                 continue
             _given.append(port)
             return port
-    raise EnvironmentProblem(f"no free TCP port from {PORTS[0]} to {PORTS[-1]} on 127.0.0.1", "what holds them all?")
+    raise EnvironmentProblem(f"no free TCP port from {PORTS[0]} to {PORTS[-1]} on 127.0.0.1", "list the listeners: ss -ltn")
 
 
 def require_free(address: str, what: str) -> None:

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from clientscope.catalog.config_values import Value, parse
 from clientscope.catalog.sensitive import shown_key
 from clientscope.errors import SettingsError
 from clientscope.records.client_key import client_key
@@ -24,6 +25,7 @@ class ClientConfig:
     """One pushed setting, as pushed: not yet redacted.
 
     Attributes:
+        value: as it was sent, a text; `typed` has it as its type.
         type: ordinal of Kafka's ConfigDef.Type, 0 to 8.
         is_default: true where the client's user set nothing.
     """
@@ -32,6 +34,27 @@ class ClientConfig:
     value: str
     type: int
     is_default: bool
+
+    @property
+    def typed(self) -> Value:
+        """The value as Kafka's ConfigDef.parseType makes it of `type`; where `parses` is false, the text as it was sent.
+
+        BOOLEAN is a bool; INT, SHORT and LONG are an int within their range; DOUBLE is a float; LIST is a tuple of texts; STRING, CLASS
+        (its name) and PASSWORD are a text without white space around it.
+        """
+        try:
+            return parse(self.value, self.type)
+        except ValueError:
+            return self.value
+
+    @property
+    def parses(self) -> bool:
+        """Whether the value is one of its type: what a client pushes may be anything."""
+        try:
+            parse(self.value, self.type)
+        except ValueError:
+            return False
+        return True
 
     def __repr__(self) -> str:
         # A policy's log line must not become the leak.
@@ -60,7 +83,7 @@ class RequestContext:
         client_id: client.id; hostile, like all strings that a client chose.
         software_name, software_version: KIP-511's; ``unknown`` until said.
         client_instance_id: KIP-1324's; None where the client sent none.  Chosen by the client: `client_key` tells clients apart.
-        principal: None where the wire does not show it.
+        principal: Kafka's spelling, ``User:name``; ``User:ANONYMOUS`` of who doesn't authenticate; None where the wire does not show it.
         request_type, request_version, correlation_id: of the request's header: PushConfig's api key and version, and the client's own id.
     """
 

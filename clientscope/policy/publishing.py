@@ -7,9 +7,10 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from clientscope.digest import DigestKey
 from clientscope.errors import InvalidConfigException
 from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
-from clientscope.policy.redaction import DigestKey, Names, redact
+from clientscope.policy.redaction import ClientNames, redact
 from clientscope.records.codec import ClientConfigRecord, Origin, ValueState, encode
 from clientscope.records.topics import CONFIGS
 
@@ -30,7 +31,7 @@ class PublishingPolicy(ClientConfigPolicy):
         self._publish: Publish = configs["clientscope.publish"]
         path: Path | None = configs.get("clientscope.digest.key.file")
         self._key = DigestKey.read(path) if path else None
-        self._names = Names(self._key)
+        self._names = ClientNames(self._key)
 
     def process(self, context: RequestContext, data: ClientConfigData) -> Future[None]:
         configs = [redact(config, self._key, place) for place, config in enumerate(data.configs, 1)]

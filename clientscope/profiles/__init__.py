@@ -1,4 +1,4 @@
-"""Profiles: which rules are on, and by which limits, for whom; what is not to be told, and whose it is.
+"""Profiles: which rules are on, by which limits, for which clients; suppressions; owners.
 
 Pure Python, since the job, the page and ``clientscope lint`` share it:
 

@@ -13,7 +13,8 @@ client_id = "web-*"
 group = "web-*"
 ```
 
-The first entry that fits decides.  Patterns are those of `clientscope.profiles.whom`: where an entry has several keys, each must fit.
+The first entry that fits decides.  Patterns are those of `clientscope.profiles.client_patterns`: if an entry has several keys, each
+must fit.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from clientscope.profiles.client_patterns import ClientPattern, FilePatterns, PatternSubject
 from clientscope.profiles.toml_tables import TomlFile
-from clientscope.profiles.whom import Client, FilePatterns, Whom
 
 _HINT = "docs/lint.md describes owners.toml"
 
@@ -45,9 +46,9 @@ class Owner:
 class Owners:
     """Who owns what; without entries, nobody owns anything."""
 
-    entries: tuple[tuple[Whom, Owner], ...] = ()
+    entries: tuple[tuple[ClientPattern, Owner], ...] = ()
 
-    def of(self, client: Client) -> Owner | None:
+    def of(self, client: PatternSubject) -> Owner | None:
         """The owner of a client; None where nobody is named."""
         return next((owner for whom, owner in self.entries if whom.fits(client)), None)
 
@@ -72,7 +73,7 @@ def read(path: Path) -> Owners:
     entries = []
     for index, entry in enumerate(file.model(_File).owner):
         whom = entry.whom()
-        if whom == Whom():
-            raise file.error(("owner", index), f"owner[{index + 1}] names nobody", "give it principal, client_id, group or path")
+        if whom == ClientPattern():
+            raise file.error(("owner", index), f"owner[{index + 1}] has no pattern", "give it principal, client_id, group or path")
         entries.append((whom, Owner(entry.team, entry.contact)))
     return Owners(tuple(entries))

@@ -1,4 +1,4 @@
-"""A user's rules file: own profiles, which profile holds for whom, and suppressions.
+"""A user's rules file: own profiles, which profile applies to which clients, and suppressions.
 
 ```toml
 default = "msk"                      # the profile of everybody who isn't assigned another; apache without it
@@ -33,10 +33,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from clientscope.errors import SettingsError
 from clientscope.profiles.builtin import BUILT_IN
+from clientscope.profiles.client_patterns import ClientPattern, ClientPatterns, FilePatterns
 from clientscope.profiles.suppressions import Suppression
-from clientscope.profiles.thresholds import APACHE, Choice, Profile, Thresholds
+from clientscope.profiles.thresholds import APACHE, Profile, ProfileChoice, Thresholds
 from clientscope.profiles.toml_tables import Place, TomlFile
-from clientscope.profiles.whom import ClientPatterns, FilePatterns, Whom
 
 Known = Mapping[str, Iterable[str]]
 """Every rule's code → the names of its limits."""
@@ -98,7 +98,7 @@ def by_name(rules: RulesFile, name: str) -> Thresholds:
     """
     every = {**BUILT_IN, **{profile.name: profile for profile in rules.thresholds.profiles}}
     if name not in every:
-        raise SettingsError(f"no profile is called {name!r}", f"known: {', '.join(every)}")
+        raise SettingsError(f"unknown profile {name!r}", f"known: {', '.join(every)}")
     return Thresholds((every[name],))
 
 
@@ -132,11 +132,11 @@ class _Checked:
         assignments = []
         for index, entry in enumerate(self._model.assign):
             self._exists(entry.profile, ("assign", index, "profile"))
-            if entry.whom() == Whom():
+            if entry.whom() == ClientPattern():
                 hint = "give it principal, group or client_id; default is for everybody"
-                raise self._file.error(("assign", index), f"assign[{index + 1}] names nobody", hint)
+                raise self._file.error(("assign", index), f"assign[{index + 1}] has no pattern", hint)
             assignments.append((entry.whom(), names.index(entry.profile)))
-        thresholds = Thresholds(tuple(self._profiles.values()), Choice(tuple(assignments), names.index(self._model.default)))
+        thresholds = Thresholds(tuple(self._profiles.values()), ProfileChoice(tuple(assignments), names.index(self._model.default)))
         return RulesFile(thresholds, tuple(map(self._suppression, range(len(self._model.suppress)))))
 
     def _profile(self, name: str, under_way: tuple[str, ...]) -> Profile:
@@ -162,7 +162,7 @@ class _Checked:
     def _exists(self, name: str, place: Place) -> None:
         every = {**self._profiles, **self._model.profiles}
         if name not in every:
-            raise self._file.error(place, f"{place[-1]}: no profile is called {name!r}", f"known: {', '.join(every)}")
+            raise self._file.error(place, f"{place[-1]}: unknown profile {name!r}", f"known: {', '.join(every)}")
 
     def _suppression(self, index: int) -> Suppression:
         entry = self._model.suppress[index]
@@ -170,7 +170,7 @@ class _Checked:
         named = f"suppress[{index + 1}]"
         if entry.code not in self._known:
             raise self._file.error((*place, "code"), f"{named}.code: no rule has the code {entry.code}", "see: clientscope rules")
-        if entry.whom() == Whom():
-            hint = "say whom: principal, group, client_id or path; for all clients, switch the rule off in a profile"
-            raise self._file.error(place, f"{named} names nobody", hint)
+        if entry.whom() == ClientPattern():
+            hint = "set principal, group, client_id or path; for all clients, switch the rule off in a profile"
+            raise self._file.error(place, f"{named} has no pattern", hint)
         return Suppression(entry.code, entry.whom(), entry.reason, entry.until, f"{self._file.path}:{self._file.line(place)}")

@@ -1,4 +1,4 @@
-"""Suppressions: findings that a person has decided not to be told, until a date."""
+"""Suppressions: findings that a person has decided not to see, until a date."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
-from clientscope.profiles.whom import Client, Whom
+from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Suppression:
     """
 
     code: str
-    whom: Whom
+    whom: ClientPattern
     reason: str
     until: date
     where: str
@@ -31,7 +31,7 @@ class Suppression:
         return today > self.until
 
 
-def suppressing(suppressions: Iterable[Suppression], code: str, client: Client, today: date) -> Suppression | None:
+def suppressing(suppressions: Iterable[Suppression], code: str, client: PatternSubject, today: date) -> Suppression | None:
     """The first one that counts today and fits; None where there is none."""
     for suppression in suppressions:
         if suppression.code == code and not suppression.expired(today) and suppression.whom.fits(client):

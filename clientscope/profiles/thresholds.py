@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from clientscope.profiles.whom import Client, Whom
+from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ APACHE = Profile("apache")
 
 
 @dataclass(frozen=True)
-class Choice:
+class ProfileChoice:
     """The first assignment that fits decides.
 
     Attributes:
@@ -47,12 +47,12 @@ class Choice:
         default: the index for everybody else.
     """
 
-    assignments: tuple[tuple[Whom, int], ...] = ()
+    assignments: tuple[tuple[ClientPattern, int], ...] = ()
     default: int = 0
 
     def __call__(self, principal: str | None, group: str | None, client_id: str | None) -> int:
         """The index of the profile that holds for this client."""
-        client = Client(principal, group, client_id)
+        client = PatternSubject(principal, group, client_id)
         return next((index for whom, index in self.assignments if whom.fits(client)), self.default)
 
 
@@ -65,4 +65,4 @@ class Thresholds:
     """
 
     profiles: tuple[Profile, ...] = (APACHE,)
-    choose: Callable[[str | None, str | None, str | None], int] = field(default_factory=Choice)
+    choose: Callable[[str | None, str | None, str | None], int] = field(default_factory=ProfileChoice)

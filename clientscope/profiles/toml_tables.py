@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections import Counter
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -44,13 +44,16 @@ class TomlFile:
             raise SettingsError(f"{path} is not TOML: {error}", hint) from None
         self._lines = lines(self._text)
 
-    def model(self, cls: type[Model]) -> Model:
-        """The file's content, checked."""
+    def model(self, cls: type[Model], at: Place = ()) -> Model:
+        """The file's content, or that of one table, checked."""
+        content: Any = self.tables
+        for part in at:
+            content = content[part]
         try:
-            return cls.model_validate(self.tables)
+            return cls.model_validate(content)
         except ValidationError as error:
             first = error.errors()[0]
-            place = self._known(first["loc"])
+            place = self._known((*at, *first["loc"]))
             key = _named(place) or "the file"
             if first["type"] == "extra_forbidden":
                 raise self.error(place, f"unknown key {key}") from None

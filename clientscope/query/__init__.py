@@ -10,7 +10,7 @@ Texts are compared without regard to the case of ASCII letters.  Pure: no I/O, n
 from __future__ import annotations
 
 from clientscope.query.error import QueryError
-from clientscope.query.fields import BROKERS, CLIENTS, FINDINGS, HISTORY_CLIENTS, Field, Fields, Kind
+from clientscope.query.fields import BROKERS, CLIENTS, FINDINGS, HISTORY_CLIENTS, Field, FieldKind, Fields
 from clientscope.query.matching import matches
 from clientscope.query.parsing import parse
 from clientscope.query.sorting import Key, parse_sort
@@ -25,10 +25,10 @@ __all__ = [
     "Between",
     "Compare",
     "Field",
+    "FieldKind",
     "Fields",
     "Is",
     "Key",
-    "Kind",
     "Pattern",
     "Query",
     "QueryError",

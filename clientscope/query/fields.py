@@ -11,7 +11,7 @@ from clientscope.severities import SEVERITIES
 NONE, NOT_JUDGED = "none", "not-judged"
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     """What a field's values are."""
 
     TEXT = "text"
@@ -34,7 +34,7 @@ class Field:
     """
 
     name: str
-    kind: Kind
+    kind: FieldKind
     about: str
     choices: tuple[str, ...] = ()
 
@@ -42,13 +42,13 @@ class Field:
     def expected(self) -> tuple[str, ...]:
         """Examples of what may follow the colon."""
         return {
-            Kind.TEXT: ("text", "text*", '"text with spaces"', '""'),
-            Kind.VERSION: ("2.6.1", "2.6.*", "<2.6", ">=3"),
-            Kind.NUMBER: ("5", "<5", ">=5"),
-            Kind.SEVERITY: (*SEVERITIES, f">={SEVERITIES[-2]}"),
-            Kind.FINDING: (*SEVERITIES, f">={SEVERITIES[-2]}", "SK001", "AN1*", NONE, NOT_JUDGED),
-            Kind.TIME: ("<1h", ">7d", "2026-12-31", ">=2026-12-31T08:00"),
-            Kind.CHOICE: self.choices,
+            FieldKind.TEXT: ("text", "text*", '"text with spaces"', '""'),
+            FieldKind.VERSION: ("2.6.1", "2.6.*", "<2.6", ">=3"),
+            FieldKind.NUMBER: ("5", "<5", ">=5"),
+            FieldKind.SEVERITY: (*SEVERITIES, f">={SEVERITIES[-2]}"),
+            FieldKind.FINDING: (*SEVERITIES, f">={SEVERITIES[-2]}", "SK001", "AN1*", NONE, NOT_JUDGED),
+            FieldKind.TIME: ("<1h", ">7d", "2026-12-31", ">=2026-12-31T08:00"),
+            FieldKind.CHOICE: self.choices,
         }[self.kind]
 
 
@@ -60,57 +60,57 @@ def _fields(*fields: Field) -> Fields:
 
 
 CLIENTS: Fields = _fields(
-    Field("software", Kind.TEXT, "name of the client library"),
-    Field("version", Kind.VERSION, "its version"),
-    Field("client_id", Kind.TEXT, "client.id"),
-    Field("application", Kind.TEXT, "client.id without what tells instances apart"),
-    Field("principal", Kind.TEXT, "as whom it authenticated"),
-    Field("address", Kind.TEXT, "IP address"),
-    Field("listener", Kind.TEXT, "the broker's listener"),
-    Field("protocol", Kind.TEXT, "security protocol"),
-    Field("broker", Kind.NUMBER, "the broker's id"),
-    Field("cluster", Kind.TEXT, "the cluster's id"),
-    Field("gateway", Kind.TEXT, "the gateway's id"),
-    Field("instance", Kind.TEXT, "client instance id (KIP-1324)"),
-    Field("finding", Kind.FINDING, "what is wrong with it: worst severity, a rule, none or not-judged"),
-    Field("connections", Kind.NUMBER, "how many it has open"),
-    Field("since", Kind.TIME, "when the oldest of them was opened, or how long ago"),
+    Field("software", FieldKind.TEXT, "name of the client library"),
+    Field("version", FieldKind.VERSION, "its version"),
+    Field("client_id", FieldKind.TEXT, "client.id"),
+    Field("application", FieldKind.TEXT, "client.id without its instance part"),
+    Field("principal", FieldKind.TEXT, "as whom it authenticated"),
+    Field("address", FieldKind.TEXT, "IP address"),
+    Field("listener", FieldKind.TEXT, "the broker's listener"),
+    Field("protocol", FieldKind.TEXT, "security protocol"),
+    Field("broker", FieldKind.NUMBER, "the broker's id"),
+    Field("cluster", FieldKind.TEXT, "the cluster's id"),
+    Field("gateway", FieldKind.TEXT, "the gateway's id"),
+    Field("instance", FieldKind.TEXT, "client instance id (KIP-1324)"),
+    Field("finding", FieldKind.FINDING, "what is wrong with it: worst severity, a rule, none or not-judged"),
+    Field("connections", FieldKind.NUMBER, "how many it has open"),
+    Field("since", FieldKind.TIME, "when the oldest of them was opened, or how long ago"),
 )
 """Of a connected client, and of its connections."""
 
 HISTORY_CLIENTS: Fields = _fields(
     *(CLIENTS[name] for name in ("software", "version", "client_id", "application", "principal", "address")),
-    Field("connections", Kind.NUMBER, "how many it had in the time asked about"),
-    Field("open", Kind.NUMBER, "how many of them were open at its end"),
-    Field("first_seen", Kind.TIME, "when it was first seen in that time"),
-    Field("last_seen", Kind.TIME, "when it was last seen in that time"),
+    Field("connections", FieldKind.NUMBER, "how many it had in the time asked about"),
+    Field("open", FieldKind.NUMBER, "how many of them were open at its end"),
+    Field("first_seen", FieldKind.TIME, "when it was first seen in that time"),
+    Field("last_seen", FieldKind.TIME, "when it was last seen in that time"),
 )
 """Of a client that history has."""
 
 FINDINGS: Fields = _fields(
-    Field("code", Kind.TEXT, "the rule's"),
-    Field("name", Kind.TEXT, "the rule's name"),
-    Field("severity", Kind.SEVERITY, "how bad it is"),
-    Field("state", Kind.CHOICE, "what is to be done", ("open", "stopped", "resolved", "closed")),
-    Field("confidence", Kind.CHOICE, "low of what only looks like it", ("high", "low")),
-    Field("kind", Kind.CHOICE, "what it is about", ("setting", "leak", "fleet", "operation")),
-    Field("principal", Kind.TEXT, "of an application or client that has it"),
-    Field("client_id", Kind.TEXT, "of an application or client that has it"),
-    Field("owner", Kind.TEXT, "the team that it belongs to"),
-    Field("fingerprint", Kind.TEXT, "its first digits and a star"),
-    Field("clients", Kind.NUMBER, "how many have it now"),
-    Field("since", Kind.TIME, "when it was last opened, or how long ago"),
+    Field("code", FieldKind.TEXT, "the rule's"),
+    Field("name", FieldKind.TEXT, "the rule's name"),
+    Field("severity", FieldKind.SEVERITY, "how bad it is"),
+    Field("state", FieldKind.CHOICE, "what is to be done", ("open", "stopped", "resolved", "closed")),
+    Field("confidence", FieldKind.CHOICE, "low of what only looks like it", ("high", "low")),
+    Field("kind", FieldKind.CHOICE, "what it is about", ("setting", "leak", "fleet", "operation")),
+    Field("principal", FieldKind.TEXT, "of an application or client that has it"),
+    Field("client_id", FieldKind.TEXT, "of an application or client that has it"),
+    Field("owner", FieldKind.TEXT, "the team that it belongs to"),
+    Field("fingerprint", FieldKind.TEXT, "its first digits and a star"),
+    Field("clients", FieldKind.NUMBER, "how many have it now"),
+    Field("since", FieldKind.TIME, "when it was last opened, or how long ago"),
 )
 """Of a finding."""
 
 BROKERS: Fields = _fields(
-    Field("software", Kind.TEXT, "name of what it runs"),
-    Field("version", Kind.VERSION, "its version"),
-    Field("broker", Kind.NUMBER, "its id"),
-    Field("cluster", Kind.TEXT, "the cluster's id"),
-    Field("host", Kind.TEXT, "where it can be reached"),
-    Field("rack", Kind.TEXT, "where it stands"),
-    Field("gateway", Kind.TEXT, "the gateway that tells of it"),
-    Field("source", Kind.CHOICE, "how its software is known", ("declared", "jmx", "inferred", "unknown")),
+    Field("software", FieldKind.TEXT, "name of what it runs"),
+    Field("version", FieldKind.VERSION, "its version"),
+    Field("broker", FieldKind.NUMBER, "its id"),
+    Field("cluster", FieldKind.TEXT, "the cluster's id"),
+    Field("host", FieldKind.TEXT, "where it can be reached"),
+    Field("rack", FieldKind.TEXT, "where it stands"),
+    Field("gateway", FieldKind.TEXT, "the gateway that reports it"),
+    Field("source", FieldKind.CHOICE, "how its software is known", ("declared", "jmx", "inferred", "unknown")),
 )
 """Of a broker."""

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from clientscope.query.fields import NONE, NOT_JUDGED, Fields, Kind
+from clientscope.query.fields import NONE, NOT_JUDGED, FieldKind, Fields
 from clientscope.query.terms import Between, Compare, Condition, Is, Pattern, Query, Term
 from clientscope.query.versions import version_order
 from clientscope.severities import SEVERITIES
@@ -36,8 +36,8 @@ def _holds(term: Term, fields: Fields, values: Values, search: str) -> bool:
     return any(_is(each, kind, value) for each in term.any_of)
 
 
-def _is(condition: Condition, kind: Kind, value: Any) -> bool:
-    if kind is Kind.FINDING:
+def _is(condition: Condition, kind: FieldKind, value: Any) -> bool:
+    if kind is FieldKind.FINDING:
         return _of_findings(condition, value)
     if isinstance(condition, Pattern):
         each: Iterable[str | None] = value if isinstance(value, tuple | list | set | frozenset) else (value,)
@@ -49,10 +49,10 @@ def _is(condition: Condition, kind: Kind, value: Any) -> bool:
     return _compares(condition, kind, value)
 
 
-def _compares(condition: Compare, kind: Kind, value: Any) -> bool:
-    if kind is Kind.SEVERITY:
+def _compares(condition: Compare, kind: FieldKind, value: Any) -> bool:
+    if kind is FieldKind.SEVERITY:
         value = SEVERITIES.index(value)
-    if kind is Kind.VERSION:
+    if kind is FieldKind.VERSION:
         value = version_order(value)
     return value is not None and _COMPARED[condition.operator](value, condition.value)
 

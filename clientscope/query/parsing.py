@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from typing import cast
 
 from clientscope.query.error import QueryError
-from clientscope.query.fields import NONE, NOT_JUDGED, Field, Fields, Kind
-from clientscope.query.scanning import Scanner, Value
+from clientscope.query.fields import NONE, NOT_JUDGED, Field, FieldKind, Fields
+from clientscope.query.scanning import Scanner, SearchValue
 from clientscope.query.terms import Between, Compare, Condition, Is, Operator, Pattern, Query, Term
 from clientscope.query.versions import version_order
 from clientscope.severities import SEVERITIES
@@ -55,7 +55,7 @@ def _term(scanner: Scanner, fields: Fields, now_ms: int) -> Term:
     begin = scanner.at
     negated = scanner.take("-")
     if negated and scanner.is_at_break():
-        raise QueryError("- stands alone: what is it the opposite of?", begin, 1, ("-field:value", "-word", '"-"'))
+        raise QueryError("- has no term after it", begin, 1, ("-field:value", "-word", '"-"'))
     field = _field(scanner, fields)
     any_of = _conditions(scanner, field, now_ms) if field else (_word(scanner),)
     return Term(field.name if field else None, any_of, negated, begin, scanner.at - begin)
@@ -102,23 +102,23 @@ def _conditions(scanner: Scanner, field: Field, now_ms: int) -> tuple[Condition,
             return tuple(found)
 
 
-def _wrong(field: Field, value: Value, begin: int, what: str) -> QueryError:
+def _wrong(field: Field, value: SearchValue, begin: int, what: str) -> QueryError:
     return QueryError(what, begin, value.end - begin, field.expected)
 
 
-def _bounded(value: Value) -> Pattern:
+def _bounded(value: SearchValue) -> Pattern:
     if len(value.parts) - 1 > MOST_STARS:
         raise QueryError(f"at most {MOST_STARS} stars in one value", value.begin, value.end - value.begin)
     return Pattern(value.parts)
 
 
-def _text(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+def _text(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
     if operator not in (None, "="):
         raise _wrong(field, value, begin, f"{field.name} has no order: {operator} means nothing here")
     return _bounded(value)
 
 
-def _version(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+def _version(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
     if operator in (None, "="):
         return _bounded(value)
     order = version_order(value.text) if value.text and _VERSION.fullmatch(value.text) else None
@@ -127,20 +127,20 @@ def _version(field: Field, operator: Operator | None, value: Value, now_ms: int,
     return Compare(operator, order)
 
 
-def _number(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+def _number(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
     if value.text is None or not _NUMBER.fullmatch(value.text):
         raise _wrong(field, value, begin, f"{field.name} is a number")
     return Compare(operator or "=", int(value.text))
 
 
-def _severity(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+def _severity(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
     word = (value.text or "").lower()
     if word not in SEVERITIES:
         raise _wrong(field, value, begin, "this is no severity")
     return Compare(operator or "=", [*SEVERITIES].index(word))
 
 
-def _finding(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+def _finding(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
     word = (value.text or "").lower()
     if word in SEVERITIES or operator not in (None, "="):
         return _severity(field, operator, value, now_ms, begin)
@@ -152,14 +152,14 @@ def _finding(field: Field, operator: Operator | None, value: Value, now_ms: int,
     return pattern
 
 
-def _choice(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+def _choice(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
     word = (value.text or "").lower()
     if operator not in (None, "=") or word not in field.choices:
         raise _wrong(field, value, begin, f"{field.name} is one of {', '.join(field.choices)}")
     return Pattern((word,))
 
 
-def _time(field: Field, operator: Operator | None, value: Value, now_ms: int, begin: int) -> Condition:
+def _time(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
     text = value.text or ""
     if (duration := _DURATION.fullmatch(text)) and operator not in (None, "="):
         assert operator is not None
@@ -176,12 +176,12 @@ def _time(field: Field, operator: Operator | None, value: Value, now_ms: int, be
     return Between(first, first + int(whole.total_seconds() * 1000))
 
 
-_READ: dict[Kind, Callable[[Field, Operator | None, Value, int, int], Condition]] = {
-    Kind.TEXT: _text,
-    Kind.VERSION: _version,
-    Kind.NUMBER: _number,
-    Kind.SEVERITY: _severity,
-    Kind.FINDING: _finding,
-    Kind.TIME: _time,
-    Kind.CHOICE: _choice,
+_READ: dict[FieldKind, Callable[[Field, Operator | None, SearchValue, int, int], Condition]] = {
+    FieldKind.TEXT: _text,
+    FieldKind.VERSION: _version,
+    FieldKind.NUMBER: _number,
+    FieldKind.SEVERITY: _severity,
+    FieldKind.FINDING: _finding,
+    FieldKind.TIME: _time,
+    FieldKind.CHOICE: _choice,
 }

@@ -12,7 +12,7 @@ _ESCAPED = ('"', "\\")
 
 
 @dataclass(frozen=True)
-class Value:
+class SearchValue:
     """A value as it was written.
 
     Attributes:
@@ -43,7 +43,7 @@ class Scanner:
         self._text = text
         self.at = 0
         if control := _CONTROL.search(text):
-            raise QueryError("control characters mean nothing here", control.start(), 1)
+            raise QueryError("control characters are not allowed here", control.start(), 1)
 
     def skip_space(self) -> bool:
         """Goes past white space; returns whether anything follows."""
@@ -65,7 +65,7 @@ class Scanner:
         """What a pattern finds here; goes nowhere."""
         return pattern.match(self._text, self.at)
 
-    def value(self, stops: str) -> Value:
+    def value(self, stops: str) -> SearchValue:
         """The value that begins here.
 
         Args:
@@ -89,7 +89,7 @@ class Scanner:
             else:
                 piece += character
         parts.append(piece)
-        return Value(_without_repeated_stars(parts), quoted, begin, self.at)
+        return SearchValue(_without_repeated_stars(parts), quoted, begin, self.at)
 
     def _in_quotes(self, begin: int) -> str:
         found = ""

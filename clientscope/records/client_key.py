@@ -2,7 +2,8 @@
 
 A client chooses its instance id (KIP-1324), so the id alone names nobody: whoever sends another client's id would take its place. The key
 has beside it who the broker says the client is, the principal, as a digest: a principal is text of any length that may contain any
-separator. Where the wire shows no principal (no authentication, GSSAPI, a delegation token), the address stands in for it.
+separator. Where the principal tells nobody apart (``User:ANONYMOUS``) or the wire shows none (GSSAPI, a delegation token), the key has the
+address instead: everybody is ``User:ANONYMOUS``, so with that in it any client could take the place of any other that doesn't authenticate.
 
 An anonymous client can therefore take the place of another anonymous one only from the same address, and only under its instance id and in
 the same cluster; never of one with a principal.
@@ -12,13 +13,14 @@ Release 0.1.0 used the instance id alone (`key_of_0_1`). Readers know a client b
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
 import re
 from functools import lru_cache
 from uuid import UUID
 
-_DIGITS = 32
+from clientscope.digest import identifier
+from clientscope.records.principals import authenticated
+
 _KEY = re.compile(r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})/[0-9a-f]{32}")
 
 Tenant = str
@@ -40,10 +42,9 @@ def client_key(
 @lru_cache(maxsize=20_000)
 def scope(cluster: str, principal: str | None, address: str) -> str:
     """Within what an instance id is one client: 32 hexadecimal digits of the cluster and the principal, or, without one, the address."""
+    principal = authenticated(principal)
     parts = (cluster, "address", address) if principal is None else (cluster, "principal", principal)
-    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
-    told_apart = b"".join(b"%d:%s" % (len(part), part) for part in encoded)
-    return hashlib.sha256(b"clientscope client 1\0" + told_apart).hexdigest()[:_DIGITS]
+    return identifier("client", *parts)
 
 
 def key_of_0_1(instance_id: UUID | str) -> str:
@@ -59,10 +60,11 @@ def instance_of(key: str) -> str | None:
 
 @lru_cache(maxsize=20_000)
 def tenant_of(principal: str | None, address: str) -> Tenant:
-    """Whose resources a client uses: its principal's (``=User:orders``), or, without one, its address's (``@10.0.0.1``).
+    """Whose resources a client uses: its principal's (``=User:orders``), or, where it doesn't authenticate, its address's (``@10.0.0.1``).
 
     Of an IPv6 address the first 64 bits count, since a single host has all addresses below them.
     """
+    principal = authenticated(principal)
     return "@" + network_of(address) if principal is None else "=" + principal
 
 

@@ -34,6 +34,11 @@ class Topic:
     max_message_bytes: int = 1_048_588
 
     @property
+    def required_retention_ms(self) -> int:
+        """For how long records stay at least; -1 where compaction decides."""
+        return -1 if self.retention_days is None else self.retention_days * _DAY_MS
+
+    @property
     def required_configs(self) -> dict[str, str]:
         """The topic settings without which readers would be wrong, in Kafka's own names."""
         configs = {
@@ -44,7 +49,7 @@ class Topic:
             configs["cleanup.policy"] = "compact"
         else:
             configs["cleanup.policy"] = "delete"
-            configs["retention.ms"] = str(self.retention_days * _DAY_MS)
+            configs["retention.ms"] = str(self.required_retention_ms)
         return configs
 
 

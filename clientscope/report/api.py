@@ -9,8 +9,12 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from http.client import HTTPException
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
+from clientscope.api.common import Model
+from clientscope.api.overview import Overview
 from clientscope.config import PageSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.secret_files import require_private
@@ -18,6 +22,9 @@ from clientscope.secret_files import require_private
 _TIMEOUT_S = 10.0
 _SILENT_S = 15.0
 """An event stream says every five seconds that it lives."""
+
+
+Answer = TypeVar("Answer", bound=Model)
 
 
 class Api:
@@ -34,8 +41,11 @@ class Api:
             require_private(settings.token_file, "--token-file", "the page's administrator has it")
             self._headers["authorization"] = f"Bearer {settings.token_file.read_text('utf-8').strip()}"
 
-    def get(self, path: str, parameters: Mapping[str, object]) -> dict[str, Any]:
+    def get(self, path: str, parameters: Mapping[str, object], answer: type[Answer]) -> Answer:
         """What answers ``GET api/v1/<path>``; parameters that are empty are left out.
+
+        Args:
+            answer: the model of the answer.  Further fields, of a later release, are ignored.
 
         Raises:
             EnvironmentProblem: nobody answers, or not a clientscope, or it wants a token.
@@ -44,11 +54,11 @@ class Api:
         query = urllib.parse.urlencode({name: value for name, value in parameters.items() if value not in ("", None)})
         with self._open(f"{path}?{query}" if query else path, _TIMEOUT_S) as response:
             try:
-                return dict(json.load(response))
-            except (ValueError, HTTPException, OSError) as error:
+                return self._parsed(response.read(), answer)
+            except (HTTPException, OSError) as error:
                 raise self._unreachable(error) from None
 
-    def overviews(self) -> Iterator[dict[str, Any]]:
+    def overviews(self) -> Iterator[Overview]:
         """The overview, each time that something changed.
 
         Raises:
@@ -61,10 +71,10 @@ class Api:
                     if line.startswith(b"event:"):
                         event = line[6:].strip()
                     elif line.startswith(b"data:") and event == b"changed":
-                        yield json.loads(line[5:])
-            except (ValueError, HTTPException, OSError) as error:
+                        yield self._parsed(line[5:], Overview)
+            except (HTTPException, OSError) as error:
                 raise self._unreachable(error) from None
-        raise EnvironmentProblem(f"the page at {self._url} has ended", "is clientscope serve restarting?")
+        raise EnvironmentProblem(f"the page at {self._url} has ended", "check whether clientscope serve is restarting")
 
     def _open(self, path: str, timeout_s: float) -> Any:
         request = urllib.request.Request(f"{self._url}/api/v1/{path}", headers=self._headers)  # noqa: S310 - the settings let only HTTP pass
@@ -76,6 +86,20 @@ class Api:
         except (OSError, HTTPException, ValueError) as error:
             raise self._unreachable(error) from None
 
+    def _parsed(self, content: bytes, answer: type[Answer]) -> Answer:
+        try:
+            return answer.model_validate_json(content)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            if first["type"] == "json_invalid":
+                raise self._unreachable(ValueError("the answer is no JSON")) from None
+            # The field's name is the model's, never what was answered, which may be anything.
+            field = next((part for part in first["loc"] if isinstance(part, str)), "")
+            hint = "run the command in the release that serve has"
+            raise EnvironmentProblem(
+                f"the page at {self._url} answers in another form ({field or 'as a whole'}: {first['type']})", hint
+            ) from None
+
     def _refused(self, status: int, body: bytes) -> Exception:
         try:
             said = json.loads(body)
@@ -84,7 +108,7 @@ class Api:
             return self._unreachable(ValueError(f"status {status}"))
         if status in (401, 403):
             hint = "--token-file, or CLIENTSCOPE_PAGE_TOKEN_FILE, names the file that holds one"
-            return EnvironmentProblem(f"the page at {self._url} lets nobody in without a token", hint)
+            return EnvironmentProblem(f"the page at {self._url} requires a token", hint)
         if "position" in said:
             where = int(said["position"])
             expected = ", ".join(map(str, (said.get("expected") or [])[:10]))

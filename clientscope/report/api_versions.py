@@ -1,50 +1,24 @@
-"""``clientscope api-versions``: which versions of which APIs each broker of a cluster takes, and where brokers differ."""
+"""The API versions that each broker of a cluster supports, as tables and sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from clientscope.catalog.releases import METADATA_VERSION, Range, api_key, api_name, infer, near_names
-from clientscope.cluster.api_versions import Answer, Cluster, State, ask
+from clientscope.cluster.api_versions import AnswerState, BrokerAnswer, Cluster
 from clientscope.cluster.comparison import Comparison, compare
-from clientscope.config import ApiVersionsSettings
 from clientscope.errors import SettingsError
-from clientscope.kafka_access import KafkaAccess
-from clientscope.report.listing import Listed, show
 from clientscope.report.text import brokers, capitalized, plain
 
 FIELDS = ("cluster", "broker", "host", "port", "rack", "state", "reason", "version")
 """Of a broker; by these it can be sorted."""
 
 NO_RELEASE = "no release of Apache Kafka that we know"
-
-
-def run(settings: ApiVersionsSettings) -> None:
-    """Asks each broker of the cluster, and prints what they said.
-
-    Raises:
-        EnvironmentProblem: no broker answers at the bootstrap servers.
-        SettingsError: an API that is none.
-    """
-    chosen = choose(settings.api)  # a wrong name is said before anything is asked
-
-    def look() -> Listed[dict[str, Any]]:
-        cluster = ask(KafkaAccess.of(settings).client_arguments())
-        by_id = {answer.broker.id: answer for answer in cluster.answers}
-        return Listed(
-            lines(cluster, chosen),
-            row=lambda line: line,
-            name=lambda line: str(line["broker"]),
-            table=lambda found, _wide: report(Cluster(cluster.cluster_id, [by_id[line["broker"]] for line in found]), chosen),
-            cells=cells,
-        )
-
-    show(settings, FIELDS, look)
 
 
 def choose(api: str) -> list[int] | None:
@@ -102,7 +76,7 @@ def broker_table(cluster: Cluster) -> Table:
         view.add_column(heading, overflow="fold", justify="right" if heading in ("ID", "APIS") else "left", no_wrap=heading == "ID")
     for answer in cluster.answers:
         broker = answer.broker
-        answered = answer.state is State.ANSWERED
+        answered = answer.state is AnswerState.ANSWERED
         view.add_row(
             str(broker.id),
             plain(f"{broker.host}:{broker.port}"),
@@ -134,52 +108,81 @@ def summary(compared: Comparison) -> list[str]:
     return [f"{differ}: a rolling upgrade half way?", f"{capitalized('; '.join(told))}.", *said]
 
 
-def silent(answers: Iterable[Answer]) -> list[str]:
+def silent(answers: Iterable[BrokerAnswer]) -> list[str]:
     """A sentence for each broker that did not answer."""
     return [
-        f"{capitalized(brokers([each.broker.id]))}: {each.state}; {each.reason}." for each in answers if each.state is not State.ANSWERED
+        f"{capitalized(brokers([each.broker.id]))}: {each.state}; {each.reason}."
+        for each in answers
+        if each.state is not AnswerState.ANSWERED
     ]
 
 
-def lines(cluster: Cluster, chosen: Collection[int] | None) -> list[dict[str, Any]]:
-    """One object for each broker."""
+@dataclass(frozen=True)
+class SupportedApi:
+    """An API that a broker supports, from one version to another.
+
+    Attributes:
+        differs: whether another broker of the cluster supports other versions.
+    """
+
+    key: int
+    name: str | None
+    min: int
+    max: int
+    differs: bool
+
+
+@dataclass(frozen=True)
+class BrokerLine:
+    """A broker, and what it supports; None is what isn't known."""
+
+    cluster: str
+    broker: int
+    host: str
+    port: int
+    rack: str | None
+    state: str
+    reason: str | None
+    version: int | None
+    apis: tuple[SupportedApi, ...]
+    supported_features: dict[str, int]
+    finalized_features: dict[str, int]
+    finalized_features_epoch: int | None
+
+
+def lines(cluster: Cluster, chosen: Collection[int] | None) -> list[BrokerLine]:
+    """One for each broker."""
     compared = compare(cluster.answers, chosen)
     return [
-        {
-            "cluster": cluster.cluster_id,
-            "broker": answer.broker.id,
-            "host": answer.broker.host,
-            "port": answer.broker.port,
-            "rack": answer.broker.rack,
-            "state": str(answer.state),
-            "reason": answer.reason or None,
-            "version": answer.version,
-            "apis": [
-                {
-                    "key": key,
-                    "name": api_name(key),
-                    "min": answer.ranges[key][0],
-                    "max": answer.ranges[key][1],
-                    "differs": key in compared.differing,
-                }
+        BrokerLine(
+            cluster=cluster.cluster_id,
+            broker=answer.broker.id,
+            host=answer.broker.host,
+            port=answer.broker.port,
+            rack=answer.broker.rack,
+            state=str(answer.state),
+            reason=answer.reason or None,
+            version=answer.version,
+            apis=tuple(
+                SupportedApi(key, api_name(key), *answer.ranges[key], differs=key in compared.differing)
                 for key in compared.keys
                 if key in answer.ranges
-            ],
-            "supported_features": dict(answer.supported),
-            "finalized_features": dict(answer.finalized),
-            "finalized_features_epoch": answer.finalized_epoch,
-        }
+            ),
+            supported_features=dict(answer.supported),
+            finalized_features=dict(answer.finalized),
+            finalized_features_epoch=answer.finalized_epoch,
+        )
         for answer in cluster.answers
     ]
 
 
-def cells(line: dict[str, Any]) -> list[dict[str, Any]]:
+def cells(line: BrokerLine) -> list[dict[str, object]]:
     """A broker's line as CSV has it: a line for each of its APIs."""
-    of_broker = {name: line[name] for name in FIELDS}
-    return [of_broker | {f"api_{name}": value for name, value in api.items()} for api in line["apis"]] or [of_broker]
+    of_broker: dict[str, object] = {name: getattr(line, name) for name in FIELDS}
+    return [of_broker | {f"api_{name}": value for name, value in asdict(api).items()} for api in line.apis] or [of_broker]
 
 
-def _fit(answer: Answer) -> str:
+def _fit(answer: BrokerAnswer) -> str:
     inferred = infer(answer.ranges, answer.finalized, answer.supported)
     return f"Apache Kafka {inferred}" if inferred else NO_RELEASE
 
@@ -190,7 +193,7 @@ def _range(found: Range | None) -> str:
     return str(found[0]) if found[0] == found[1] else f"{found[0]}–{found[1]}"
 
 
-def _metadata_version(answer: Answer) -> str:
+def _metadata_version(answer: BrokerAnswer) -> str:
     level, most = answer.finalized.get(METADATA_VERSION), answer.supported.get(METADATA_VERSION)
     if level is None:
         return "–"

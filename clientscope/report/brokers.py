@@ -1,62 +1,35 @@
-"""``clientscope brokers``: a cluster's brokers, and what software each runs."""
+"""A cluster's brokers and the software of each, as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.cluster.api_versions import ask
-from clientscope.cluster.software import BrokerWithSoftware, Software, Source, as_json, find_all
-from clientscope.config import BrokersSettings
+from clientscope.cluster.software import BrokerDetails, BrokerWithSoftware, FoundSoftware, SoftwareSource
 from clientscope.errors import SettingsError
-from clientscope.kafka_access import KafkaAccess
 from clientscope.report.api_versions import silent
-from clientscope.report.listing import Listed, show
 from clientscope.report.text import brokers, capitalized, plain
 
-FIELDS = (
-    "broker", "host", "port", "rack", "fenced", "controller", "state", "software_name", "software_version", "source", "problem",
-)  # fmt: skip
+FIELDS = tuple(field.name for field in fields(BrokerDetails))
 """Of a broker, as /v1/brokers names them."""
 
 
-def run(settings: BrokersSettings) -> None:
-    """Prints the brokers.
-
-    Raises:
-        EnvironmentProblem: no broker answers at the bootstrap servers.
-        SettingsError: something is said about a broker that the cluster doesn't have.
-    """
-
-    def look() -> Listed[BrokerWithSoftware]:
-        cluster = ask(KafkaAccess.of(settings).client_arguments())
-        require_known(settings, {answer.broker.id for answer in cluster.answers})
-        return Listed(
-            find_all(cluster.answers, declared(settings.software), settings.jmx),
-            row=as_json,
-            name=lambda each: str(each.answer.broker.id),
-            table=lambda found, wide: table(cluster.cluster_id, found, wide=wide),
-        )
-
-    show(settings, FIELDS, look)
-
-
-def declared(software: dict[int, str]) -> dict[int, Software]:
-    """``NAME/VERSION`` or ``NAME`` by broker id, as `Software`."""
+def declared(software: dict[int, str]) -> dict[int, FoundSoftware]:
+    """``NAME/VERSION`` or ``NAME`` by broker id, as `clientscope.config_types.DeclaredSoftware`."""
     return {
-        broker_id: Software(name, version or None, Source.DECLARED)
+        broker_id: FoundSoftware(name, version or None, SoftwareSource.DECLARED)
         for broker_id, (name, _, version) in ((broker_id, text.partition("/")) for broker_id, text in software.items())
     }
 
 
-def require_known(settings: BrokersSettings, known: set[int]) -> None:
-    """Raises SettingsError for a broker id that the cluster doesn't have: a slip there would leave the right one unknown."""
-    for name, given in (("software", settings.software), ("jmx", settings.jmx)):
-        if unknown := given.keys() - known:
-            raise SettingsError(f"--{name}: the cluster has no {brokers(unknown)}", f"it has {brokers(known)}")
+def require_known(flag: str, given: Mapping[int, object], known: set[int]) -> None:
+    """Raises SettingsError for a broker id that the cluster doesn't have; with a typo, the right broker would stay unknown."""
+    if unknown := given.keys() - known:
+        raise SettingsError(f"--{flag}: the cluster has no {brokers(unknown)}", f"it has {brokers(known)}")
 
 
 def table(cluster_id: str, found: Sequence[BrokerWithSoftware], *, wide: bool = False) -> RenderableType:

@@ -1,25 +1,20 @@
-"""``clientscope connections``: who is connected to a gateway now."""
+"""The connections of a gateway, as a table."""
 
 from __future__ import annotations
 
-import json
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
 
+from pydantic import ValidationError
 from rich.table import Table
 
-from clientscope.config import ConnectionsSettings
+from clientscope.api.gateway import GATEWAY_CONNECTIONS, GatewayConnection
 from clientscope.errors import EnvironmentProblem
-from clientscope.report.listing import Listed, show
 from clientscope.report.text import age, plain
 from clientscope.report.versions import matcher
-
-Connection = dict[str, Any]
-
 
 FIELDS = (
     "ConnectionId", "ClientId", "ClientName", "ClientVersion", "Inferred", "ClientAddress", "Principal", "ClientInstanceId", "Listener",
@@ -28,36 +23,52 @@ FIELDS = (
 """Of a connection, as the gateway's admin address names them."""
 
 
-def run(settings: ConnectionsSettings) -> None:
-    """Prints the connections that the filters leave, once, or again and again.
+@dataclass(frozen=True)
+class ConnectionFilter:
+    """Which connections are listed: patterns of names, and a test of versions."""
 
-    Raises:
-        EnvironmentProblem: no gateway answers.
-        SettingsError: a filter that is none.
-    """
-    select(settings, [])  # a wrong filter is said before anything is asked
+    software: str
+    version: Callable[[str], bool]
+    client_id: str
+    principal: str
 
-    def ask() -> Listed[Connection]:
-        chosen = select(settings, fetch(settings.admin))
-        return Listed(
-            chosen,
-            row=lambda connection: connection,
-            name=lambda connection: str(connection["ConnectionId"]),
-            table=lambda connections, wide: table(connections, time.time(), wide=wide),
-        )
+    @classmethod
+    def of(cls, software: str = "", software_version: str = "", client_id: str = "", principal: str = "") -> ConnectionFilter:
+        """Raises SettingsError for an invalid version."""
+        return cls(software, matcher(software_version), client_id, principal)
 
-    show(settings, FIELDS, ask)
+    def select(self, connections: Iterable[GatewayConnection]) -> list[GatewayConnection]:
+        """Those that match, in the order of software, version, client.id and age."""
+        chosen = [
+            connection
+            for connection in connections
+            if self.version(connection.client_version)
+            and _fits(connection.client_name, self.software)
+            and _fits(connection.client_id, self.client_id)
+            and _fits(connection.principal, self.principal)
+        ]
+        return sorted(chosen, key=lambda c: (c.client_name, c.client_version, c.client_id or "", c.opened_ms))
 
 
-def fetch(admin: str) -> list[Connection]:
+def _fits(value: str | None, pattern: str) -> bool:
+    return not pattern or fnmatchcase(value or "", pattern)
+
+
+def fetch(admin: str) -> list[GatewayConnection]:
     """What the gateway's admin address lists.
 
     Raises:
-        EnvironmentProblem: nobody answers there, or not a gateway.
+        EnvironmentProblem: no gateway answers there, or in another form.
     """
     try:
         with urllib.request.urlopen(f"http://{admin}/v1/connections", timeout=10) as response:
-            return list(json.load(response))
+            return GATEWAY_CONNECTIONS.validate_json(response.read())
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        # The field's name is the model's, never what was answered, which may be anything.
+        field = next((part for part in first["loc"] if isinstance(part, str)), "as a whole")
+        hint = "run the command in the release that the gateway has"
+        raise EnvironmentProblem(f"the gateway at {admin} answers in another form ({field}: {first['type']})", hint) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", None) or type(error).__name__
         raise EnvironmentProblem(
@@ -65,24 +76,9 @@ def fetch(admin: str) -> list[Connection]:
         ) from None
 
 
-def select(settings: ConnectionsSettings, connections: Iterable[Connection]) -> list[Connection]:
-    """Those that the filters leave, in the order of software, version, client.id and age."""
-    version = matcher(settings.software_version)
-    chosen = [
-        connection
-        for connection in connections
-        if version(connection["ClientVersion"])
-        and all(
-            not pattern or fnmatchcase(connection[field] or "", pattern)
-            for field, pattern in (("ClientName", settings.software), ("ClientId", settings.client_id), ("Principal", settings.principal))
-        )
-    ]
-    return sorted(chosen, key=lambda c: (c["ClientName"], c["ClientVersion"], c["ClientId"] or "", c["OpenedMs"]))
-
-
-def table(connections: Sequence[Connection], now_s: float, *, wide: bool = False) -> Table:
+def table(connections: Sequence[GatewayConnection], now_s: float, *, wide: bool = False) -> Table:
     """A table of them; what clients chose themselves is shown as it is, never as markup or control characters."""
-    listeners = ", ".join(sorted({f"{c['Listener']} ({c['SecurityProtocol']})" for c in connections}))
+    listeners = ", ".join(sorted({f"{c.listener} ({c.security_protocol})" for c in connections}))
     title = f"{len(connections)} connection{'s' * (len(connections) != 1)}{' on listener ' * bool(listeners)}{listeners}"
     view = Table(title=plain(title), title_justify="left", header_style="bold", box=None)
     for heading in ("SOFTWARE", "VERSION", "CLIENT.ID", "ADDRESS", "PRINCIPAL", *(("INSTANCE", "ID") if wide else ()), "OPEN"):
@@ -90,10 +86,10 @@ def table(connections: Sequence[Connection], now_s: float, *, wide: bool = False
         folds = heading in ("SOFTWARE", "CLIENT.ID", "PRINCIPAL")
         view.add_column(heading, overflow="fold", no_wrap=not folds, justify="right" if heading in ("OPEN", "ID") else "left")
     for c in connections:
-        name, version = c["Inferred"] or (c["ClientName"], c["ClientVersion"])
-        inferred = " (inferred)" if c["Inferred"] else ""
-        cells = [name + inferred, version, c["ClientId"] or "–", c["ClientAddress"], c["Principal"] or "–"]
+        name, version = c.inferred or (c.client_name, c.client_version)
+        inferred = " (inferred)" if c.inferred else ""
+        cells = [name + inferred, version, c.client_id or "–", c.client_address, c.principal or "–"]
         if wide:
-            cells += [c["ClientInstanceId"] or "–", str(c["ConnectionId"])]
-        view.add_row(*map(plain, cells), age(now_s - c["OpenedMs"] / 1000), style="dim" if name == "unknown" else None)
+            cells += [c.client_instance_id or "–", str(c.connection_id)]
+        view.add_row(*map(plain, cells), age(now_s - c.opened_ms / 1000), style="dim" if name == "unknown" else None)
     return view

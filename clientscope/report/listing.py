@@ -67,7 +67,7 @@ def show(settings: ListingSettings, fields: Sequence[str], ask: Callable[[], Lis
         _tell(settings, order, fields, ask())
         return
     if settings.output not in ("table", "wide", "jsonl"):
-        raise SettingsError(f"--watch has no end, and -o {settings.output} does", "-o table, wide or jsonl")
+        raise SettingsError(f"--watch never ends, so -o {settings.output} can't be completed", "-o table, wide or jsonl")
     console = Console()
     if settings.output == "jsonl" or not console.is_terminal:
         while True:
@@ -99,7 +99,7 @@ def _tell(settings: ListingSettings, order: Sequence[tuple[str, bool]], fields: 
         for line in _lines(settings.output, fields, listed, items):
             print(line)
     if more := len(listed.items) - len(items):
-        print(f"{more} more {'is' if more == 1 else 'are'} not listed: --limit {settings.limit}", file=sys.stderr)
+        print(f"{more} more; raise --limit to see them", file=sys.stderr)
     for text in listed.left_out:
         print(text, file=sys.stderr)
 
@@ -150,7 +150,7 @@ def _order(text: str, fields: Sequence[str]) -> list[tuple[str, bool]]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         field = part.removeprefix("-")
         if field not in fields:
-            raise SettingsError(f"--sort: there is no field {field!r}", f"one of {', '.join(fields)}; -{fields[0]} is downwards")
+            raise SettingsError(f"--sort: unknown field {field!r}", f"one of {', '.join(fields)}; -{fields[0]} sorts in descending order")
         order.append((field, part.startswith("-")))
     return order
 

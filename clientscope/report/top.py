@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from rich.text import Text
 from textual import work
@@ -17,8 +17,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widgets import DataTable, Footer, Input, Static
 
-from clientscope.config import TopSettings
+from clientscope.api.clients import ClientList, ConnectedClient
+from clientscope.api.findings import FindingList
+from clientscope.api.overview import Overview
 from clientscope.errors import ClientscopeError
+from clientscope.findings.record import Finding
 from clientscope.report.api import Api
 from clientscope.report.findings.table import COLOURS
 from clientscope.report.text import age, plain
@@ -36,17 +39,6 @@ _HELP = "j k g G move · Enter whose connections these are · Esc back · / sear
 
 Rows = Sequence[tuple[str, Sequence[Text]]]
 """A row's key, and its cells."""
-
-
-def run(settings: TopSettings) -> None:
-    """Shows the overview until ``q``.
-
-    Raises:
-        EnvironmentProblem: no serve answers, or it wants a token.
-    """
-    api = Api(settings)
-    api.get("overview", {})  # what is wrong is said here, rather than on a screen that goes away
-    Top(api).run()
 
 
 class Top(App[None]):
@@ -85,7 +77,7 @@ class Top(App[None]):
     def __init__(self, api: Api) -> None:
         super().__init__()
         self._api = api
-        self.overview: dict[str, Any] | None = None
+        self.overview: Overview | None = None
         self.problem = ""
         self._view, self._q = "overview", ""
         self._drawn: object = None
@@ -126,10 +118,10 @@ class Top(App[None]):
     def _draw(self) -> None:
         summary = self.query_one("#summary", Static)
         summary.update(_summary(self.overview, self.problem))
-        summary.set_class(bool(self.problem) or self.overview is None or self.overview["feed"] != "live", "stale")
-        if self.overview is None or self._drawn == (self.overview["version"], self._view, self._q):
+        summary.set_class(bool(self.problem) or self.overview is None or self.overview.feed != "live", "stale")
+        if self.overview is None or self._drawn == (self.overview.version, self._view, self._q):
             return
-        self._drawn = (self.overview["version"], self._view, self._q)
+        self._drawn = (self.overview.version, self._view, self._q)
         _put(self.query_one("#health", DataTable), _health(self.overview))
         if self._view == "overview":
             _put(self.query_one("#main", DataTable), _software(self.overview))
@@ -140,11 +132,14 @@ class Top(App[None]):
     def _list(self, view: str, q: str) -> None:
         """Asks for what the view lists; apart from the screen, which goes on."""
         try:
-            items = self._api.get(view, {"q": q, "limit": _LISTED})["items"]
+            asked = {"q": q, "limit": _LISTED}
+            if view == "clients":
+                rows = _clients(self._api.get(view, asked, ClientList).items)
+            else:
+                rows = _findings(self._api.get(view, asked, FindingList).items)
         except ClientscopeError as error:
             self.problem = str(error)
             return
-        rows = _clients(items) if view == "clients" else _findings(items)
         self.call_from_thread(self._put_if, view, q, rows)
 
     def _put_if(self, view: str, q: str, rows: Rows) -> None:
@@ -231,75 +226,76 @@ def _put(table: DataTable[Text], rows: Rows) -> None:
         table.move_cursor(row=wanted.index(selected))
 
 
-def _summary(overview: Mapping[str, Any] | None, problem: str) -> Text:
+def _summary(overview: Overview | None, problem: str) -> Text:
     if overview is None:
         return plain(problem or "asking …")
-    known = {name: overview[name] for name in ("connections", "clients", "software_versions", "pushes_per_minute")}
-    figures = " · ".join(f"{'–' if value is None else f'{value:,}'} {name.replace('_', ' ')}" for name, value in known.items())
-    first = plain(f"{', '.join(overview['clusters']) or 'no cluster yet'}   {figures}", "bold")
-    feed = {"live": "live", "catching_up": "still reading its topics", "starting": "starting"}.get(
-        overview["feed"], overview["feed_detail"]
+    known = (
+        (overview.connections, "connections"),
+        (overview.clients, "clients"),
+        (overview.software_versions, "software versions"),
+        (overview.pushes_per_minute, "pushes per minute"),
     )
-    found = overview["findings"]
+    figures = " · ".join(f"{'–' if value is None else f'{value:,}'} {name}" for value, name in known)
+    first = plain(f"{', '.join(overview.clusters) or 'no cluster yet'}   {figures}", "bold")
+    feed = {"live": "live", "catching_up": "still reading its topics", "starting": "starting"}.get(overview.feed, overview.feed_detail)
+    found = overview.findings
     first.append("\n")
-    second = plain(f"{problem or feed}   ", "yellow" if problem or overview["feed"] != "live" else "green")
+    second = plain(f"{problem or feed}   ", "yellow" if problem or overview.feed != "live" else "green")
     if found is None:
-        second.append_text(plain(overview["findings_detail"] or "findings: –", "dim"))
+        second.append_text(plain(overview.findings_detail or "findings: –", "dim"))
     else:
-        for severity, count in found["by_severity"].items():
+        for severity, count in found.by_severity.items():
             second.append_text(plain(f"{count} {severity}  ", COLOURS.get(severity, "") if count else "dim"))
     return first.append_text(second)
 
 
-def _software(overview: Mapping[str, Any]) -> Rows:
-    rows = sorted(overview["software"], key=lambda row: (-row["connections"], row["software_name"], row["software_version"]))
-    total, largest = max(1, overview["connections"] or 0), max(1, *(row["connections"] for row in rows), 1)
+def _software(overview: Overview) -> Rows:
+    rows = sorted(overview.software, key=lambda row: (-row.connections, row.software_name, row.software_version))
+    total, largest = max(1, overview.connections or 0), max(1, *(row.connections for row in rows), 1)
     listed = []
     for row in rows:
-        key = "\n".join((row["software_name"], row["software_version"], row["listener"]))
-        names = (plain(row[name]) for name in ("software_name", "software_version", "listener"))
-        bar = "█" * max(1, round(20 * row["connections"] / largest))
-        share = Text.assemble((f"{row['connections'] / total:6.1%} ", ""), (bar, "cyan"))
-        listed.append((key, (*names, Text(f"{row['connections']:,}", justify="right"), share)))
-    if overview["software_other"]:
-        listed.append(("other", (plain("other", "dim"), Text(), Text(), Text(f"{overview['software_other']:,}", justify="right"), Text())))
+        key = "\n".join((row.software_name, row.software_version, row.listener))
+        names = (plain(name) for name in (row.software_name, row.software_version, row.listener))
+        bar = "█" * max(1, round(20 * row.connections / largest))
+        share = Text.assemble((f"{row.connections / total:6.1%} ", ""), (bar, "cyan"))
+        listed.append((key, (*names, Text(f"{row.connections:,}", justify="right"), share)))
+    if overview.software_other:
+        listed.append(("other", (plain("other", "dim"), Text(), Text(), Text(f"{overview.software_other:,}", justify="right"), Text())))
     return listed
 
 
-def _health(overview: Mapping[str, Any]) -> Rows:
+def _health(overview: Overview) -> Rows:
     rows = []
-    for each in overview["health"]:
-        state = "stale" if each["stale"] else each["condition"]
+    for each in overview.health:
+        state = "stale" if each.stale else each.condition
         colour = {"ok": "green", "starting": "cyan", "stopped": "dim"}.get(state, "yellow")
-        behind = "–" if each["lag_records"] is None else f"{each['lag_records']:,}"
-        name = f"{each['kind']} {each['id']}"
-        rows.append((name, (plain(name), plain(state, colour), Text(behind, justify="right"), plain(each["reason"]))))
+        behind = "–" if each.lag_records is None else f"{each.lag_records:,}"
+        name = f"{each.kind} {each.id}"
+        rows.append((name, (plain(name), plain(state, colour), Text(behind, justify="right"), plain(each.reason))))
     return rows
 
 
-def _clients(items: Sequence[Mapping[str, Any]]) -> Rows:
+def _clients(items: Sequence[ConnectedClient]) -> Rows:
     now_s = time.time()
     rows = []
     for each in items:
-        found = each["findings"]
+        found = each.findings
         worst = (
-            plain("–", "dim")
-            if found is None
-            else plain(f"{found['count']} {found['worst'] or ''}".strip(), COLOURS.get(found["worst"] or "", ""))
+            plain("–", "dim") if found is None else plain(f"{found.count} {found.worst or ''}".strip(), COLOURS.get(found.worst or "", ""))
         )
-        names = (each["client_id"] or "–", each["software_name"], each["software_version"], each["principal"] or "–", each["address"])
-        numbers = (str(each["connections"]), age(now_s - each["since_ms"] / 1000))
-        rows.append((each["key"], (*map(plain, names), *(Text(text, justify="right") for text in numbers), worst)))
+        names = (each.client_id or "–", each.software_name, each.software_version, each.principal or "–", each.address)
+        numbers = (str(each.connections), age(now_s - each.since_ms / 1000))
+        rows.append((each.key, (*map(plain, names), *(Text(text, justify="right") for text in numbers), worst)))
     return rows
 
 
-def _findings(items: Sequence[Mapping[str, Any]]) -> Rows:
+def _findings(items: Sequence[Finding]) -> Rows:
     now_s = time.time()
     rows = []
     for each in items:
-        of = each["application"]
-        whose = of.get("client_id") or of.get("group") or of.get("principal") or "–"
-        cells = (plain(each["severity"], COLOURS[each["severity"]]), plain(each["code"]), Text(str(each["client_count"]), justify="right"))
-        since = Text(age(now_s - each["opened_ms"] / 1000), justify="right")
-        rows.append((each["fingerprint"], (*cells, plain(whose), plain(each["message"]), since)))
+        of = each.application
+        whose = of.client_id or of.group or of.principal or "–"
+        cells = (plain(each.severity, COLOURS[each.severity]), plain(each.code), Text(str(each.client_count), justify="right"))
+        since = Text(age(now_s - each.opened_ms / 1000), justify="right")
+        rows.append((each.fingerprint, (*cells, plain(whose), plain(each.message), since)))
     return rows

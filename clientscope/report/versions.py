@@ -34,7 +34,7 @@ def matcher(wanted: str) -> Callable[[str], bool]:
     for part in wanted.split(","):
         match = _PART.fullmatch(part.strip())
         if match is None:
-            raise SettingsError(f"--version: {part.strip()!r} is no comparison", "as in --version '<3.0' or --version '>=2.8,<3.9'")
+            raise SettingsError(f"--version: {part.strip()!r} is not a comparison", "as in --version '<3.0' or --version '>=2.8,<3.9'")
         compared.append((_COMPARED[match[1]], _numbers(match[2])))
 
     def holds(version: str) -> bool:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clientscope.session.state import Command, Identity, Verdict
+from clientscope.session.state import UNSEEN, Command, Identity, Verdict
 from clientscope.wire.frames import Passed
-
-_NOBODY = Identity()
 
 
 class OpaqueSession:
     """What `Session` is to a connection that is read: every byte passes.
 
     Args:
-        identity: who the client was known to be before.
+        identity: who the client was known to be before, or what its listener lets it be.
     """
 
     __slots__ = ("identity",)
@@ -24,8 +22,16 @@ class OpaqueSession:
     between_requests = True
     held_bytes = 0
 
-    def __init__(self, identity: Identity = _NOBODY) -> None:
+    def __init__(self, identity: Identity = UNSEEN) -> None:
         self.identity = identity
+
+    def passes_from_client(self, data: bytes) -> bool:
+        """Everything goes to the broker."""
+        return True
+
+    def passes_from_broker(self, data: bytes) -> bool:
+        """Everything goes to the client."""
+        return True
 
     def from_client(self, data: bytes) -> Iterator[Passed]:
         """Everything goes to the broker."""

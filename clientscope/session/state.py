@@ -18,14 +18,20 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import PrincipalSource
+from clientscope.records.principals import ANONYMOUS
+from clientscope.session.handler import BareTokens, Handler, Pending
 from clientscope.session.sasl import Principal
 from clientscope.session.served import Served
 from clientscope.session.unanswered import Unanswered
 from clientscope.wire import api_versions
 from clientscope.wire.describe_cluster import BrokerSoftware
+from clientscope.wire.frames import REQUEST_HEAD, SHORTEST_REQUEST
+
+A = TypeVar("A")
 
 _MOST_REPEATED_BYTES = 512
 """A carrier is no longer than this: a client must not make the gateway send more than it sends itself."""
@@ -39,7 +45,7 @@ class Identity:
     """Who a connection's client is, as far as it said, and the broker accepted its principal.
 
     Attributes:
-        principal: Kafka's spelling, ``User:name``; None where the wire does not show it.
+        principal: Kafka's spelling, ``User:name``; None where the wire does not show it, or not yet.
     """
 
     client_id: str | None = None
@@ -50,28 +56,35 @@ class Identity:
     principal_source: PrincipalSource = PrincipalSource.NONE
 
 
-@dataclass(frozen=True, slots=True)
+UNSEEN = Identity()
+"""Of a client that may authenticate, and has not yet, or where nobody but the broker sees it."""
+
+UNAUTHENTICATED = Identity(principal=ANONYMOUS)
+"""Of a client that need not authenticate; a certificate names it."""
+
+
+@dataclass(slots=True)
 class ToBroker:
     """Send these bytes upstream."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToClient:
     """Send these bytes downstream."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Identified:
     """The connection's identity is now this one."""
 
     identity: Identity
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pushed:
     """A push's turn has come: hand its settings to the policy, and take nothing more from the broker before the verdict.
 
@@ -88,7 +101,7 @@ class Pushed:
     received_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Counted:
     """Something worth a counter: ``what`` is the counter, ``reason`` its label."""
 
@@ -122,8 +135,8 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class PendingPush:
-    """A push whose carrier is upstream.
+class AwaitedPush:
+    """A push, from its frame to its verdict.
 
     Attributes:
         correlation_id: the client's own, for the answer.
@@ -136,55 +149,6 @@ class PendingPush:
     received_ms: int
     configs: tuple[ClientConfig, ...] = ()
     refused: Verdict | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PendingApiVersions:
-    """An ApiVersions request of the client's whose response will decide what it changed.
-
-    Attributes:
-        identity: what it says; None where it could not be read.
-    """
-
-    api_version: int
-    identity: Identity | None
-
-
-@dataclass(frozen=True, slots=True)
-class PendingHandshake:
-    """A SaslHandshake request."""
-
-    mechanism: str
-    api_version: int
-
-
-@dataclass(frozen=True, slots=True)
-class PendingAuthenticate:
-    """A SaslAuthenticate request."""
-
-    api_version: int
-
-
-@dataclass(frozen=True, slots=True)
-class PendingDescribeCluster:
-    """A DescribeCluster request."""
-
-    api_version: int
-
-
-@dataclass(frozen=True, slots=True)
-class PendingTelemetry:
-    """A GetTelemetrySubscriptions request."""
-
-
-@dataclass(frozen=True, slots=True)
-class PendingNothing:
-    """A carrier that was sent for its answer's sake alone: what the client sent before it is settled then."""
-
-
-Pending = (
-    PendingTelemetry | PendingDescribeCluster | PendingPush | PendingApiVersions | PendingHandshake | PendingAuthenticate | PendingNothing
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +171,8 @@ class SessionState:
 
     Attributes:
         unanswered: what to do with the broker's answers.
+        bare_tokens: what reads frames that have no head, while an exchange's tokens come so (SaslHandshake v0).
+        shortest_request: the least length of a request's frame: 0 once the client may send bare tokens.
         software: what the broker runs, where that is declared.
         served: what it serves, as far as any connection has heard.
         sasl: whether the listener asks for SASL authentication.
@@ -231,17 +197,20 @@ class SessionState:
     exchange: Exchange | None = None
     identity: Identity = field(default_factory=Identity)
     unanswered: Unanswered[Pending] = field(default_factory=Unanswered)
+    bare_tokens: BareTokens | None = None
+    shortest_request: int = SHORTEST_REQUEST
     last_api_versions: bytes | None = None
-    awaited: PendingPush | None = None
+    awaited: AwaitedPush | None = None
     tokens: int = 0
 
-    def forward(self, frame: bytes, correlation_id: int, pending: Pending) -> ToBroker:
-        """Sends a request on, under an id of the gateway's."""
-        return ToBroker(api_versions.with_correlation_id(frame, self.unanswered.add(correlation_id, pending)))
+    def forward(self, frame: bytes, handler: Handler[A], asked: A) -> ToBroker:
+        """Sends a request on, under an id of the gateway's; the handler gets its answer, and ``asked`` with it."""
+        correlation_id = REQUEST_HEAD.unpack_from(frame)[3]
+        return ToBroker(api_versions.with_correlation_id(frame, self.unanswered.add(correlation_id, Pending(handler, asked))))
 
-    def carrier(self, correlation_id: int, pending: Pending) -> ToBroker:
-        """Sends a request that leaves the broker's idea of the client as it is."""
-        upstream_id = self.unanswered.add(correlation_id, pending)
+    def carrier(self, correlation_id: int, handler: Handler[A] | None, asked: A) -> ToBroker:
+        """Sends a request that leaves the broker's idea of the client as it is; without a handler its answer is dropped."""
+        upstream_id = self.unanswered.add(correlation_id, Pending(handler, asked))
         if self.last_api_versions is None:
             return ToBroker(api_versions.plain_request(upstream_id, self.identity.client_id))
         return ToBroker(api_versions.with_correlation_id(self.last_api_versions, upstream_id))

@@ -43,9 +43,18 @@ class Unanswered(Generic[P]):
         """The client's own id of the request that went upstream under this one; None where none did."""
         return self._waiting[upstream_id][1] if self._waiting is not None and upstream_id in self._waiting else None
 
+    def ids(self) -> dict[int, int]:
+        """The client's own id of each request that waits, by the id under which it went upstream; in order."""
+        return {upstream_id: client_id for upstream_id, (_, client_id, _) in (self._waiting or {}).items()}
+
     def pending(self) -> list[P]:
         """What waits, in order."""
         return [pending for _, _, pending in (self._waiting or {}).values()]
+
+    @property
+    def noted(self) -> int:
+        """How many ids of the gateway's range the client has used itself, as far as no answer has settled them."""
+        return len(self._noted or ())
 
     @property
     def full(self) -> bool:
@@ -55,7 +64,7 @@ class Unanswered(Generic[P]):
     @property
     def crowded(self) -> bool:
         """Whether the client has used so many ids of the gateway's range that its requests must be settled first, by an answer."""
-        return self._noted is not None and len(self._noted) >= _MOST_NOTED
+        return self.noted >= _MOST_NOTED
 
     def note(self, client_id: int) -> None:
         """The client has sent a request under this id; called for ids of the gateway's range."""

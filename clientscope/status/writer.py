@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from kafka.errors import KafkaError
 
-from clientscope.compacted import TopicWriter
-from clientscope.kafka_access import Kafka
+from clientscope.kafka.access import Kafka
+from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import STATUS
 from clientscope.status.record import ProcessStatus
 
@@ -69,7 +69,7 @@ class StatusWriter:
             self._writer.write({each.key.decode(): each.model_dump_json(exclude_none=True).encode() for each in statuses})
         except (KafkaError, TimeoutError, OSError) as error:
             if not self._failing:
-                log.warning("how this process is can't be told on %s, and is tried again: %s", STATUS, type(error).__name__)
+                log.warning("the status of this process can't be written to %s, and is retried: %s", STATUS, type(error).__name__)
             self._failing = True
             return False
         self._failing = False

@@ -16,81 +16,18 @@ from dataclasses import dataclass
 
 from clientscope.errors import WireError
 from clientscope.wire.codes import CLIENT_INSTANCE_ID_TAG, NONE
+from clientscope.wire.cursor import Cursor, write_tags, write_uvarint
 from clientscope.wire.frames import LENGTH, REQUEST_HEAD, RESPONSE_HEAD
 
 FIRST_FLEXIBLE = 3
 """ApiVersions v3 is flexible, in its request's header and body; its response's header never is."""
-
-MOST_TAGS = 64
-"""A section of more tagged fields is not read: Kafka's own messages have five at most, and 20,000 take 26 ms."""
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _RANGE = struct.Struct(">hhh")
 
 
-class Cursor:
-    """Reads fields off a buffer and never beyond it.
-
-    Raises:
-        WireError: ``truncated``, ``bad_varint``, ``bad_utf8``, ``null`` or ``too_many_tags``, by any of its methods.
-    """
-
-    def __init__(self, data: bytes, position: int = 0) -> None:
-        self.data = data
-        self.position = position
-
-    def take(self, size: int) -> bytes:
-        """The next ``size`` bytes."""
-        if size < 0 or size > len(self.data) - self.position:
-            raise WireError("truncated")
-        self.position += size
-        return self.data[self.position - size : self.position]
-
-    def uvarint(self) -> int:
-        """An unsigned varint of at most 32 bits (KIP-482)."""
-        value = 0
-        for shift in range(0, 35, 7):
-            byte = self.take(1)[0]
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                if value > 0xFFFFFFFF:
-                    break
-                return value
-        raise WireError("bad_varint")
-
-    def text(self, size: int) -> str:
-        """``size`` bytes of UTF-8."""
-        try:
-            return self.take(size).decode("utf-8")
-        except UnicodeDecodeError:
-            raise WireError("bad_utf8") from None
-
-    def compact_string(self) -> str:
-        """A compact string that may not be null."""
-        length = self.uvarint()
-        if length == 0:
-            raise WireError("null")
-        return self.text(length - 1)
-
-    def compact_nullable_string(self) -> str | None:
-        """A compact string, or null."""
-        length = self.uvarint()
-        return None if length == 0 else self.text(length - 1)
-
-    def nullable_string(self) -> str | None:
-        """An int16 length, -1 for null, and UTF-8."""
-        (length,) = _INT16.unpack(self.take(2))
-        return None if length < 0 else self.text(length)
-
-    def tags(self) -> list[tuple[int, bytes]]:
-        """A tagged-field section: (tag, value) in the order sent; of at most `MOST_TAGS` fields."""
-        if (count := self.uvarint()) > MOST_TAGS:
-            raise WireError("too_many_tags", str(count))
-        return [(self.uvarint(), self.take(self.uvarint())) for _ in range(count)]
-
-
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class ClientSaid:
     """What an ApiVersions request says of its client.
 
@@ -148,7 +85,7 @@ def _is_kafkas_v5(frame: bytes, position: int) -> bool:
     cursor = Cursor(frame, position)
     try:
         cursor.compact_nullable_string()
-        cursor.take(_INT32.size)
+        cursor.int32()
         cursor.tags()
     except WireError:
         return False
@@ -158,18 +95,18 @@ def _is_kafkas_v5(frame: bytes, position: int) -> bool:
 def _texts_v5(frame: bytes, position: int) -> tuple[uuid.UUID | None, bytes]:
     """The id that begins here, and the frame as v4; a frame that is neither v5 is left to the broker."""
     cursor = Cursor(frame, position)
-    value = cursor.take(16)
+    instance_id = cursor.uuid()
     tags_at = cursor.position
     cursor.tags()
     if cursor.position != len(frame):
         raise WireError("trailing_bytes")
     _, key, _, correlation_id = REQUEST_HEAD.unpack_from(frame)
     length = len(frame) - 16 - LENGTH.size
-    return _instance_id(value), REQUEST_HEAD.pack(length, key, 4, correlation_id) + frame[REQUEST_HEAD.size : position] + frame[tags_at:]
+    return instance_id, REQUEST_HEAD.pack(length, key, 4, correlation_id) + frame[REQUEST_HEAD.size : position] + frame[tags_at:]
 
 
 def _instance_id(value: bytes) -> uuid.UUID | None:
-    return uuid.UUID(bytes=value) if len(value) == 16 and any(value) else None
+    return Cursor(value).uuid() if len(value) == 16 else None
 
 
 def error_code(frame: bytes) -> int:
@@ -178,7 +115,7 @@ def error_code(frame: bytes) -> int:
     Raises:
         WireError: ``truncated``.
     """
-    return int(_INT16.unpack(Cursor(frame, RESPONSE_HEAD.size).take(_INT16.size))[0])
+    return Cursor(frame, RESPONSE_HEAD.size).int16()
 
 
 def advertise(frame: bytes, api_version: int, key: int, least: int, greatest: int) -> bytes:
@@ -195,14 +132,14 @@ def advertise(frame: bytes, api_version: int, key: int, least: int, greatest: in
     cursor = Cursor(frame, RESPONSE_HEAD.size + _INT16.size)
     before = cursor.position
     if api_version >= FIRST_FLEXIBLE:
-        count = cursor.uvarint() - 1
+        count = cursor.compact_count()
         first = cursor.position
         for _ in range(count):
             cursor.take(_RANGE.size)
             cursor.tags()
         entry, new_count = _RANGE.pack(key, least, greatest) + b"\0", write_uvarint(count + 2)
     else:
-        (count,) = _INT32.unpack(cursor.take(4))
+        count = cursor.int32()
         first = cursor.position
         cursor.take(count * _RANGE.size)
         entry, new_count = _RANGE.pack(key, least, greatest), _INT32.pack(count + 1)
@@ -222,7 +159,7 @@ def read_ranges(frame: bytes, api_version: int) -> dict[int, tuple[int, int]]:
     """
     cursor = Cursor(frame, RESPONSE_HEAD.size + _INT16.size)
     flexible = api_version >= FIRST_FLEXIBLE
-    count = cursor.uvarint() - 1 if flexible else _INT32.unpack(cursor.take(4))[0]
+    count = cursor.compact_count() if flexible else cursor.int32()
     ranges = {}
     for _ in range(count):
         key, least, greatest = _RANGE.unpack(cursor.take(_RANGE.size))
@@ -249,18 +186,3 @@ def refused_request(correlation_id: int) -> bytes:
     """ApiVersions v3 with an empty name and version: INVALID_REQUEST, which leaves the broker's idea of the client as it was."""
     body = struct.pack(">hhihBBBB", 18, 3, correlation_id, -1, 0, 1, 1, 0)
     return LENGTH.pack(len(body)) + body
-
-
-def write_uvarint(value: int) -> bytes:
-    """An unsigned varint (KIP-482)."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def write_tags(tags: list[tuple[int, bytes]]) -> bytes:
-    """A tagged-field section."""
-    return write_uvarint(len(tags)) + b"".join(write_uvarint(tag) + write_uvarint(len(value)) + value for tag, value in tags)

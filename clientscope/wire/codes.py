@@ -5,6 +5,8 @@ Both sides of the wire read them here.  93 and 94, which the text would get as i
 
 from __future__ import annotations
 
+from clientscope.errors import ClientConfigTooLargeException, InvalidConfigException
+
 API_VERSIONS = 18
 """Api key of ApiVersions (KIP-35, KIP-511)."""
 
@@ -37,6 +39,9 @@ INVALID_REQUEST = 42
 THROTTLING_QUOTA_EXCEEDED = 89
 CONFIG_TOO_LARGE = 1324
 """Error codes; CONFIG_TOO_LARGE is KIP-1324's, the others are Kafka's."""
+
+ERROR_CODES: dict[type[Exception], int] = {InvalidConfigException: INVALID_CONFIG, ClientConfigTooLargeException: CONFIG_TOO_LARGE}
+"""KIP-1324's exceptions, as Kafka's ``Errors`` has those of ApiException."""
 
 ERROR_NAMES = {
     NONE: "none",

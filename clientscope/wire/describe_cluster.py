@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from clientscope.errors import WireError
-from clientscope.wire.api_versions import Cursor, write_tags, write_uvarint
 from clientscope.wire.codes import BROKER_SOFTWARE_NAME_TAG, BROKER_SOFTWARE_VERSION_TAG
+from clientscope.wire.cursor import Cursor, write_tags, write_uvarint
 from clientscope.wire.frames import LENGTH, RESPONSE_HEAD
 
 NEWEST = 2
@@ -34,21 +35,22 @@ def with_software(frame: bytes, api_version: int, software: BrokerSoftware) -> b
     """
     cursor = Cursor(frame, RESPONSE_HEAD.size)
     cursor.tags()
-    cursor.take(4 + 2)  # ThrottleTimeMs, ErrorCode
+    cursor.int32()  # ThrottleTimeMs
+    cursor.int16()  # ErrorCode
     cursor.compact_nullable_string()
     if api_version >= 1:
-        cursor.take(1)  # EndpointType
+        cursor.int8()  # EndpointType
     cursor.compact_string()
-    cursor.take(4)  # ControllerId
-    for _ in range(cursor.uvarint() - 1):
-        cursor.take(4)
+    cursor.int32()  # ControllerId
+    for _ in range(cursor.compact_count()):
+        cursor.int32()
         cursor.compact_string()
-        cursor.take(4)
+        cursor.int32()
         cursor.compact_nullable_string()
         if api_version >= 2:
-            cursor.take(1)  # IsFenced
+            cursor.int8()  # IsFenced
         cursor.tags()
-    cursor.take(4)  # ClusterAuthorizedOperations
+    cursor.int32()  # ClusterAuthorizedOperations
     end = cursor.position
     tags = dict(cursor.tags())
     if cursor.position != len(frame):
@@ -60,8 +62,18 @@ def with_software(frame: bytes, api_version: int, software: BrokerSoftware) -> b
 
 
 def software_in(tags: Mapping[int, bytes]) -> BrokerSoftware:
-    """What a response says of its broker in fields that its version doesn't have; None where that is nothing, or no text."""
+    """What a response says of its broker in fields that its version doesn't have; None where that is nothing, no text, or too long."""
     return BrokerSoftware(_text(tags.get(BROKER_SOFTWARE_NAME_TAG)), _text(tags.get(BROKER_SOFTWARE_VERSION_TAG)))
+
+
+def software_of(response: Any) -> BrokerSoftware:
+    """`software_in` of kafka-python's DescribeClusterResponse, which keeps unknown tagged fields as ``_885``."""
+    tags = response.unknown_tags or {}
+    return software_in({int(tag.removeprefix("_")): value for tag, value in tags.items()})
+
+
+_LONGEST = 200
+"""Characters of a name or a version, as a gateway's own settings have them."""
 
 
 def _text(tag: bytes | None) -> str | None:
@@ -72,7 +84,7 @@ def _text(tag: bytes | None) -> str | None:
         text = cursor.compact_nullable_string()
     except WireError:
         return None
-    return text if cursor.position == len(tag) else None
+    return text if cursor.position == len(tag) and (text is None or len(text) <= _LONGEST) else None
 
 
 def _nullable(text: str | None) -> bytes:

@@ -26,6 +26,7 @@ FRAMES_PER_TURN = 64
 """How many frames are looked at before other connections have their turn: a tenth of a millisecond's."""
 
 
+_LENGTH_SIZE, _length_at = LENGTH.size, LENGTH.unpack_from
 _NOTHING = bytearray()
 """What every scanner holds between frames, rather than an empty one of its own; never written to."""
 
@@ -38,21 +39,21 @@ class Treatment(Enum):
     DISCARD = "discard"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Passed:
     """Bytes to send on as they are."""
 
     data: bytes | memoryview
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Frame:
     """One whole frame, its length included."""
 
     data: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Discarded:
     """The first bytes of a frame whose rest is thrown away as it comes."""
 
@@ -69,65 +70,86 @@ _TURN = Turn()
 Piece = Passed | Frame | Discarded | Turn
 
 
-def _passes(_: bytes) -> Treatment:
-    return Treatment.PASS
-
-
 class FrameScanner:
     """Cuts one direction of one connection; feed it what was received, in order.
 
     Args:
-        head_size: how many first bytes ``treat`` needs, the length included; a shorter frame passes.
+        head_size: how many first bytes `feed`'s ``treat`` needs, the length included; a shorter frame passes.
             An attribute, like ``shortest``: the bare SASL tokens of SaslHandshake v0 have no head but their length.
-        treat: decides by a frame's head; it is asked again when a frame came in parts. May be replaced at any time.
         shortest: the least length that is taken.
         longest: the greatest.
+
+    Attributes:
+        held: the bytes that are kept of a frame that isn't whole yet.
     """
 
-    __slots__ = ("_discarding", "_held", "_longest", "_needed", "_passing", "head_size", "shortest", "treat")
+    __slots__ = ("_discarding", "_longest", "_needed", "_passing", "head_size", "held", "shortest")
 
-    def __init__(self, head_size: int, treat: Callable[[bytes], Treatment], shortest: int, longest: int = MAX_FRAME_BYTES) -> None:
+    def __init__(self, head_size: int, shortest: int, longest: int = MAX_FRAME_BYTES) -> None:
         self.head_size = head_size
-        self.treat = treat
         self.shortest = shortest
         self._longest = longest
         self._passing = 0
         self._discarding = 0
-        self._held = _NOTHING
+        self.held = _NOTHING
         self._needed = 0
 
     @property
     def between_frames(self) -> bool:
         """Whether what was fed so far ends where a frame ends."""
-        return not (self._passing or self._discarding or self._held)
-
-    @property
-    def held_bytes(self) -> int:
-        """How many bytes of a frame that isn't whole yet are kept."""
-        return len(self._held)
+        return not (self._passing or self._discarding or self.held)
 
     @property
     def holds(self) -> bool:
         """Whether bytes of the last frame are held here, or its rest is thrown away."""
-        return bool(self._discarding or self._held)
+        return bool(self._discarding or self.held)
 
     def end(self) -> None:
-        """Drops what is held, and whoever decides: nothing more is fed."""
-        self._held = _NOTHING
-        self.treat = _passes
+        """Drops what is held: nothing more is fed."""
+        self.held = _NOTHING
 
-    def feed(self, received: bytes) -> Iterator[Piece]:  # noqa: PLR0915  one loop: each call would cost every frame
+    def skip(self, received: bytes, passes: Callable[[bytes, int], bool]) -> bool:
+        """Whether all that was received passes, and nothing of it is to be looked at again; if not, nothing has changed: `feed` it.
+
+        This is what the traffic of a connection is, so it costs no object for a piece.
+
+        Args:
+            passes: whether the frame that begins at this place passes; changes nothing.
+        """
+        position, end = self._passing, len(received)
+        if position < end:
+            if self.held or self._discarding:
+                return False
+            head_size, shortest, longest = self.head_size, self.shortest, self._longest
+            for _ in range(FRAMES_PER_TURN):
+                if end - position < head_size:
+                    return False
+                (length,) = _length_at(received, position)
+                if not shortest <= length <= longest or length < head_size - _LENGTH_SIZE or not passes(received, position):
+                    return False
+                position += _LENGTH_SIZE + length
+                if position >= end:
+                    break
+            else:
+                return False
+        self._passing = position - end
+        return True
+
+    def feed(self, received: bytes, treat: Callable[[bytes], Treatment]) -> Iterator[Piece]:  # noqa: PLR0915  one loop: each call would cost every frame
         """The pieces that ``received`` completes, in order.
+
+        Args:
+            treat: decides by a frame's head; it is asked again when a frame came in parts.
 
         Raises:
             WireError: ``bad_length``: this is no Kafka protocol, or a frame that no broker would take.  The stream is lost.
         """
-        if self._held:
-            self._held += received
-            if len(self._held) < self._needed:
+        if self.held:
+            self.held += received
+            if len(self.held) < self._needed:
                 return
-            data = bytes(self._held)
-            self._held = _NOTHING
+            data = bytes(self.held)
+            self.held = _NOTHING
         else:
             data = received
         view, end = memoryview(data), len(data)
@@ -148,14 +170,17 @@ class FrameScanner:
                 frames = 0
                 yield _TURN
             frames += 1
-            whole = self._frame_size(data, position)
-            if whole is None:
-                self._needed = LENGTH.size
+            if end - position < _LENGTH_SIZE:
+                self._needed = _LENGTH_SIZE
                 break
+            (length,) = _length_at(data, position)
+            if not self.shortest <= length <= self._longest:
+                raise WireError("bad_length", f"{length} bytes")
+            whole = _LENGTH_SIZE + length
             if (needed := min(whole, self.head_size)) > end - position:
                 self._needed = needed
                 break
-            treatment = self.treat(data[position : position + self.head_size]) if whole >= self.head_size else Treatment.PASS
+            treatment = treat(data[position : position + self.head_size]) if whole >= self.head_size else Treatment.PASS
             if treatment is Treatment.PASS:
                 self._passing = whole
                 continue
@@ -174,13 +199,4 @@ class FrameScanner:
         if run < position:
             yield Passed(view[run:position])
         if position < end:
-            self._held = bytearray(view[position:])
-
-    def _frame_size(self, data: bytes, position: int) -> int | None:
-        """The size of the frame that begins here, its length field included; None while that field isn't whole."""
-        if len(data) - position < LENGTH.size:
-            return None
-        (length,) = LENGTH.unpack_from(data, position)
-        if not self.shortest <= length <= self._longest:
-            raise WireError("bad_length", f"{length} bytes")
-        return LENGTH.size + int(length)
+            self.held = bytearray(view[position:])

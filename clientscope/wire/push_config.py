@@ -7,7 +7,7 @@ kafka-python's engine takes four times as long, in the event loop that carries e
 from __future__ import annotations
 
 from clientscope.errors import WireError
-from clientscope.wire.api_versions import Cursor
+from clientscope.wire.cursor import Cursor
 
 MOST_CONFIGS = 512
 """Settings in one push; no client library has more than some 200."""
@@ -28,7 +28,7 @@ def read_configs(body: bytes) -> list[Entry]:
             ``no_configs``, ``too_many_configs``, ``empty_key``, ``bad_type`` or ``duplicate_key``: it is one that no client sends.
     """
     cursor = Cursor(body)
-    count = cursor.uvarint() - 1
+    count = cursor.compact_count()
     if count < 0:
         raise WireError("null")
     if count == 0:

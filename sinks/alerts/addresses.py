@@ -133,7 +133,7 @@ def check(address: IpAddress, allowed: Sequence[Network]) -> None:
     """
     meant = _meant(address)
     if any(one in network for one in meant for network in NEVER):
-        raise AddressRefused(f"{address} is link-local, a metadata service or nobody's: never permitted")
+        raise AddressRefused(f"{address} is link-local, a metadata service or reserved: never permitted")
     for one in meant:
         if not _is_global(one) and not any(one in network for network in allowed):
             raise AddressRefused(f"{address} is loopback or private: permitted only where the receiver's allow_networks names it")

@@ -1,4 +1,4 @@
-"""What is to be told to whom, now: findings against what was delivered.  No I/O, no clock."""
+"""What to deliver to which receiver now: findings against what was delivered.  No I/O, no clock."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sinks.alerts import damping
 from sinks.alerts.message import Message, ordered
 from sinks.alerts.progress import (
     MOST_MEMBERS,
+    DeliveryPlan,
     Disabled,
-    Plan,
     Request,
     Status,
     Told,
@@ -36,15 +36,15 @@ def fires(finding: Finding) -> bool:
     )
 
 
-class Book:
+class DeliveryBook:
     """All findings, and for each receiver that gets messages what it was told and what is still to be said."""
 
     def __init__(self, receivers: Receivers) -> None:
-        self._receivers = {receiver.name: receiver for receiver in receivers.every if receiver.kind != "alertmanager"}
+        self._receivers = {receiver.name: receiver for receiver in receivers.every if receiver.kind.sender}
         self._silences = receivers.silences
         self.findings: dict[str, Finding] = {}
         self.undecodable = 0
-        self.plans: dict[str, Plan] = {}
+        self.plans: dict[str, DeliveryPlan] = {}
         self.disabled: dict[str, Disabled] = {}
         self.requests: dict[str, Request] = {}
         self._told: dict[tuple[str, str], Told] = {}
@@ -78,7 +78,7 @@ class Book:
                     case "told":
                         self.tell([parse(Told, value)], now_ms)
                     case "plan":
-                        self.plan(parse(Plan, value))
+                        self.plan(parse(DeliveryPlan, value))
                     case "disabled":
                         disabled = parse(Disabled, value)
                         self.disabled[disabled.receiver] = disabled
@@ -96,7 +96,7 @@ class Book:
                 self._last[place] = max(self._last.get(place, 0), one.at_ms)
             self._look(one.fingerprint, now_ms)
 
-    def plan(self, plan: Plan) -> None:
+    def plan(self, plan: DeliveryPlan) -> None:
         """A message that is to be sent; its findings have no other until it is settled."""
         self.unplan(plan.key)
         self.plans[plan.key] = plan
@@ -177,7 +177,7 @@ class Book:
         """Of how many findings there is something to tell."""
         return len(self._pending[name])
 
-    def message(self, plan: Plan) -> Message | None:
+    def message(self, plan: DeliveryPlan) -> Message | None:
         """A plan of an earlier process, or one that is replayed, as a message; None where its findings are gone."""
         findings = [self.findings[fingerprint] for fingerprint, _ in plan.members if fingerprint in self.findings]
         return Message(plan, ordered(findings)) if findings else None
@@ -195,7 +195,7 @@ class Book:
             times = damping.with_time(told.times_ms if told else (), now_ms)
             if status == "firing" and damping.is_damped(times, receiver.damping, now_ms):
                 damped.add(finding.fingerprint)
-        plan = Plan(
+        plan = DeliveryPlan(
             receiver=receiver.name,
             id=message_id(receiver.name, status, members),
             status=status,

@@ -10,13 +10,14 @@ from contextlib import suppress
 from kafka.errors import KafkaError
 
 from clientscope import __version__
-from clientscope.kafka_access import Kafka
+from clientscope.clock import now_ms
+from clientscope.kafka.access import Kafka
 from clientscope.local.process import StopRequest
 from clientscope.status.record import Condition, ProcessStatus
-from sinks.alerts.active import Active, now_ms
+from sinks.alerts.active import Active
 from sinks.alerts.metrics import DeliverMetrics, Figures
 from sinks.alerts.receivers import Receivers
-from sinks.alerts.turn import Turn
+from sinks.alerts.turn import DeliveryTurn
 
 _STEP_S = 0.25
 _STUCK_S = 120.0
@@ -47,13 +48,13 @@ class Delivery:
 
     def run(self, stop: StopRequest) -> None:
         """Until it is asked to stop.  While Kafka is away, what was handed out is still sent, and written down later."""
-        turn: Turn | None = None
+        turn: DeliveryTurn | None = None
         try:
             while not stop.wait(_STEP_S):
                 self._ticked = time.monotonic()
                 try:
                     if turn is None or not turn.is_alive():
-                        turn = Turn(self._kafka)
+                        turn = DeliveryTurn(self._kafka)
                         self._term = turn.term
                     self._step(turn)
                     self._trouble = ""
@@ -111,7 +112,7 @@ class Delivery:
             figures=numbers,
         )
 
-    def _step(self, turn: Turn) -> None:
+    def _step(self, turn: DeliveryTurn) -> None:
         whose = turn.whose()
         if whose != "ours" or turn.term != self._term:
             self._end_turn()

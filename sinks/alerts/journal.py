@@ -6,10 +6,10 @@ from contextlib import suppress
 
 from kafka.errors import KafkaError
 
-from clientscope.compacted import TopicWriter
-from clientscope.kafka_access import Kafka
+from clientscope.kafka.access import Kafka
+from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import DEADLETTER, DELIVERIES
-from sinks.alerts.progress import DeadLetter, Disabled, Plan, Request, Told
+from sinks.alerts.progress import DeadLetter, DeliveryPlan, Disabled, Request, Told
 
 
 class Journal:
@@ -20,7 +20,7 @@ class Journal:
         self._writers: dict[str, TopicWriter] = {}
         self._unwritten: dict[str, dict[str, bytes | None]] = {DELIVERIES: {}, DEADLETTER: {}}
 
-    def put(self, *records: Told | Plan | Disabled | Request) -> None:
+    def put(self, *records: Told | DeliveryPlan | Disabled | Request) -> None:
         """To be written with the next `flush`; the newest of each key counts."""
         for record in records:
             self._unwritten[DELIVERIES][record.key] = record.model_dump_json().encode()
@@ -43,16 +43,9 @@ class Journal:
             records = self._unwritten[topic]
             if not records:
                 continue
-            try:
-                if topic not in self._writers:
-                    self._writers[topic] = TopicWriter(self._kafka, topic, "clientscope-deliver")
-                self._writers[topic].write(records)
-            except KafkaError:
-                # A producer that was refused once may refuse everything from then on.
-                if writer := self._writers.pop(topic, None):
-                    with suppress(KafkaError):
-                        writer.close()
-                raise
+            if topic not in self._writers:
+                self._writers[topic] = TopicWriter(self._kafka, topic, "clientscope-deliver")
+            self._writers[topic].write(records)
             self._unwritten[topic] = {}
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a message says, in this order: status and severity, one sentence, who, since and last seen, count, what to do, where to go on."""
+"""What a message says, in this order: status and severity, one sentence, who, since and last seen, count, what to do, a link."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from clientscope.findings.record import Application, Finding
 from clientscope.severities import SEVERITIES
 from sinks.alerts.inert import fitted, inert
-from sinks.alerts.progress import Plan
+from sinks.alerts.progress import DeliveryPlan
 from sinks.alerts.times import moment
 
 MOST_BODY = 3_000
@@ -35,7 +35,7 @@ class Message:
         damped: those that come and go, so that further changes are held back.
     """
 
-    plan: Plan
+    plan: DeliveryPlan
     findings: tuple[Finding, ...]
     damped: frozenset[str] = frozenset()
 
@@ -82,7 +82,7 @@ class Texts:
         lines.append(f"Clients that have it now: {sum(finding.client_count for finding in findings):,}")
         lines.append(f"What to do: {self._advice(message)}")
         if any(finding.fingerprint in message.damped for finding in findings):
-            lines.append("It comes and goes: further changes are told once it has stayed as it is for a while.")
+            lines.append("It flaps: further changes are sent once it has been stable for a while.")
         lines += [self.finding_line(message), f"Rule: {_rule(worst)}", f"Silence: {_silence(worst)}"]
         return fitted(lines, most)
 

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from sinks.alerts.sending import Result
+from sinks.alerts.sending import SendResult
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
@@ -46,13 +46,13 @@ class Figures:
 
 
 _GAUGES: tuple[tuple[str, str, Callable[[ReceiverFigures], float | None]], ...] = (
-    ("queue_length", "Messages that wait, or are being sent.", lambda one: one.queue),
-    ("undelivered_findings", "Findings of which there is something to tell, held ones among them.", lambda one: one.undelivered),
-    ("held_findings", "Findings that are held by a silence, or since they come and go.", lambda one: one.held),
-    ("oldest_undelivered_seconds", "Age of the oldest of what is undelivered; 0 for nothing.", lambda one: one.oldest_s),
-    ("receiver_failing", "1 while the newest attempt has failed, else 0.", lambda one: one.failing),
-    ("receiver_disabled", "1 after the receiver has said that it wants no more (410), else 0.", lambda one: one.disabled),
-    ("alertmanager_alerts", "Alerts that fire at this Alertmanager.", lambda one: one.alerts),
+    ("queue_length", "Messages that wait or are being sent.", lambda one: one.queue),
+    ("undelivered_findings", "Findings with an undelivered change, held ones included.", lambda one: one.undelivered),
+    ("held_findings", "Findings held by a silence or by damping.", lambda one: one.held),
+    ("oldest_undelivered_seconds", "Age of the oldest undelivered change; 0 if there is none.", lambda one: one.oldest_s),
+    ("receiver_failing", "1 if the last attempt failed.", lambda one: one.failing),
+    ("receiver_disabled", "1 after the receiver answered 410 Gone.", lambda one: one.disabled),
+    ("alertmanager_alerts", "Firing alerts at this Alertmanager.", lambda one: one.alerts),
 )
 
 
@@ -61,13 +61,13 @@ class DeliverMetrics:
 
     def __init__(self, receivers: Iterable[str]) -> None:
         self.registry = CollectorRegistry()
-        self._delivered = self._counter("messages_delivered", "Messages that the receiver took; of Alertmanager, requests.")
-        self._failed = self._counter("attempts_failed", "Attempts that failed.")
-        self._retries = self._counter("retries", "Attempts that were not a message's first.")
-        self._dead = self._counter("dead_letters", "Messages that were given up, and stand on clientscope.deadletter.")
+        self._delivered = self._counter("messages_delivered", "Messages accepted by the receiver; for Alertmanager, requests.")
+        self._failed = self._counter("attempts_failed", "Failed attempts.")
+        self._retries = self._counter("retries", "Attempts after a message's first.")
+        self._dead = self._counter("dead_letters", "Messages given up and written to clientscope.deadletter.")
         self._seconds = Histogram(
             "clientscope_deliver_attempt_seconds",
-            "How long attempts lasted, from name server to answer.",
+            "Duration of attempts, from name resolution to answer.",
             ["receiver"],
             buckets=_SECONDS,
             registry=self.registry,
@@ -76,14 +76,14 @@ class DeliverMetrics:
             for family in (self._delivered, self._failed, self._retries, self._dead, self._seconds):
                 family.labels(receiver)
 
-    def attempted(self, receiver: str, result: Result, attempt: int, seconds: float) -> None:
+    def attempted(self, receiver: str, result: SendResult, attempt: int, seconds: float) -> None:
         """An attempt is over; from any thread."""
         self._seconds.labels(receiver).observe(seconds)
         (self._delivered if result.outcome == "ok" else self._failed).labels(receiver).inc()
         if attempt > 1:
             self._retries.labels(receiver).inc()
 
-    def alerted(self, receiver: str, result: Result, seconds: float) -> None:
+    def alerted(self, receiver: str, result: SendResult, seconds: float) -> None:
         """A request to an Alertmanager is over; from any thread."""
         self.attempted(receiver, result, 1, seconds)
 
@@ -108,9 +108,9 @@ class _Now(Collector):
 
     def collect(self) -> Iterable[Metric]:
         now = self._figures()
-        yield GaugeMetricFamily("clientscope_deliver_active", "1 for the copy that delivers, 0 for one that stands by.", value=now.active)
-        yield GaugeMetricFamily("clientscope_deliver_findings", "Findings that are known, in every state.", value=now.findings)
-        yield CounterMetricFamily("clientscope_deliver_undecodable_records", "Records that could not be read.", value=now.undecodable)
+        yield GaugeMetricFamily("clientscope_deliver_active", "1 for the copy that delivers, 0 for a standby.", value=now.active)
+        yield GaugeMetricFamily("clientscope_deliver_findings", "Known findings in all states.", value=now.findings)
+        yield CounterMetricFamily("clientscope_deliver_undecodable_records", "Records that can't be decoded.", value=now.undecodable)
         for name, text, value in _GAUGES:
             family = GaugeMetricFamily(f"clientscope_deliver_{name}", text, labels=["receiver"])
             for one in now.receivers:

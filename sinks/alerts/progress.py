@@ -1,8 +1,8 @@
-"""What was delivered to whom: the records of ``clientscope.deliveries`` and ``clientscope.deadletter``.
+"""What was delivered to each receiver: the records of ``clientscope.deliveries`` and ``clientscope.deadletter``.
 
 A compacted record per receiver and finding, not a consumer group's commits: an offset is one number for all receivers, so a receiver that
-is dead for a day would hold it back for all or lose what it missed; and where a topic is compacted, an offset doesn't say what somebody was
-told.  A message is written down (`Plan`) before it is first sent, so that whoever goes on after a kill sends the same under the same id.
+is dead for a day would hold it back for all or lose what it missed; and where a topic is compacted, an offset doesn't say what a
+receiver knows.  A message is recorded (`DeliveryPlan`) before it is first sent, so that after a kill the same is sent under the same id.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Told(Value):
         return told_key(self.receiver, self.fingerprint)
 
 
-class Plan(Value):
+class DeliveryPlan(Value):
     """A message that is to be sent.
 
     Attributes:
@@ -85,7 +85,7 @@ class Request(Value):
     """A person wants messages sent once more (``clientscope deliver dead replay``); deliver makes plans of it, and then deletes it."""
 
     receiver: Name
-    plans: Annotated[list[Plan], Field(max_length=1_000, default_factory=list)]
+    plans: Annotated[list[DeliveryPlan], Field(max_length=1_000, default_factory=list)]
     at_ms: int
 
     @property
@@ -113,9 +113,9 @@ class DeadLetter(Value):
     created_ms: int
     at_ms: int
 
-    def plan(self) -> Plan:
+    def plan(self) -> DeliveryPlan:
         """The same message, to be sent again."""
-        return Plan(
+        return DeliveryPlan(
             receiver=self.receiver, id=self.id, status=self.status, group=self.group, members=self.members, created_ms=self.created_ms
         )
 

@@ -1,18 +1,31 @@
-"""Whom to tell, and of what: receivers as values.  `receivers_file` reads them."""
+"""Receivers as values: who receives which findings, and what a kind of receiver is.  `receivers_file` reads them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from clientscope.findings.record import Finding
 from clientscope.severities import SEVERITIES, Severity
 from sinks.alerts.addresses import Network
 from sinks.alerts.silences import Match, Silence
 
-Kind = Literal["alertmanager", "webhook", "apprise"]
+if TYPE_CHECKING:
+    from sinks.alerts.message import Texts
+    from sinks.alerts.peer import Peer, RepeatedAlerts
+    from sinks.alerts.receiver_tables import ReceiverTable, TableReader
+    from sinks.alerts.sending import SendResult
+    from sinks.alerts.worker import Send
+
+T = TypeVar("T", bound="ReceiverTable")
+"""A receiver's table in receivers.toml, as its kind has it."""
+
+Attempted = Callable[[str, "SendResult", int, float], None]
+"""Called with each attempt, from the thread that made it: the receiver, what became of it, a number of its own, and its seconds."""
+
 GroupKey = Literal["code", "severity", "principal", "client_id", "team", "finding"]
 
 
@@ -25,14 +38,47 @@ class Damping:
     quiet_ms: int = 900_000
 
 
+@dataclass(frozen=True, slots=True)
+class ReceiverKind(Generic[T]):
+    """A kind of receiver: its keys in receivers.toml, how it is tested, and how findings reach it, which is one of two ways.
+
+    With a ``sender``, grouping, silences, damping, retries and dead letters are clientscope's, and the receiver gets messages.
+    With ``follow``, they are the receiver's own: it is sent the alerts as they are, again and again.
+
+    Attributes:
+        name: ``kind`` in receivers.toml.
+        how: a paragraph of docs/alerts.md, in Markdown: what is sent, and by which specification.
+        table: its keys in receivers.toml, each with its line of docs/alerts.md as ``description``.
+        read: from a table to a receiver; raises `clientscope.errors.SettingsError` by `TableReader.error`. It connects to nothing.
+        test: sends one address a message that says of itself that it is a test, once. It never raises.
+        sender: what sends a receiver's messages: called in the receiver's own thread, an attempt each time, and ends in time.
+        follow: the alerts that such a receiver must know, and the threads that send them, not started yet.
+        check: raises SettingsError for what only the kind's own library can see; called at the start, and connects to nothing.
+        own_silences: of one with silences of its own: what it is, and the command that adds one.
+    """
+
+    name: str
+    how: str
+    table: type[T]
+    read: Callable[[TableReader[T]], Receiver]
+    test: Callable[[Receiver, str], SendResult]
+    sender: Callable[[Receiver, Texts], Send] | None = None
+    follow: Callable[[Receiver, Texts, Attempted], tuple[RepeatedAlerts, list[Peer]]] | None = None
+    check: Callable[[Receiver], None] = lambda receiver: None
+    own_silences: tuple[str, str] | None = None
+
+    def __repr__(self) -> str:
+        return self.name
+
+
 @dataclass(frozen=True)
 class Receiver:
     """One receiver.
 
     Attributes:
-        urls: HTTP addresses, several for Alertmanager alone; of Apprise, its own.  Secret where they came from a file or the environment.
+        urls: its addresses, as its kind has them; most have one.  Secret where they came from a file or the environment.
         headers: sent with each request, secret.
-        secrets: keys of the signature (Standard Webhooks), the newest first.
+        secrets: what its kind signs or authenticates with, the newest first.
         ca: PEM file that signs its certificate; None takes the system's.
         timeout_s: for one attempt, from name server to answer.
         severity: this or worse.
@@ -43,7 +89,7 @@ class Receiver:
     """
 
     name: str
-    kind: Kind
+    kind: ReceiverKind[Any]
     urls: tuple[str, ...] = field(repr=False)
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     secrets: tuple[bytes, ...] = field(default=(), repr=False)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from sinks.alerts.sending import Result
+from clientscope.backoff import Backoff
+from sinks.alerts.sending import SendResult
 
 BASE_S = 2.0
 LONGEST_S = 600.0
@@ -17,15 +18,14 @@ LONGEST_RETRY_AFTER_S = 3_600.0
 Message = TypeVar("Message")
 
 
-def delay_s(attempts: int, result: Result, random: Callable[[], float]) -> float:
+def delay_s(attempts: int, result: SendResult, random: Callable[[], float]) -> float:
     """Seconds until the next attempt: twice as long each time, half of it by chance, and never before a Retry-After.
 
     Args:
         attempts: those that failed, from 1.
         random: from 0 to 1.
     """
-    backoff = min(LONGEST_S, BASE_S * 2.0 ** min(attempts - 1, 20))
-    wait = backoff * (0.5 + random() / 2)
+    wait = Backoff(BASE_S, LONGEST_S, spread=(0.5, 1.0), random=random).seconds(attempts - 1)
     if result.retry_after_s is None:
         return wait
     # A moment after what was asked for, by chance, so that not everybody comes back at once.
@@ -78,7 +78,7 @@ class Schedule(Generic[Message]):
         due = self.next_due()
         return heapq.heappop(self._heap) if due is not None and due <= now else None
 
-    def failed(self, waiting: Waiting[Message], result: Result, now: float) -> bool:
+    def failed(self, waiting: Waiting[Message], result: SendResult, now: float) -> bool:
         """Puts it back for later; False if it is given up instead.  A Retry-After holds for the receiver, so for its other messages too."""
         waiting.attempts += 1
         wait = delay_s(waiting.attempts, result, self._random)

@@ -28,7 +28,7 @@ def read(source: str, setting: str, environ: Mapping[str, str] | None = None) ->
         SettingsError: there is none, or others can read the file.
     """
     if not is_source(source):
-        raise SettingsError(f"{setting}: a secret doesn't stand here itself", _HINT)
+        raise SettingsError(f"{setting}: a secret must not be written here itself", _HINT)
     kind, _, name = source.partition(":")
     if kind + ":" == _ENV:
         if name.startswith("CLIENTSCOPE_"):

@@ -20,12 +20,13 @@ from urllib3.exceptions import HTTPError
 
 from clientscope import __version__
 from sinks.alerts.addresses import AddressRefused, Network, Resolve, Target, resolved, system_resolve
+from sinks.alerts.receivers import Receiver
 
 USER_AGENT = f"clientscope/{__version__}"
 
 
 @dataclass(frozen=True)
-class Result:
+class SendResult:
     """What became of one attempt.
 
     Attributes:
@@ -39,7 +40,7 @@ class Result:
     retry_after_s: float | None = None
 
 
-OK = Result("ok")
+OK = SendResult("ok")
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,13 @@ class Route:
     timeout_s: float = 10.0
     resolve: Resolve = system_resolve
 
+    @classmethod
+    def of(cls, receiver: Receiver) -> Route:
+        """How one receiver is reached."""
+        return cls(receiver.allow_networks, receiver.ca, receiver.timeout_s)
 
-def post(url: str, body: bytes, headers: Mapping[str, str], route: Route) -> Result:
+
+def post(url: str, body: bytes, headers: Mapping[str, str], route: Route) -> SendResult:
     """Posts JSON.  Never raises; the result quotes no error of a library, which may have the address, and with it a secret.
 
     A third of the time is for each of connecting and TLS; name servers have their own limits.
@@ -62,9 +68,9 @@ def post(url: str, body: bytes, headers: Mapping[str, str], route: Route) -> Res
         target = Target.of(url, route.allow_networks)
         address = resolved(target, route.allow_networks, route.resolve)
     except AddressRefused as error:
-        return Result("failed", f"refused: {error}")
+        return SendResult("failed", f"refused: {error}")
     except OSError:
-        return Result("failed", "its name can't be resolved")
+        return SendResult("failed", "its name can't be resolved")
     connection = _connection(target, address, route)
     try:
         connection.connect()
@@ -76,9 +82,9 @@ def post(url: str, body: bytes, headers: Mapping[str, str], route: Route) -> Res
                 raise TimeoutError
             return _result(answer.status, answer.headers.get("Retry-After"), datetime.now(UTC))
     except ssl.SSLCertVerificationError as error:
-        return Result("failed", f"its certificate is not accepted: {error.verify_message}")
+        return SendResult("failed", f"its certificate is not accepted: {error.verify_message}")
     except (HTTPError, OSError, ValueError) as error:
-        return Result("failed", _reason(error, late=time.monotonic() >= deadline))
+        return SendResult("failed", _reason(error, late=time.monotonic() >= deadline))
     finally:
         connection.close()
 
@@ -117,13 +123,13 @@ def _ended_at(connection: HTTPConnection, deadline: float) -> Iterator[None]:
             timer.join()
 
 
-def _result(status: int, retry_after: str | None, now: datetime) -> Result:
+def _result(status: int, retry_after: str | None, now: datetime) -> SendResult:
     if 200 <= status < 300:
         return OK
     if status == 410:
-        return Result("gone", "HTTP 410: it wants no more messages")
+        return SendResult("gone", "HTTP 410: it wants no more messages")
     reason = f"HTTP {status}" + (": redirects are not followed, set the address itself" if 300 <= status < 400 else "")
-    return Result("failed", reason, _seconds(retry_after, now) if status in (429, 503) else None)
+    return SendResult("failed", reason, _seconds(retry_after, now) if status in (429, 503) else None)
 
 
 def _seconds(text: str | None, now: datetime) -> float | None:

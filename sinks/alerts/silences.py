@@ -1,4 +1,4 @@
-"""Silence windows: when nobody is told of what.  What is held meanwhile is told afterwards, if it is still so."""
+"""Silence windows: when which findings are held.  What was held is delivered afterwards, if it is still true."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 @dataclass(frozen=True)
 class Match:
-    """Which findings are meant: patterns as `clientscope.profiles.whom` has them; an empty field means all."""
+    """Which findings are meant: patterns as `clientscope.profiles.client_patterns` has them; an empty field means all."""
 
     code: tuple[str, ...] = ()
     principal: tuple[str, ...] = ()

@@ -10,11 +10,10 @@ import threading
 from contextlib import suppress
 from typing import Literal
 
-from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
-from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from kafka.errors import KafkaError
 
-from clientscope.kafka_access import Kafka, access
+from clientscope.kafka.access import Kafka
+from clientscope.kafka.group import JOIN_S, GroupMember
 from clientscope.records.topics import DELIVERIES
 
 GROUP = "clientscope-deliver"
@@ -23,17 +22,12 @@ SESSION_MS = 6_000
 """A copy that says nothing for so long has lost its turn; brokers take no less by default (group.min.session.timeout.ms)."""
 
 _HAND_OVER_S = 20.0
-_JOIN_MS = 3_000
-_POLL_MS = 1_000
 
 Whose = Literal["unknown", "ours", "another's"]
 
 
-class Turn:
-    """Membership in the group, in a thread of its own.
-
-    A poll that returns before joining is over begins to join anew with the next one, so it must wait for that.
-    """
+class DeliveryTurn:
+    """Membership in the group, in a thread of its own."""
 
     def __init__(self, kafka: Kafka) -> None:
         """``term`` counts how often a turn of ours has ended.
@@ -45,18 +39,9 @@ class Turn:
         self._whose: Whose = "unknown"
         self._released = threading.Event()
         self._ended = threading.Event()
-        self._consumer = KafkaConsumer(
-            **access(kafka).client_arguments(),
-            client_id="clientscope-deliver",
-            group_id=GROUP,
-            enable_auto_commit=False,
-            auto_offset_reset="latest",
-            session_timeout_ms=SESSION_MS,
-            heartbeat_interval_ms=SESSION_MS // 4,
-            max_poll_interval_ms=60_000,
-            partition_assignment_strategy=[StickyPartitionAssignor],  # a copy that joins takes nobody's turn
+        self._member = GroupMember(
+            kafka, "clientscope-deliver", GROUP, DELIVERIES, session_ms=SESSION_MS, assigned=self._assigned, revoked=self._revoked
         )
-        self._consumer.subscribe([DELIVERIES], listener=_Listener(self))
         self._thread = threading.Thread(target=self._run, name="deliver-turn", daemon=True)
         self._thread.start()
 
@@ -76,24 +61,21 @@ class Turn:
         """Leaves the group, so that another copy goes on at once."""
         self._released.set()
         self._ended.set()
-        self._thread.join(_JOIN_MS / 1000 + 5)
+        self._thread.join(JOIN_S + 5)
 
     def _run(self) -> None:
         try:
             while not self._ended.is_set():
                 try:
-                    self._consumer.poll(timeout_ms=_JOIN_MS if self._whose == "unknown" else _POLL_MS, max_records=1)
-                    assigned = self._consumer.assignment()
-                    if assigned:
-                        self._consumer.pause(*assigned)
+                    self._member.poll(joining=self._whose == "unknown")
                 except KafkaError:
                     self._ended.wait(1.0)  # deliver's own topics say that Kafka is away; the consumer comes back by itself
         finally:
             self._whose = "unknown"
             with suppress(KafkaError):
-                self._consumer.close()
+                self._member.close()
 
-    def revoked(self) -> None:
+    def _revoked(self) -> None:
         """Waits until we have ended, so that the next copy sees all that we have written."""
         was = self._whose
         if was == "ours":
@@ -103,20 +85,6 @@ class Turn:
         if was == "ours":
             self._released.wait(_HAND_OVER_S)
 
-    def assigned(self, partitions: set[TopicPartition]) -> None:
+    def _assigned(self, partitions: set[tuple[str, int]]) -> None:
         """What the coordinator decided."""
-        self._whose = "ours" if TopicPartition(DELIVERIES, 0) in partitions else "another's"
-
-
-class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python has no types
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
-
-    def on_partitions_revoked(self, revoked: object) -> None:
-        self._turn.revoked()
-
-    def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
-        self._turn.assigned(set(assigned))
-
-    def on_partitions_lost(self, lost: object) -> None:
-        self._turn.revoked()
+        self._whose = "ours" if (DELIVERIES, 0) in partitions else "another's"

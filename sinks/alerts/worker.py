@@ -11,26 +11,26 @@ from dataclasses import dataclass
 
 from sinks.alerts.message import Message
 from sinks.alerts.retries import Schedule
-from sinks.alerts.sending import Result
+from sinks.alerts.sending import SendResult
 
 QUEUE_LIMIT = 100
 """Messages of one receiver that wait in memory; what is beyond waits in Kafka."""
 
-Send = Callable[[Message], Result]
+Send = Callable[[Message], SendResult]
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Settled:
+class Delivered:
     """A message that needs no more attempts: delivered (``ok``), given up (``failed``), or refused with all that may follow (``gone``)."""
 
     message: Message
-    result: Result
+    result: SendResult
     attempts: int
 
 
-class Worker:
+class ReceiverWorker:
     """Sends one receiver's messages.  What became of them is put into ``settled``."""
 
     def __init__(
@@ -38,8 +38,8 @@ class Worker:
         name: str,
         send: Send,
         schedule: Schedule[Message],
-        settled: queue.SimpleQueue[Settled],
-        attempted: Callable[[str, Result, int, float], None],
+        settled: queue.SimpleQueue[Delivered],
+        attempted: Callable[[str, SendResult, int, float], None],
     ) -> None:
         """
         Args:
@@ -115,11 +115,11 @@ class Worker:
                     continue
                 if result.outcome == "gone":
                     self._schedule.clear()
-            self._settled.put(Settled(waiting.message, result, waiting.attempts + (result.outcome != "failed")))
+            self._settled.put(Delivered(waiting.message, result, waiting.attempts + (result.outcome != "failed")))
 
-    def _attempt(self, message: Message) -> Result:
+    def _attempt(self, message: Message) -> SendResult:
         try:
             return self._send(message)
         except Exception as error:  # one message must not end all others
             _log.error("receiver %s: %s", self.name, type(error).__name__)  # its text may quote a secret
-            return Result("failed", f"an error of clientscope's own: {type(error).__name__}")
+            return SendResult("failed", f"an error of clientscope's own: {type(error).__name__}")

@@ -1,4 +1,4 @@
-"""``clientscope serve``: composes reader, state and HTTP, and runs them until told to stop."""
+"""``clientscope serve``: composes reader, state and HTTP, and runs them until a signal."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ import threading
 from prometheus_client import CollectorRegistry
 
 from clientscope import __version__, topics
+from clientscope.api.common import Feed
 from clientscope.bounded_http import Bounds, Listener, Server, bind, refusals
+from clientscope.clock import now_ms
 from clientscope.config import ServeSettings
 from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
-from clientscope.kafka_access import KafkaAccess
+from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import STATUS
 from clientscope.status.record import Condition, ProcessStatus
 from clientscope.status.writer import INTERVAL_S, StatusWriter
-from sinks.dashboard import assets
-from sinks.dashboard.admission import access_of
-from sinks.dashboard.api import create_app
-from sinks.dashboard.deciding import Deciding, DecisionWriter
-from sinks.dashboard.fetching import PushFetcher
-from sinks.dashboard.models import Feed
-from sinks.dashboard.one_client import OneClient
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.api.deciding import Deciding, DecisionWriter
+from sinks.dashboard.http import assets
+from sinks.dashboard.http.admission import access_of
+from sinks.dashboard.http.security import MOST_BODY_BYTES, is_loopback
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.reader import TOPICS, Reader, now_ms
-from sinks.dashboard.security import MOST_BODY_BYTES, is_loopback
-from sinks.dashboard.state import State
+from sinks.dashboard.state.fetching import PushFetcher
+from sinks.dashboard.state.one_client import OneClient
+from sinks.dashboard.state.reader import TOPICS, StateReader
+from sinks.dashboard.state.state import State
 
 _GRACE_SECONDS = 3
 
@@ -55,7 +56,7 @@ def run(settings: ServeSettings) -> None:
     if not is_loopback(host) and not settings.external_url.startswith("https"):
         _log.warning("%s is not encrypted: tokens and cookies can be read on their way, unless a proxy before it speaks TLS", url)
     state = State()
-    reader = Reader(kafka, state)
+    reader = StateReader(kafka, state)
     fetch = PushFetcher(kafka)
     past = Past(settings.history_dir)
     refused = refusals(CollectorRegistry())

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
 from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError
 from pyarrow import dataset
 
-from sinks.history.tables import opened, remove_unused
-
-_TRIES = 5
+from sinks.history.commit_lock import committing
+from sinks.history.tables import committed, opened, remove_unused
 
 
 @dataclass(frozen=True)
@@ -39,49 +36,44 @@ class Maintained:
 def maintain(folder: Path, today: date, retention_days: int) -> Maintained:
     """Looks after one table, while the job may go on to append to it.
 
-    Days that are over are compacted to a file each; today's grows still. Delta's own transactions keep the two apart: whoever
-    commits second does it again.
+    Days that are over are compacted to a file each; today's grows still. The job's batches wait for no more than a day's compaction
+    (`committing`).
 
     Args:
         today: in UTC, as the tables' ``date`` is.
         retention_days: rows of earlier days go; 0 keeps all.
     """
     table = opened(folder)
-    expired = _expire(table, today - timedelta(days=retention_days)) if retention_days else 0
-    compacted = _compact(table, today)
-    table.create_checkpoint()
-    table.cleanup_metadata()
+    expired = _expire(folder, table, today - timedelta(days=retention_days)) if retention_days else 0
+    compacted = sum(_compact(folder, table, day) for day in _days(table) if day < today)
+    with committing(folder):
+        table.update_incremental()
+        table.create_checkpoint()
+        table.cleanup_metadata()
     removed = remove_unused(folder, table)
     files = table.get_add_actions(flatten=True)
     sizes, rows = files.column("size_bytes").to_pylist(), files.column("num_records").to_pylist()
     return Maintained(folder.name, sum(row or 0 for row in rows), len(sizes), sum(sizes), expired, compacted, len(removed))
 
 
-def _expire(table: DeltaTable, before: date) -> int:
+def _expire(folder: Path, table: DeltaTable, before: date) -> int:
     def act() -> int:
         dated = int(table.to_pyarrow_dataset().count_rows(filter=dataset.field("date") < before))
         if dated:
             table.delete(f"date < '{before.isoformat()}'")
         return dated
 
-    return _again(table, act)
+    return committed(folder, table, act)
 
 
-def _compact(table: DeltaTable, today: date) -> int:
+def _days(table: DeltaTable) -> list[date]:
+    """Of which there are rows; a file is of one day."""
+    return sorted(set(table.get_add_actions(flatten=True).column("partition.date").to_pylist()))
+
+
+def _compact(folder: Path, table: DeltaTable, day: date) -> int:
     def act() -> int:
-        done = table.optimize.compact(partition_filters=[("date", "<", today.isoformat())])
+        done = table.optimize.compact(partition_filters=[("date", "=", day.isoformat())])
         return int(done["numFilesRemoved"])
 
-    return _again(table, act)
-
-
-def _again(table: DeltaTable, act: Callable[[], int]) -> int:
-    """Does it once more where the job, say, has committed meanwhile what it conflicts with."""
-    for left in reversed(range(_TRIES)):
-        try:
-            return act()
-        except CommitFailedError:
-            if not left:
-                raise
-            table.update_incremental()
-    raise AssertionError
+    return committed(folder, table, act)

@@ -1,4 +1,4 @@
-"""Two tables that follow compacted topics: ``gauges``, every series once a minute, and ``findings``, each state that a finding was told in.
+"""Two tables that follow compacted topics: ``gauges``, every series once a minute, and ``findings``, each state of each finding.
 
 Apart from Spark: what stands on those topics is small, and a query's batch could say neither what didn't change in a minute nor what
 was there before it. Tables grow by a file a minute; ``clientscope history maintain`` makes one of each day.
@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,10 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from kafka.errors import KafkaError
 from pydantic import ConfigDict
 
-from clientscope.compacted import Follower
 from clientscope.errors import RecordError
 from clientscope.findings.record import Finding
-from clientscope.kafka_access import Kafka
+from clientscope.kafka.access import Kafka
+from clientscope.kafka.compacted import Follower
 from clientscope.records.topics import FINDINGS, GAUGES
 from clientscope.topic_values import Count, Name, Value, parse
 
@@ -105,17 +106,13 @@ class Recorder:
                 self._stopping.wait(5.0)
 
     def _follow(self) -> None:
-        gauges, findings = Follower(self._kafka, GAUGES), Follower(self._kafka, FINDINGS)
         self._series.clear()
         self._minute = None
-        try:
+        with closing(Follower(self._kafka, GAUGES)) as gauges, closing(Follower(self._kafka, FINDINGS)) as findings:
             while not self._stopping.wait(1.0):
                 news = gauges.news(), findings.news()
                 self.look(*news, whole=gauges.has_caught_up() and findings.has_caught_up())
             self._write_findings()
-        finally:
-            gauges.close()
-            findings.close()
 
     def look(self, gauges: Mapping[str, bytes | None], findings: Mapping[str, bytes | None], whole: bool = True) -> None:
         """Takes in what is new on both topics, and writes where a minute has begun.

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import CommitFailedError, DeltaError
 
 from clientscope.errors import EnvironmentProblem
+from sinks.history.commit_lock import committing
+
+T = TypeVar("T")
+
+_TRIES = 5
 
 YOUNG_S = 3_600.0
 """A file that no version names may be a batch's that is just being written, until it is so old: a batch lasts seconds."""
@@ -36,6 +43,24 @@ def opened(folder: Path) -> DeltaTable:
         return DeltaTable(str(folder))
     except DeltaError as error:
         raise EnvironmentProblem(f"{folder} can't be read: {str(error)[:200]}", "restore it from a backup, or move it aside") from None
+
+
+def committed(folder: Path, table: DeltaTable, act: Callable[[], T]) -> T:
+    """Does what commits to a table, alone and from its newest version; again where one who doesn't know the lock has committed meanwhile.
+
+    Raises:
+        CommitFailedError: five times.
+        TimeoutError: another process is at it for ten minutes.
+    """
+    for left in reversed(range(_TRIES)):
+        with committing(folder):
+            table.update_incremental()
+            try:
+                return act()
+            except CommitFailedError:
+                if not left:
+                    raise
+    raise AssertionError
 
 
 def remove_unused(folder: Path, table: DeltaTable, now_s: float | None = None) -> list[str]:

@@ -16,18 +16,20 @@ class QualityMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         prefix = "clientscope_quality_"
         self._success = Gauge(
-            f"{prefix}expectation_success", "1 where the last validation met the expectation.", _EXPECTATION, registry=registry
+            f"{prefix}expectation_success", "1 if the last validation met the expectation.", _EXPECTATION, registry=registry
         )
         self._unexpected = Counter(
-            f"{prefix}unexpected_rows", "Rows that were otherwise: of all where every row is checked, else of samples.", _EXPECTATION,
+            f"{prefix}unexpected_rows", "Rows that did not meet the expectation: all rows for row checks, else a sample.", _EXPECTATION,
             registry=registry,
         )  # fmt: skip
-        self._sampled = Counter(f"{prefix}sampled_rows", "Rows that were validated.", ["topic"], registry=registry)
+        self._sampled = Counter(f"{prefix}sampled_rows", "Rows validated.", ["topic"], registry=registry)
         self._validations = Counter(
-            f"{prefix}validations", "Batches of which a sample was validated: passed, failed, or not to be judged.", ["topic", "outcome"],
+            f"{prefix}validations", "Batches of which a sample was validated, by outcome: passed, failed, error.", ["topic", "outcome"],
             registry=registry,
         )  # fmt: skip
-        self._seconds = Histogram(f"{prefix}seconds", "What a validation took.", ["topic"], buckets=_SECONDS, registry=registry)
+        self._seconds = Histogram(
+            f"{prefix}seconds", "Duration of a validation, with sampling and Data Docs.", ["topic"], buckets=_SECONDS, registry=registry
+        )
         for topic, suite in SUITES.items():
             for outcome in ("passed", "failed", "error"):
                 self._validations.labels(topic, outcome)

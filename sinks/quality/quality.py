@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from prometheus_client import CollectorRegistry
 
-from sinks.findings.conditions import Condition, Conditions
+from clientscope.findings.conditions import Condition, Conditions
 from sinks.quality.metrics import QualityMetrics
 from sinks.quality.rates import LastHour
 from sinks.quality.suites import SUITES, Suite
-from sinks.quality.verdicts import Outcome, Verdict
+from sinks.quality.verdicts import ExpectationVerdict, ValidationOutcome
 
 if TYPE_CHECKING:
     from sinks.quality.docs import DataDocs
@@ -73,7 +73,7 @@ class Quality:
         self._metrics = QualityMetrics(registry)
         self._lock = threading.Lock()
         self._hours: dict[str, LastHour] = defaultdict(LastHour)
-        self._verdicts: dict[tuple[str, str], Verdict] = defaultdict(Verdict)
+        self._verdicts: dict[tuple[str, str], ExpectationVerdict] = defaultdict(ExpectationVerdict)
         self._validators: dict[str, Validator] = {}
         self._docs: DataDocs | None = None
         self._logged: set[str] = set()
@@ -130,7 +130,7 @@ class Quality:
             self._validators[suite.topic] = Validator(suite)
         return self._validators[suite.topic]
 
-    def _judge(self, suite: Suite, outcome: Outcome, rows: int) -> None:
+    def _judge(self, suite: Suite, outcome: ValidationOutcome, rows: int) -> None:
         verdict = self._verdicts[suite.topic, outcome.name]
         if not verdict.take(not outcome.success) or verdict.failing is None:
             return
@@ -150,7 +150,7 @@ class Quality:
         )
 
 
-def _of_all_rows(outcome: Outcome, broken: Mapping[str, int]) -> Outcome:
+def _of_all_rows(outcome: ValidationOutcome, broken: Mapping[str, int]) -> ValidationOutcome:
     """What every row was held against counts in every row."""
     if outcome.name not in broken:
         return outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from udfs.expectations import OF_CONNECTIONS, OF_PUSHES, Expected
+from udfs.kernels.expectations import OF_CONNECTIONS, OF_PUSHES, Expected
 
 CLOCK = "clock_ms"
 """The record's own time less Kafka's."""
@@ -45,7 +45,7 @@ class Suite:
 
 
 _COMMON = (
-    Unique("places_once", ("partition", "offset"), "no record stands twice in a batch"),
+    Unique("places_once", ("partition", "offset"), "no record is twice in a batch"),
     Expected(
         "clock_near_kafkas", CLOCK, "its time is at most an hour before Kafka's, or five minutes after it", -_HOUR_MS, 5 * _MINUTE_MS, 0.1
     ),

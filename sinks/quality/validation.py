@@ -13,8 +13,8 @@ from great_expectations.core import ExpectationSuiteValidationResult
 from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults, ProgressBarsConfig
 
 from sinks.quality.suites import CLOCK, RATE, Suite, Unique
-from sinks.quality.verdicts import Outcome
-from udfs.expectations import Expected
+from sinks.quality.verdicts import ValidationOutcome
+from udfs.kernels.expectations import Expected
 
 _NO_VALUES = {"result_format": "BASIC", "partial_unexpected_count": 0, "exclude_unexpected_values": True}
 """Only whether and how many: what a row holds instead stands in no result."""
@@ -43,7 +43,7 @@ class Validator:
         asset = context.data_sources.add_pandas("samples").add_dataframe_asset(suite.topic)
         self._samples = asset.add_batch_definition_whole_dataframe("sample")
 
-    def validate(self, sample: pa.Table, rate_ratio: float | None) -> tuple[list[Outcome], ExpectationSuiteValidationResult]:
+    def validate(self, sample: pa.Table, rate_ratio: float | None) -> tuple[list[ValidationOutcome], ExpectationSuiteValidationResult]:
         """Validates one sample.
 
         Args:
@@ -76,11 +76,11 @@ def _tolerance(share: float) -> str:
     return f" (in all but {share:.0%} of the rows)" if share else ""
 
 
-def _outcome(result: Any) -> Outcome:
+def _outcome(result: Any) -> ValidationOutcome:
     name = result.expectation_config.meta["name"]
     if result.exception_info.get("raised_exception", True):
-        return Outcome(name, success=False, unexpected=0, judged=False)
-    return Outcome(name, bool(result.success), int(result.result.get("unexpected_count", 0)))
+        return ValidationOutcome(name, success=False, unexpected=0, judged=False)
+    return ValidationOutcome(name, bool(result.success), int(result.result.get("unexpected_count", 0)))
 
 
 def _frame(sample: pa.Table, rate_ratio: float | None) -> Any:

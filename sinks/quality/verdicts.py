@@ -16,7 +16,7 @@ PASSED = 10
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ValidationOutcome:
     """What one expectation came to in one validation.
 
     Attributes:
@@ -30,7 +30,7 @@ class Outcome:
     judged: bool = True
 
 
-class Verdict:
+class ExpectationVerdict:
     """One expectation of one topic.
 
     Attributes:

@@ -1,31 +1,47 @@
-"""Before any query starts: whether each may go on with what is there of it; and again when one has failed."""
+"""Before any query starts: whether each may continue with its checkpoint; and again when one has failed."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from clientscope import __version__
-from clientscope.kafka_access import Kafka
+from clientscope.kafka.access import Kafka
 from clientscope.records.codec import schema
-from streaming.checkpoints import broker, delta, manifest, spark_files, start_file
-from streaming.checkpoints.broker import Broker
-from streaming.checkpoints.compare import RESET, Decision, decide
+from streaming.checkpoints import broker, delta, manifest, skip, spark_files, start_file
+from streaming.checkpoints.broker import TopicsNow
+from streaming.checkpoints.compare import RESET, RecordsLost, StartDecision, decide
 from streaming.checkpoints.lock import locked
 from streaming.checkpoints.manifest import Manifest, Refused
-from streaming.checkpoints.offsets import EARLIEST, to_json
-from streaming.checkpoints.plans import PLANS, Plan, folder, versions
+from streaming.checkpoints.offsets import EARLIEST, Lost, said, to_json
+from streaming.checkpoints.plans import PLANS, QueryPlan, folder, versions
 from streaming.checkpoints.spark_files import SparkFiles
 from streaming.checkpoints.watch import TopicWatch
 
 log = logging.getLogger(__name__)
 
 _LOOKS, _BETWEEN_LOOKS_S = 3, 0.7
+
+
+class _Beginning(NamedTuple):
+    """How a query begins, before anything of that is written.
+
+    Attributes:
+        start: what it leaves in its start file; None where its checkpoint says it, or it begins at the beginning.
+        replaced: whether that comes in its checkpoint's place.
+        skipped: what it goes on without, where that is news.
+    """
+
+    decision: StartDecision
+    start: start_file.StartOffsets | None = None
+    replaced: bool = False
+    skipped: Sequence[Lost] = ()
 
 
 @dataclass(frozen=True)
@@ -36,6 +52,8 @@ class Checkpoints:
         history_dir: where the Delta tables are.
         spark_version: that is about to run.
         shuffle_partitions: that a new checkpoint gets.
+        on_lost_records: whether a query whose records are gone continues without them, or is refused.
+        skipping: called with a query and what it goes on without, once that is written down.
     """
 
     checkpoint_dir: Path
@@ -43,6 +61,8 @@ class Checkpoints:
     kafka: Kafka
     spark_version: str
     shuffle_partitions: int
+    on_lost_records: Literal["skip", "stop"] = "stop"
+    skipping: Callable[[str, Sequence[Lost]], None] = lambda *_: None
 
     @contextmanager
     def held(self) -> Iterator[Checkpoints]:
@@ -54,24 +74,19 @@ class Checkpoints:
             EnvironmentProblem: no broker answers.
         """
         with locked(self.checkpoint_dir, "clientscope stream"):
-            said = broker.ask(self.kafka, {plan.topic for plan in PLANS.values()})
-            if any(topic.topic_id is None for topic in said.topics.values()):
+            known = broker.ask(self.kafka, {plan.topic for plan in PLANS.values()})
+            if any(topic.topic_id is None for topic in known.topics.values()):
                 log.warning(
                     "the brokers give topics no ids (KIP-516, Kafka 2.8): a topic that was deleted and created again is recognised only"
                     " while it holds fewer records than were read of the old one"
                 )
-            decisions = [(query, *self._decide(query, said)) for query in PLANS]
-            for query, decision, start in decisions:
-                checkpoint = folder(self.checkpoint_dir, query)
-                for note in decision.notes:
-                    log.warning("%s", note)
-                if start is not None:
-                    start_file.write(checkpoint, start)
-                manifest.write(checkpoint, decision.manifest)
+            beginnings = {query: self._decide(query, known) for query in PLANS}
+            for query, beginning in beginnings.items():
+                self._write(query, beginning)
             yield self
 
     def examine(self, query: str) -> None:
-        """Looks again at one query that doesn't run, or whose topic seems to be another.
+        """Looks at one query whose topic seems to be another; writes nothing.
 
         Raises:
             Refused: it can't go on; says why.
@@ -79,11 +94,23 @@ class Checkpoints:
         """
         self._decide(query, broker.ask(self.kafka, {PLANS[query].topic}))
 
-    def watch(self) -> TopicWatch:
-        """Of the topics of all queries, as their manifests have them."""
+    def prepare(self, query: str) -> None:
+        """Before one query that has failed is started again: as at the job's start, for it alone.
+
+        Raises:
+            Refused: it can't go on; says why.
+            EnvironmentProblem: no broker answers.
+            OSError: what it is to begin with can't be written.
+        """
+        beginning = self._decide(query, broker.ask(self.kafka, {PLANS[query].topic}))
+        if beginning.start is not None:
+            self._write(query, beginning)
+
+    def watch(self, refused: Callable[[str, Refused], None], back: Callable[[], None]) -> TopicWatch:
+        """Of the topics of all queries, as their manifests have them; arguments as `TopicWatch` has them."""
         written = (manifest.read(folder(self.checkpoint_dir, query)) for query in PLANS)
         topics = {topic: seen for each in written if each is not None for topic, seen in each.topics.items()}
-        return TopicWatch(topics, broker.Asking(self.kafka, topics), self.examine)
+        return TopicWatch(topics, broker.Asking(self.kafka, topics), self.examine, refused, back)
 
     def unread(self, query: str) -> int:
         """How many records a query has still to read, before it is started; those that compaction has removed count too.
@@ -99,47 +126,73 @@ class Checkpoints:
         extents = broker.ask(self.kafka, {plan.topic}).extents[plan.topic]
         return sum(extent.end - max(extent.begin, at.get(number, EARLIEST)) for number, extent in extents.items())
 
-    def lost(self) -> dict[tuple[str, str, int], int]:
-        """How many records each query passed over when it was started anew: by query, topic and partition."""
+    def lost(self, *queries: str) -> dict[tuple[str, str, int], int]:
+        """How many records these queries, or all, passed over when they were started anew: by query, topic and partition."""
         found: dict[tuple[str, str, int], int] = {}
-        for query in PLANS:
+        for query in queries or PLANS:
             written = manifest.read(folder(self.checkpoint_dir, query))
             for topic, partitions in (written.lost if written else {}).items():
                 for number, ranges in partitions.items():
                     found[query, topic, int(number)] = sum(end - begin for begin, end in ranges)
         return found
 
-    def _decide(self, query: str, said: Broker) -> tuple[Decision, start_file.Start | None]:
+    def _decide(self, query: str, known: TopicsNow) -> _Beginning:
         plan, checkpoint = PLANS[query], folder(self.checkpoint_dir, query)
+        skip.complete(checkpoint)
         notes = _require_none_newer(self.checkpoint_dir, query, plan)
         before, files = manifest.read(checkpoint), _settled(checkpoint)
-        extents = {plan.topic: said.extents[plan.topic]}
-        decision = decide(self._manifest(query, plan, said), before, files, extents)
-        if files.begun:
-            if plan.table:
-                delta.require_not_ahead(query, self.history_dir / plan.table, files)
-            return decision, None
-        start = start_file.read(checkpoint)
+        extents = {plan.topic: known.extents[plan.topic]}
+        now = self._manifest(query, plan, known)
+        if files.begun and plan.table:
+            delta.require_not_ahead(query, self.history_dir / plan.table, files)
+        replaced = False
+        try:
+            decision = decide(now, before, files, extents)
+            if files.position:
+                return _Beginning(decision)
+            start = start_file.read(checkpoint)
+        except RecordsLost as error:
+            if self.on_lost_records == "stop" or any(each.end is None for each in error.lost):
+                raise
+            position = skip.position_of(query, files, self.history_dir)
+            decision, replaced = StartDecision(now), True
+            start = skip.start_after(query, position, extents[plan.topic], before)
         if start is None:
-            return Decision(decision.manifest, notes), None
+            return _Beginning(StartDecision(decision.manifest, notes))
         start = start.model_copy(
-            update={"offsets": start.offsets and start_file.completed(start.offsets, {plan.topic: len(said.extents[plan.topic])}, EARLIEST)}
+            update={
+                "offsets": start.offsets and start_file.completed(start.offsets, {plan.topic: len(known.extents[plan.topic])}, EARLIEST)
+            }
         )
-        passed = _passed_over(query, start, said)
+        there = skip.still_there(query, start, extents[plan.topic]) if self.on_lost_records == "skip" else start
+        news, start = replaced or there != start, there
+        passed = _passed_over(query, start, known)
         notes.append(f"{query}: begins anew, at {to_json(start.offsets) if start.offsets else 'the beginning of its topic'}")
         notes += [f"{query}: passes over {topic}, partition {number}, offsets {b} to {e - 1}" for topic, number, b, e in passed]
-        ranges: dict[str, dict[str, list[tuple[int, int]]]] = {}
-        for topic, number, begin, end in passed:
-            ranges.setdefault(topic, {})[str(number)] = [(begin, end)]
-        return Decision(decision.manifest.model_copy(update={"lost": ranges}), notes), start
+        written = decision.manifest.model_copy(update={"lost": skip.added(start.lost, passed)})
+        return _Beginning(StartDecision(written, notes), start, replaced, [Lost(*each) for each in passed] if news else ())
 
-    def _manifest(self, query: str, plan: Plan, said: Broker, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Manifest:
+    def _write(self, query: str, beginning: _Beginning) -> None:
+        checkpoint = folder(self.checkpoint_dir, query)
+        for note in beginning.decision.notes:
+            log.warning("%s", note)
+        if beginning.start is not None and beginning.replaced:
+            skip.replace(checkpoint, beginning.start, beginning.decision.manifest)
+        else:
+            if beginning.start is not None:
+                start_file.write(checkpoint, beginning.start)
+            manifest.write(checkpoint, beginning.decision.manifest)
+        if beginning.skipped:
+            log.error("%s continues without records that are gone: %s", query, said(beginning.skipped))
+            self.skipping(query, beginning.skipped)
+
+    def _manifest(self, query: str, plan: QueryPlan, known: TopicsNow, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Manifest:
         return Manifest(
             query=query,
             state_version=plan.version,
             record_versions={plan.record: newest_version(plan.record)},
             shuffle_partitions=self.shuffle_partitions,
-            topics={plan.topic: said.topics[plan.topic]},
+            topics={plan.topic: known.topics[plan.topic]},
             spark_version=self.spark_version,
             clientscope_version=__version__,
             written_at=now().isoformat(timespec="seconds"),
@@ -161,7 +214,7 @@ def newest_version(record: str) -> int:
     return int(str(schema(record)["validVersions"]).rpartition("-")[2])
 
 
-def _require_none_newer(checkpoint_dir: Path, query: str, plan: Plan) -> list[str]:
+def _require_none_newer(checkpoint_dir: Path, query: str, plan: QueryPlan) -> list[str]:
     there = {number for number, path in versions(checkpoint_dir, query).items() if spark_files.begun(path)}
     if newer := max((number for number in there if number > plan.version), default=0):
         raise Refused(
@@ -173,11 +226,11 @@ def _require_none_newer(checkpoint_dir: Path, query: str, plan: Plan) -> list[st
     return []
 
 
-def _passed_over(query: str, start: start_file.Start, said: Broker) -> list[tuple[str, int, int, int]]:
+def _passed_over(query: str, start: start_file.StartOffsets, known: TopicsNow) -> list[tuple[str, int, int, int]]:
     """What lies between where the query was and where it begins anew."""
     topic = PLANS[query].topic
     found = []
-    for number, extent in said.extents[topic].items():
+    for number, extent in known.extents[topic].items():
         given = (start.offsets or {}).get(topic, {}).get(number, EARLIEST)
         first = extent.begin if given == EARLIEST else given
         if not extent.begin <= first <= extent.end:

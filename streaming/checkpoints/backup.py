@@ -9,10 +9,10 @@ from clientscope.errors import ClientscopeError, SettingsError
 from streaming import seen
 from streaming.checkpoints import lock, skipped
 from streaming.checkpoints.plans import PLANS
-from streaming.checkpoints.verify import Problem, verify
+from streaming.checkpoints.verify import CheckpointProblem, verify
 
 
-def backup(checkpoint_dir: Path, target: Path) -> list[Problem]:
+def backup(checkpoint_dir: Path, target: Path) -> list[CheckpointProblem]:
     """Copies every query's folder, without what was moved aside, and what all skip; returns what is wrong with the copy.
 
     Raises:

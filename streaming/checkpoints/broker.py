@@ -6,26 +6,24 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
-from kafka import TopicPartition
-from kafka.admin import KafkaAdminClient, OffsetSpec
 from kafka.errors import KafkaError
 
-from clientscope import topics
 from clientscope.errors import EnvironmentProblem
-from clientscope.kafka_access import Kafka
+from clientscope.kafka.access import Kafka
+from clientscope.kafka.admin import AdminClient, connected, no_broker, partition_offsets
 from streaming.checkpoints.manifest import SeenTopic
 from streaming.checkpoints.offsets import Extent, Extents
 
 
 @dataclass(frozen=True)
-class Broker:
+class TopicsNow:
     """What a cluster says now."""
 
     topics: Mapping[str, SeenTopic]
     extents: Extents
 
 
-def ask(kafka: Kafka, names: Iterable[str]) -> Broker:
+def ask(kafka: Kafka, names: Iterable[str]) -> TopicsNow:
     """Asks for topics, by name.
 
     Raises:
@@ -40,24 +38,23 @@ class Asking:
 
     def __init__(self, kafka: Kafka, names: Iterable[str]) -> None:
         self._kafka, self._names = kafka, sorted(set(names))
-        self._admin: KafkaAdminClient | None = None
+        self._admin: AdminClient | None = None
 
-    def __call__(self) -> Broker:
+    def __call__(self) -> TopicsNow:
         """As `ask`."""
         try:
             if self._admin is None:
-                self._admin = topics.admin(self._kafka)
+                self._admin = connected(self._kafka)
             seen = _seen(self._admin, self._names)
-            places = [TopicPartition(name, number) for name, topic in seen.items() for number in range(topic.partitions)]
-            begins = self._admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.EARLIEST))
-            ends = self._admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.LATEST))
+            places = [(name, number) for name, topic in seen.items() for number in range(topic.partitions)]
+            begins, ends = partition_offsets(self._admin, places, "earliest"), partition_offsets(self._admin, places, "latest")
         except (KafkaError, TimeoutError) as error:
             self.close()
-            raise topics.no_broker(self._kafka, error) from None
+            raise no_broker(self._kafka, error) from None
         extents: dict[str, dict[int, Extent]] = {name: {} for name in seen}
-        for place in places:
-            extents[place.topic][place.partition] = Extent(begins[place].offset, ends[place].offset)
-        return Broker(seen, extents)
+        for name, number in places:
+            extents[name][number] = Extent(begins[name, number], ends[name, number])
+        return TopicsNow(seen, extents)
 
     def close(self) -> None:
         """Closes the connections; the next call makes new ones."""
@@ -76,15 +73,14 @@ def at_time(kafka: Kafka, topic: str, extents: Mapping[int, Extent], time_ms: in
         EnvironmentProblem: no broker answers.
     """
     try:
-        with closing(topics.admin(kafka)) as admin:
-            found = admin.list_partition_offsets({TopicPartition(topic, number): time_ms for number in extents})
+        with closing(connected(kafka)) as admin:
+            first = partition_offsets(admin, [(topic, number) for number in extents], time_ms)
     except (KafkaError, TimeoutError) as error:
-        raise topics.no_broker(kafka, error) from None
-    first = {place.partition: answer.offset for place, answer in found.items()}
-    return {number: first[number] if first[number] >= 0 else extent.end for number, extent in extents.items()}
+        raise no_broker(kafka, error) from None
+    return {number: first[topic, number] if first[topic, number] >= 0 else extent.end for number, extent in extents.items()}
 
 
-def _seen(admin: KafkaAdminClient, names: list[str]) -> dict[str, SeenTopic]:
+def _seen(admin: AdminClient, names: list[str]) -> dict[str, SeenTopic]:
     described = {one["name"]: one for one in admin.describe_topics(names)}
     if missing := [name for name in names if not described[name]["partitions"]]:
         raise EnvironmentProblem(f"topics are missing: {', '.join(missing)}", "run: clientscope topics")

@@ -1,4 +1,4 @@
-"""What is about to run against what a checkpoint was written by: go on, with what to know, or refuse, with what to do.  Pure."""
+"""What is about to run against what a checkpoint was written by: continue, with what to know, or refuse, with what to do.  Pure."""
 
 from __future__ import annotations
 
@@ -7,15 +7,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from streaming.checkpoints.manifest import Manifest, Refused, SeenTopic
-from streaming.checkpoints.offsets import Extents, beyond, lost, said, to_json
+from streaming.checkpoints.offsets import Extents, Lost, beyond, lost, said, to_json
 from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.spark_files import SparkFiles
 
 RESET = "clientscope checkpoints reset"
 
 
+class RecordsLost(Refused):
+    """Records are gone that a query has not read.
+
+    Attributes:
+        lost: which.
+    """
+
+    def __init__(self, query: str, gone: list[Lost]) -> None:
+        super().__init__(
+            f"records are gone that {query} has not read: {said(gone)}",
+            f"retention or a user removed them; to continue without them: --on-lost-records skip, or {RESET} {query} --to-earliest (counted"
+            " as clientscope_stream_lost_records), and give the topic more retention, or the job less downtime",
+        )
+        self.lost = gone
+
+
 @dataclass(frozen=True)
-class Decision:
+class StartDecision:
     """The job may go on.
 
     Attributes:
@@ -44,7 +60,7 @@ def damaged(query: str, files: SparkFiles) -> Refused:
     )
 
 
-def decide(now: Manifest, before: Manifest | None, files: SparkFiles, extents: Extents) -> Decision:
+def decide(now: Manifest, before: Manifest | None, files: SparkFiles, extents: Extents) -> StartDecision:
     """Compares.
 
     Args:
@@ -54,27 +70,30 @@ def decide(now: Manifest, before: Manifest | None, files: SparkFiles, extents: E
         extents: what the topics hold.
 
     Raises:
+        RecordsLost: it could go on without the records that are gone, and nothing else is wrong.
         Refused: it can't go on; says what is wrong, and what to do.
     """
     query = now.query
     if files.problems:
         raise damaged(query, files)
     if not files.begun:
-        return Decision(now)
+        return StartDecision(now)
     notes = []
     if before is None:
         notes.append(f"{query}: its checkpoint was written before there were manifests, and is sound")
     else:
         notes += _require_same_work(now, before, files)
         _require_same_topics(query, now.topics, before.topics, files)
-    _require_all_there(query, files, extents)
+    _require_no_cut(query, files, extents)
+    if gone := lost(files.position, extents) if files.position else []:
+        raise RecordsLost(query, gone)
     fixed = files.shuffle_partitions or (before.shuffle_partitions if before else now.shuffle_partitions)
     if PLANS[query].stateful and fixed != now.shuffle_partitions:
         notes.append(
-            f"{query}: goes on with {fixed} shuffle partitions, which its checkpoint fixes; {now.shuffle_partitions} would need a reset"
+            f"{query}: continues with {fixed} shuffle partitions, which its checkpoint fixes; {now.shuffle_partitions} would need a reset"
         )
     changes = {"shuffle_partitions": fixed, "batch": files.committed, "lost": before.lost if before else {}}
-    return Decision(now.model_copy(update=changes), notes)
+    return StartDecision(now.model_copy(update=changes), notes)
 
 
 def _require_same_work(now: Manifest, before: Manifest, files: SparkFiles) -> list[str]:
@@ -116,7 +135,7 @@ def _require_same_work(now: Manifest, before: Manifest, files: SparkFiles) -> li
         ("clientscope", before.clientscope_version, now.clientscope_version),
     ):
         if was != is_now:
-            notes.append(f"{query}: goes on with {what} {is_now}, after {was}")
+            notes.append(f"{query}: continues with {what} {is_now}, after {was}")
     for topic, seen in before.topics.items():
         if topic in now.topics and now.topics[topic].partitions > seen.partitions:
             notes.append(f"{query}: {topic} has {now.topics[topic].partitions} partitions now, {seen.partitions} before; all are read")
@@ -134,19 +153,13 @@ def _require_same_topics(query: str, now: Mapping[str, SeenTopic], before: Mappi
         if known and now[topic].topic_id != seen.topic_id:
             at = ", ".join(f"partition {number} from offset {offset}" for number, offset in sorted(files.position.get(topic, {}).items()))
             raise Refused(
-                f"{topic} was deleted and made again, or this is another cluster: its id is {now[topic].topic_id}, and {query} has read"
-                f" {seen.topic_id}; what it had not read of that is lost: {at or 'all'}; how many records, nobody can say",
+                f"{topic} was deleted and created again, or this is another cluster: its id is {now[topic].topic_id}, and {query} has read"
+                f" {seen.topic_id}; what it had not read of that is lost: {at or 'all'}; the number of records is unknown",
                 f"is --bootstrap-servers the right cluster? if so, begin with the new topic: {RESET} {query} --to-earliest",
             )
 
 
-def _require_all_there(query: str, files: SparkFiles, extents: Extents) -> None:
-    if gone := lost(files.position, extents) if files.position else []:
-        raise Refused(
-            f"records are gone that {query} has not read: {said(gone)}",
-            f"retention or somebody removed them; to go on without them: {RESET} {query} --to-earliest (counted as"
-            " clientscope_stream_lost_records), and give the topic more retention, or the job less downtime",
-        )
+def _require_no_cut(query: str, files: SparkFiles, extents: Extents) -> None:
     if cut := beyond(files.position, extents):
         raise Refused(
             f"{query} has read what its topic doesn't have: {'; '.join(cut)}",

@@ -36,7 +36,7 @@ class Lost:
     end: int | None
 
     def __str__(self) -> str:
-        until = f"to {self.end - 1}, {self.end - self.begin} records" if self.end is not None else "on, nobody can say how many"
+        until = f"to {self.end - 1}, {self.end - self.begin} records" if self.end is not None else "on, their number is unknown"
         return f"{self.topic}, partition {self.partition}: offsets from {self.begin} {until}"
 
 
@@ -87,7 +87,7 @@ def lost(position: Offsets, extents: Extents) -> list[Lost]:
 def beyond(position: Offsets, extents: Extents) -> list[str]:
     """Where a partition ends before what was read of it already, in words: it isn't the one that was read, or has been cut."""
     return [
-        f"{topic}, partition {number}, ends at {extent.end}, and {position[topic][number]} is where reading goes on"
+        f"{topic}, partition {number}, ends at {extent.end}, and {position[topic][number]} is where reading continues"
         for topic, partitions in extents.items()
         for number, extent in partitions.items()
         if extent.end < position.get(topic, {}).get(number, 0)

@@ -1,4 +1,7 @@
-"""Which checkpoint each query has: its state's version, and what it reads."""
+"""Every query of the job by name, and which checkpoint it has: its state's version, and what it reads.
+
+Without Spark, since the commands about checkpoints start no JVM; what a query does is in the file of its name in `streaming/queries/`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS
 
 
 @dataclass(frozen=True)
-class Plan:
+class QueryPlan:
     """One query, as far as its checkpoint depends on it.
 
     Attributes:
@@ -33,13 +36,17 @@ class Plan:
         return f"v{self.version}"
 
 
-PLANS = {
-    "gauges": Plan(2, CONNECTIONS, "ClientConnectionRecord"),
-    "results": Plan(1, CONFIGS, "ClientConfigRecord"),
-    "history_pushes": Plan(1, CONFIGS, "ClientConfigRecord", table="pushes"),
-    "history_connections": Plan(1, CONNECTIONS, "ClientConnectionRecord", table="connections"),
+QUERIES: dict[str, QueryPlan | None] = {
+    "gauges": QueryPlan(2, CONNECTIONS, "ClientConnectionRecord"),
+    "results": QueryPlan(1, CONFIGS, "ClientConfigRecord"),
+    "findings": None,
+    "history_pushes": QueryPlan(1, CONFIGS, "ClientConfigRecord", table="pushes"),
+    "history_connections": QueryPlan(1, CONNECTIONS, "ClientConnectionRecord", table="connections"),
 }
-"""Every query by its name.  A checkpoint of an older version stays where it is, and isn't read any more."""
+"""Every query by its name, in the order in which they start; None for one that has no checkpoint, and begins anew at each start."""
+
+PLANS = {name: plan for name, plan in QUERIES.items() if plan is not None}
+"""Those with a checkpoint.  A checkpoint of an older version stays where it is, and isn't read any more."""
 
 
 def folder(checkpoint_dir: Path, query: str) -> Path:

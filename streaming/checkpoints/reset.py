@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from clientscope.errors import SettingsError
-from clientscope.kafka_access import Kafka
+from clientscope.kafka.access import Kafka
 from streaming.checkpoints import broker, spark_files, start_file
 from streaming.checkpoints.lock import locked
 from streaming.checkpoints.manifest import Refused
 from streaming.checkpoints.offsets import EARLIEST, Extent, Offsets, from_json
 from streaming.checkpoints.plans import PLANS, folder, versions
 
-_ASIDE = re.compile(r"v\d+\.before-\d{8}T\d{6}Z(?:-\d+)?")
+_ASIDE = re.compile(r"v\d+\.(?:before-\d{8}T\d{6}Z(?:-\d+)?|skipped)")
 
 
 def known(query: str) -> str:
@@ -51,7 +51,7 @@ def reset(checkpoint_dir: Path, query: str, offsets: Offsets | None, now: dateti
                     copies += 1
                     target = path.with_name(f"{path.name}.before-{stamp}-{copies}")
                 moved.append(path.rename(target))
-        start = start_file.Start(
+        start = start_file.StartOffsets(
             offsets=None if offsets is None else {topic: dict(found) for topic, found in offsets.items()},
             position={topic: dict(found) for topic, found in position.items()},
             written_at=now.astimezone(UTC).isoformat(timespec="seconds"),

@@ -19,7 +19,7 @@ _VERSION = "v1"
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class RecordPlace:
     """One record's.
 
     Attributes:
@@ -39,7 +39,7 @@ class Place:
         return self.topic, self.partition, self.offset
 
 
-def read(checkpoint_dir: Path) -> list[Place]:
+def read(checkpoint_dir: Path) -> list[RecordPlace]:
     """All that were found until now.
 
     Raises:
@@ -48,14 +48,14 @@ def read(checkpoint_dir: Path) -> list[Place]:
     path = checkpoint_dir / FILE
     try:
         content = json.loads(path.read_text("utf-8"))
-        return [Place(**place) for place in content[_VERSION]]
+        return [RecordPlace(**place) for place in content[_VERSION]]
     except FileNotFoundError:
         return []
     except (ValueError, TypeError, KeyError) as error:
         raise ClientscopeError(f"{path} is damaged: {error!r}", "remove it; records that kill a decoder are then searched again") from None
 
 
-def add(checkpoint_dir: Path, found: Iterable[Place]) -> None:
+def add(checkpoint_dir: Path, found: Iterable[RecordPlace]) -> None:
     """Remembers these as well; the file is whole at any time. For one caller at a time."""
     known = {place.fingerprint: place for place in (*read(checkpoint_dir), *found)}
     write_atomically(checkpoint_dir / FILE, json.dumps({_VERSION: [asdict(place) for place in sorted(known.values())]}, indent=1))

@@ -62,6 +62,11 @@ def begun(checkpoint: Path) -> bool:
     return any((checkpoint / name).exists() for name in ("metadata", "offsets", "commits", "sources", "state"))
 
 
+def placed(checkpoint: Path) -> bool:
+    """Whether Spark has written where the query begins, or a batch ends: it never asks again where to begin."""
+    return any((checkpoint / name).exists() for name in ("sources/0/0", "offsets/0", "commits")) or any(_log(checkpoint / "offsets"))
+
+
 def read(checkpoint: Path) -> SparkFiles:
     """Reads all that is there, and checks it; the folder needn't exist."""
     if not begun(checkpoint):
@@ -194,7 +199,7 @@ def _changed(checkpoint: Path) -> Iterator[str]:
             yield f"{path.relative_to(checkpoint)} can't be read: {error.strerror}"
             continue
         if not whole:
-            yield f"{path.relative_to(checkpoint)} was changed after it was written: its checksum is another"
+            yield f"{path.relative_to(checkpoint)} was changed after it was written: its checksum differs"
 
 
 def _as_written(content: bytes, checksums: bytes) -> bool:

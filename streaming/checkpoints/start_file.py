@@ -19,22 +19,24 @@ from streaming.checkpoints.plans import folder
 FILE = "clientscope-start.json"
 
 
-class Start(BaseModel):
+class StartOffsets(BaseModel):
     """Where to begin.
 
     Attributes:
         offsets: topic → partition → offset, -2 for where it begins; None begins at the beginning of all.
         position: how far the checkpoint was that was moved aside, so that what lies between is told as lost.
         written_at: ISO 8601, UTC.
+        lost: as the manifest has it, where it stays: a query that skips what is gone counts on, one that a person resets begins at 0.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     offsets: dict[str, dict[int, int]] | None
     position: dict[str, dict[int, int]]
     written_at: str
+    lost: dict[str, dict[str, list[tuple[int, int]]]] = {}
 
 
-def read(checkpoint: Path) -> Start | None:
+def read(checkpoint: Path) -> StartOffsets | None:
     """What was left there, or None.
 
     Raises:
@@ -42,22 +44,25 @@ def read(checkpoint: Path) -> Start | None:
     """
     path = checkpoint / FILE
     try:
-        return Start.model_validate_json(path.read_bytes())
+        return StartOffsets.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
     except (ValidationError, OSError) as error:
         raise Refused(f"{path} is damaged: {str(error).splitlines()[0]}", "write it again: clientscope checkpoints reset") from None
 
 
-def write(checkpoint: Path, start: Start) -> None:
+def write(checkpoint: Path, start: StartOffsets) -> None:
     """Leaves it there."""
     write_atomically(checkpoint / FILE, json.dumps(start.model_dump(mode="json"), indent=1) + "\n")
 
 
 def starting_offsets(checkpoint_dir: Path, query: str) -> str:
-    """Spark's option of that name, for a query that is about to start; it only matters where there is no checkpoint yet."""
+    """Spark's option of that name, for a query that is about to start; it only matters until a checkpoint has its first offsets.
+
+    A query that failed before Kafka answered has left Spark's metadata and no offsets.
+    """
     checkpoint = folder(checkpoint_dir, query)
-    start = None if spark_files.begun(checkpoint) else read(checkpoint)
+    start = None if spark_files.placed(checkpoint) else read(checkpoint)
     return "earliest" if start is None or start.offsets is None else to_json(start.offsets)
 
 

@@ -12,7 +12,7 @@ from streaming.checkpoints.plans import PLANS, folder, versions
 
 
 @dataclass(frozen=True)
-class Problem:
+class CheckpointProblem:
     """What is wrong with one query's checkpoint, and what to do."""
 
     query: str
@@ -20,29 +20,33 @@ class Problem:
     hint: str
 
 
-def verify(checkpoint_dir: Path) -> list[Problem]:
+def verify(checkpoint_dir: Path) -> list[CheckpointProblem]:
     """Looks at every query's current checkpoint; nothing is found where nothing is wrong."""
     return [problem for query in PLANS for problem in _verify(checkpoint_dir, query)]
 
 
-def _verify(checkpoint_dir: Path, query: str) -> list[Problem]:
+def _verify(checkpoint_dir: Path, query: str) -> list[CheckpointProblem]:
     checkpoint, version = folder(checkpoint_dir, query), PLANS[query].version
     files = spark_files.read(checkpoint)
     again = f"restore a backup, or: {reset(query, files)}"
-    found = [Problem(query, what, again) for what in files.problems]
+    found = [CheckpointProblem(query, what, again) for what in files.problems]
     for read in (manifest.read, start_file.read):
         try:
             read(checkpoint)
         except Refused as error:
-            found.append(Problem(query, str(error), error.hint or ""))
+            found.append(CheckpointProblem(query, str(error), error.hint or ""))
     found += [
-        Problem(query, f"version {number} is newer than this clientscope knows ({version})", f"run the newer one, or: {RESET} {query}")
+        CheckpointProblem(
+            query, f"version {number} is newer than this clientscope knows ({version})", f"run the newer one, or: {RESET} {query}"
+        )
         for number, path in versions(checkpoint_dir, query).items()
         if number > version and spark_files.begun(path)
     ]
     written = None if found else manifest.read(checkpoint)
     if written is not None and (written.query, written.state_version) != (query, version):
-        found.append(Problem(query, f"it is that of {written.query}, version {written.state_version}", "put back what was moved"))
+        found.append(CheckpointProblem(query, f"it is that of {written.query}, version {written.state_version}", "put back what was moved"))
     if written is not None and written.batch is not None and (files.committed is None or files.committed < written.batch):
-        found.append(Problem(query, f"it has gone back: batch {written.batch} was done, and the last now is {files.committed}", again))
+        found.append(
+            CheckpointProblem(query, f"it has gone back: batch {written.batch} was done, and the last now is {files.committed}", again)
+        )
     return found

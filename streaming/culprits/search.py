@@ -1,4 +1,4 @@
-"""Finding the record that a query's workers die of, and having all queries go on without it."""
+"""Finding the record that a query's workers die of, and having all queries continue without it."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from functools import partial
 
-from clientscope.compacted import TopicWriter
+from clientscope.clock import now_ms
 from clientscope.config import StreamSettings
+from clientscope.digest import DigestKey
 from clientscope.errors import ClientscopeError
-from clientscope.kafka_access import KafkaAccess
-from clientscope.policy.redaction import DigestKey
+from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import QUARANTINE
 from streaming.checkpoints import skipped
 from streaming.checkpoints.plans import folder
-from streaming.checkpoints.skipped import Place
-from streaming.culprits.failed_batch import Record, failed_range, fetch
+from streaming.checkpoints.skipped import RecordPlace
+from streaming.culprits.failed_batch import SuspectRecord, failed_range, fetch
 from streaming.culprits.probe import Kernel, Probe
 from streaming.job_metrics import CRASHED
-from streaming.transforms import history, results
-from udfs.counts import counts
-from udfs.evidence import digest
+from udfs.kernels.quarantine import digest
 
 log = logging.getLogger(__name__)
 
@@ -33,26 +31,18 @@ _HOUR_MS = 3_600_000
 _LONGEST_S = 120.0
 
 
-def kernels(digest_key: DigestKey | None) -> Mapping[str, Kernel]:
-    """What each query has its workers run over its records' values."""
-    return {
-        "results": partial(results.verdicts, digest_key=digest_key),
-        "gauges": counts,
-        "history_pushes": partial(history.push_rows, digest_key=digest_key),
-        "history_connections": partial(history.connection_rows, digest_key=digest_key),
-    }
-
-
 class Culprits:
     """Searches a failed query's batch; from any thread, one search at a time.
 
     Args:
+        kernels: what each query has its workers run over its records' values.
         told: called with a topic and how many of its records were found.
     """
 
-    def __init__(self, settings: StreamSettings, digest_key: DigestKey | None, told: Callable[[str, int], None]) -> None:
-        self._settings, self._digest_key, self._told = settings, digest_key, told
-        self._kernels = kernels(digest_key)
+    def __init__(
+        self, settings: StreamSettings, digest_key: DigestKey | None, kernels: Mapping[str, Kernel], told: Callable[[str, int], None]
+    ) -> None:
+        self._settings, self._digest_key, self._kernels, self._told = settings, digest_key, kernels, told
         self._lock = threading.Lock()
 
     def search(self, query: str) -> bool:
@@ -67,26 +57,26 @@ class Culprits:
             found = self._found(query, known)
             if not found:
                 return False
-            now_ms = time.time_ns() // 1_000_000
-            recent = sum(place.found_ms > now_ms - _HOUR_MS for place in known.values())
+            found_ms = now_ms()
+            recent = sum(place.found_ms > found_ms - _HOUR_MS for place in known.values())
             if recent + len(found) > MOST_PER_HOUR:
                 raise ClientscopeError(
                     f"query {query}: {recent + len(found)} records within an hour killed the process that decoded them",
-                    "that many are no accident: an update of clientscope, pyarrow or numpy is to blame, or somebody writes them on purpose;"
+                    "so many have one cause: an update of clientscope, pyarrow or numpy, or a client that writes them on purpose;"
                     " see docs/cluster.md, Records that kill",
                 )
             self._quarantine(found)
             skipped.add(
                 self._settings.checkpoint_dir,
-                [Place(record.topic, record.partition, record.offset, record.timestamp_ms, now_ms) for record in found],
+                [RecordPlace(record.topic, record.partition, record.offset, record.timestamp_ms, found_ms) for record in found],
             )
             self._told(found[0].topic, len(found))
         return True
 
-    def _found(self, query: str, known: Mapping[tuple[str, int, int], Place]) -> list[Record]:
+    def _found(self, query: str, known: Mapping[tuple[str, int, int], RecordPlace]) -> list[SuspectRecord]:
         chosen = failed_range(folder(self._settings.checkpoint_dir, query))
         deadline = time.monotonic() + _LONGEST_S
-        found: list[Record] = []
+        found: list[SuspectRecord] = []
         with Probe(self._kernels[query]) as probe:
             for chunk in fetch(KafkaAccess.of(self._settings), chosen):
                 fresh = [record for record in chunk if (record.topic, record.partition, record.offset) not in known]
@@ -98,7 +88,7 @@ class Culprits:
             log.error("%s, partition %d, offset %d kills its decoder; it is quarantined", record.topic, record.partition, record.offset)
         return found
 
-    def _quarantine(self, found: list[Record]) -> None:
+    def _quarantine(self, found: list[SuspectRecord]) -> None:
         """As the history queries do it: under a key that is the same again if this is cut off, and done again."""
         records: dict[str, bytes | None] = {}
         for record in found:

@@ -1,7 +1,7 @@
 """findings: ``clientscope.configs`` and ``clientscope.connections`` -> over time and across the fleet -> ``clientscope.findings``.
 
 It has no checkpoint. Each start reads the pushes from the topic's beginning, which compaction keeps at one per client, and goes on from
-there; what it comes to is compared with what the topic of findings says, and only what differs is written (`sinks.findings`).
+there; what it comes to is compared with what the topic of findings says, and only what differs is written (`streaming.findings`).
 """
 
 from __future__ import annotations
@@ -15,31 +15,29 @@ import time
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
-from clientscope.compacted import Follower, Headers, TopicWriter, read_compacted
-from clientscope.config import StreamSettings
 from clientscope.errors import RecordError
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
-from clientscope.kafka_access import KafkaAccess
-from clientscope.policy.redaction import DigestKey
-from clientscope.profiles import Thresholds
+from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.compacted import Follower, read_compacted
+from clientscope.kafka.reader import TopicReader
+from clientscope.kafka.writer import Headers, TopicWriter
 from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS
 from clientscope.topic_values import parse
-from sinks.findings.conditions import Conditions
-from sinks.findings.engine import CONNECTIONS_BACK_MS, Findings
-from sinks.findings.kept import Kept
-from sinks.findings.told import Policy
 from streaming import seen
 from streaming.checkpoints import skipped
+from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
+from streaming.findings.retention import Kept
+from streaming.job_metrics import JobMetrics
+from streaming.queries.query import JobContext, JobQuery
 from streaming.queries.start import begin
 from streaming.sources import Pace, records
 from streaming.transforms.findings import arrivals
-from streaming.turns import Stopped, Turns
+from streaming.turns import Stopped
 
 log = logging.getLogger(__name__)
 
@@ -60,18 +58,10 @@ class FindingsQuery:
     `tick` is called by the job every second.
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        settings: StreamSettings,
-        digest_key: DigestKey | None,
-        thresholds: Thresholds,
-        policy: Policy,
-        conditions: Conditions,
-        turns: Turns,
-    ) -> None:
+    def __init__(self, job: JobContext) -> None:
+        settings = job.settings
         kafka = KafkaAccess.of(settings)
-        self._turns = turns
+        self._turns = job.turns
         with ExitStack() as opened:  # closed again where the rest fails
             self._writer = TopicWriter(kafka, FINDINGS)
             opened.callback(self._writer.close)
@@ -86,14 +76,13 @@ class FindingsQuery:
             kept = Kept(noted.seen, settings.keep_clients_days)
             self._tombstones = TopicWriter(kafka, CONFIGS)
             opened.callback(self._tombstones.close)
-            self._findings = Findings(read_compacted(kafka, FINDINGS), policy, thresholds, conditions, kept)
+            self._findings = FindingsEngine(read_compacted(kafka, FINDINGS), job.policy, job.thresholds, job.conditions, kept)
             self._lock = threading.Lock()
             beginning, self._ends = _extent(kafka, min(now_ms - CONNECTIONS_BACK_MS, noted.since_ms))
             self._caught_up = False
             left_out = skipped.read(settings.checkpoint_dir)
-            rows = arrivals(
-                records(spark, kafka, f"{CONFIGS},{CONNECTIONS}", beginning, left_out, _PACE, with_keys=True), digest_key, thresholds
-            )
+            read = records(job.spark, kafka, f"{CONFIGS},{CONNECTIONS}", beginning, left_out, _PACE, with_keys=True)
+            rows = arrivals(read, job.digest_key, job.thresholds)
             self.query: StreamingQuery = begin(rows.writeStream.foreachBatch(self._write), "findings", self._scratch.as_uri(), _INTERVAL_S)
             self._opened = opened.pop_all()
 
@@ -105,15 +94,11 @@ class FindingsQuery:
             if self._caught_up:
                 self._end_clients(int(time.time() * 1000))
 
-    def sizes(self) -> dict[str, int]:
-        """How much is kept of what."""
+    def measure(self, metrics: JobMetrics) -> None:
+        """How much is kept of what, and how much was left out."""
         with self._lock:
-            return self._findings.sizes()
-
-    def dropped(self) -> dict[str, int]:
-        """How much was left out of what."""
-        with self._lock:
-            return self._findings.dropped()
+            metrics.kept(self._findings.sizes())
+            metrics.dropped(self._findings.dropped())
 
     def close(self) -> None:
         """After the query has stopped."""
@@ -200,19 +185,18 @@ def _decision(value: bytes | None) -> Decision | None:
     try:
         return parse(Decision, value)
     except RecordError as error:
-        log.warning("a record on %s is none of ours (%s), and passed over", DECISIONS, error.reason)
+        log.warning("a record on %s is invalid (%s), and skipped", DECISIONS, error.reason)
         return None
 
 
 def _extent(kafka: KafkaAccess, connections_since_ms: int) -> tuple[str, _Ends]:
     """Where to begin, as Spark takes it, and where both topics end now."""
-    with closing(KafkaConsumer(**kafka.client_arguments(), client_id="clientscope-stream", enable_auto_commit=False)) as consumer:
-        partitions = [TopicPartition(topic, number) for topic in (CONFIGS, CONNECTIONS) for number in consumer.partitions_for_topic(topic)]
-        ends = consumer.end_offsets(partitions)
-        begin = dict(consumer.beginning_offsets(partitions))
-        since = consumer.offsets_for_times({place: connections_since_ms for place in partitions if place.topic == CONNECTIONS})
-        begin |= {place: found.offset if found else ends[place] for place, found in since.items()}
+    with closing(TopicReader(kafka, "clientscope-stream")) as reader:
+        ranges = reader.ranges(CONFIGS, CONNECTIONS, since_ms={CONNECTIONS: connections_since_ms})
     beginning: dict[str, dict[str, int]] = {}
-    for place, offset in begin.items():
-        beginning.setdefault(place.topic, {})[str(place.partition)] = offset
-    return json.dumps(beginning), {(place.topic, place.partition): end for place, end in ends.items()}
+    for (topic, number), (first, _) in ranges.items():
+        beginning.setdefault(topic, {})[str(number)] = first
+    return json.dumps(beginning), {(topic, number): end for (topic, number), (_, end) in ranges.items()}
+
+
+QUERY = JobQuery(start=FindingsQuery, reads=(CONFIGS, CONNECTIONS, DECISIONS, FINDINGS), writes=(CONFIGS, FINDINGS))

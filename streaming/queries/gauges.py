@@ -1,6 +1,6 @@
 """gauges: ``clientscope.connections`` -> newest per series -> ``clientscope.gauges``.
 
-Spark keeps no state for it: what is published is the state, and the topic is where it lasts (``sinks.gauges``). ``bench/gauges.py``
+Spark keeps no state for it: what is published is the state, and the topic is where it lasts (``streaming.gauges``). ``bench/gauges.py``
 measures that against Spark's own aggregation and against TransformWithState.
 """
 
@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import ExitStack
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
-from clientscope.compacted import TopicWriter, read_compacted
-from clientscope.config import StreamSettings
-from clientscope.kafka_access import KafkaAccess
-from clientscope.policy.redaction import DigestKey
-from clientscope.records.topics import GAUGES
-from sinks.findings.conditions import Condition, Conditions, gateway_subject
-from sinks.gauges import Changes, Entry, Gauges
+from clientscope.findings.conditions import Condition, gateway_subject
+from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.compacted import read_compacted
+from clientscope.kafka.writer import TopicWriter
+from clientscope.records.topics import CONNECTIONS, GAUGES
+from streaming.gauges import Changes, GaugeEntry, Gauges
+from streaming.job_metrics import JobMetrics
+from streaming.queries.query import JobContext, JobQuery
 from streaming.queries.start import source, start
 from streaming.transforms.gauges import entries
-from udfs.counts import newest
+from udfs.kernels.connection_counts import counts, newest
 
 
 class GaugesQuery:
@@ -32,13 +34,17 @@ class GaugesQuery:
     the time.
     """
 
-    def __init__(self, spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None, conditions: Conditions) -> None:
-        self._writer = TopicWriter(KafkaAccess.of(settings), GAUGES)
-        self._conditions = conditions
-        self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), time.monotonic(), self._lost)
+    def __init__(self, job: JobContext) -> None:
+        settings = job.settings
+        self._conditions = job.conditions
         self._lock = threading.Lock()
-        rows = entries(source(spark, settings, "gauges"), digest_key)
-        self.query: StreamingQuery = start(rows.writeStream.foreachBatch(self._write), "gauges", settings.checkpoint_dir)
+        with ExitStack() as opened:  # closed again where the rest fails, which it may do every minute
+            self._writer = TopicWriter(KafkaAccess.of(settings), GAUGES)
+            opened.callback(self._writer.close)
+            self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), time.monotonic(), self._lost)
+            rows = entries(source(job.spark, settings, "gauges"), job.digest_key)
+            self.query: StreamingQuery = start(rows.writeStream.foreachBatch(self._write), "gauges", settings.checkpoint_dir)
+            self._opened = opened.pop_all()
 
     def tick(self) -> None:
         """Publishes that gateways have been lost, if all that was there has been read."""
@@ -46,14 +52,14 @@ class GaugesQuery:
             with self._lock:
                 self._publish(self._gauges.expire(time.monotonic()))
 
-    def size(self) -> tuple[int, int]:
+    def measure(self, metrics: JobMetrics) -> None:
         """Rows and bytes of the state."""
         with self._lock:
-            return self._gauges.size()
+            metrics.state("gauges", *self._gauges.size())
 
     def close(self) -> None:
         """After the query has stopped."""
-        self._writer.close()
+        self._opened.close()
 
     def _write(self, rows: DataFrame, _batch_id: int) -> None:
         found = arrived(rows.toArrow())
@@ -70,7 +76,10 @@ class GaugesQuery:
             self._writer.write(changes)
 
 
-def arrived(rows: pa.Table) -> list[Entry]:
+def arrived(rows: pa.Table) -> list[GaugeEntry]:
     """What ``streaming.transforms.gauges.entries`` made, as the sink takes it."""
     rows = newest(rows)
-    return [Entry(*values) for values in zip(*(rows.column(name).to_pylist() for name in Entry._fields), strict=True)]
+    return [GaugeEntry(*values) for values in zip(*(rows.column(name).to_pylist() for name in GaugeEntry._fields), strict=True)]
+
+
+QUERY = JobQuery(start=GaugesQuery, reads=(CONNECTIONS, GAUGES), writes=(GAUGES,), kernel=lambda digest_key: counts, is_live=True)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
-from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+from pyspark.sql.streaming import DataStreamWriter
 
 from clientscope.config import StreamSettings
-from clientscope.kafka_access import KafkaAccess
-from clientscope.policy.redaction import DigestKey
-from clientscope.profiles import Thresholds
+from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import AHEAD, CONFIGS, RESULTS
 from streaming.checkpoints import skipped
 from streaming.progress import all_unread
+from streaming.queries.query import JobContext, JobQuery
 from streaming.queries.start import begin, source, start
 from streaming.sources import Pace, records, spark_options
-from streaming.transforms.results import results
+from streaming.supervision import Plain
+from streaming.transforms.results import results, verdicts
 
 FRESH = "fresh_results"
 """The lane's name; it is none of `streaming.checkpoints.plans.PLANS`, since it keeps nothing."""
@@ -31,13 +32,13 @@ _FRESH_EVERY_S = 0.5
 _LARGE_REQUESTS = {"kafka.linger.ms": "20", "kafka.batch.size": str(256 * 1024)}
 
 
-def start_results(spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None, thresholds: Thresholds) -> StreamingQuery:
+def start_results(job: JobContext) -> Plain:
     """Without state, and in one job per batch: Spark's own Kafka sink writes in the task that judged.
 
     It flushes at the end of each task, so lingering delays nothing; in a backlog it makes requests of hundreds of records instead of a few.
     """
-    rows = results(source(spark, settings, "results"), digest_key, thresholds)
-    return start(_writer(rows, settings), "results", settings.checkpoint_dir)
+    rows = results(source(job.spark, job.settings, "results"), job.digest_key, job.thresholds)
+    return Plain(start(_writer(rows, job.settings), "results", job.settings.checkpoint_dir))
 
 
 class FreshResults:
@@ -47,13 +48,14 @@ class FreshResults:
     Spark gives each query's tasks an equal share (scheduler pools), so it waits for a core no longer than one task of the backlog's takes.
     """
 
-    def __init__(self, spark: SparkSession, settings: StreamSettings, digest_key: DigestKey | None, thresholds: Thresholds) -> None:
+    def __init__(self, job: JobContext) -> None:
+        settings = job.settings
         left_out = skipped.read(settings.checkpoint_dir)
-        read = records(spark, KafkaAccess.of(settings), CONFIGS, "latest", left_out, _FRESH_PACE)
+        read = records(job.spark, KafkaAccess.of(settings), CONFIGS, "latest", left_out, _FRESH_PACE)
         self._folder = tempfile.TemporaryDirectory(prefix="clientscope-fresh-", ignore_cleanup_errors=True)
         try:
             header = F.struct(F.lit(AHEAD).alias("key"), F.lit(b"").alias("value"))
-            writer = _writer(results(read, digest_key, thresholds).withColumn("headers", F.array(header)), settings)
+            writer = _writer(results(read, job.digest_key, job.thresholds).withColumn("headers", F.array(header)), settings)
             self._query = begin(writer, FRESH, Path(self._folder.name).as_uri(), _FRESH_EVERY_S)
         except BaseException:
             self._folder.cleanup()
@@ -82,3 +84,12 @@ class FreshResults:
 
 def _writer(rows: DataFrame, settings: StreamSettings) -> DataStreamWriter:
     return rows.writeStream.format("kafka").options(**spark_options(KafkaAccess.of(settings)), **_LARGE_REQUESTS).option("topic", RESULTS)
+
+
+QUERY = JobQuery(
+    start=start_results,
+    reads=(CONFIGS,),
+    writes=(RESULTS,),
+    kernel=lambda digest_key: partial(verdicts, digest_key=digest_key),
+    is_live=True,
+)

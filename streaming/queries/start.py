@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from clientscope.config import StreamSettings
-from clientscope.kafka_access import KafkaAccess
+from clientscope.kafka.access import KafkaAccess
 from streaming.checkpoints import skipped
 from streaming.checkpoints.plans import PLANS, folder
 from streaming.checkpoints.start_file import starting_offsets

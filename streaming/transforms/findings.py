@@ -1,4 +1,4 @@
-"""Pushes and connection records -> what ``sinks.findings`` takes in."""
+"""Pushes and connection records -> what ``streaming.findings`` takes in."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from clientscope.policy.redaction import DigestKey
+from clientscope.digest import DigestKey
 from clientscope.profiles import Thresholds
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from udfs.arrivals import CONNECTION, PUSH, connected, pushed, tombstones
+from udfs.kernels.finding_inputs import CONNECTION, PUSH, connected, pushed, tombstones
 
 _PLACE = (pa.field("partition", pa.int32()), pa.field("offset", pa.int64()), pa.field("appended_ms", pa.int64()))
 _FIELDS = {field.name: field for of in (CONNECTION, PUSH) for field in of if field.name != "row"}
 SCHEMA = pa.schema([*_PLACE, *_FIELDS.values()])
-"""Of a push the fields of `udfs.arrivals.PUSH`, of a connection's event those of `udfs.arrivals.CONNECTION`; the others are null."""
+"""Of a push the fields of `PUSH`, of a connection's event those of `CONNECTION`; the others are null."""
 
 
 def arrivals(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:

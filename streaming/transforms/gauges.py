@@ -7,20 +7,20 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
-from clientscope.policy.redaction import DigestKey
+from clientscope.digest import DigestKey
 from streaming.transforms import kernel
-from udfs.counts import TYPE, counts
+from udfs.kernels.connection_counts import TYPE, counts
 
 
 def entries(records: DataFrame, digest_key: DigestKey | None = None) -> DataFrame:
-    """What ``sinks.gauges`` takes the newest of; much that the same batch makes void is left out already.
+    """What ``streaming.gauges`` takes the newest of; much that the same batch makes void is left out already.
 
     Args:
         records: of ``clientscope.connections``.
         digest_key: tells names apart that no gateway has redacted.
 
     Returns:
-        the fields of `udfs.counts.ENTRY`, and ``appended_ms``, Kafka's timestamp of the record.
+        the fields of `udfs.kernels.connection_counts.ENTRY`, and ``appended_ms``, Kafka's timestamp of the record.
     """
     lists = kernel.column(partial(counts, digest_key=digest_key), TYPE, "value")
     return records.select("timestamp", F.explode(lists).alias("entry")).select("entry.*", F.unix_millis("timestamp").alias("appended_ms"))

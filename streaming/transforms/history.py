@@ -9,14 +9,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
-from clientscope.policy.redaction import DigestKey
+from clientscope.digest import DigestKey
 from streaming.transforms import kernel
-from udfs.decode import decoder
-from udfs.evidence import FIELDS, with_evidence
-from udfs.expectations import FACTS, FACTS_OF_CONNECTIONS, FACTS_OF_PUSHES, Expected, judged_connections, judged_pushes
-from udfs.pushes import redact
-from udfs.reading import REASONS
-from udfs.redaction import redact_names
+from udfs.decoding.decode import decoder
+from udfs.decoding.record_reader import REASONS
+from udfs.kernels.expectations import FACTS, FACTS_OF_CONNECTIONS, FACTS_OF_PUSHES, Expected, judged_connections, judged_pushes
+from udfs.kernels.quarantine import FIELDS, with_evidence
+from udfs.redaction.names import redact_names
+from udfs.redaction.pushes import redact
 
 _PLACE = ("topic", "partition", "offset", "timestamp")
 
@@ -24,7 +24,8 @@ _PLACE = ("topic", "partition", "offset", "timestamp")
 def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """Every field of each ClientConfigRecord, redacted, and its facts; `kept` and `quarantine` part the good from the bad.
 
-    ``r.decode_error`` is why a row isn't good: one of `udfs.reading.REASONS`, or the name of what it breaks of `udfs.expectations`.
+    ``r.decode_error`` is why a row isn't good: one of `udfs.decoding.record_reader.REASONS`, or the name of the
+    expectation that it breaks (`udfs.kernels.expectations`).
 
     Args:
         records: of ``clientscope.configs``; its tombstones are passed over.

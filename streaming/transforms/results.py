@@ -8,13 +8,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
-from clientscope.policy.redaction import DigestKey
+from clientscope.digest import DigestKey
 from clientscope.profiles import Thresholds
 from clientscope.records.topics import CONFIGS
 from streaming.transforms import kernel
-from udfs import results as kernels
-from udfs.decode import decoder
-from udfs.pushes import Pushes, redact
+from udfs.decoding.decode import decoder
+from udfs.kernels import results as kernels
+from udfs.redaction.pushes import Pushes, redact
 
 
 def results(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:

@@ -17,8 +17,9 @@ from made_findings import NOW_MS, made
 
 from clientscope import cli
 from clientscope.findings.record import Finding
+from sinks.alerts.kinds import BY_NAME
 from sinks.alerts.message import Message, ordered
-from sinks.alerts.progress import Plan, message_id
+from sinks.alerts.progress import DeliveryPlan, message_id
 from sinks.alerts.receivers import Receiver
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
@@ -37,7 +38,8 @@ def command(*words: str) -> int:
 
 def receiver(name: str = "hook", **fields: Any) -> Receiver:
     """A web hook that gets everything, each finding at once."""
-    given = {"kind": "webhook", "urls": ("http://127.0.0.1:9/x",), "secrets": (SECRET,), "group_wait_ms": 0, "group_interval_ms": 0}
+    kind = BY_NAME[fields.pop("kind", "webhook")]
+    given = {"kind": kind, "urls": ("http://127.0.0.1:9/x",), "secrets": (SECRET,), "group_wait_ms": 0, "group_interval_ms": 0}
     return Receiver(name, **{**given, **fields})
 
 
@@ -45,7 +47,7 @@ def message(*findings: Finding, status: Any = "firing", name: str = "hook") -> M
     """A message as the book makes it."""
     chosen = findings or (made(),)
     members = [(one.fingerprint, one.alert.number if one.alert else 0) for one in chosen]
-    plan = Plan(
+    plan = DeliveryPlan(
         receiver=name, id=message_id(name, status, members), status=status, group="g", members=members, created_ms=NOW_MS
     )  # fmt: skip
     return Message(plan, ordered(chosen))

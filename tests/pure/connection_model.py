@@ -19,6 +19,7 @@ from clientscope.session.state import Verdict
 from clientscope.session.unanswered import FIRST_ID, IDS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import PUSH_CONFIG
+from clientscope.wire.cursor import Cursor, write_tags, write_uvarint
 from clientscope.wire.describe_cluster import BrokerSoftware, with_software
 from clientscope.wire.messages import PushConfigResponse
 
@@ -42,7 +43,7 @@ def head(key: int, version: int, correlation_id: int, client_id: bytes = b"app")
 
 def compact(text: str) -> bytes:
     data = text.encode()
-    return api_versions.write_uvarint(len(data) + 1) + data
+    return write_uvarint(len(data) + 1) + data
 
 
 def keys_answer(correlation_id: int, version: int, code: int = 0) -> bytes:
@@ -128,7 +129,7 @@ class Broker:
             return keys_answer(correlation_id, 0, 35)
         name, text = "unknown", "unknown"
         if version >= 3:
-            cursor = api_versions.Cursor(request, 12)
+            cursor = Cursor(request, 12)
             cursor.nullable_string()
             for _ in range(cursor.uvarint()):
                 cursor.uvarint()
@@ -188,7 +189,7 @@ def request(chance: Random) -> bytes:
                 tags.append((1324, uuid.UUID(int=chance.randrange(3)).bytes))
             if chance.random() < 0.1:
                 tags += [(2000 + number, b"") for number in range(70)]
-            return frame(head(18, version, correlation_id), b"\0", compact(name), compact("1.0"), api_versions.write_tags(tags))
+            return frame(head(18, version, correlation_id), b"\0", compact(name), compact("1.0"), write_tags(tags))
         case 2 | 3:
             version = chance.choice((0, 1, 1))
             mechanism = chance.choice((b"PLAIN", b"PLAIN", b"PLAIN", b"GSSAPI"))
@@ -323,8 +324,11 @@ class Truth:
             self.instance = said.instance_id or self.instance
 
 
-def play(case: Case) -> None:
+def play(case: Case, look: bool = False) -> None:
     """Plays a case and compares.
+
+    Args:
+        look: makes an event of all bytes, also of those that a transport passes without one.
 
     Raises:
         AssertionError: order, bytes or identity differ from the truth.
@@ -332,36 +336,32 @@ def play(case: Case) -> None:
     truth, direct = Truth.of(case)
     now_s = [0.0]
     session = Session(True, 10_240, case.sasl, SOFTWARE if case.declared else None, clock=lambda: now_s[0])
-    played = Played(session, Verdict(0))
+    played = Played(session, Verdict(0), look)
     broker = Broker(case.sasl, case.reauthenticates)
     chance = Random(case.seed)  # noqa: S311
     to_send, answers, read = b"".join(case.requests), b"", 0
-    stopped = False
-    try:
-        while True:
-            if to_send and not played.holds and chance.random() < 0.6:
-                size = chance.choice((1, 7, 13, 60, 500, 100_000))
-                data, to_send = to_send[:size], to_send[size:]
-                played.client(data)
-            elif not broker.closed and (asked := _whole(played.to_broker, read)):
-                read += len(asked)
-                answers += broker.receive(asked)
-            elif answers:
-                size = chance.choice((1, 9, 40, 100_000))
-                data, answers = answers[:size], answers[size:]
-                played.broker(data)
-            elif played.held_s is not None and not broker.closed:
-                now_s[0] += played.held_s
-                played.go_on()
-            elif broker.closed or not to_send or played.holds:
-                break
-            assert session.identity.principal in (None, direct.principal), "nobody else's principal, at no time"
-    except WireError as error:
-        assert truth.refused or direct.closed, error
-        stopped = True
+    while played.ended is None:
+        if to_send and not played.holds and chance.random() < 0.6:
+            size = chance.choice((1, 7, 13, 60, 500, 100_000))
+            data, to_send = to_send[:size], to_send[size:]
+            played.client(data)
+        elif not broker.closed and (asked := _whole(played.to_broker, read)):
+            read += len(asked)
+            answers += broker.receive(asked)
+        elif answers:
+            size = chance.choice((1, 9, 40, 100_000))
+            data, answers = answers[:size], answers[size:]
+            played.broker(data)
+        elif played.held_s is not None and not broker.closed:
+            now_s[0] += played.held_s
+            played.go_on()
+        elif broker.closed or not to_send or played.holds:
+            break
+        assert session.identity.principal in (None, direct.principal), "nobody else's principal, at no time"
+    assert played.ended is None or truth.refused or direct.closed, played.ended
     got = [_comparable(each) for each in frames(bytes(played.to_client))]
     want = [_comparable(each) for each in truth.answers]
-    if stopped:
+    if played.ended is not None:
         assert got == want[: len(got)]
         return
     assert got == want

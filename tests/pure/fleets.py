@@ -9,14 +9,14 @@ from uuid import UUID
 import pyarrow as pa
 from record_bytes import config_record, connection_record, setting
 
+from clientscope.digest import DigestKey
+from clientscope.findings.conditions import Conditions
 from clientscope.findings.record import Finding
-from clientscope.policy.redaction import DigestKey
 from clientscope.profiles import Thresholds
 from clientscope.records.codec import Kind
-from sinks.findings.conditions import Conditions
-from sinks.findings.engine import Findings
-from sinks.findings.told import Policy
-from udfs.arrivals import connected, pushed, tombstones
+from streaming.findings.engine import FindingsEngine
+from streaming.findings.finding_records import Policy
+from udfs.kernels.finding_inputs import connected, pushed, tombstones
 
 NOW = 1_800_000_000_000
 """When a test begins, in ms since the epoch."""
@@ -48,7 +48,7 @@ class Fleet:
 
     def start(self) -> None:
         """The job starts: all that it kept is gone, and it reads the topics once more."""
-        self.engine = Findings(self.published, self._policy, self._thresholds, self.conditions)
+        self.engine = FindingsEngine(self.published, self._policy, self._thresholds, self.conditions)
         self.engine.decided(self._decisions)
         self._apply(pushed, self.pushes, 0)
         self._apply(tombstones, self._tombstones, 0)

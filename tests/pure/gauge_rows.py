@@ -11,11 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from sinks.gauges import Changes, Entry
-from udfs.counts import counts
+from streaming.gauges import Changes, GaugeEntry
+from udfs.kernels.connection_counts import counts
 
 
-def rows(records: Iterable[tuple[bytes, int]]) -> list[Entry]:
+def rows(records: Iterable[tuple[bytes, int]]) -> list[GaugeEntry]:
     """The entries of a batch.
 
     Args:
@@ -23,7 +23,9 @@ def rows(records: Iterable[tuple[bytes, int]]) -> list[Entry]:
     """
     records = list(records)
     lists = counts(pa.array([value for value, _ in records], pa.binary())).to_pylist()
-    return [Entry(**entry, appended_ms=appended_ms) for entries, (_, appended_ms) in zip(lists, records, strict=True) for entry in entries]
+    return [
+        GaugeEntry(**entry, appended_ms=appended_ms) for entries, (_, appended_ms) in zip(lists, records, strict=True) for entry in entries
+    ]
 
 
 class Topic:

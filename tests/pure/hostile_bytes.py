@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import selectors
 import socket
+import ssl
 import struct
 import time
 
@@ -49,7 +50,7 @@ def flood(sockets: list[socket.socket], data: bytes, seconds: float) -> int:
             assert isinstance(each, socket.socket)
             try:
                 size = each.send(left[each])
-            except BlockingIOError:
+            except (BlockingIOError, ssl.SSLWantWriteError):
                 continue
             except OSError:
                 selector.unregister(each)

@@ -11,13 +11,13 @@ import pytest
 from clientscope import cli
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect
+from clientscope.commands.lint import findings, places
+from clientscope.commands.lint.judging import FileVerdict, Judged, RuleTexts, Subject
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.suppressions import Suppression
-from sinks.lint import findings, places
-from sinks.lint.judging import Judged, RuleText, Subject, Verdict
 
 TODAY = date(2026, 11, 22)
-ZERO = RuleText(
+ZERO = RuleTexts(
     "AN101",
     "acks_zero",
     "high",
@@ -25,7 +25,7 @@ ZERO = RuleText(
     {"What": "``acks`` is 0.", "Why": "Records get lost.", "Use instead": "``acks=all``.", "Source": "KIP-679"},
     "https://example.org/a?b=c",
 )
-SMALL = RuleText(
+SMALL = RuleTexts(
     "AN110",
     "batch_small",
     "medium",
@@ -33,7 +33,7 @@ SMALL = RuleText(
     {"What": "Too small.", "Use instead": "A larger one."},
     "https://kafka.apache.org/documentation/#producerconfigs_batch.size",
 )
-LEAK = RuleText(
+LEAK = RuleTexts(
     "SK001",
     "credential",
     "critical",
@@ -50,21 +50,21 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return (status, *capsys.readouterr())
 
 
-def fired(rule: RuleText, message: str, *settings: tuple[str, str | None], reason: str | None = None) -> Verdict:
+def fired(rule: RuleTexts, message: str, *settings: tuple[str, str | None], reason: str | None = None) -> FileVerdict:
     """A verdict about settings."""
     judged = tuple(Judged(key, None if reason else value, reason) for key, value in settings)
-    return Verdict(rule.code, rule.severity, "fired", message, judged)
+    return FileVerdict(rule.code, rule.severity, "fired", message, judged)
 
 
-def quiet(rule: RuleText, outcome: str) -> Verdict:
+def quiet(rule: RuleTexts, outcome: str) -> FileVerdict:
     """A verdict that finds nothing."""
-    return Verdict(rule.code, rule.severity, outcome, "nothing", ())
+    return FileVerdict(rule.code, rule.severity, outcome, "nothing", ())
 
 
 def reported(
     path: str,
     text: str,
-    *verdicts: Verdict,
+    *verdicts: FileVerdict,
     suppressions: Sequence[Suppression] = (),
     owners: Owners | None = None,
     notes: Sequence[tuple[int, str]] = (),

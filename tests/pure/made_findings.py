@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clientscope.findings.record import Alert, Application, Client, Finding, Owner, Place, Reach
+from clientscope.findings.record import Alert, Application, Client, Finding, FindingOwner, LeakPlace, Reach
 from clientscope.topic_values import Setting
 
 NOW_MS = 1_790_000_000_000
@@ -45,7 +45,7 @@ def made(number: int = 1, **fields: Any) -> Finding:
         "first_seen_ms": NOW_MS - 3 * DAY_MS,
         "last_seen_ms": NOW_MS - 60_000,
         "opened_ms": NOW_MS - 3 * DAY_MS,
-        "owner": Owner(team="shop", contact="#shop-oncall"),
+        "owner": FindingOwner(team="shop", contact="#shop-oncall"),
         "alert": Alert(number=1, why="new", at_ms=NOW_MS - 3 * DAY_MS),
         "revision": 1,
     }  # fmt: skip
@@ -64,8 +64,8 @@ def leak(number: int = 2, **fields: Any) -> Finding:
         "link": "",
         "settings": [Setting(key="sasl.jaas.config", reason="key_infix", length=90, digest="ab" * 32)],
         "places": [
-            Place(application=ORDERS, key="sasl.jaas.config", clients=2, last_seen_ms=NOW_MS - 60_000),
-            Place(application=BILLING, key="sasl.jaas.config", clients=1, last_seen_ms=NOW_MS - DAY_MS),
+            LeakPlace(application=ORDERS, key="sasl.jaas.config", clients=2, last_seen_ms=NOW_MS - 60_000),
+            LeakPlace(application=BILLING, key="sasl.jaas.config", clients=1, last_seen_ms=NOW_MS - DAY_MS),
         ],
         "place_count": 2,
         "client_count": 3,

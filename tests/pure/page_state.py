@@ -10,30 +10,31 @@ from uuid import UUID
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.records.codec import Kind
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, RESULTS
-from sinks.dashboard.record import Record
-from sinks.dashboard.state import State
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, RESULTS, STATUS
+from clientscope.status.record import ProcessStatus
+from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.state import State
 
 NOW_MS = 1_795_330_000_000
 INSTANCE = UUID("12345678-1234-5678-1234-567812345678")
 
 
-def opened(number: int, *, gateway: str = "gw", at_ms: int = NOW_MS - 60_000, kind: Kind = Kind.OPENED, **fields: Any) -> Record:
+def opened(number: int, *, gateway: str = "gw", at_ms: int = NOW_MS - 60_000, kind: Kind = Kind.OPENED, **fields: Any) -> TopicRecord:
     """An open connection; ``number`` is the record's sequence and the connection's."""
     made = {"gateway_id": gateway, "connection_id": number, "timestamp_ms": at_ms, "client_id": "app", "client_address": "10.0.0.1"}
-    return Record(CONNECTIONS, at_ms, gateway.encode(), connection_record(number, kind=kind, **{**made, **fields}))
+    return TopicRecord(CONNECTIONS, at_ms, gateway.encode(), connection_record(number, kind=kind, **{**made, **fields}))
 
 
-def pushed(offset: int, *settings: Any, at_ms: int = NOW_MS - 50_000, key: str = "gw/1/1", **fields: Any) -> Record:
+def pushed(offset: int, *settings: Any, at_ms: int = NOW_MS - 50_000, key: str = "gw/1/1", **fields: Any) -> TopicRecord:
     """A push, as it lies on ``clientscope.configs``."""
     made = {"client_id": "app", "client_address": "10.0.0.1", "principal": None, **fields}
     value = config_record(*(settings or (setting("acks", "all"),)), **made)
-    return Record(CONFIGS, at_ms, key.encode(), value, offset=offset)
+    return TopicRecord(CONFIGS, at_ms, key.encode(), value, offset=offset)
 
 
 def result(
     offset: int, *, at_ms: int = NOW_MS - 49_000, rules: Iterable[str] = (), passed: Iterable[str] = ("AN101",), **fields: Any
-) -> Record:
+) -> TopicRecord:
     """What the rules said of a push."""
     value = {
         "topic": CONFIGS, "partition": 0, "offset": offset, "received_ms": at_ms, "cluster": "c", "broker": 1, "gateway": "gw", "epoch": 1,
@@ -41,10 +42,10 @@ def result(
         "software_version": "unknown", "origin": "pushed", "settings": 1, "redacted": 0, "passed": list(passed), "not_evaluable": [],
         "rules": [{"code": code, "severity": "high"} for code in rules], **fields,
     }  # fmt: skip
-    return Record(RESULTS, at_ms, b"app", json.dumps(value).encode())
+    return TopicRecord(RESULTS, at_ms, b"app", json.dumps(value).encode())
 
 
-def found(number: int, **fields: Any) -> Record:
+def found(number: int, **fields: Any) -> TopicRecord:
     """A finding; without ``state`` in ``fields`` an open one of severity high, of the client ``app`` at 10.0.0.1."""
     fingerprint = f"{number:032x}"
     value = {
@@ -52,12 +53,19 @@ def found(number: int, **fields: Any) -> Record:
         "message": "Set acks.", "client_count": 1, "clients": [{"client_id": "app", "address": "10.0.0.1"}],
         "application": {"client_id": "app"}, "first_seen_ms": 1, "last_seen_ms": 2, "opened_ms": 1, **fields,
     }  # fmt: skip
-    return Record(FINDINGS, NOW_MS - 40_000, fingerprint.encode(), json.dumps(value).encode())
+    return TopicRecord(FINDINGS, NOW_MS - 40_000, fingerprint.encode(), json.dumps(value).encode())
 
 
-def live(*records: Record) -> State:
+def live(*records: TopicRecord) -> State:
     """A state that has read these to their end."""
     state = State()
     state.apply(records)
     state.live()
     return state
+
+
+def process(kind: Any = "query", name: str = "results", *, at_ms: int = NOW_MS, **fields: Any) -> TopicRecord:
+    """What a process says of itself."""
+    made = {"condition": "ok", "started_ms": 1, "told_ms": at_ms + 90_000, "interval_ms": 5_000, **fields}
+    status = ProcessStatus.model_validate({"kind": kind, "id": name, **made})
+    return TopicRecord(STATUS, at_ms, status.key, status.model_dump_json().encode())

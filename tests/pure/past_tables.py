@@ -13,7 +13,7 @@ from deltalake import write_deltalake
 
 from clientscope.records.codec import Kind, ValueState
 from sinks.history.recorder import FINDING_ROWS, GAUGE_ROWS
-from udfs.decode import decoder
+from udfs.decoding.decode import decoder
 
 NOW_MS = 1_790_000_040_000
 """2026-09-21 14:14 UTC."""

@@ -3,80 +3,93 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
+from clientscope.session.connection import ClientConnection
+from clientscope.session.events import (
+    BROKER,
+    CLIENT,
+    Connected,
+    ConnectionCommand,
+    ConnectionEvent,
+    End,
+    Received,
+    Send,
+    VerdictGiven,
+    Wake,
+    Woken,
+)  # fmt: skip
+from clientscope.session.playbook import play
 from clientscope.session.session import Out, Session
-from clientscope.session.state import Held, Pushed, ToBroker, ToClient, Verdict
+from clientscope.session.state import Held, Pushed, ToBroker, Verdict
 from clientscope.session.unanswered import is_ours
-from clientscope.wire.frames import Passed
 
 _TURN_S = 0.01
 """What is held for less only leaves others their turn."""
 
 
 class Played:
-    """A session whose two sides are played as `gateway.worker.relay.Relay` does: what it holds goes on once the broker has said more.
+    """A connection whose two sides are played: what it holds for others' turn goes on at once, and for longer when `go_on` is called.
 
     Args:
         verdict: what each push is answered, when its turn has come; without one that is left to the caller.
+        look: makes an event of all bytes, also of those that a transport passes without one.
 
     Attributes:
         to_broker, to_client: all bytes that either side has got.
         held_s: how long the client is held, where time alone frees it; None where it isn't, or waits for an answer.
+        ended: why the connection has ended; None where it hasn't.
     """
 
-    def __init__(self, session: Session, verdict: Verdict | None = None) -> None:
-        self.session = session
+    def __init__(self, session: Session, verdict: Verdict | None = None, look: bool = False) -> None:
+        self.connection = ClientConnection(session)
         self._verdict = verdict
+        self._look = look
         self.to_broker = bytearray()
         self.to_client = bytearray()
         self.held_s: float | None = None
-        self._waiting: list[Iterator[Out]] = []
+        self.ended: str | None = None
+        for side in (CLIENT, BROKER):
+            self._play(Connected(side))
 
     @property
     def holds(self) -> bool:
         """Whether something of the client's waits."""
-        return bool(self._waiting)
+        return self.connection.paused(CLIENT)
 
-    def client(self, data: bytes) -> list[Out]:
+    def client(self, data: bytes) -> list[ConnectionCommand]:
         """Bytes from the client."""
-        self._waiting.append(self.session.from_client(data))
-        return self.go_on() if len(self._waiting) == 1 else []
+        return self._play(Received(CLIENT, data))
 
-    def broker(self, data: bytes) -> list[Out]:
+    def broker(self, data: bytes) -> list[ConnectionCommand]:
         """Bytes from the broker, and then what they free of the client's."""
-        out: list[Out] = []
-        for command in self.session.from_broker(data):
-            if isinstance(command, Pushed) and self._verdict is not None:
-                out += [command, *self._sent(self.session.answer(command.token, self._verdict), self.to_client)]
-            elif not isinstance(command, Held):
-                out += self._sent([command], self.to_client)
-        return out + self.go_on()
+        return self._play(Received(BROKER, data))
 
-    def go_on(self) -> list[Out]:
-        """Goes on with what waits, as far as it may."""
-        out: list[Out] = []
+    def go_on(self) -> list[ConnectionCommand]:
+        """The time has come for which the client was held."""
         self.held_s = None
-        while self._waiting:
-            for command in self._waiting[0]:
-                if not isinstance(command, Held):
-                    out += self._sent([command], self.to_broker)
-                elif command.seconds is None or command.seconds > _TURN_S:
-                    self.held_s = command.seconds
-                    return out
-            self._waiting.pop(0)
-        return out
+        return self._play(Woken(CLIENT))
 
-    def _sent(self, commands: Sequence[Out], passes_to: bytearray) -> Sequence[Out]:
-        for command in commands:
-            if isinstance(command, Passed):
-                passes_to += command.data
-            elif isinstance(command, ToBroker):
-                self.to_broker += command.data
-            elif isinstance(command, ToClient):
-                self.to_client += command.data
-        return commands
+    def _play(self, first: ConnectionEvent) -> list[ConnectionCommand]:
+        done: list[ConnectionCommand] = []
+        events = [first]
+        while events:
+            commands = play(self.connection, events.pop(0), self._look)
+            for command in commands:
+                match command:
+                    case Send(side, data):
+                        (self.to_client if side is CLIENT else self.to_broker).extend(data)
+                    case Wake(side, seconds) if seconds <= _TURN_S:
+                        events.append(Woken(side))
+                    case Wake(_, seconds):
+                        self.held_s = seconds
+                    case Pushed(token) if self._verdict is not None:
+                        events.append(VerdictGiven(token, self._verdict))
+                    case End(reason):
+                        self.ended = reason
+            done += commands
+        return done
 
 
 def frames(stream: bytes) -> Iterator[bytes]:
@@ -97,7 +110,7 @@ def from_client(session: Session, data: bytes) -> Iterator[Out]:
         if isinstance(command, Held):
             return
         if isinstance(command, ToBroker) and len(command.data) >= 12 and is_ours(own := request_id(command.data)):
-            asked = session._state.unanswered.client_id(own)
+            asked = session.unanswered.client_id(own)
             assert asked is not None
             yield replace(command, data=command.data[:8] + struct.pack(">i", asked) + command.data[12:])
         else:
@@ -107,7 +120,7 @@ def from_client(session: Session, data: bytes) -> Iterator[Out]:
 def from_broker(session: Session, data: bytes) -> Iterator[Out]:
     """What the session yields for answers to the client's ids; the oldest request of an id is answered first."""
     answers = b""
-    waiting = {asked: own for own, (_, asked, _) in reversed((session._state.unanswered._waiting or {}).items())}
+    waiting = {asked: own for own, asked in reversed(session.unanswered.ids().items())}
     for frame in frames(data):
         asked = struct.unpack_from(">i", frame, 4)[0] if len(frame) >= 8 else None
         answers += frame[:4] + struct.pack(">i", waiting[asked]) + frame[8:] if asked in waiting else frame

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 from record_bytes import config_record, setting
 
-from udfs.decode import decoder
-from udfs.pushes import Pushes, redact
-from udfs.rules.batch import Batch, judge
-from udfs.rules.rule import Case, Rule
+from udfs.decoding.decode import decoder
+from udfs.redaction.pushes import Pushes, redact
+from udfs.rules.engine.batch import Batch, judge
+from udfs.rules.engine.rule import Case, Rule
 
 
 def batch_of(*records: bytes, **options: Any) -> Batch:

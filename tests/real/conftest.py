@@ -14,7 +14,7 @@ from zookeeper import ZooKeeper
 
 from clientscope import topics
 from clientscope.demo.fleet import Fleet
-from clientscope.local.broker import Broker, BrokerPlan, new_cluster_id
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
 
 
@@ -68,7 +68,7 @@ class Installation:
         ]  # fmt: skip
 
 
-class BrokerWithZooKeeper(Broker):
+class BrokerWithZooKeeper(EmbeddedBroker):
     """A broker whose ZooKeeper ends with it."""
 
     def __init__(self, plan: BrokerPlan, zookeeper: ZooKeeper) -> None:
@@ -80,15 +80,15 @@ class BrokerWithZooKeeper(Broker):
         self._zookeeper.stop()
 
 
-def start_broker(data_dir: Path, release: str = "broker", extra: Mapping[str, str] | None = None) -> tuple[Broker, RunningBroker]:
+def start_broker(data_dir: Path, release: str = "broker", extra: Mapping[str, str] | None = None) -> tuple[EmbeddedBroker, RunningBroker]:
     """A broker that advertises an address where nothing listens yet; Kafka 2 has a ZooKeeper of its own."""
     plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir, free_port(), release=release, extra=extra or {})
-    broker = Broker(plan)
+    broker = EmbeddedBroker(plan)
     if release.startswith("broker-2."):
         zookeeper = ZooKeeper(release, data_dir.with_name(f"{data_dir.name}-zookeeper"))
         broker = BrokerWithZooKeeper(replace(plan, zookeeper=zookeeper.address), zookeeper)
     elif release == "broker-3.6":  # a quorum without KIP-853
-        broker = Broker(replace(plan, voters={1: free_port()}, cluster_id=new_cluster_id()))
+        broker = EmbeddedBroker(replace(plan, voters={1: free_port()}, cluster_id=new_cluster_id()))
     try:
         broker.start()
         topics.create(plan.internal)

@@ -84,6 +84,6 @@ def _serve() -> None:
 
 
 if __name__ == "__main__":
-    for module in ("clientscope.gateway.server", "sinks.dashboard.server", "streaming.checkpoints.command", "streaming.job"):
+    for module in ("clientscope.gateway.server", "sinks.dashboard.server", "clientscope.commands.checkpoints.table", "streaming.job"):
         importlib.import_module(module)  # what commands need that are asked for most
     _serve()

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -53,6 +54,17 @@ def metrics(url: str) -> dict[tuple[str, ...], float]:
         return {(sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples}
 
 
+def page(url: str) -> tuple[int, str]:
+    """Status and text of a probe; 0 where nobody answers."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as response:
+            return int(response.status), str(response.read().decode())
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except OSError as error:
+        return 0, str(error)
+
+
 def gateway_connections(url: str) -> dict[tuple[str, str], int]:
     """Open connections by software name and version, as the gateway's own metrics have them."""
     with urllib.request.urlopen(url, timeout=5) as response:
@@ -94,17 +106,27 @@ def workers(pid: int) -> set[int]:
     By what everybody may read of a process that isn't dumpable: its descriptors nobody but root may see.
     """
     below = children(pid)
-    arguments = {child: _arguments(child) for child in below}
+    arguments = {child: command_line(child) for child in below}
     policy = {child for child in below if b"clientscope.gateway.policy.process" in arguments[child]}
     return {child for child in below if arguments[child] and child not in policy and _parent(child) in set(below) - policy}
 
 
-def _arguments(pid: int) -> bytes:
-    """Empty for one that has ended."""
+def command_line(pid: int) -> bytes:
+    """What a process was started with, a zero byte after each argument; empty for one that has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return b""
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended; nobody may have waited for it yet."""
+    return not command_line(pid)
+
+
+def java_below(pid: int) -> int:
+    """The JVM that a process has started: the first, since what that forks is called the same until it runs something else."""
+    return next(child for child in children(pid) if command_line(child).split(b"\0")[0].endswith(b"java"))
 
 
 def _parent(pid: int) -> int:

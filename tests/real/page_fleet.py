@@ -15,11 +15,11 @@ from made_findings import leak, made
 from page_statuses import CLUSTER, GATEWAYS, statuses
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.findings.record import Application, Client, Finding, Owner, Place
+from clientscope.findings.record import Application, Client, Finding, FindingOwner, LeakPlace
 from clientscope.records.codec import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.status.record import BrokerStatus, ProcessStatus
-from sinks.dashboard.state import Record
+from sinks.dashboard.state.state import TopicRecord
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 MINUTE_MS = 60_000
@@ -104,7 +104,7 @@ class Fleet:
         self._connection = 0
         self.members = [self._member(number) for number in range(clients)]
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[TopicRecord]:
         """All topics, each in its order."""
         yield from self._history()
         for member in self.members:
@@ -116,7 +116,7 @@ class Fleet:
             yield self.finding(finding)
         yield from self.statuses()
 
-    def opened(self, member: Member, connections: int, at_ms: int | None = None) -> Iterator[Record]:
+    def opened(self, member: Member, connections: int, at_ms: int | None = None) -> Iterator[TopicRecord]:
         """The member opens connections."""
         for number in range(connections):
             self._connection += 1
@@ -130,13 +130,13 @@ class Fleet:
         """The connection that opened last."""
         return self._connection
 
-    def closed(self, member: Member, at_ms: int, connection: int | None = None) -> Record:
+    def closed(self, member: Member, at_ms: int, connection: int | None = None) -> TopicRecord:
         """The newest connection of all closes, or a given one; it is the member's."""
         return self._connection_record(
             GATEWAYS[member.gateway], at_ms, Kind.CLOSED, connection_id=connection or self._connection, **self._identity(member)
         )
 
-    def heartbeats(self, at_ms: int, share: float = 1.0) -> Iterator[Record]:
+    def heartbeats(self, at_ms: int, share: float = 1.0) -> Iterator[TopicRecord]:
         """Of every gateway, with some share of what is open now."""
         for index, gateway in enumerate(GATEWAYS):
             counts = Counter[tuple[str, str]]()
@@ -159,7 +159,7 @@ class Fleet:
             for number, (code, name, severity, message, instead, group) in enumerate(self._problems())
         ]
         whose = self.members[0]
-        places = [Place(application=self._application(whose), key="sasl.jaas.config", clients=2, last_seen_ms=self.now_ms - 40_000)]
+        places = [LeakPlace(application=self._application(whose), key="sasl.jaas.config", clients=2, last_seen_ms=self.now_ms - 40_000)]
         times = {"first_seen_ms": self.now_ms - 30 * HOUR_MS, "last_seen_ms": self.now_ms - 40_000, "opened_ms": self.now_ms - 30 * HOUR_MS}
         named = {"application": self._application(whose), "clients": [self._client(whose)], "client_count": 1}
         found.append(leak(900, places=places, place_count=1, **named, **times))
@@ -173,15 +173,15 @@ class Fleet:
         found.append(leak(901, places=places, place_count=1, **low, **named, **times))
         return found
 
-    def finding(self, finding: Finding) -> Record:
+    def finding(self, finding: Finding) -> TopicRecord:
         """As the job writes it."""
-        return Record(FINDINGS, self.now_ms, finding.fingerprint.encode(), finding.model_dump_json().encode())
+        return TopicRecord(FINDINGS, self.now_ms, finding.fingerprint.encode(), finding.model_dump_json().encode())
 
-    def statuses(self, stale: bool = False) -> Iterator[Record]:
+    def statuses(self, stale: bool = False) -> Iterator[TopicRecord]:
         """Of every process and broker; with ``stale``, the second gateway fell silent."""
         return statuses(self.now_ms, stale)
 
-    def hostile(self, text: str = HOSTILE, number: int = 0) -> Iterator[Record]:
+    def hostile(self, text: str = HOSTILE, number: int = 0) -> Iterator[TopicRecord]:
         """Whatever a client, or who writes to a topic, may choose is chosen to do harm.
 
         Args:
@@ -195,7 +195,7 @@ class Fleet:
         yield from self._push(member, 9_000 + number, {text: text}, [(text, "critical")])
         whose = Application(principal=text, client_id=text)
         texts = dict.fromkeys(("message", "use_instead", "code", "name"), text)
-        places = [Place(application=whose, key=text)]
+        places = [LeakPlace(application=whose, key=text)]
         bad = leak(
             7_000 + number,
             application=whose,
@@ -218,10 +218,10 @@ class Fleet:
             interval_ms=60_000,
             figures={text: 1},
         )
-        yield Record(STATUS, self.now_ms, process.key, process.model_dump_json().encode())
+        yield TopicRecord(STATUS, self.now_ms, process.key, process.model_dump_json().encode())
         names = dict.fromkeys(("host", "rack", "software_name", "software_version", "source", "gateway"), text)
         broker = BrokerStatus(id=f"{text}/9", cluster=text, broker=9, apis={"0": (0, 1)}, told_ms=1, interval_ms=60_000, **names)
-        yield Record(STATUS, self.now_ms, broker.key, broker.model_dump_json().encode())
+        yield TopicRecord(STATUS, self.now_ms, broker.key, broker.model_dump_json().encode())
 
     def _member(self, number: int) -> Member:
         dice = self._dice
@@ -252,21 +252,21 @@ class Fleet:
             "client_instance_id": member.instance if member.push else None,
         }
 
-    def _connection_record(self, gateway: str, at_ms: int, kind: Kind, counts: Any = (), **fields: Any) -> Record:
+    def _connection_record(self, gateway: str, at_ms: int, kind: Kind, counts: Any = (), **fields: Any) -> TopicRecord:
         sequence = self._sequences[gateway]
         self._sequences[gateway] += 1
         where = {"cluster_id": CLUSTER, "gateway_id": gateway, "broker_id": 1 + GATEWAYS.index(gateway), "security_protocol": "SASL_SSL"}
         value = connection_record(sequence, counts, kind=kind, timestamp_ms=at_ms, **where, **fields)
-        return Record(CONNECTIONS, at_ms, gateway.encode(), value)
+        return TopicRecord(CONNECTIONS, at_ms, gateway.encode(), value)
 
-    def _history(self) -> Iterator[Record]:
+    def _history(self) -> Iterator[TopicRecord]:
         for back in range(HISTORY_MINUTES, 0, -1):
             at = self.now_ms - back * MINUTE_MS
             if back not in SILENT_MINUTES and self.members:
                 yield from self._short_lived(at)
                 yield from self.heartbeats(at, 0.75 + 0.25 * (HISTORY_MINUTES - back) / HISTORY_MINUTES)
 
-    def _short_lived(self, at_ms: int) -> Iterator[Record]:
+    def _short_lived(self, at_ms: int) -> Iterator[TopicRecord]:
         for _ in range(self._dice.randrange(3, 12)):
             member = self._dice.choice(self.members)
             yield from self.opened(member, 1, at_ms)
@@ -278,7 +278,7 @@ class Fleet:
         upgraded = (self.now_ms - at_ms) < 18 * MINUTE_MS
         return wave * {"2.5.3": 1.0 if upgraded else 0.7, "2.3.0": 1.0 if upgraded else 1.9}.get(version, 1.0)
 
-    def _gauges(self) -> Iterator[Record]:
+    def _gauges(self) -> Iterator[TopicRecord]:
         counts = Counter[tuple[int, tuple[str, str]]]()
         for member in self.members:
             counts[member.gateway, member.software] += member.connections
@@ -293,14 +293,14 @@ class Fleet:
                 "opened_per_minute": 14,
                 "closed_per_minute": 12,
             }
-            yield Record(GAUGES, self.now_ms, _json([CLUSTER, number + 1, gateway]), _json(value))
+            yield TopicRecord(GAUGES, self.now_ms, _json([CLUSTER, number + 1, gateway]), _json(value))
 
-    def _gauge(self, gateway: int, software: tuple[str, str], count: int) -> Record:
+    def _gauge(self, gateway: int, software: tuple[str, str], count: int) -> TopicRecord:
         key = [CLUSTER, gateway + 1, GATEWAYS[gateway], "CLIENT", *software]
         names = ("cluster", "broker", "gateway", "listener", "software_name", "software_version")
-        return Record(GAUGES, self.now_ms, _json(key), _json({**dict(zip(names, key, strict=True)), "connections": count}))
+        return TopicRecord(GAUGES, self.now_ms, _json(key), _json({**dict(zip(names, key, strict=True)), "connections": count}))
 
-    def _pushes(self) -> Iterator[Record]:
+    def _pushes(self) -> Iterator[TopicRecord]:
         for member in sorted(self.members, key=lambda each: each.since_ms):
             if member.push is None:
                 continue
@@ -314,7 +314,9 @@ class Fleet:
                 )
             yield from self._push(member, None, {}, code)
 
-    def _push(self, member: Member, offset: int | None, changes: dict[str, str | None], rules: list[tuple[str, str]]) -> Iterator[Record]:
+    def _push(
+        self, member: Member, offset: int | None, changes: dict[str, str | None], rules: list[tuple[str, str]]
+    ) -> Iterator[TopicRecord]:
         offset = len(self.values) if offset is None else offset
         at = member.since_ms + 400
         chosen = {key: value for key, value in {**_PUSHED, "client.id": member.client_id, **changes}.items() if value is not None}
@@ -334,7 +336,7 @@ class Fleet:
         )
         self.values[0, offset] = value
         key = str(member.instance).encode()
-        yield Record(CONFIGS, at, key, value, partition=0, offset=offset)
+        yield TopicRecord(CONFIGS, at, key, value, partition=0, offset=offset)
         result = {
             "topic": CONFIGS,
             "partition": 0,
@@ -361,7 +363,7 @@ class Fleet:
             "passed": ["AN101"],
             "not_evaluable": ["SK009"] if member.number % 7 == 0 else [],
         }
-        yield Record(RESULTS, at, key, _json(result))
+        yield TopicRecord(RESULTS, at, key, _json(result))
 
     def _problems(self) -> Iterator[tuple[str, str, str, str, str, list[Member]]]:
         groups: dict[tuple[str, int], list[Member]] = {}
@@ -374,7 +376,7 @@ class Fleet:
 
     def _about(self, group: list[Member]) -> dict[str, Any]:
         first = min(member.since_ms for member in group)
-        owner = Owner(team="Payments", contact="#team-payments") if group[0].principal == "User:payments" else None
+        owner = FindingOwner(team="Payments", contact="#team-payments") if group[0].principal == "User:payments" else None
         return {
             "application": self._application(group[0]),
             "clients": [self._client(member) for member in group[:9]]

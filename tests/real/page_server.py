@@ -12,15 +12,15 @@ import uvicorn
 from page_fleet import Fleet
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from clientscope.clock import now_ms
 from clientscope.local.process import free_port
-from sinks.dashboard import assets
-from sinks.dashboard.access import Access
-from sinks.dashboard.api import LOCAL, create_app
-from sinks.dashboard.deciding import Deciding
-from sinks.dashboard.one_client import OneClient
+from sinks.dashboard.api.app import LOCAL, create_app
+from sinks.dashboard.api.deciding import Deciding
+from sinks.dashboard.http import assets
+from sinks.dashboard.http.access import Access
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.reader import now_ms
-from sinks.dashboard.state import Record, State
+from sinks.dashboard.state.one_client import OneClient
+from sinks.dashboard.state.state import State, TopicRecord
 
 STARTED_WITHIN_S = 20
 
@@ -70,7 +70,7 @@ class PageServer:
         self.decisions = decisions
         self._proxy = proxy
 
-    def apply(self, records: Iterable[Record]) -> None:
+    def apply(self, records: Iterable[TopicRecord]) -> None:
         """As a reader would."""
         self.state.apply(records)
 

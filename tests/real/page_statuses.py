@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from clientscope.records.topics import STATUS
 from clientscope.status.record import BrokerStatus, ProcessStatus
-from sinks.dashboard.state import Record
+from sinks.dashboard.state.state import TopicRecord
 
 CLUSTER = "prod-eu-1"
 GATEWAYS = ("gw-1", "gw-2", "gw-3")
 _MINUTE_MS = 60_000
 
 
-def statuses(now_ms: int, stale: bool = False) -> Iterator[Record]:
+def statuses(now_ms: int, stale: bool = False) -> Iterator[TopicRecord]:
     """Of every process and broker; with ``stale``, the second gateway fell silent."""
     told = {"version": "0.1.0", "started_ms": now_ms - 26 * 60 * _MINUTE_MS, "told_ms": now_ms, "interval_ms": 30_000}
     lags: dict[str, int] = {"results": 0, "gauges": 3, "findings": 0, "history": 640}
@@ -32,7 +32,7 @@ def statuses(now_ms: int, stale: bool = False) -> Iterator[Record]:
     ]
     for status in processes:
         at = now_ms - 5 * _MINUTE_MS if stale and status.id == "gw-2" else now_ms
-        yield Record(STATUS, at, status.key, status.model_dump_json().encode())
+        yield TopicRecord(STATUS, at, status.key, status.model_dump_json().encode())
     ranges = {
         0: (0, 13),
         1: (4, 17),
@@ -51,7 +51,7 @@ def statuses(now_ms: int, stale: bool = False) -> Iterator[Record]:
     for number in (1, 2, 3):
         apis = {**ranges, 1: (4, 18), 18: (0, 5)} if number == 3 else ranges
         software = {
-            "software_name": "apache-kafka",
+            "software_name": "Kafka",
             "software_version": "4.1.0" if number < 3 else "4.2 or 4.3",
             "source": "declared" if number < 3 else "inferred",
         }
@@ -68,4 +68,4 @@ def statuses(now_ms: int, stale: bool = False) -> Iterator[Record]:
             interval_ms=60_000,
             **software,
         )
-        yield Record(STATUS, now_ms, broker.key, broker.model_dump_json().encode())
+        yield TopicRecord(STATUS, now_ms, broker.key, broker.model_dump_json().encode())

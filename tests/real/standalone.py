@@ -18,10 +18,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyspark
-from observe import children, eventually
+from observe import children, command_line, eventually
 
+from clientscope.commands.bundle.folder import PACKAGES
 from clientscope.local.process import free_port, spawn, stop
-from streaming.bundle import PACKAGES
 
 SPARK_HOME = Path(pyspark.__file__).parent
 
@@ -123,11 +123,7 @@ class Standalone:
     def executors(self) -> list[int]:
         """The processes of the executors' JVMs."""
         below = [pid for child in self._children for pid in children(child.pid)]
-        found = []
-        for pid in below:
-            with suppress(OSError):  # it has just ended
-                found += [pid] if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes() else []
-        return found
+        return [pid for pid in below if b"CoarseGrainedExecutorBackend" in command_line(pid)]
 
     def log(self) -> str:
         """What the job has said."""
@@ -137,9 +133,10 @@ class Standalone:
         """SIGTERM to the job's Python process, which ends in its own order; returns spark-submit's exit status."""
         assert self._driver is not None
         if self._driver.poll() is None:
-            program = [pid for pid in children(self._driver.pid) if b"submit.py" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-            for pid in program:
-                os.kill(pid, signal.SIGTERM)
+            # The first is the program: what it forks has its arguments too, until it runs something else.
+            program = next(pid for pid in children(self._driver.pid) if b"submit.py" in command_line(pid))
+            with suppress(ProcessLookupError):
+                os.kill(program, signal.SIGTERM)
         try:
             return self._driver.wait(40)
         except subprocess.TimeoutExpired:

@@ -17,7 +17,7 @@ from conftest import RunningBroker, start_broker
 
 from clientscope.catalog.releases import infer, releases
 from clientscope.client.raw import RawClient
-from clientscope.cluster.api_versions import State, ask
+from clientscope.cluster.api_versions import AnswerState, ask
 from clientscope.wire.frames import REQUEST_HEAD
 
 
@@ -113,14 +113,16 @@ def test_nobody_there() -> None:
     assert "no broker answers at 127.0.0.1:1" in run("--bootstrap-servers", "127.0.0.1:1", status=1)
 
 
-@pytest.mark.parametrize(("newest", "state", "version"), [(3, State.ANSWERED, 0), (0, State.ANSWERED, 0), (-1, State.CLOSED, None)])
-def test_a_broker_that_closes_is_asked_for_v0(alone: RunningBroker, newest: int, state: State, version: int | None) -> None:
+@pytest.mark.parametrize(
+    ("newest", "state", "version"), [(3, AnswerState.ANSWERED, 0), (0, AnswerState.ANSWERED, 0), (-1, AnswerState.CLOSED, None)]
+)
+def test_a_broker_that_closes_is_asked_for_v0(alone: RunningBroker, newest: int, state: AnswerState, version: int | None) -> None:
     """Bootstrap goes to the broker itself, whose listener CLIENT advertises another address."""
     with stand_in(alone.advertised, alone.client, newest) as asked:
         (answer,) = ask({"bootstrap_servers": alone.client}).answers
     assert (answer.state, answer.version) == (state, version)
     assert asked[-2:] == [4, 0]
-    assert bool(answer.ranges) is (state is State.ANSWERED)
+    assert bool(answer.ranges) is (state is AnswerState.ANSWERED)
     assert str(infer(answer.ranges)) == ("4.4" if answer.ranges else "None"), "v0 has no features, and all ranges"
 
 
@@ -129,7 +131,7 @@ def test_each_time_on_a_connection_of_its_own(alone: RunningBroker) -> None:
         for _ in range(2):
             before = len(asked)
             (answer,) = ask({"bootstrap_servers": alone.client}).answers
-            assert answer.state is State.ANSWERED
+            assert answer.state is AnswerState.ANSWERED
             assert asked[before:] == [4, 4], "kafka-python's own connection, and ours"
 
 
@@ -145,7 +147,7 @@ def test_one_that_says_nothing_is_unreachable(alone: RunningBroker) -> None:
     host, _, port = alone.advertised.rpartition(":")
     with socket.create_server((host, int(port))):
         (answer,) = ask({"bootstrap_servers": alone.client, "request_timeout_ms": 1000}).answers
-    assert answer.state is State.UNREACHABLE
+    assert answer.state is AnswerState.UNREACHABLE
 
 
 def test_the_gateway_is_seen_through(gateway: Any) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from clientscope.catalog.releases import infer
-from clientscope.cluster.api_versions import State, ask
+from clientscope.cluster.api_versions import AnswerState, ask
 from clientscope.errors import EnvironmentProblem
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.java import java
 from clientscope.local.process import free_port
 
@@ -39,7 +39,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
         "ssl.keystore.password": PASSWORD,
         "ssl.key.password": PASSWORD,
     }
-    with Broker(BrokerPlan(port, free_port(), f"127.0.0.1:{port}", data_dir / "broker", extra=extra)):
+    with EmbeddedBroker(BrokerPlan(port, free_port(), f"127.0.0.1:{port}", data_dir / "broker", extra=extra)):
         yield {
             "bootstrap_servers": f"127.0.0.1:{port}",
             "security_protocol": "SASL_SSL",
@@ -52,7 +52,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
 
 def test_a_broker_behind_tls_and_sasl_is_asked(secured: dict[str, Any]) -> None:
     (answer,) = ask(secured).answers
-    assert (answer.state, str(infer(answer.ranges, answer.finalized, answer.supported))) == (State.ANSWERED, "4.4")
+    assert (answer.state, str(infer(answer.ranges, answer.finalized, answer.supported))) == (AnswerState.ANSWERED, "4.4")
 
 
 def test_a_wrong_password_is_said_and_not_shown(secured: dict[str, Any]) -> None:

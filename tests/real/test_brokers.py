@@ -41,13 +41,13 @@ def test_each_source(broker: Any) -> None:
     jmx = ("--jmx", f"1=http://127.0.0.1:{broker.jmx_port}/metrics")
     sources = [listed(*cluster), listed(*cluster, *jmx), listed(*cluster, *jmx, "--software", "1=mine/1.0")]
     assert [(each["software_name"], each["software_version"], each["source"]) for each in sources] == [
-        ("apache-kafka", "4.4", "inferred"),
-        ("apache-kafka", "4.4.0", "jmx"),
+        ("Kafka", "4.4", "inferred"),
+        ("Kafka", "4.4.0", "jmx"),
         ("mine", "1.0", "declared"),
     ]
     assert (sources[0]["broker"], sources[0]["controller"], sources[0]["fenced"]) == (1, True, False)
     row = next(line for line in run(*cluster, *jmx).splitlines() if "4.4.0" in line)
-    assert row.split() == ["1", broker.internal, "–", "active", "apache-kafka", "4.4.0", "jmx"]
+    assert row.split() == ["1", broker.internal, "–", "active", "Kafka", "4.4.0", "jmx"]
 
 
 def test_an_exporter_that_is_not_there_is_said(broker: Any) -> None:
@@ -63,16 +63,16 @@ def test_a_broker_that_the_cluster_does_not_have_is_said(broker: Any) -> None:
 def test_the_gateway_says_what_jmx_says(broker: Any, tmp_path: Any) -> None:
     flags = ("--broker-jmx", f"http://127.0.0.1:{broker.jmx_port}/metrics")
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway:
-        assert described(gateway.address) == described(broker.client)[:-1] + b"\x02\xf5\x06\x0d\x0dapache-kafka\xf6\x06\x06\x064.4.0"
-        assert pages(gateway) == [("apache-kafka", "4.4.0", "jmx")]
+        assert described(gateway.address) == described(broker.client)[:-1] + b"\x02\xf5\x06\x06\x06Kafka\xf6\x06\x06\x064.4.0"
+        assert pages(gateway) == [("Kafka", "4.4.0", "jmx")]
 
 
 def test_what_is_inferred_never_goes_on_the_wire(broker: Any, tmp_path: Any) -> None:
     flags = ("--broker-jmx", f"http://127.0.0.1:{free_port()}/metrics")
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway:
-        assert described(gateway.address) == described(broker.client)
-        assert pages(gateway) == [("apache-kafka", "4.4", "inferred")]
-    assert "DescribeCluster says no software: no JMX exporter answers" in (tmp_path / "gateway.log").read_text()
+        assert described(gateway.address) == described(broker.client)[:-1] + b"\x02\xf5\x06\x06\x06Kafka\xf6\x06\x01\0"
+        assert pages(gateway) == [("Kafka", "4.4", "inferred")]
+    assert "DescribeCluster says no version: no JMX exporter answers" in (tmp_path / "gateway.log").read_text()
 
 
 def test_what_is_declared_holds_before_jmx(broker: Any, tmp_path: Any) -> None:
@@ -100,5 +100,23 @@ def test_the_clients_describe_cluster_has_what_the_gateway_says_and_none_of_a_br
                     said, expected = admin.describe_cluster(), its.describe_cluster()
                 assert (said.pop("broker_software_name"), said.pop("broker_software_version")) == software
                 assert said == expected
+    finally:
+        started.stop()
+
+
+def test_each_brokers_gateway_is_asked_before_anything_is_inferred(tmp_path: Any) -> None:
+    declared = ("--broker-software-name", "Mine", "--broker-software-version", "1.0")
+    started, broker = start_broker(tmp_path / "broker")
+    try:
+        with running_gateway(broker.internal, broker.client, tmp_path / "gateway", *declared, listen=broker.advertised):
+            through, beside = ("--bootstrap-servers", broker.advertised), ("--bootstrap-servers", broker.internal)
+            jmx = ("--jmx", f"1=http://127.0.0.1:{broker.jmx_port}/metrics")
+            found = [listed(*through), listed(*through, "--software", "1=other"), listed(*through, *jmx), listed(*beside)]
+            assert [(each["software_name"], each["software_version"], each["source"]) for each in found] == [
+                ("Mine", "1.0", "gateway"),
+                ("other", None, "declared"),
+                (found[2]["software_name"], "4.4.0", "jmx"),
+                (found[3]["software_name"], "4.4", "inferred"),
+            ]
     finally:
         started.stop()

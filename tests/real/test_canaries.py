@@ -31,7 +31,7 @@ from test_sasl import unsecured_token
 from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.demo.fleet import Fleet
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
 from clientscope.records.topics import (
@@ -235,7 +235,8 @@ def plant(run: Path40, user: str) -> None:
             for value in values:
                 producer.send(topic, key=STRAIGHT, value=value).get(timeout=30)
     # Last, so that all before it has been read once this has: a leak, so that it is told.
-    run.pushes(CLIENT_ID, [(KEY, VALUE, 1, False), ("sasl.password", at("the marker's own"), 1, False)])
+    custom = (KEY, at("a setting that no library has"), 1, False)
+    run.pushes(CLIENT_ID, [custom, ("group.id", VALUE, 1, False), ("sasl.password", at("the marker's own"), 1, False)])
 
 
 def settle(run: Path40, hook: Server) -> None:
@@ -342,7 +343,7 @@ def test_f34_forty_canaries_are_written_nowhere(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     with ExitStack() as running:
-        running.enter_context(Broker(broker_plan(run, user)))
+        running.enter_context(EmbeddedBroker(broker_plan(run, user)))
         topics.create(run.internal)
         hook = running.enter_context(serving())
         running.callback(run.processes.stop)

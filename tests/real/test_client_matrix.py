@@ -1,8 +1,11 @@
-"""The same work by clients of several kinds and ages, direct and through the gateway: what they see of it is the same."""
+"""The same work by clients of several kinds and ages, direct and through the gateway: what they see of it is the same.
+
+The gateway declares its broker's software, so that every DescribeCluster answer has two tagged fields more (KIP-885).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -11,8 +14,11 @@ from clients.java import JavaClient
 from clients.process import FranzGo, KafkaJS, Sarama
 from clients.python import Aiokafka, Confluent, KafkaPython
 from clients.script import RECORDS, Client, variants, work
+from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from kafka.protocol.admin import DescribeClusterRequest
 from observe import connection_records, eventually, gateway_connections
 
+from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.local.jars import JAVA_CLIENTS
 from clientscope.records.codec import Kind
@@ -26,6 +32,31 @@ CLIENTS: dict[str, Callable[[str], Client]] = {
     "kafkajs": KafkaJS,
     **{f"java {name.removeprefix('client-')}": partial(JavaClient, configuration=name) for name in JAVA_CLIENTS},
 }
+
+
+DECLARED = ("--broker-software-name", "Mine", "--broker-software-version", "1.0")
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """One that leads its clients to the gateway below."""
+    started, running = start_broker(tmp_path_factory.mktemp("matrix-broker"))
+    yield running
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+    """A gateway that declares its broker's software."""
+    with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("matrix"), *DECLARED, listen=broker.advertised) as running:
+        yield running
+
+
+def test_every_version_of_describe_cluster_has_the_declared_software(broker: Any, gateway: Any) -> None:
+    for version in range(3):
+        with RawClient.connect(gateway.address, "admin") as client:
+            client.send(DescribeClusterRequest(version=version, endpoint_type=1, include_fenced_brokers=False))
+            assert client.receive_frame().endswith(b"\x02\xf5\x06\x05\x05Mine\xf6\x06\x04\x041.0")
 
 
 @pytest.mark.timeout(600)  # the first run on a machine downloads and compiles clients

@@ -22,10 +22,10 @@ from replay import Input, comes_out
 from scale import scaled
 from standalone import standalone
 
+from clientscope.commands.bundle import folder as bundle
+from clientscope.digest import DigestKey
 from clientscope.local.jars import jars
-from clientscope.policy.redaction import DigestKey
 from clientscope.records.topics import CONFIGS
-from streaming import bundle
 
 SEED = 23
 KEY = DigestKey(b"0123456789abcdef" * 4)
@@ -66,13 +66,14 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
             comes_out(broker.internal, tmp_path / "history", KEY)
             (offsets,) = (tmp_path / "checkpoints" / "gauges").glob("*/offsets/0")
             conf = json.loads(offsets.read_text().splitlines()[1])["conf"]
-            assert conf["spark.sql.shuffle.partitions"] == "2", "what spark-submit was told wins"
+            assert conf["spark.sql.shuffle.partitions"] == "2", "what spark-submit has wins"
             assert '"name" : "ours"' in cluster.state()
             for _ in range(int(scaled(1, 20))):
                 assert eventually(lambda: len(cluster.executors()) == 2, 60)
                 written.write(chance.randrange(50, 200))
                 time.sleep(chance.uniform(0, 1))
-                os.kill(chance.choice(cluster.executors()), signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(chance.choice(cluster.executors()), signal.SIGKILL)
                 written.write(50)
             comes_out(broker.internal, tmp_path / "history", KEY)
             assert "Traceback" not in cluster.log(), cluster.log()

@@ -49,4 +49,4 @@ def test_only_this_machine_under_its_own_name(gateway: Any) -> None:
     command = [sys.executable, "-m", "clientscope.cli", "gateway", "--admin-listen", "0.0.0.0:9465"]
     ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
     assert ended.returncode == 1
-    assert "isn't loopback" in ended.stderr
+    assert "is not loopback" in ended.stderr

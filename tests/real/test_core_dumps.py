@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import RunningBroker
 from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none, soon
-from observe import children, eventually, workers
+from observe import children, command_line, eventually, is_gone, java_below, workers
 
 from clientscope.client.raw import RawClient
 from clientscope.local.process import free_port
@@ -85,9 +85,9 @@ def test_the_job(broker: RunningBroker, tmp_path: Path) -> None:
     more = ("--metrics-listen", "127.0.0.1:0", "--driver-memory", "1g")
     with running(tmp_path, "stream", "--bootstrap-servers", broker.internal, *folders, *more) as job:
         assert leaves_none(job.pid)
-        jvm = next(pid for pid in children(job.pid) if Path(f"/proc/{pid}/comm").read_text() == "java\n")
-        assert b"-XX:-CreateCoredumpOnCrash" in Path(f"/proc/{jvm}/cmdline").read_bytes()
+        jvm = java_below(job.pid)
+        assert b"-XX:-CreateCoredumpOnCrash" in command_line(jvm)
         os.kill(jvm, signal.SIGSEGV)
-        assert eventually(lambda: not Path(f"/proc/{jvm}").exists() or "Z" in Path(f"/proc/{jvm}/stat").read_text().split()[2], 60)
+        assert eventually(lambda: is_gone(jvm), 60)
         assert crashes_without_a_dump(job)
     assert not cores(tmp_path)

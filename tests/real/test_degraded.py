@@ -6,8 +6,6 @@ import base64
 import json
 import subprocess
 import threading
-import urllib.error
-import urllib.request
 from collections import Counter
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -23,32 +21,21 @@ from cut import Slow
 from degraded import Clock, Names, clientscope, process, volume
 from gauge_rows import of_series, rows
 from made_findings import leak
-from observe import connection_records, eventually, metrics, read_all, statuses
+from observe import connection_records, eventually, metrics, page, read_all, statuses
 from record_bytes import config_record, setting
 from scale import scaled
 
 from clientscope.client.raw import RawClient
-from clientscope.compacted import TopicWriter
 from clientscope.demo.fleet import Fleet
+from clientscope.kafka.writer import TopicWriter
 from clientscope.local.process import free_port
 from clientscope.records.codec import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, RESULTS
-from sinks.gauges import Gauges
+from streaming.gauges import Gauges
 
 SLOW = 90.0
 TOPIC = "test.degraded"
 NO_SPACE = "No space left on device"
-
-
-def page(url: str) -> tuple[int, str]:
-    """Status and text of a probe; 0 where nobody answers."""
-    try:
-        with urllib.request.urlopen(url, timeout=5) as response:
-            return int(response.status), str(response.read().decode())
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
-    except OSError as error:
-        return 0, str(error)
 
 
 def push(internal: str, *client_ids: str) -> None:
@@ -83,7 +70,7 @@ def test_f40_a_full_volume_of_history_or_of_checkpoints_is_named_and_damages_not
 
         def named(query: str) -> bool:
             status, text = page(f"{at}readyz")
-            return status == 503 and text.startswith(f"{query} is started again after it failed: ") and NO_SPACE in text
+            return status == 503 and f"{query} is parked and retried: " in text and NO_SPACE in text
 
         try:
             processes.start("stream", *arguments)

@@ -24,9 +24,9 @@ from made_findings import leak, made
 from observe import eventually, metrics, read_all
 from scale import LONG
 
-from clientscope.compacted import TopicWriter
 from clientscope.demo.fleet import Fleet
 from clientscope.findings.record import Application, Finding
+from clientscope.kafka.writer import TopicWriter
 from clientscope.local.process import free_port, spawn, stop
 from clientscope.records.topics import DEADLETTER, DELIVERIES, FINDINGS
 

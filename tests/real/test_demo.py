@@ -163,10 +163,10 @@ def test_processes_refuse_topics_that_are_missing_or_otherwise_set(broker: Any, 
     nobody = f"127.0.0.1:{free_port()}"
     status, text = error_of("topics", "--bootstrap-servers", nobody)
     assert status == 1 and text.startswith(f"error: no broker answers at {nobody}")
-    from clientscope.local.broker import Broker, BrokerPlan
+    from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 
     plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", tmp_path / "broker")
-    with Broker(plan):
+    with EmbeddedBroker(plan):
         for command in ("gateway", "serve", "stream"):
             status, text = error_of(command, "--bootstrap-servers", plan.internal)
             assert status == 1

@@ -21,6 +21,8 @@ from clientscope.wire.codes import NONE
 
 CLIENTS = int(scaled(500, 10_000))
 SLOW = scaled(90.0, 600.0)
+WORKERS = int(scaled(1, 4))
+"""A client takes two of a worker's files, and a process may often have no more than 20,000."""
 
 
 @pytest.mark.long_form
@@ -36,7 +38,19 @@ def test_f19_a_storm_of_clients_that_push_again_is_one_row_each_and_one_finding(
             "--history-dir", str(tmp_path / "history"), "--metrics-listen", metrics,
         )  # fmt: skip
         quotas = ("--push-rate-per-address", "2000", "--push-burst-per-address", "20000")  # all from one host
-        flags = (*quotas, "--push-rate", "2000", "--push-burst", "20000", "--max-connections", "25000", "--policy-deadline-ms", "10000")
+        flags = (
+            *quotas,
+            "--workers",
+            str(WORKERS),
+            "--push-rate",
+            "2000",
+            "--push-burst",
+            "20000",
+            "--max-connections",
+            "25000",
+            "--policy-deadline-ms",
+            "10000",
+        )
         with running_gateway(broker.internal, broker.client, tmp_path / "gateway", *flags, listen=broker.advertised) as gateway:
             processes.await_ready("stream", timeout_s=180)
 

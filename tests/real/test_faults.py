@@ -27,7 +27,7 @@ from clientscope.demo.watch import jmx_connections
 from clientscope.records.client_key import instance_of
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from sinks.gauges import Gauges
+from streaming.gauges import Gauges
 
 MIB = 1024 * 1024
 TOPIC = "test.faults"

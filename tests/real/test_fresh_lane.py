@@ -17,7 +17,7 @@ from record_bytes import config_record, setting
 
 from clientscope import topics
 from clientscope.demo.fleet import Fleet
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.topics import AHEAD, CONFIGS, RESULTS
 from streaming.checkpoints.plans import folder
@@ -93,7 +93,7 @@ class Pushes:
 @pytest.fixture
 def internal(tmp_path: Path) -> Iterator[str]:
     plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", tmp_path / "broker")
-    with Broker(plan):
+    with EmbeddedBroker(plan):
         topics.create(plan.internal, partitions=PARTITIONS)
         yield plan.internal
 

@@ -207,7 +207,7 @@ def test_every_connection_is_opened_and_closed_once_on_the_topic(gateway: Any, b
 
 
 def test_describe_cluster_says_what_the_broker_is_declared_to_be(broker: Any, tmp_path: Any) -> None:
-    flags = ("--broker-software-name", "apache-kafka", "--broker-software-version", "4.4.0")
+    flags = ("--broker-software-name", "Kafka", "--broker-software-version", "4.4.0")
     request = DescribeClusterRequest(version=2, endpoint_type=1, include_fenced_brokers=False)
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as declared:
         answers = []
@@ -216,7 +216,7 @@ def test_describe_cluster_says_what_the_broker_is_declared_to_be(broker: Any, tm
                 client.send(request)
                 answers.append(client.receive_frame())
         direct, through = answers
-        assert through == direct[:-1] + b"\x02\xf5\x06\x0d\x0dapache-kafka\xf6\x06\x06\x064.4.0"
+        assert through == direct[:-1] + b"\x02\xf5\x06\x06\x06Kafka\xf6\x06\x06\x064.4.0"
         with closing(kafka.KafkaAdminClient(bootstrap_servers=declared.address)) as admin:
             assert [node["broker_id"] for node in admin.describe_cluster()["brokers"]] == [1]
 

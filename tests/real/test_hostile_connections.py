@@ -19,13 +19,16 @@ from observe import eventually, read_all
 from scale import scaled
 
 from clientscope import topics
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from clientscope.records.principals import ANONYMOUS
 from clientscope.records.topics import CONNECTIONS
 from clientscope.session.unanswered import FIRST_ID
 from clientscope.wire import api_versions
 from clientscope.wire.codes import PUSH_CONFIG
+from clientscope.wire.cursor import write_uvarint
+from clientscope.wire.describe_cluster import BrokerSoftware, with_software
 
 CASES = int(scaled(60, 500))
 """On each of two listeners."""
@@ -56,7 +59,7 @@ def installed(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         f"{_LISTENER}.plain.sasl.jaas.config": f"{_MODULES}.plain.PlainLoginModule required {users};",
     }
     plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir / "broker", extra=extra if request.param else {})
-    with Broker(plan):
+    with EmbeddedBroker(plan):
         topics.create(plan.internal)
         broker = f"127.0.0.1:{plan.port}"
         with running_gateway(plan.internal, broker, data_dir / "logs", listen=plan.advertised) as gateway:
@@ -80,7 +83,7 @@ def frame(key: int, version: int, correlation_id: int, client_id: bytes, *body: 
 
 
 def compact(text: bytes) -> bytes:
-    return api_versions.write_uvarint(len(text) + 1) + text
+    return write_uvarint(len(text) + 1) + text
 
 
 def any_request(chance: Random, client: bytes) -> Request:
@@ -92,7 +95,7 @@ def any_request(chance: Random, client: bytes) -> Request:
                 return Request(frame(18, version, number, client))
             name = chance.choice((b"java", b"x.y-z", b"", b"-bad", b"n" * 600))
             said = (name.decode(), "1.0") if version < 99 else ("unknown", "unknown")
-            tag = chance.choice((b"\0", b"\1" + api_versions.write_uvarint(1324) + b"\x10" + bytes(15) + b"\1"))
+            tag = chance.choice((b"\0", b"\1" + write_uvarint(1324) + b"\x10" + bytes(15) + b"\1"))
             return Request(frame(18, version, number, client, b"\0", compact(name), compact(b"1.0"), tag), software=said)
         case 2:
             return Request(frame(17, chance.choice((0, 1)), number, client, struct.pack(">h", 5) + b"PLAIN"))
@@ -176,7 +179,7 @@ class Truth:
 
 def truth_of(requests: list[Request], direct: list[bytes], sasl: bool) -> Truth:
     """The answers as they come through the gateway, and who the client is by them."""
-    truth, left, began = Truth([]), list(direct), False
+    truth, left, began = Truth([], principal=None if sasl else ANONYMOUS), list(direct), False
     for request in requests:
         if request.push:
             number = request.frame[8:12]
@@ -196,6 +199,8 @@ def truth_of(requests: list[Request], direct: list[bytes], sasl: bool) -> Truth:
         elif key == 18 and code == 0:
             truth.software = request.software
             answer = without_epoch(api_versions.advertise(answer, version, PUSH_CONFIG, 0, 0))
+        elif key == 60:
+            answer = with_software(answer, version, BrokerSoftware("Kafka", None))
         elif key == 18 and code == 35:
             truth.software = ("unknown", "unknown")
         truth.answers.append(answer)

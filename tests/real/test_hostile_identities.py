@@ -21,7 +21,7 @@ from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.demo.fleet import Fleet
 from clientscope.findings.record import Finding
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS, FINDINGS
@@ -95,7 +95,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         "--digest-key-file", str(folder / "digest.key"), "--metrics-listen", f"127.0.0.1:{free_port()}",
     )  # fmt: skip
     processes = Fleet(folder / "logs", lambda line: None)
-    with Broker(plan):
+    with EmbeddedBroker(plan):
         topics.create(plan.internal)
         processes.start("stream", *stream)
         try:

@@ -24,14 +24,15 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from real_prometheus import prometheus
 
+from clientscope.api.gateway import GATEWAY_CONNECTIONS
 from clientscope.client.raw import RawClient
+from clientscope.clock import now_ms
 from clientscope.gateway.metrics import GatewayMetrics
-from clientscope.gateway.place import Place
+from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.report.listing import csv_line
 from clientscope.session.state import Identity
 from clientscope.topic_values import clean
-from sinks.dashboard.reader import now_ms
 
 LONG = "64K" + "x" * 65_533
 INJECTIONS = (
@@ -146,7 +147,7 @@ def test_f36_no_query_is_built_from_what_clients_chose() -> None:
 
 
 def test_f36_the_gateways_own_exposition_parses_whatever_the_names() -> None:
-    metrics, registry = GatewayMetrics(), ConnectionRegistry(Place("c", 1, "g", 1, "CLIENT"))
+    metrics, registry = GatewayMetrics(), ConnectionRegistry(GatewayPlace("c", 1, "g", 1, "CLIENT"))
     metrics.show_connections(registry.counts, {"cluster": "c", "broker": "1", "listener": "CLIENT"})
     for number, text in enumerate(INJECTIONS):
         registry.opened(number, "10.0.0.1", 1, Identity(client_id=text, software_name=text, software_version=text, principal=text))
@@ -154,7 +155,7 @@ def test_f36_the_gateways_own_exposition_parses_whatever_the_names() -> None:
     assert {family.name.split("_")[0] for family in families} == {"clientscope"}
     (found,) = (family for family in families if family.name == "clientscope_gateway_client_connections")
     assert {sample.labels["client_software_name"] for sample in found.samples} == {text[:256] for text in INJECTIONS}
-    assert len(json.dumps(registry.listing())) < len(INJECTIONS) * 2_500
+    assert len(GATEWAY_CONNECTIONS.dump_json(registry.listing(), by_alias=True)) < len(INJECTIONS) * 2_500
 
 
 def test_f36_files_for_spreadsheets_have_no_formula(hostile: PageServer) -> None:

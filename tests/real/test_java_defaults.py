@@ -13,15 +13,18 @@ from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect
 from clientscope.records.codec import ValueState
 
+CLASS_LISTS = ("metric.reporters", "partition.assignment.strategy")
+"""Redacted in pushes, but known as defaults."""
+
 
 def defined(java: Any, config: Any) -> dict[str, str]:
-    """What isn't empty, may be pushed, and is in the catalogue, in Kafka's text."""
+    """What isn't empty, may be pushed or is a list of classes, and is in the catalogue, in Kafka's text."""
     definition = java.common.config.ConfigDef
     found = {}
     for key, config_key in dict(config.configDef().configKeys()).items():
         value = config.configDef().defaultValues().get(key)
         text = "" if value is None else definition.convertToString(value, config_key.type())
-        if text and key in TYPES and sensitive.reason(key, text, TYPES[key]) is ValueState.PRESENT:
+        if text and key in TYPES and (sensitive.reason(key, text, TYPES[key]) is ValueState.PRESENT or key in CLASS_LISTS):
             assert TYPES[key] is Type[config_key.type().name()], key
             found[key] = text.replace("class ", "")
     return found

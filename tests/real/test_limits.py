@@ -20,7 +20,7 @@ from scale import scaled
 
 from clientscope import topics
 from clientscope.client.raw import RawClient
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONNECTIONS
@@ -132,7 +132,7 @@ def tls_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broke
         "ssl.keystore.location": str(both),
     }
     plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", home / "broker", extra=extra)
-    with Broker(plan):
+    with EmbeddedBroker(plan):
         topics.create(plan.internal)
         yield plan, certificate
 

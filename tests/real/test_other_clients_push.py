@@ -31,9 +31,9 @@ from clientscope.client import aiokafka as pushing_aiokafka
 from clientscope.client import confluent_kafka as pushing_confluent
 from clientscope.client.connection_settings import connection_settings
 from clientscope.client.connection_settings.tokens import unsecured
-from clientscope.client.push import Outcome, push
-from clientscope.client.settings import Collected, Entry
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.client.push import PushOutcome, push
+from clientscope.client.settings import Collected, ConfigEntry
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS
@@ -215,19 +215,19 @@ def test_disabled_pushes_nothing(broker: Any, gateway: Any, topic: str) -> None:
     produce(producer)
     assert producer.client_instance_id is None
     result = pushing_confluent.push_config({"client.id": "silent", "enable.config.push": False}, "producer", gateway.address)
-    assert result.outcome is Outcome.NOTHING_TO_PUSH
+    assert result.outcome is PushOutcome.NOTHING_TO_PUSH
     assert config_records(broker.internal, client_id="silent") == []
 
 
 def test_push_config_alone(broker: Any, gateway: Any, topic: str) -> None:
     result = pushing_confluent.push_config({"client.id": "alone", "linger.ms": 9}, "producer", gateway.address)
-    assert (result.outcome, software_of(the_push(broker.internal, result.client_instance_id))) == (Outcome.PUSHED, CONFLUENT)
+    assert (result.outcome, software_of(the_push(broker.internal, result.client_instance_id))) == (PushOutcome.PUSHED, CONFLUENT)
     result = asyncio.run(pushing_aiokafka.push_config({"client_id": "alone", "linger_ms": 9}, "producer", [gateway.address]))
-    assert (result.outcome, software_of(the_push(broker.internal, result.client_instance_id))) == (Outcome.PUSHED, AIOKAFKA)
+    assert (result.outcome, software_of(the_push(broker.internal, result.client_instance_id))) == (PushOutcome.PUSHED, AIOKAFKA)
 
 
 def test_a_broker_that_does_not_advertise_it(broker: Any, topic: str) -> None:
-    assert pushing_confluent.push_config(confluent(broker.internal), "producer").outcome is Outcome.NOT_ADVERTISED
+    assert pushing_confluent.push_config(confluent(broker.internal), "producer").outcome is PushOutcome.NOT_ADVERTISED
     producer = pushing_confluent.Producer(confluent(broker.internal))
     produce(producer)
     assert asyncio.run(produced(broker.internal)) is not None
@@ -254,7 +254,7 @@ def secured(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> I
         f"{listener}.oauthbearer.sasl.jaas.config": f"{_MODULES}.oauthbearer.OAuthBearerLoginModule required;",
     }
     plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", home / "broker", extra=extra)
-    with Broker(plan):
+    with EmbeddedBroker(plan):
         topics.create(plan.internal)
         create_topic(plan.internal)
         with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
@@ -327,9 +327,9 @@ def test_a_push_by_javas_settings(secured: tuple[RunningGateway, str], authority
         "ssl.truststore.type": "PEM", "ssl.truststore.certificates": " ".join(authority.certificate.read_text().split("\n")),
         "sasl.mechanism": mechanism, "sasl.jaas.config": JAAS[mechanism],
     }  # fmt: skip
-    collected = Collected((Entry("acks", "all", Type.STRING, True),), ())
+    collected = Collected((ConfigEntry("acks", "all", Type.STRING, True),), ())
     result = push(collected, connection_settings("java", settings), "apache-kafka-java", "4.4.0")
-    assert result.outcome is Outcome.PUSHED
+    assert result.outcome is PushOutcome.PUSHED
     record = the_push(internal, result.client_instance_id)
     assert (record.principal, record.client_id) == (f"User:{MECHANISMS[mechanism]}", "java-app")
     assert software_of(record) == ("apache-kafka-java", "4.4.0")
@@ -343,7 +343,7 @@ def test_wrong_credentials_fail_before_the_account_is_locked(
     caplog.set_level(logging.DEBUG, "kafka")
     wrong = {"sasl.password": f"{PASSWORD}-not"}
     result = pushing_confluent.push_config(rd_secured(secured[0], authority, mechanism, **wrong), "producer", timeout_s=240)
-    assert result.outcome is Outcome.FAILED
+    assert result.outcome is PushOutcome.FAILED
     assert "SaslAuthenticationFailedError" in result.detail or "wrong credentials" in result.detail
     assert PASSWORD not in caplog.text + repr(result)
 
@@ -353,7 +353,7 @@ def test_a_gateway_that_is_not_trusted_fails_at_once(secured: tuple[RunningGatew
     other = Authority(tmp_path / "other")
     conf = rd_secured(secured[0], other, "PLAIN")
     result = pushing_confluent.push_config(conf, "producer", timeout_s=240)
-    assert result.outcome is Outcome.FAILED
+    assert result.outcome is PushOutcome.FAILED
     assert "CERTIFICATE_VERIFY_FAILED" in result.detail
 
 

@@ -16,14 +16,20 @@ from quality_batches import NOW_MS, a_batch, connections, import_the_library
 from record_bytes import connection_record
 from scale import scaled
 
+import sinks.dashboard
+from clientscope.clock import now_ms
+from clientscope.findings.conditions import Conditions
 from clientscope.records.topics import CONNECTIONS
-from sinks.dashboard.access import Access, Token
-from sinks.dashboard.reader import now_ms
-from sinks.findings.conditions import Conditions
+from sinks.dashboard.http.access import Access, Token
 from sinks.quality.quality import Quality
 
 MANY = int(scaled(5_000, 100_000))
-VIEWS = ("?health=open&versions=table", "?view=clients", "?view=clients&group=software", "?view=findings", "?view=brokers")
+_REGISTRY = Path(sinks.dashboard.__file__).parent / "static" / "views.js"
+IN_BAR = re.findall(r'name: "(\w+)", title: "(\w+)", key: "(\w)"', _REGISTRY.read_text())
+"""Name, title and key of each view that the bar lists."""
+
+_LOOKED_AT = ("?health=open&versions=table", "?view=clients", "?view=clients&group=software", "?view=findings")
+VIEWS = (*_LOOKED_AT, *(f"?view={name}" for name, *_ in IN_BAR if f"?view={name}" not in (*_LOOKED_AT, "?view=overview")))
 HIDEABLE = """
 let hidden = false;
 Object.defineProperty(document, "hidden", { get: () => hidden });
@@ -121,7 +127,7 @@ def test_nothing_yet_says_what_to_do(opens: Opens) -> None:
         for view, text in (
             ("clients", "no gateway has sent a heartbeat"),
             ("findings", "Nothing was judged yet"),
-            ("brokers", "no gateway has told"),
+            ("brokers", "no gateway has reported"),
         ):
             page.goto(f"{server.url}?view={view}")
             expect(page.locator("main [data-state=nothing]")).to_contain_text(text)
@@ -176,7 +182,7 @@ def test_a_token_is_asked_for_once(opens: Opens) -> None:
         assert page.locator(".list").count() == 0
         page.get_by_label("Token").fill("not it")
         page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("alert")).to_contain_text("none of the tokens")
+        expect(page.get_by_role("alert")).to_contain_text("invalid token")
         page.get_by_label("Token").fill("s3cret-of-ada-which-is-long")
         page.get_by_role("button", name="Sign in").click()
         expect(page.locator("#feed")).to_have_text("Live")
@@ -302,3 +308,28 @@ def test_the_heap_stays_flat(opens: Opens) -> None:
         warm = heap_after(scaled(1, 60))
         later = heap_after(scaled(2, 600))
         assert later < warm * 1.2 + 1_000_000, (warm, later)
+
+
+def test_every_view_of_the_bar_has_its_key_its_title_and_its_line_in_the_help(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=clients")
+    is_there(page)
+    assert len(IN_BAR) == page.locator("nav.ways a").count() > 0
+    for name, title, key in (*IN_BAR[1:], IN_BAR[0]):
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        expect(page).to_have_url(re.compile(f"[?]view={name}$"))
+        expect(page.locator("nav.ways a[aria-current=page]")).to_contain_text(title)
+        expect(page).to_have_title("clientscope" if name == "overview" else f"{title} · clientscope")
+    page.keyboard.press("?")
+    for _, title, key in IN_BAR:
+        expect(page.locator("dialog dl.keys")).to_contain_text(re.compile(f"g\\s*{key}\\s*{title}"))
+    page.keyboard.press("?")
+    page.goto(f"{shared.url}?view=findings")
+    page.locator(".list tr.row a.to").first.click()
+    expect(page).to_have_url(re.compile("[?]view=finding&"))
+    expect(page).to_have_title("Finding · clientscope")
+    expect(page.locator("nav.ways a[aria-current=page]")).to_contain_text("Findings")
+    fresh = opens(page.url)  # with nothing to go back to
+    is_there(fresh)
+    fresh.keyboard.press("Escape")
+    expect(fresh).to_have_url(re.compile("[?]view=findings$"))

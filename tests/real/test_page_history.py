@@ -15,7 +15,7 @@ from page_server import PageServer, serving
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, gauge
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
-from sinks.dashboard.reader import now_ms
+from clientscope.clock import now_ms
 
 STATES = (400, 404, 503)
 

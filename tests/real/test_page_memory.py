@@ -10,7 +10,7 @@ from page_fleet import Fleet
 from page_server import serving
 from playwright.sync_api import CDPSession, expect
 
-from sinks.dashboard.reader import now_ms
+from clientscope.clock import now_ms
 
 ROUNDS = 8
 

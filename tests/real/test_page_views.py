@@ -13,7 +13,7 @@ from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
 from playwright.sync_api import Browser, Page, expect
 
-from sinks.dashboard.reader import now_ms
+from clientscope.clock import now_ms
 
 
 @pytest.fixture(scope="module")
@@ -172,8 +172,8 @@ def test_findings_are_ranked_filtered_and_explained(shared: PageServer, opens: O
     expect(page.locator(".list tr.row").first.locator(".pill")).to_have_text("critical")
     expect(page.locator(".foot")).to_contain_text("1 finding of low confidence")
     page.locator("td.chevron button").first.click()
-    for text in ("sasl.jaas.config", "key infix, 90 bytes", "a file that only the client reads", "redacted at gw-1", "nobody is named"):
-        expect(page.locator(".told")).to_contain_text(text)
+    for text in ("sasl.jaas.config", "key infix, 90 bytes", "a file that only the client reads", "redacted at gw-1", "no owner"):
+        expect(page.locator(".pairs.details")).to_contain_text(text)
     page.get_by_label("Of which severity").select_option("high")
     expect(page.locator(".list tr.row .pill", has_text="medium")).to_have_count(0)
     page.locator(".segments").get_by_role("link", name="Rules").click()
@@ -215,7 +215,7 @@ def test_an_admin_decides(own: PageServer, opens: Opens) -> None:
 def test_brokers_and_where_they_differ(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=brokers")
     third = page.get_by_role("table", name="Brokers").locator("tr.row", has_text="kafka-3.internal")
-    expect(third).to_contain_text("apache-kafka 4.2 or 4.3")
+    expect(third).to_contain_text("Kafka 4.2 or 4.3")
     expect(third).to_contain_text("inferred")
     differ = page.get_by_role("table", name="Differences")
     expect(differ.locator("tbody tr")).to_have_count(2)
@@ -335,7 +335,7 @@ def test_hostile_strings_stay_text_in_every_view(own: PageServer, opens: Opens) 
         expect(page.locator(".list tr.row")).to_have_count(1)  # its own term of the query finds it, and nothing else
     page.goto(f"{own.url}?view=findings")
     page.locator(".list tr.row", has_text=HOSTILE).locator("td.chevron button").click()
-    expect(page.locator(".told")).to_contain_text(HOSTILE)
+    expect(page.locator(".pairs.details")).to_contain_text(HOSTILE)
     assert page.locator("a[href^='javascript']").count() == 0
     page.locator(".list tr.row a.to", has_text=HOSTILE).click()
     expect(page.locator("h1")).to_have_text(HOSTILE)

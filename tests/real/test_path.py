@@ -27,7 +27,7 @@ from record_bytes import config_record, setting
 
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
-from clientscope.demo.watch import TopicWatch, jmx_connections
+from clientscope.demo.watch import DemoWatch, jmx_connections
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
 
 SLOW = 60.0
@@ -36,8 +36,8 @@ TOPIC = "test.path"
 
 
 @pytest.fixture(scope="module")
-def watch(installation: Any) -> Iterator[TopicWatch]:
-    watching = TopicWatch(installation.broker.internal)
+def watch(installation: Any) -> Iterator[DemoWatch]:
+    watching = DemoWatch(installation.broker.internal)
     yield watching
     watching.close()
 
@@ -184,7 +184,7 @@ def test_f20_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_
     assert docs and not any(CANARY in text for text in docs)
 
 
-def test_the_gauges_are_the_brokers_own_jmx_connections(installation: Any, watch: TopicWatch) -> None:
+def test_the_gauges_are_the_brokers_own_jmx_connections(installation: Any, watch: DemoWatch) -> None:
     jmx: Callable[[], dict[tuple[str, str], int]] = lambda: jmx_connections(installation.broker.jmx_port)  # noqa: E731
     with held_open(installation, ["held-a", "held-a", "held-a", "held-b"]) as clients:
         assert eventually(lambda: watch.snapshot().connections == jmx() == {("held-a", "1.0"): 3, ("held-b", "1.0"): 1}, SLOW)
@@ -307,7 +307,7 @@ def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -
     assert [newest[f"of-principal-{number}".encode()] is None for number in range(3)] == [True, True, False]
 
 
-def test_a_query_that_fails_is_started_again_and_the_others_run_on(installation: Any) -> None:
+def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(installation: Any) -> None:
     def page(name: str) -> tuple[int, str]:
         try:
             with urllib.request.urlopen(installation.stream_url + name, timeout=5) as response:
@@ -325,7 +325,7 @@ def test_a_query_that_fails_is_started_again_and_the_others_run_on(installation:
             assert client.push_config([("acks", "1", 1, False)]).error_code == 0
             assert eventually(lambda: len(results(installation, "unkept")) == 1, SLOW), "the others run on"
         assert eventually(lambda: page("readyz")[0] == 503, SLOW)
-        assert page("readyz")[1].startswith("history_pushes is started again after it failed: ")
+        assert page("readyz")[1].startswith("history_pushes is parked and retried: ")
         status, text = page("healthz")
         assert status == 200 and text.startswith("history_pushes "), "alive, and said"
     finally:
@@ -359,7 +359,7 @@ def test_gauges_and_findings_are_in_history_too(installation: Any) -> None:
     assert eventually(lambda: "open" in kept(findings, "state"), 2 * SLOW)
 
 
-def test_f15_a_gateway_that_is_killed_and_comes_back_has_true_gauges_again(installation: Any, watch: TopicWatch) -> None:
+def test_f15_a_gateway_that_is_killed_and_comes_back_has_true_gauges_again(installation: Any, watch: DemoWatch) -> None:
     with held_open(installation, ["before", "before"]):
         assert eventually(lambda: watch.snapshot().connections == {("before", "1.0"): 2}, SLOW)
         installation.processes.signal("gateway", signal.SIGKILL)
@@ -371,7 +371,7 @@ def test_f15_a_gateway_that_is_killed_and_comes_back_has_true_gauges_again(insta
     assert eventually(lambda: watch.snapshot().connections == {}, SLOW)
 
 
-def test_f15_a_gateway_that_is_lost_loses_its_series_with_nothing_else_happening(installation: Any, watch: TopicWatch) -> None:
+def test_f15_a_gateway_that_is_lost_loses_its_series_with_nothing_else_happening(installation: Any, watch: DemoWatch) -> None:
     with held_open(installation, ["lost"]):
         assert eventually(lambda: watch.snapshot().connections == {("lost", "1.0"): 1}, SLOW)
         installation.processes.signal("gateway", signal.SIGKILL)

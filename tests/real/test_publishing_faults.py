@@ -32,7 +32,7 @@ from scale import scaled
 
 from clientscope import topics
 from clientscope.client.raw import RawClient
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
@@ -65,7 +65,7 @@ def secluded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running
     }
     extra["controller.quorum.bootstrap.servers"] = extra["listeners"].rpartition("//")[2]
     with (
-        Broker(BrokerPlan(plan.port, internal, plan.advertised, plan.data_dir, extra=extra)),
+        EmbeddedBroker(BrokerPlan(plan.port, internal, plan.advertised, plan.data_dir, extra=extra)),
         Cuttable(("127.0.0.1", internal), between) as cuttable,
     ):
         topics.create(f"127.0.0.1:{around}")

@@ -117,7 +117,7 @@ def test_a_broker_without_a_gateway_and_nobody_at_all(broker: Any, tmp_path: Pat
     path.write_text(f"bootstrap.servers={broker.internal}\n")
     ended = run(path)
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr.startswith("error: no broker here takes pushes: ")
+    assert ended.stderr.startswith("error: no broker here supports PushConfig: ")
     assert "\nhint: bootstrap.servers must lead to a gateway" in ended.stderr
     ended = run(path, "--bootstrap-servers", f"127.0.0.1:{free_port()}", "--timeout-ms", "1000")
     assert (ended.returncode, ended.stdout) == (1, "")

@@ -6,14 +6,15 @@ import json
 import os
 import signal
 import urllib.request
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from conftest import running_gateway
-from observe import eventually, read_all
+from observe import eventually, gateway_connections, read_all
 
 from clientscope.client.raw import RawClient
-from clientscope.policy.redaction import DigestKey
+from clientscope.digest import DigestKey
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
@@ -95,10 +96,27 @@ def test_limits_and_quotas_change_while_it_runs_and_what_can_not_is_named(broker
             return int(client.push_config([("acks", value, 1, False)]).error_code)
 
     settings.write_text("")
-    with running_gateway(broker.internal, broker.client, tmp_path, "--config", str(settings)) as gateway:
+    with running_gateway(broker.internal, broker.client, tmp_path, "--config", str(settings)) as gateway, ExitStack() as stack:
         assert [push("small", "x" * 100), push("often"), push("often"), push("often")] == [NONE] * 4
         change("client_config_max_bytes = 50", "changed while the gateway runs: client_config_max_bytes\n")
         assert push("small", "x" * 100) == CONFIG_TOO_LARGE
         change("push_burst_per_client = 1\npush_rate_per_client = 0.001\nworkers = 2", "but only a restart applies it: workers\n")
         assert [push("rare"), push("rare")] == [NONE, THROTTLING_QUOTA_EXCEEDED]
         assert push("small", "x" * 100) == NONE, "what is no longer set is the default again"
+        idle = stack.enter_context(RawClient.connect(gateway.address, "idle"))
+        idle.api_versions("idle", "1")
+        # The main process hears of connections a moment later: of two where one has just closed, it would refuse the newer.
+        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("idle", "1"): 1})
+        change("max_connections = 1", "max_connections")
+
+        def refused() -> bool:  # the worker may hear of it a moment later
+            try:
+                with RawClient.connect(gateway.address, "beyond") as client:
+                    client.api_versions("beyond", "1")
+            except OSError:
+                return True
+            return False
+
+        assert eventually(refused)
+        change("connections_max_idle_ms = 500\npolicy_deadline_ms = 2000", "policy_deadline_ms")
+        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {}), "of connections that are open, too"

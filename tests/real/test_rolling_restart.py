@@ -20,7 +20,7 @@ from observe import eventually, gateway_connections
 from clientscope import topics
 from clientscope.demo.fleet import Fleet
 from clientscope.demo.watch import jmx_connections
-from clientscope.local.broker import Broker, BrokerPlan, new_cluster_id
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
 
 NODES = (1, 2, 3)
@@ -42,7 +42,7 @@ REPLICATED = {
 class Cluster:
     """Three brokers and their gateways, by node id."""
 
-    brokers: dict[int, Broker]
+    brokers: dict[int, EmbeddedBroker]
     metrics_urls: dict[int, str]
     gateways: Fleet
 
@@ -77,7 +77,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     voters = {node: free_port() for node in NODES}
     cluster_id = new_cluster_id()
     brokers = {
-        node: Broker(
+        node: EmbeddedBroker(
             BrokerPlan(
                 free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir / str(node), free_port(),
                 node_id=node, voters=voters, cluster_id=cluster_id, extra=REPLICATED,
@@ -100,7 +100,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         started.gateways.stop()
         # At once: the last of a quorum would wait in vain for the others.
         with ThreadPoolExecutor() as pool:
-            list(pool.map(Broker.stop, brokers.values()))
+            list(pool.map(EmbeddedBroker.stop, brokers.values()))
 
 
 @dataclass
@@ -251,6 +251,6 @@ def went_on(load: Load) -> None:
     assert eventually(lambda: len(load.acknowledged) > acknowledged + 200 and len(load.taken) > taken + 200, 60)
 
 
-def agree(cluster: Cluster, node: int, broker: Broker) -> bool:
+def agree(cluster: Cluster, node: int, broker: EmbeddedBroker) -> bool:
     """Whether a gateway's gauges are its broker's own."""
     return gateway_connections(cluster.metrics_urls[node]) == jmx_connections(broker.plan.jmx_port)

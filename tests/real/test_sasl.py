@@ -29,7 +29,7 @@ from scale import scaled
 from clientscope import topics
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, PrincipalSource, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
@@ -58,7 +58,7 @@ def plan(data_dir: Path) -> Iterator[BrokerPlan]:
         "connections.max.reauth.ms": str(REAUTHENTICATE_MS),
     }
     plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir / "broker", extra=extra)
-    with Broker(plan):
+    with EmbeddedBroker(plan):
         topics.create(plan.internal)
         with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
             admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)

@@ -32,12 +32,12 @@ from kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from observe import eventually
+from observe import command_line, eventually
 
 from clientscope.client import KafkaProducer
 from clientscope.demo.fleet import Fleet
-from clientscope.kafka_access import KafkaAccess
-from clientscope.local.broker import Broker, BrokerPlan
+from clientscope.kafka.access import KafkaAccess
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.topics import DEADLETTER, DECISIONS, RESULTS
 
@@ -167,7 +167,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     }
     plan = BrokerPlan(port, internal, f"127.0.0.1:{advertised}", home / "broker", extra=extra)
     made = Secured(plan, home, authority, f"127.0.0.1:{mutual}")
-    with Broker(plan):
+    with EmbeddedBroker(plan):
         with made.admin() as admin:
             admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
             admin.alter_user_scram_credentials(
@@ -230,7 +230,7 @@ def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secu
         assert (seen["principal"], seen["security_protocol"], seen["software_name"]) == ("User:alice", "SASL_SSL", "kafka-python")
         shown = spark_pages(f"http://{spark_ui}")
         processes.check()
-        command_lines = "".join(command_line(child) for name in STARTED for child in session(processes.pid(name)))
+        command_lines = "".join(command_line(child).decode() for name in STARTED for child in session(processes.pid(name)))
     finally:
         processes.stop()
     assert "org.apache.spark" in command_lines
@@ -251,13 +251,6 @@ def session(leader: int) -> list[int]:
             if os.getsid(number) == leader:
                 found.append(number)
     return found
-
-
-def command_line(number: int) -> str:
-    try:
-        return Path(f"/proc/{number}/cmdline").read_text()
-    except OSError:
-        return ""
 
 
 def sent(secured: Secured) -> None:
@@ -370,7 +363,7 @@ def test_our_processes_by_certificate(secured: Secured) -> None:
     ("changed", "said"),
     [
         ({"sasl.password.file": "wrong"}, "doesn't accept User:serve with this password"),
-        ({"security.protocol": "PLAINTEXT"}, "have no use with this security.protocol"),
+        ({"security.protocol": "PLAINTEXT"}, "have no effect with this security.protocol"),
         ({"ssl.ca.location": "other"}, "certificate verify failed"),
     ],
 )

@@ -22,13 +22,13 @@ from record_bytes import setting
 from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
 from clientscope.records.topics import DECISIONS
-from sinks.dashboard.record import Record
+from sinks.dashboard.state.record import TopicRecord
 
 TOKEN = "a-token-of-the-tests-only"
 FINGERPRINT = f"{0x5E4E:032x}"
 
 
-def records() -> list[Record]:
+def records() -> list[TopicRecord]:
     now = int(time.time() * 1000)
     instances = [UUID(int=0x5E4E0 + number) for number in range(2)]
     of = {"client_id": "serve-api", "client_address": "10.5.5.5"}

@@ -24,32 +24,24 @@ import pytest
 from conftest import RunningBroker, start_broker
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import MessageSizeTooLargeError
-from observe import children, eventually, metrics, read_all
+from observe import children, command_line, eventually, is_gone, java_below, metrics, read_all
 from record_bytes import config_record
 from replay import Input, Place, comes_out, quarantined, results, rows
 from scale import scaled
 
 from clientscope.demo.fleet import Fleet
+from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
 from clientscope.findings.record import Finding
 from clientscope.local.process import free_port
-from clientscope.policy.redaction import DigestKey
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
 from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, FINDINGS, QUARANTINE
-from udfs.reading import REASONS
+from streaming.checkpoints.plans import QUERIES
+from udfs.decoding.record_reader import REASONS
 
 SEED = 22
-QUERIES = ("results", "gauges", "findings", "history_pushes", "history_connections")
 KEY = DigestKey(b"0123456789abcdef" * 4)
 DEADLY = Path(__file__).with_name("deadly")
-
-
-def is_gone(pid: int) -> bool:
-    """Whether a process has ended; nobody may have waited for it yet."""
-    try:
-        return not Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return True
 
 
 class Job:
@@ -99,10 +91,7 @@ class Job:
         """Spark's Python workers: what its daemon has forked."""
         found = []
         for pid in children(self.processes.pid("stream")):
-            try:
-                arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            except OSError:  # it has just ended
-                continue
+            arguments = command_line(pid).split(b"\0")
             # The JVM has the name among its options, and so has the script that starts it.
             found += children(pid) if arguments[1:3] == [b"-m", b"streaming.worker_daemon"] else []
         return found
@@ -224,8 +213,7 @@ def test_f20_one_record_in_a_hundred_is_none_and_no_query_is_started_again(job: 
 
 def jvm(job: Job) -> int:
     """The driver's."""
-    (pid,) = [pid for pid in children(job.processes.pid("stream")) if Path(f"/proc/{pid}/comm").read_text() == "java\n"]
-    return pid
+    return java_below(job.processes.pid("stream"))
 
 
 @contextmanager
@@ -237,8 +225,7 @@ def spawned_below(pid: int) -> Iterator[set[int]]:
     def watch() -> None:
         while not done.wait(0.05):
             for child in children(pid):
-                with suppress(OSError):
-                    seen.update({child} if b"multiprocessing.spawn" in Path(f"/proc/{child}/cmdline").read_bytes() else ())
+                seen.update({child} if b"multiprocessing.spawn" in command_line(child) else ())
 
     watching = threading.Thread(target=watch)
     watching.start()
@@ -307,7 +294,8 @@ def kill_now_and_then(job: Job, seed: int, drivers: int, workers: int) -> None:
             time.sleep(chance.uniform(0, 0.3))
             alive = sorted(job.workers())
             if alive:
-                os.kill(chance.choice(alive), signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(chance.choice(alive), signal.SIGKILL)
         else:
             moment = chance.random()
             if drivers % 2:

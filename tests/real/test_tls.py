@@ -14,7 +14,6 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from subprocess import run
 from typing import Any
@@ -25,32 +24,13 @@ from certificates import Authority, Pair
 from confluent_kafka.admin import AdminClient
 from conftest import RunningGateway, running_gateway
 from observe import eventually, gateway_connections, metrics, read_all
+from tls_cluster import TOPIC, Cluster, connect, in_front, raw, tls_cluster, upstream
 
-from clientscope import topics
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.gateway.worker.proxy_protocol import build
-from clientscope.local.broker import Broker, BrokerPlan
-from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, PrincipalSource, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-
-TOPIC = "test.tls"
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """A broker with two listeners for clients.
-
-    Attributes:
-        plain, secure: where CLIENT (plain text) and SECURE (TLS) advertise a gateway.
-        secure_port: of SECURE itself.
-    """
-
-    plan: BrokerPlan
-    secure_port: int
-    plain: str
-    secure: str
 
 
 @pytest.fixture(scope="module")
@@ -65,50 +45,8 @@ def pair(authority: Authority) -> Pair:
 
 @pytest.fixture(scope="module")
 def cluster(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    port, internal, secure_port, plain, secure = (free_port() for _ in range(5))
-    extra = {
-        "listeners": f"CLIENT://127.0.0.1:{port},SECURE://127.0.0.1:{secure_port},INTERNAL://127.0.0.1:{internal},"
-        f"CONTROLLER://127.0.0.1:{(controller := free_port())}",
-        "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
-        "advertised.listeners": f"CLIENT://127.0.0.1:{plain},SECURE://127.0.0.1:{secure},INTERNAL://127.0.0.1:{internal}",
-        "listener.security.protocol.map": "CLIENT:PLAINTEXT,SECURE:SSL,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "listener.name.secure.ssl.keystore.type": "PEM",
-        "listener.name.secure.ssl.keystore.location": str(authority.sign("broker").both),
-        "listener.name.secure.ssl.truststore.type": "PEM",
-        "listener.name.secure.ssl.truststore.location": str(authority.certificate),
-        "listener.name.secure.ssl.client.auth": "requested",
-    }
-    plan = BrokerPlan(port, internal, f"127.0.0.1:{plain}", tmp_path_factory.mktemp("broker"), extra=extra)
-    with Broker(plan):
-        topics.create(plan.internal)
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
-            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
-        yield Cluster(plan, secure_port, f"127.0.0.1:{plain}", f"127.0.0.1:{secure}")
-
-
-def in_front(cluster: Cluster, log_dir: Path, *flags: str, secure: bool = False) -> Any:
-    """A gateway in front of either listener."""
-    if secure:
-        return running_gateway(
-            cluster.plan.internal, f"127.0.0.1:{cluster.secure_port}", log_dir, "--listener-name", "SECURE", *flags, listen=cluster.secure
-        )
-    return running_gateway(cluster.plan.internal, f"127.0.0.1:{cluster.plan.port}", log_dir, *flags, listen=cluster.plain)
-
-
-def upstream(authority: Authority) -> list[str]:
-    return ["--upstream-ssl-ca-location", str(authority.certificate)]
-
-
-def connect(gateway: RunningGateway) -> socket.socket:
-    host, port = gateway.address.split(":")
-    return socket.create_connection((host, int(port)), 10)
-
-
-def raw(gateway: RunningGateway, authority: Authority, client_id: str, own: Pair | None = None) -> RawClient:
-    context = ssl.create_default_context(cafile=str(authority.certificate))
-    if own:
-        context.load_cert_chain(own.certificate, own.key)
-    return RawClient(context.wrap_socket(connect(gateway), server_hostname="127.0.0.1"), client_id)
+    with tls_cluster(authority, tmp_path_factory.mktemp("broker")) as running:
+        yield running
 
 
 def failed(gateway: RunningGateway) -> dict[str, float]:
@@ -147,7 +85,8 @@ def test_f13_who_the_client_is_and_what_it_pushes_is_known(
             return [record for record in found if record.client_id == client_id]
 
         assert eventually(lambda: len(pushed()) == 1)
-        assert (pushed()[0].security_protocol, pushed()[0].client_software_name) == ("SSL", "kafka-python")
+        record = pushed()[0]
+        assert (record.security_protocol, record.client_software_name, record.principal) == ("SSL", "kafka-python", "User:ANONYMOUS")
 
 
 def test_f13_plain_text_to_the_gateway_and_tls_to_the_broker(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
@@ -156,7 +95,7 @@ def test_f13_plain_text_to_the_gateway_and_tls_to_the_broker(cluster: Cluster, a
             assert client.api_versions("plain", "1").error_code == 0
             assert client.push_config([("acks", "all", 1, False)]).error_code == 0
         assert eventually(lambda: any(r.kind == Kind.CLOSED for r in records(cluster, "plain-first")))
-        assert {r.security_protocol for r in records(cluster, "plain-first")} == {"PLAINTEXT"}
+        assert {(r.security_protocol, r.principal) for r in records(cluster, "plain-first")} == {("PLAINTEXT", "User:ANONYMOUS")}
     assert "the broker asks for certificates, but behind the gateway it sees User:ANONYMOUS" in (tmp_path / "gateway.log").read_text()
 
 
@@ -165,7 +104,7 @@ def old_tls(gateway: RunningGateway, authority: Authority) -> None:
         context = ssl.create_default_context(cafile=str(authority.certificate))
         context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1
         context.set_ciphers("ALL:@SECLEVEL=0")
-        with pytest.raises(OSError):
+        with pytest.raises(ssl.SSLError, match="tlsv1 alert protocol version"):
             context.wrap_socket(connect(gateway), server_hostname="127.0.0.1")
 
 

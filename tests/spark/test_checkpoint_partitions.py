@@ -56,4 +56,4 @@ def test_spark_writes_hadoops_checksums(spark: SparkSession, tmp_path: Path, nam
     assert query.awaitTermination(60)
     file = checkpoint / name / "0"
     file.write_bytes(file.read_bytes().replace(b"0", b"1", 1))
-    assert f"{name}/0 was changed after it was written: its checksum is another" in spark_files.read(checkpoint).problems
+    assert f"{name}/0 was changed after it was written: its checksum differs" in spark_files.read(checkpoint).problems

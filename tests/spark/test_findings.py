@@ -6,7 +6,7 @@ import json
 
 from record_bytes import Records, config_record, connection_record, setting
 
-from clientscope.policy.redaction import DigestKey
+from clientscope.digest import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from streaming.transforms.findings import arrivals
 

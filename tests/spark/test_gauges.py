@@ -13,7 +13,7 @@ from record_bytes import Records, connection_record, heartbeat
 
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONNECTIONS
-from sinks.gauges import Gauges
+from streaming.gauges import Gauges
 from streaming.queries.gauges import arrived
 from streaming.transforms.gauges import entries
 

@@ -11,14 +11,14 @@ import pytest
 from deltalake import DeltaTable
 from record_bytes import Records, config_record, connection_record, heartbeat, setting
 
-from clientscope.policy.redaction import DigestKey
+from clientscope.digest import DigestKey
 from clientscope.records.codec import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.dashboard.past import clients, pushes
 from sinks.dashboard.past.tables import Span, Tables
 from sinks.history.batches import append
 from streaming.transforms import history
-from udfs.expectations import OF_CONNECTIONS
+from udfs.kernels.expectations import OF_CONNECTIONS
 
 KEY = DigestKey(b"k" * 32)
 SECRET = "hunter2-canary"
@@ -67,6 +67,13 @@ def test_a_batch_is_written_once_but_a_new_checkpoints_batches_are_not_lost(reco
     for query_id, batch_id in (("first", 7), ("first", 7), ("second", 0)):
         append(rows, tmp_path / "connections", query_id, batch_id)
     assert DeltaTable(tmp_path / "connections").to_pyarrow_table().num_rows == 2
+
+
+def test_a_batch_is_one_file_however_many_partitions_its_topic_has(records: Records, tmp_path: Path) -> None:
+    rows = records(CONNECTIONS, *(connection_record(number) for number in range(96))).repartition(48)
+    append(history.kept(history.connections(rows, None)), tmp_path / "connections", "query", 0)
+    table = DeltaTable(tmp_path / "connections")
+    assert (table.to_pyarrow_table().num_rows, len(table.file_uris())) == (96, 2), "of two days"
 
 
 @pytest.mark.parametrize(("topic", "step"), [(CONFIGS, history.pushes), (CONNECTIONS, history.connections)])

@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 from record_bytes import config_record, connection_record, setting
 
 from streaming.transforms import kernel
-from udfs.counts import TYPE, counts
-from udfs.decode import decoder
+from udfs.decoding.decode import decoder
+from udfs.kernels.connection_counts import TYPE, counts
 
 DECODE = decoder("ClientConfigRecord")
 

@@ -6,10 +6,10 @@ import json
 
 from record_bytes import Records, config_record, setting
 
-from clientscope.policy.redaction import DigestKey
+from clientscope.digest import DigestKey
 from clientscope.profiles import APACHE, BUILT_IN, Thresholds
-from clientscope.profiles.thresholds import Choice
-from clientscope.profiles.whom import Whom
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.thresholds import ProfileChoice
 from clientscope.records.topics import CONFIGS
 from streaming.transforms.results import results
 
@@ -35,12 +35,12 @@ def test_a_push_becomes_one_result_and_secrets_stay_out(records: Records) -> Non
         "origin": "pushed", "application": rows[0]["key"], "settings": 3, "redacted": 1, "rules": [], "passed": [],
         "not_evaluable": [],
     }  # fmt: skip
-    assert rows[1]["key"] == '[null,"orders",null]'
+    assert rows[1]["key"] == '["User:ANONYMOUS","orders",null]'
     assert json.loads(rows[1]["value"])["offset"] == 3
 
 
 def test_each_push_is_judged_by_its_clients_profile(records: Records) -> None:
-    thresholds = Thresholds((APACHE, BUILT_IN["eventhubs"]), Choice(((Whom(principal=("User:azure-*",)), 1),)))
+    thresholds = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(principal=("User:azure-*",)), 1),)))
     settings = setting("acks", "all"), setting("request.timeout.ms", "15000")
     pushed = [config_record(*settings, principal=f"User:{name}") for name in ("azure-1", "other")]
     rows = results(records(CONFIGS, *pushed), None, thresholds).collect()

@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from record_bytes import Records, config_record, connection_record, heartbeat
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from sinks.gauges import Gauges
 from sinks.history.batches import append
+from streaming.gauges import Gauges
 from streaming.queries.gauges import arrived
 from streaming.transforms import history
 from streaming.transforms.gauges import entries

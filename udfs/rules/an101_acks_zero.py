@@ -21,8 +21,8 @@ Source
 
 from __future__ import annotations
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:
@@ -36,7 +36,7 @@ RULE = Rule(
     name="acks_zero",
     severity="high",
     messages=(
-        "acks was not pushed, or is none of 0, 1 and all.",
+        "acks was not pushed, or is not 0, 1 or all.",
         "This producer waits for acknowledgements.",
         "This producer waits for no acknowledgement and loses records without notice: set acks=all.",
     ),

@@ -23,8 +23,8 @@ Source
 from __future__ import annotations
 
 from clientscope.catalog.configs import ClientType
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:
@@ -45,7 +45,7 @@ RULE = Rule(
     messages=(
         "What would be needed isn't known: acks, whether enable.idempotence was set, and the client library.",
         "acks doesn't turn idempotence off.",
-        "acks turns idempotence off without a word, so retries may write records twice: set acks=all, or "
+        "acks silently disables idempotence, so retries may write records twice: set acks=all, or "
         "enable.idempotence=false if that is meant.",
     ),
     evaluate=evaluate,

@@ -25,8 +25,8 @@ from __future__ import annotations
 import numpy as np
 
 from clientscope.catalog.configs import ClientType
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
 
 _REMEMBERED = 5
 """Batches of one producer and partition (ProducerStateEntry.NUM_BATCHES_TO_RETAIN); no profile can change it."""

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:

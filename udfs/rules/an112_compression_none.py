@@ -19,8 +19,8 @@ Source
 
 from __future__ import annotations
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:

@@ -21,12 +21,12 @@ Source
 
 from __future__ import annotations
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Needs, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Needs, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:
-    """By what was said; a client that starts all the same was told otherwise somewhere."""
+    """By what was set; a client that starts nevertheless got another value elsewhere."""
     transactional = batch.text("transactional.id")
     idempotence = batch.text("enable.idempotence", settled=False)
     sarama = batch.software.where(lambda it: it.dialect is not None and it.dialect.name == "sarama")

@@ -1,7 +1,7 @@
 """AN115: a producer sends more than brokers take.
 
 What
-    ``max.request.size`` (librdkafka: ``message.max.bytes``) is above the 1048588 bytes that brokers take unless they are told
+    ``max.request.size`` (librdkafka: ``message.max.bytes``) is above the 1048588 bytes that brokers accept unless they are configured
     otherwise.
 
 Why
@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Needs, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Needs, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.group_protocol import run_by_broker
-from udfs.rules.rule import CONSUMERS, FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.group_protocol import run_by_broker
+from udfs.rules.engine.rule import CONSUMERS, FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:

@@ -4,7 +4,7 @@ What
     ``session.timeout.ms`` is above five minutes. With ``group.protocol=consumer`` the broker decides it, so nothing is wrong.
 
 Why
-    Until the session ends, nobody reads what a consumer that died had.
+    Until the session ends, the partitions of a consumer that died are not read.
 
 Example
     ``session.timeout.ms=600000``
@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.group_protocol import run_by_broker
-from udfs.rules.rule import CONSUMERS, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.group_protocol import run_by_broker
+from udfs.rules.engine.rule import CONSUMERS, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import CONSUMERS, FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import CONSUMERS, FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:

@@ -4,7 +4,7 @@ What
     ``max.poll.interval.ms`` is above half an hour, in a library that watches the time between polls.
 
 Why
-    It is the only thing that notices a consumer whose thread hangs while its heartbeats go on. A rebalance, too, waits for members
+    It is the only thing that notices a consumer whose thread hangs while its heartbeats continue. A rebalance, too, waits for members
     for as long.
 
 Example
@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FETCHING, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FETCHING, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:

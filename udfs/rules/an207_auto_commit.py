@@ -20,8 +20,8 @@ Source
 
 from __future__ import annotations
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import CONSUMERS, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import CONSUMERS, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:

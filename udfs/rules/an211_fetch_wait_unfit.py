@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FETCHING, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FETCHING, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:
-    """A wait that is too short needs no timeout to be told."""
+    """A wait that is too short is judged without a timeout."""
     wait, timeout = batch.number("fetch.max.wait.ms"), batch.number("request.timeout.ms")
     adds_up = batch.software.where(lambda it: it.dialect is not None and it.dialect.name == "franz-go")
     short = wait < batch.limit(RULE, "minimum_ms")

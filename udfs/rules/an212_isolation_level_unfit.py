@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import CONSUMERS, NOT_EVALUABLE, Case, Judgement, Needs, Rule
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import CONSUMERS, NOT_EVALUABLE, Case, Judgement, Needs, Rule
 
 
 def evaluate(batch: Batch) -> Judgement:

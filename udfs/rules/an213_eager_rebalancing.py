@@ -2,8 +2,9 @@
 
 What
     ``partition.assignment.strategy`` names range and round robin alone, as kafka-python, aiokafka, librdkafka and Sarama do by
-    default. With ``group.protocol=consumer`` the broker assigns, so nothing is wrong. Members whose strategies have nothing in
-    common, eager beside cooperative, are judged across the fleet, once its state is there.
+    default. Names of Java's classes are redacted in pushes (KIP-1324), so they are judged in files alone. With
+    ``group.protocol=consumer`` the broker assigns, so nothing is wrong. Members whose strategies have nothing in common, eager beside
+    cooperative, are judged across the fleet, once its state is there.
 
 Why
     These strategies are eager: every member gives up all its partitions before any gets one. A cooperative one moves only what must
@@ -24,9 +25,9 @@ Source
 
 from __future__ import annotations
 
-from udfs.rules.batch import Batch
-from udfs.rules.group_protocol import run_by_broker
-from udfs.rules.rule import CONSUMERS, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.group_protocol import run_by_broker
+from udfs.rules.engine.rule import CONSUMERS, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
 
 _EAGER = {"range", "roundrobin"}
 
@@ -49,7 +50,7 @@ RULE = Rule(
     name="eager_rebalancing",
     severity="info",
     messages=(
-        "partition.assignment.strategy was not pushed.",
+        "partition.assignment.strategy was not pushed, or names classes, which are redacted.",
         "Rebalances can be cooperative.",
         "Each rebalance stops every member of this group: add cooperative-sticky to partition.assignment.strategy.",
     ),
@@ -61,7 +62,8 @@ RULE = Rule(
         "group.protocol",
     ),
     cases=(
-        Case(FIRED, {"partition.assignment.strategy": "org.apache.kafka.clients.consumer.RangeAssignor"}),
+        Case(FIRED, {"partition.assignment.strategy": "range,roundrobin"}),
+        Case(NOT_EVALUABLE, {"partition.assignment.strategy": "org.apache.kafka.clients.consumer.RangeAssignor"}),
         Case(FIRED, {"group.id": "g"}, software="kafka-python", version="3.0.12", complete=True),
         Case(FIRED, {"group.id": "g"}, software="librdkafka", version="2.8.0", complete=True),
         Case(FIRED, {"group.id": "g"}, version="2.8.2", complete=True),

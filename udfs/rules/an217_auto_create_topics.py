@@ -6,7 +6,7 @@ What
 
 Why
     Where brokers allow it too (``auto.create.topics.enable``, on by default), subscribing to a misspelled name makes an empty topic
-    with default settings, and no error tells.
+    with default settings, and without an error.
 
 Example
     ``allow.auto.create.topics=true``
@@ -22,8 +22,8 @@ Source
 
 from __future__ import annotations
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import CONSUMERS, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import CONSUMERS, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:

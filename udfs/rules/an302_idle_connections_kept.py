@@ -5,7 +5,7 @@ What
     or says never. For information where it is the library's default: librdkafka never closes them.
 
 Why
-    Who closes last sends into a connection that is gone. A broker says so; a load balancer drops it without a word, and the request
+    Who closes last sends into a connection that is gone. A broker says so; a load balancer drops it silently, and the request
     waits for its timeout.
 
 Example
@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, INFO, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, INFO, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:

@@ -1,4 +1,4 @@
-"""AN306: a client that can't be told from others.
+"""AN306: a client that can't be distinguished from others.
 
 What
     ``client.id`` is empty, or what the library makes up: rdkafka, kgo, sarama, kafkajs, producer-1, kafka-python-3.0.12. That many
@@ -24,8 +24,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, PASSED, Case, Judgement, Rule, judged
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, PASSED, Case, Judgement, Rule, judged
 
 _MADE_UP = (
     r"^(?:|rdkafka|kgo|sarama|kafkajs|(?:producer|consumer|adminclient)-\d+|consumer-null-\d+"
@@ -34,7 +34,7 @@ _MADE_UP = (
 
 
 def evaluate(batch: Batch) -> Judgement:
-    """By the setting, or else by the request header; what a library makes up is told by its shape where the push doesn't say."""
+    """By the setting, or else by the request header; a name that a library makes up is recognised by its shape."""
     pushed = batch.text("client.id")
     fired = pushed.matches(_MADE_UP) | batch.is_default("client.id")
     if not pushed.known.all():
@@ -52,7 +52,7 @@ RULE = Rule(
     messages=(
         "What client.id is isn't known.",
         "This client says which application it is.",
-        "This client can't be told from others: set client.id to the application's name.",
+        "This client can't be distinguished from others: set client.id to the application's name.",
     ),
     evaluate=evaluate,
     keys=("client.id",),

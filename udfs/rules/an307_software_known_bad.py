@@ -30,23 +30,23 @@ from __future__ import annotations
 import numpy as np
 
 from clientscope.catalog.configs import ClientType
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
-from udfs.rules.software import Known
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
+from udfs.rules.engine.software import KnownSoftware
 
 _MENDED = {(3, 9): 2, (4, 0): 2, (4, 1): 2}
 """Release → the patch that has KAFKA-19012's fix; later releases have it from the start."""
 
 
-def _java(it: Known) -> bool:
+def _java(it: KnownSoftware) -> bool:
     return it.dialect is not None and it.dialect.name == "java" and bool(it.release)
 
 
-def _confluents(it: Known) -> bool:
+def _confluents(it: KnownSoftware) -> bool:
     return it.version.endswith(("-ccs", "-ce"))
 
 
-def _in_range(it: Known) -> bool:
+def _in_range(it: KnownSoftware) -> bool:
     patch = it.release[2] if len(it.release) > 2 else 0
     return (
         _java(it)
@@ -56,15 +56,15 @@ def _in_range(it: Known) -> bool:
     )
 
 
-def _misdirects(it: Known) -> bool:
+def _misdirects(it: KnownSoftware) -> bool:
     return _in_range(it) and not _confluents(it)
 
 
-def _maybe_mended(it: Known) -> bool:
+def _maybe_mended(it: KnownSoftware) -> bool:
     return _in_range(it) and _confluents(it)
 
 
-def _idempotence_not_applied(it: Known) -> bool:
+def _idempotence_not_applied(it: KnownSoftware) -> bool:
     return _java(it) and it.release[:3] in {(3, 0, 0), (3, 1, 0)}
 
 
@@ -76,9 +76,9 @@ def evaluate(batch: Batch) -> Judgement:
     surely = produces & ((batch.client_types >= 0) | batch.shared)
     always = refused | (surely & not_applied & ~batch.is_set("enable.idempotence"))
     fired = always | (surely & misdirects)
-    told = batch.software.where(lambda it: it.dialect is not None and (it.dialect.name != "java" or bool(it.release)))
+    known = batch.software.where(lambda it: it.dialect is not None and (it.dialect.name != "java" or bool(it.release)))
     undecided = (produces & ~surely & (misdirects | not_applied)) | (produces & batch.software.where(_maybe_mended))
-    return judged(fired, fired | (told & ~undecided), np.where(always, HIGH, MEDIUM))
+    return judged(fired, fired | (known & ~undecided), np.where(always, HIGH, MEDIUM))
 
 
 RULE = Rule(

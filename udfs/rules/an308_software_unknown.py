@@ -4,7 +4,7 @@ What
     The client names no software: it asks ApiVersions in a version below 3, or not at all, as Sarama before 1.30 and KafkaJS do.
 
 Why
-    Before an upgrade of brokers nobody can say whether this client will still be served, and its defaults aren't known, so that
+    Before an upgrade of brokers it is unknown whether this client will still be served, and its defaults aren't known, so that
     hardly a rule can judge it.
 
 Example
@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, PASSED, Case, Judgement, Rule, judged
-from udfs.rules.software import UNKNOWN
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, PASSED, Case, Judgement, Rule, judged
+from udfs.rules.engine.software import UNKNOWN
 
 
 def evaluate(batch: Batch) -> Judgement:

@@ -2,7 +2,7 @@
 
 What
     Connected clients of one group, or of one client id without a group, push different values under the same key, with the same release of
-    the same library. They are compared once nobody of them has started for ``minutes``, so that a rollout under way isn't told.
+    the same library. They are compared once none of them has started for ``minutes``, so that a rollout under way isn't reported.
 
 Why
     A forgotten instance with old settings behaves unlike the rest, and is found when it fails.
@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
 
 
 def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push: `sinks.findings` judges by this rule."""
+    """Nothing can be said of a single push: `streaming.findings` judges by this rule."""
     return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
 
 

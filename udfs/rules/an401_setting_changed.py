@@ -1,7 +1,7 @@
 """AN401: a setting changed between two starts.
 
 What
-    An application has started with another value than at its last start. It is told for ``hours``, and then counts as known.
+    An application has started with another value than at its last start. It is shown for ``hours``.
 
 Why
     What changed last is what an incident is asked about first.
@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
 
 
 def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push: `sinks.findings` judges by this rule."""
+    """Nothing can be said of a single push: `streaming.findings` judges by this rule."""
     return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
 
 
@@ -36,7 +36,7 @@ RULE = Rule(
     messages=(
         "One push says nothing of an earlier start.",
         "The settings are those of the last start.",
-        "Settings changed between two starts: if nobody meant to change them, restore the earlier values.",
+        "Settings changed between two starts: if that was not intended, restore the earlier values.",
     ),
     evaluate=evaluate,
     needs=Needs.FLEET,

@@ -1,10 +1,10 @@
-"""AN403: a release of the library that nearly nobody else has any more.
+"""AN403: a release of the library that hardly any other application still uses.
 
 What
     Of at least ``applications`` connected applications with the same library, at most ``rare_percent`` have this release or an older one.
 
 Why
-    The last client on an old release is what holds up an upgrade of the brokers, and misses what others have had mended.
+    The last client on an old release is what holds up an upgrade of the brokers, and lacks the fixes that others have.
 
 Example
     ``apache-kafka-java 2.1.0`` where all others have 3.7 or later
@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
 
 
 def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push: `sinks.findings` judges by this rule."""
+    """Nothing can be said of a single push: `streaming.findings` judges by this rule."""
     return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
 
 
@@ -36,7 +36,7 @@ RULE = Rule(
     messages=(
         "One push says nothing of the fleet.",
         "Others have this release or an older one.",
-        "Nearly nobody else has a release as old as this: upgrade the library to the one that most of the fleet has.",
+        "Hardly any other application uses a release as old as this: upgrade the library to the one that most of the fleet uses.",
     ),
     evaluate=evaluate,
     needs=Needs.FLEET,

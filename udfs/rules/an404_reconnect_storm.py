@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from udfs.rules.batch import Batch
-from udfs.rules.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
 
 
 def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push: `sinks.findings` judges by this rule."""
+    """Nothing can be said of a single push: `streaming.findings` judges by this rule."""
     return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
 
 

@@ -25,9 +25,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from udfs.rules import leaks
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, PASSED, Case, Evidence, Judgement, Rule
+from udfs.rules.engine import leak_rules as leaks
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, PASSED, Case, Evidence, Judgement, Rule
 
 
 def evaluate(batch: Batch) -> Judgement:

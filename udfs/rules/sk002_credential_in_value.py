@@ -5,7 +5,7 @@ What
     a connection string, an access key of a cloud or a service.  ``client.id`` and ``group.id`` count too.
 
 Why
-    No exclusion by key keeps it on the client.  A client id with a secret in it also stands in the broker's logs, metrics and quotas.
+    No exclusion by key keeps it on the client.  A client id with a secret in it is also in the broker's logs, metrics and quotas.
 
 Example
     ``client.id=AKIAIOSFODNN7EXAMPLE``
@@ -24,9 +24,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from udfs.rules import leaks
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, PASSED, Case, Evidence, Judgement, Rule
+from udfs.rules.engine import leak_rules as leaks
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, PASSED, Case, Evidence, Judgement, Rule
 
 
 def evaluate(batch: Batch) -> Judgement:

@@ -2,7 +2,7 @@
 
 What
     A value has a run of 23 to 128 letters and digits in which capitals, small letters and digits change as often as in random
-    text.  Ids and digests that are known by length, alphabet or key aren't taken.  This is entropy alone, so it alerts nobody.
+    text.  Ids and digests that are known by length, alphabet or key aren't taken.  This is entropy alone, so it causes no alert.
 
 Why
     Passwords and tokens of generators look so, and so do some ids.
@@ -23,9 +23,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from udfs.rules import leaks
-from udfs.rules.batch import Batch
-from udfs.rules.rule import FIRED, PASSED, Case, Evidence, Judgement, Rule
+from udfs.rules.engine import leak_rules as leaks
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, PASSED, Case, Evidence, Judgement, Rule
 
 
 def evaluate(batch: Batch) -> Judgement:

@@ -24,4 +24,4 @@ def dialect(name: str) -> Dialect:
     for each in DIALECTS:
         if each.name == name:
             return each
-    raise ClientscopeError(f"no dialect is called {name!r}", f"known: {', '.join(each.name for each in DIALECTS)}")
+    raise ClientscopeError(f"unknown dialect {name!r}", f"known: {', '.join(each.name for each in DIALECTS)}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clientscope.client.connection_settings import tokens
-from clientscope.client.connection_settings.common import GSSAPI_HINT, SCRAM, Settings, cannot, hosts, needed
+from clientscope.client.connection_settings.common import GSSAPI_HINT, SCRAM, ClientSettings, cannot, hosts, needed
 from clientscope.errors import SettingsError
 
 _TOKEN_TIMEOUT_S = 10.0
@@ -19,7 +19,7 @@ def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     A token provider's coroutine runs on the event loop that is running here, so the push must not block that loop; where none is
     running, it runs on one of its own.
     """
-    settings = Settings(values)
+    settings = ClientSettings(values)
     protocol = settings.text("security_protocol", default="PLAINTEXT")
     arguments = {
         "bootstrap_servers": hosts(settings.text("bootstrap_servers", default="localhost")),
@@ -37,7 +37,7 @@ def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _sasl(settings: Settings) -> dict[str, Any]:
+def _sasl(settings: ClientSettings) -> dict[str, Any]:
     mechanism = settings.text("sasl_mechanism", default="PLAIN")
     if mechanism == "OAUTHBEARER":
         provider = settings.values.get("sasl_oauth_token_provider")

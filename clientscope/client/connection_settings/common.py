@@ -15,7 +15,7 @@ SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 _FALSE, _TRUE = {"false", "f", "0"}, {"true", "t", "1"}
 
 
-class Settings:
+class ClientSettings:
     """A client's settings, by key."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -66,7 +66,9 @@ class Settings:
         return arguments
 
 
-def secured(settings: Settings, sasl: Callable[[Settings], dict[str, Any]], tls: Callable[[Settings], Tls]) -> dict[str, Any]:
+def secured(
+    settings: ClientSettings, sasl: Callable[[ClientSettings], dict[str, Any]], tls: Callable[[ClientSettings], Tls]
+) -> dict[str, Any]:
     """What ``security.protocol`` asks for.
 
     Args:

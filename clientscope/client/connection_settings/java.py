@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientscope.client.connection_settings import jaas, tokens
-from clientscope.client.connection_settings.common import GSSAPI_HINT, SCRAM, Settings, cannot, needed, secured
-from clientscope.client.connection_settings.tls import Source, Tls
+from clientscope.client.connection_settings.common import GSSAPI_HINT, SCRAM, ClientSettings, cannot, needed, secured
+from clientscope.client.connection_settings.tls import PemSource, Tls
 from clientscope.errors import SettingsError
 
 _REFERENCE = re.compile(r"\$\{[^}:]+:[^}]*\}")
@@ -26,11 +26,11 @@ def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in values.items():
         if _OURS.match(key) and isinstance(value, str) and _REFERENCE.search(value):
             raise cannot(key, "what a config provider fills in", f"set {key} to its value for the push")
-    settings = Settings(values)
+    settings = ClientSettings(values)
     return settings.reachable("", "bootstrap.servers") | secured(settings, _sasl, _tls)
 
 
-def _sasl(settings: Settings) -> dict[str, Any]:
+def _sasl(settings: ClientSettings) -> dict[str, Any]:
     mechanism = settings.text("sasl.mechanism", default="GSSAPI")
     if mechanism == "GSSAPI":
         raise cannot("sasl.mechanism", "GSSAPI", GSSAPI_HINT)
@@ -51,11 +51,11 @@ def _sasl(settings: Settings) -> dict[str, Any]:
         raise cannot(jaas.KEY, "a delegation token", f"give username and password in {jaas.KEY}, for the push")
     missing = [name for name in ("username", "password") if name not in login.options]
     if missing:
-        raise SettingsError(f"{jaas.KEY} has no {' and no '.join(missing)}", "they stand in it as options of the login module")
+        raise SettingsError(f"{jaas.KEY} has no {' and no '.join(missing)}", "give them in it, as options of the login module")
     return {**arguments, "sasl_plain_username": login.options["username"], "sasl_plain_password": login.options["password"]}
 
 
-def _token_provider(settings: Settings, login: jaas.Jaas) -> tokens.TokenProvider:
+def _token_provider(settings: ClientSettings, login: jaas.Jaas) -> tokens.TokenProvider:
     options = login.options
     handler = settings.text("sasl.login.callback.handler.class")
     if handler and handler not in _HANDLERS:
@@ -75,7 +75,7 @@ def _token_provider(settings: Settings, login: jaas.Jaas) -> tokens.TokenProvide
     return tokens.TokenProvider(tokens.unsecured(principal), lambda: extensions)
 
 
-def _client_credentials(settings: Settings, options: Mapping[str, str], url: str) -> Any:
+def _client_credentials(settings: ClientSettings, options: Mapping[str, str], url: str) -> Any:
     prefix = "sasl.oauthbearer.client.credentials.client"
     client_id = settings.secret(f"{prefix}.id") or options.get("clientId", "")
     client_secret = settings.secret(f"{prefix}.secret") or options.get("clientSecret", "")
@@ -88,7 +88,7 @@ def _client_credentials(settings: Settings, options: Mapping[str, str], url: str
     )
 
 
-def _tls(settings: Settings) -> Tls:
+def _tls(settings: ClientSettings) -> Tls:
     if settings.text("ssl.engine.factory.class"):
         raise cannot("ssl.engine.factory.class", "code of the client's own", "give PEM files for the push")
     certificate, key = _own(settings)
@@ -102,10 +102,10 @@ def _tls(settings: Settings) -> Tls:
     )
 
 
-def _authority(settings: Settings) -> Source | None:
+def _authority(settings: ClientSettings) -> PemSource | None:
     inline, path = settings.secret("ssl.truststore.certificates"), settings.text("ssl.truststore.location")
     if inline:
-        return Source("ssl.truststore.certificates", pem=inline)
+        return PemSource("ssl.truststore.certificates", pem=inline)
     if path and (kind := settings.text("ssl.truststore.type", default="JKS").upper()) != "PEM":
         command = f"keytool -exportcert -rfc -keystore {shlex.quote(path)} -alias ALIAS >> truststore.pem"
         raise cannot(
@@ -113,16 +113,16 @@ def _authority(settings: Settings) -> Source | None:
             f"a trust store of type {kind}",
             f"convert each of its certificates by `{command}`, and set ssl.truststore.type=PEM and ssl.truststore.location=truststore.pem",
         )
-    return Source("ssl.truststore.location", path=path) if path else None
+    return PemSource("ssl.truststore.location", path=path) if path else None
 
 
-def _own(settings: Settings) -> tuple[Source | None, Source | None]:
+def _own(settings: ClientSettings) -> tuple[PemSource | None, PemSource | None]:
     chain, key = settings.secret("ssl.keystore.certificate.chain"), settings.secret("ssl.keystore.key")
     path = settings.text("ssl.keystore.location")
     if chain or key:
         needed(chain, "ssl.keystore.certificate.chain", "ssl.keystore.key")
         needed(key, "ssl.keystore.key", "ssl.keystore.certificate.chain")
-        return Source("ssl.keystore.certificate.chain", pem=chain), Source("ssl.keystore.key", pem=key)
+        return PemSource("ssl.keystore.certificate.chain", pem=chain), PemSource("ssl.keystore.key", pem=key)
     if path and (kind := settings.text("ssl.keystore.type", default="JKS").upper()) != "PEM":
         source, commands = shlex.quote(path), []
         if kind != "PKCS12":
@@ -134,4 +134,4 @@ def _own(settings: Settings) -> tuple[Source | None, Source | None]:
             f"a key store of type {kind}",
             f"convert it by `{' && '.join(commands)}`, and set ssl.keystore.type=PEM, ssl.keystore.location and ssl.key.password",
         )
-    return (Source("ssl.keystore.location", path=path) if path else None), None
+    return (PemSource("ssl.keystore.location", path=path) if path else None), None

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clientscope.client.connection_settings import tokens
-from clientscope.client.connection_settings.common import GSSAPI_HINT, SCRAM, Settings, cannot, needed, secured
-from clientscope.client.connection_settings.tls import Source, Tls
+from clientscope.client.connection_settings.common import GSSAPI_HINT, SCRAM, ClientSettings, cannot, needed, secured
+from clientscope.client.connection_settings.tls import PemSource, Tls
 from clientscope.errors import SettingsError
 
 _PRINCIPAL = re.compile(r"(?:^|\s)principal=(\S+)")
@@ -17,11 +17,11 @@ _PRINCIPAL = re.compile(r"(?:^|\s)principal=(\S+)")
 
 def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     """As `clientscope.client.connection_settings.connection_settings`."""
-    settings = Settings(values)
+    settings = ClientSettings(values)
     return settings.reachable("rdkafka", "bootstrap.servers", "metadata.broker.list") | secured(settings, _sasl, _tls)
 
 
-def _sasl(settings: Settings) -> dict[str, Any]:
+def _sasl(settings: ClientSettings) -> dict[str, Any]:
     mechanism = settings.text("sasl.mechanisms", "sasl.mechanism", default="GSSAPI")
     if mechanism == "OAUTHBEARER":
         return {"sasl_mechanism": mechanism, "sasl_oauth_token_provider": _token_provider(settings)}
@@ -34,7 +34,7 @@ def _sasl(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _token_provider(settings: Settings) -> tokens.TokenProvider:
+def _token_provider(settings: ClientSettings) -> tokens.TokenProvider:
     config = settings.secret("sasl.oauthbearer.config")
     callback = settings.values.get("oauth_cb")
     if callback is not None:
@@ -63,7 +63,7 @@ def _called(callback: Callable[[str], Any], config: str) -> tokens.TokenProvider
     return tokens.TokenProvider(token, lambda: extensions)
 
 
-def _client_credentials(settings: Settings) -> Callable[[], str]:
+def _client_credentials(settings: ClientSettings) -> Callable[[], str]:
     if (grant := settings.text("sasl.oauthbearer.grant.type", default="client_credentials")) != "client_credentials":
         raise cannot("sasl.oauthbearer.grant.type", repr(grant), "use client_credentials for the push")
     kind = settings.text("sasl.oauthbearer.metadata.authentication.type", default="none").lower()
@@ -73,7 +73,7 @@ def _client_credentials(settings: Settings) -> Callable[[], str]:
     prefix = "sasl.oauthbearer.client"
     url = settings.text("sasl.oauthbearer.token.endpoint.url")
     ca_path, ca_pem = settings.text("https.ca.location"), settings.secret("https.ca.pem")
-    authority = Source("https.ca.pem", pem=ca_pem) if ca_pem else Source("https.ca.location", path=ca_path) if ca_path else None
+    authority = PemSource("https.ca.pem", pem=ca_pem) if ca_pem else PemSource("https.ca.location", path=ca_path) if ca_path else None
     return tokens.client_credentials(
         needed(url, "sasl.oauthbearer.token.endpoint.url", method),
         needed(settings.secret(f"{prefix}.id", f"{prefix}.credentials.client.id"), f"{prefix}.id", method),
@@ -83,12 +83,12 @@ def _client_credentials(settings: Settings) -> Callable[[], str]:
     )
 
 
-def _extensions(settings: Settings) -> dict[str, str]:
+def _extensions(settings: ClientSettings) -> dict[str, str]:
     pairs = (pair.split("=", 1) for pair in settings.text("sasl.oauthbearer.extensions").split(",") if "=" in pair)
     return {name.strip(): value for name, value in pairs}
 
 
-def _tls(settings: Settings) -> Tls:
+def _tls(settings: ClientSettings) -> Tls:
     if path := settings.text("ssl.keystore.location"):
         command = f"openssl pkcs12 -in {shlex.quote(path)} -out client.pem"
         raise cannot(
@@ -109,15 +109,15 @@ def _tls(settings: Settings) -> Tls:
         certificate=certificate,
         key=key,
         password=settings.secret("ssl.key.password"),
-        crl=Source("ssl.crl.location", path=crl) if crl else None,
+        crl=PemSource("ssl.crl.location", path=crl) if crl else None,
         verify=settings.boolean("enable.ssl.certificate.verification", True),
         check_hostname=settings.text("ssl.endpoint.identification.algorithm", default="https").lower() == "https",
         ciphers=settings.text("ssl.cipher.suites"),
     )
 
 
-def _source(settings: Settings, prefix: str) -> Source | None:
+def _source(settings: ClientSettings, prefix: str) -> PemSource | None:
     path, pem = settings.text(f"{prefix}.location"), settings.secret(f"{prefix}.pem")
     if pem:
-        return Source(f"{prefix}.pem", pem=pem)
-    return Source(f"{prefix}.location", path=path) if path else None
+        return PemSource(f"{prefix}.pem", pem=pem)
+    return PemSource(f"{prefix}.location", path=path) if path else None

@@ -1,4 +1,4 @@
-"""TLS settings as an `ssl.SSLContext`, from files or from PEM that stands in the settings themselves."""
+"""TLS settings as an `ssl.SSLContext`, from files or from PEM in the settings themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLOCK = re.compile(r"(-----BEGIN ([A-Z0-9 ]+)-----)([A-Za-z0-9+/=\s]*)(-----END
 
 
 @dataclass(frozen=True)
-class Source:
+class PemSource:
     """Where PEM comes from: the setting's key, and a file or the PEM itself."""
 
     key: str
@@ -53,12 +53,12 @@ class Tls:
         ciphers: OpenSSL's list of them.
     """
 
-    authority: Source | None = None
+    authority: PemSource | None = None
     any_anchor: bool = False
-    certificate: Source | None = None
-    key: Source | None = None
+    certificate: PemSource | None = None
+    key: PemSource | None = None
     password: str = ""
-    crl: Source | None = None
+    crl: PemSource | None = None
     verify: bool = True
     check_hostname: bool = True
     ciphers: str = ""
@@ -94,14 +94,14 @@ class Tls:
         return context
 
     @staticmethod
-    def _load_authority(context: ssl.SSLContext, authority: Source) -> None:
+    def _load_authority(context: ssl.SSLContext, authority: PemSource) -> None:
         with _readable(authority):
             if authority.path and Path(authority.path).is_dir():
                 context.load_verify_locations(capath=authority.path)
             else:
                 context.load_verify_locations(cadata=authority.read())
 
-    def _load_own(self, context: ssl.SSLContext, certificate: Source, key: Source | None) -> None:
+    def _load_own(self, context: ssl.SSLContext, certificate: PemSource, key: PemSource | None) -> None:
         pem = certificate.read() if key is None else f"{key.read()}\n{certificate.read()}"
         encrypted = False
 
@@ -126,7 +126,7 @@ class Tls:
 
 
 @contextmanager
-def _readable(source: Source) -> Iterator[None]:
+def _readable(source: PemSource) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:  # ssl.SSLError among them

@@ -1,4 +1,4 @@
-"""The gateway's end of the policy's process: starting, killing and ending it; what goes on inside is in `process`."""
+"""The gateway's end of the policy's process: starting, killing and ending it; its inside is `process`."""
 
 from __future__ import annotations
 

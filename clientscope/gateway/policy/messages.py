@@ -25,7 +25,7 @@ class Configure:
 
 
 @dataclass(frozen=True)
-class Push:
+class PolicyPush:
     """A push to be processed."""
 
     number: int
@@ -54,7 +54,7 @@ class Close:
 
 
 @dataclass(frozen=True)
-class Problem:
+class PolicyProblem:
     """A `SettingsError` on its way between processes."""
 
     message: str
@@ -65,7 +65,7 @@ class Problem:
 class Configured:
     """The answer to `Configure`."""
 
-    problem: Problem | None = None
+    problem: PolicyProblem | None = None
 
 
 @dataclass(frozen=True)
@@ -117,5 +117,5 @@ class Worn:
 class Reconfigured:
     """The answer to `Reconfigure`; where ``broken``, the policy is in an unknown state."""
 
-    problem: Problem | None = None
+    problem: PolicyProblem | None = None
     broken: bool = False

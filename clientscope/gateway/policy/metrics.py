@@ -19,29 +19,29 @@ class PolicyMetrics:
 
     def __init__(self, registry: CollectorRegistry, instances: Callable[[], int]) -> None:
         Gauge(
-            "clientscope_client_config_instances", "Different client instance ids that are connected now.", registry=registry
+            "clientscope_client_config_instances",
+            "Connected client instances: distinct instance ids within their principal or address.",
+            registry=registry,
         ).set_function(instances)
         self._pushes = Counter(
             "clientscope_client_config_pushes",
-            "PushConfig requests that could be read and are within their quotas.",
+            "PushConfig requests that are valid and within their quotas.",
             registry=registry,
         )
         self._errors = Counter(
             "clientscope_client_config_errors",
-            "Pushes on which the policy raised, lasted too long, or died.",
+            "Pushes on which the policy raised an error, took too long, or ended.",
             ["reason"],
             registry=registry,
         )
         self._process_time = Histogram(
-            "clientscope_client_config_process_time_seconds", "How long the policy's process() lasted.", buckets=_SECONDS, registry=registry
+            "clientscope_client_config_process_time_seconds", "Duration of the policy's process().", buckets=_SECONDS, registry=registry
         )
         self._restarts = Counter(
-            "clientscope_client_config_policy_restarts", "Processes of the policy that were replaced.", ["reason"], registry=registry
+            "clientscope_client_config_policy_restarts", "Restarts of the policy's process.", ["reason"], registry=registry
         )
-        self._waiting = Gauge(
-            "clientscope_client_config_pushes_waiting", "Pushes that the policy has not yet processed.", registry=registry
-        )
-        self._bypassed = Gauge("clientscope_client_config_policy_bypassed", "1 while no push is handed to the policy.", registry=registry)
+        self._waiting = Gauge("clientscope_client_config_pushes_waiting", "Pushes that wait for the policy.", registry=registry)
+        self._bypassed = Gauge("clientscope_client_config_policy_bypassed", "1 while the policy receives no pushes.", registry=registry)
 
     def pushed(self) -> None:
         """A push has come."""

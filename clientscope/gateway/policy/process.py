@@ -35,9 +35,9 @@ from clientscope.gateway.policy.messages import (
     Configure,
     Configured,
     Done,
-    Problem,
+    PolicyProblem,
+    PolicyPush,
     Publish,
-    Push,
     Reconfigure,
     Reconfigured,
     Settled,
@@ -56,7 +56,7 @@ _LONGEST_MESSAGE = 1_000
 _WORN_PART = 0.8
 
 
-class Worker:
+class PolicyProcess:
     """Runs one policy: its own thread reads, the main thread calls the policy."""
 
     def __init__(self, connection: Connection) -> None:
@@ -78,7 +78,7 @@ class Worker:
         while True:
             task = self._tasks.get()
             match task:
-                case Push():
+                case PolicyPush():
                     self._process(task)
                 case Configure():
                     self._configure(task)
@@ -118,7 +118,7 @@ class Worker:
                     self._policy.close()
         self._send(Configured(problem))
 
-    def _process(self, push: Push) -> None:
+    def _process(self, push: PolicyPush) -> None:
         assert self._policy is not None
         outcome, message = "accepted", None
         pending: Any = None  # what a plug-in returns, whatever it promised
@@ -155,7 +155,7 @@ class Worker:
             allowed = self._policy.reconfigurable_configs()
             if fixed := sorted(changed & theirs - allowed):
                 may = ", ".join(sorted(allowed)) or "none"
-                return Reconfigured(Problem(f"{', '.join(fixed)} can't change while it runs", f"may change: {may}"))
+                return Reconfigured(PolicyProblem(f"{', '.join(fixed)} can't change while it runs", f"may change: {may}"))
             self._policy.validate_reconfiguration(new)
         except Exception as error:
             return Reconfigured(_problem(error, "validate_reconfiguration"))
@@ -200,10 +200,10 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__} at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else type(error).__name__
 
 
-def _problem(error: Exception, method: str) -> Problem:
+def _problem(error: Exception, method: str) -> PolicyProblem:
     if isinstance(error, SettingsError):
-        return Problem(str(error), error.hint)
-    return Problem(f"client_config_policy_class_name: {method} raised {described(error)}")
+        return PolicyProblem(str(error), error.hint)
+    return PolicyProblem(f"client_config_policy_class_name: {method} raised {described(error)}")
 
 
 def _address_space() -> int:
@@ -220,7 +220,7 @@ def _work(fd: int) -> None:
     )
     status = 1
     try:
-        Worker(Connection(fd)).run()
+        PolicyProcess(Connection(fd)).run()
         status = 0
     except BaseException as error:  # SystemExit too
         log.error("the policy's process ends by %s", described(error))

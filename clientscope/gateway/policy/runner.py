@@ -1,4 +1,4 @@
-"""The policy, in a process of its own: whatever a plug-in does, clients' bytes go on, and other clients' pushes are processed.
+"""The policy, in a process of its own: whatever a plug-in does, clients' bytes pass, and other clients' pushes are processed.
 
 Up to `worker.WINDOW` pushes are with the process at a time. It takes them in order, so the oldest that it has not
 reported is the one that it has now: the one to blame when the process ends or lasts too long. The others go to the next process.
@@ -19,7 +19,7 @@ from typing import Any
 from clientscope.errors import SettingsError
 from clientscope.gateway.policy.child import PolicyChild
 from clientscope.gateway.policy.guard import PolicyGuard, client_of
-from clientscope.gateway.policy.messages import Done, Push
+from clientscope.gateway.policy.messages import Done, PolicyPush
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.worker import PolicyPlan, PolicyWorker, PublishToKafka, WaitingPush
 from clientscope.policy.interface import ClientConfigData, RequestContext
@@ -91,7 +91,7 @@ class PolicyRunner:
             return _again("too many pushes are waiting")
         self._numbers += 1
         loop = asyncio.get_running_loop()
-        waiting = WaitingPush(Push(self._numbers, context, data), loop.create_future(), loop.create_future())
+        waiting = WaitingPush(PolicyPush(self._numbers, context, data), loop.create_future(), loop.create_future())
         self._queue.append(waiting)
         self._feed()
         either: tuple[asyncio.Future[Any], ...] = (waiting.verdict, waiting.processed)
@@ -247,6 +247,8 @@ class PolicyRunner:
         waiting, self._queue = self._queue, deque()
         for other in waiting:
             if client_of(other.push.context) == client:
+                if not other.verdict.done():
+                    self._count("pushes_refused", "penalty")
                 self._give_up(other, "penalty", self._guard.penalty_s)
             else:
                 self._queue.append(other)

@@ -22,9 +22,9 @@ from clientscope.gateway.policy.messages import (
     Configure,
     Configured,
     Done,
-    Problem,
+    PolicyProblem,
+    PolicyPush,
     Publish,
-    Push,
     Reconfigure,
     Reconfigured,
     Settled,
@@ -39,9 +39,9 @@ _START_WITHIN_S = 30.0
 _RECONFIGURE_WITHIN_S = 10.0
 _CLOSE_WITHIN_S = 2.0
 _GRACE_S = 0.02  # a report may lie unread when the deadline comes
-_DIED = Problem("the policy's process ended meanwhile", "its own lines stand in the gateway's standard error")
-_SLOW_START = Problem(f"configuring the policy lasts longer than {_START_WITHIN_S:.0f} s")
-_SLOW_CHANGE = Problem(f"reconfiguring the policy lasts longer than {_RECONFIGURE_WITHIN_S:.0f} s")
+_DIED = PolicyProblem("the policy's process ended meanwhile", "its output is in the gateway's standard error")
+_SLOW_START = PolicyProblem(f"configuring the policy lasts longer than {_START_WITHIN_S:.0f} s")
+_SLOW_CHANGE = PolicyProblem(f"reconfiguring the policy lasts longer than {_RECONFIGURE_WITHIN_S:.0f} s")
 
 PublishToKafka = Callable[[str, str, bytes], "Future[None]"]
 
@@ -105,14 +105,14 @@ class WaitingPush:
         published: the policy has published something for it.
     """
 
-    push: Push
+    push: PolicyPush
     verdict: asyncio.Future[Verdict]
     processed: asyncio.Future[None]
     early: bool = False
     published: bool = False
 
 
-class Owner(Protocol):
+class PolicyOwner(Protocol):
     """Whom a worker reports to."""
 
     def done(self, worker: PolicyWorker, waiting: WaitingPush, report: Done) -> None:
@@ -140,7 +140,7 @@ class PolicyWorker:
         deadline_s: how long one ``process`` may last.
     """
 
-    def __init__(self, child: PolicyChild, plan: PolicyPlan, publish: PublishToKafka, owner: Owner) -> None:
+    def __init__(self, child: PolicyChild, plan: PolicyPlan, publish: PublishToKafka, owner: PolicyOwner) -> None:
         self.at_work: deque[WaitingPush] = deque()
         self.pending: dict[int, WaitingPush] = {}
         self.reason = "policy_crash"
@@ -166,7 +166,7 @@ class PolicyWorker:
         """
         self._channel = await self._child.fork(self._received, self._lost)
         self._channel.send(Configure(self._plan.class_name, configs, self._plan.own, self._plan.memory_bytes))
-        problem: Problem | None = _SLOW_START
+        problem: PolicyProblem | None = _SLOW_START
         with suppress(TimeoutError):
             problem = (await asyncio.wait_for(asyncio.shield(self._configured), _START_WITHIN_S)).problem
         if problem is None and self._ended.is_set():
@@ -193,7 +193,7 @@ class PolicyWorker:
     async def reconfigure(self, configs: Mapping[str, Any]) -> Reconfigured:
         """Hands it new settings; where that leaves the policy broken, it is killed."""
         if self._channel is None or not self.ready or self.closing or self._reconfigured is not None:
-            return Reconfigured(Problem("its process is being started, closed or reconfigured", "try again"))
+            return Reconfigured(PolicyProblem("its process is being started, closed or reconfigured", "try again"))
         self._reconfigured = self._loop.create_future()
         self._channel.send(Reconfigure(configs))
         answer = Reconfigured(_SLOW_CHANGE, broken=True)

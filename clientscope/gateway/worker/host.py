@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,16 +12,16 @@ from clientscope.session.session import Session
 from clientscope.session.state import Identity, Pushed
 
 if TYPE_CHECKING:
+    from clientscope.gateway.worker.doors import Upstream
     from clientscope.gateway.worker.relay import Relay
 
 
 class Host(Protocol):
     """What a relay needs of the gateway that it belongs to."""
 
-    upstream: tuple[str, int]
-    upstream_ssl: ssl.SSLContext | None
-    connect_timeout_s: float
-    upstream_takes_proxy_header: bool
+    @property
+    def upstream(self) -> Upstream:
+        """The broker, for a connection that is opened now."""
 
     def session(self) -> Session | OpaqueSession:
         """A new connection's."""
@@ -49,7 +48,7 @@ class Host(Protocol):
         """A client has said who it is."""
 
     def pushed(self, relay: Relay, push: Pushed) -> None:
-        """A client has pushed: the verdict comes by `Relay.answer`."""
+        """A client has pushed: the verdict comes as `VerdictGiven`."""
 
     def closed(self, relay: Relay, reason: str) -> None:
         """A connection has ended."""

@@ -8,10 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clientscope.config import GatewaySettings
-from clientscope.gateway.place import Place
+from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.state import Identity, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware
+
+BACKLOG = 4096
+"""Connections that may wait to be taken, as many as Linux allows by default (net.core.somaxconn): of 2,000 that come at once none waits for
+its SYN to be sent again, which takes a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class WorkerPlan:
 
     first_id: int
     settings: GatewaySettings
-    place: Place
+    place: GatewayPlace
     software: BrokerSoftware | None
 
 
@@ -42,7 +46,7 @@ class Bypass:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class Shutdown:
     """To a worker: close what is still open, and end."""
 
 

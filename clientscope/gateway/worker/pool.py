@@ -15,7 +15,7 @@ from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.tasks import Tasks
-from clientscope.gateway.worker.messages import Answer, Bypass, Drain, End, Refuse, Report, WorkerPlan
+from clientscope.gateway.worker.messages import BACKLOG, Answer, Bypass, Drain, Refuse, Report, Shutdown, WorkerPlan
 from clientscope.gateway.worker.template import Template
 from clientscope.session.state import Verdict
 
@@ -27,7 +27,7 @@ _AGAIN_AFTER_S = 1.0
 _END_WITHIN_S = 1.0
 
 
-class Owner(Protocol):
+class PoolOwner(Protocol):
     """Whom workers report to."""
 
     def reported(self, report: Report, mine: Callable[[int], bool]) -> None:
@@ -57,7 +57,7 @@ def listen(address: str, count: int) -> list[socket.socket]:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             listener.bind((host, port))
-            listener.listen(1024)
+            listener.listen(BACKLOG)
     except OSError as error:
         for listener in sockets:
             listener.close()
@@ -74,7 +74,7 @@ class Workers:
         plan: a worker's, but for its ``first_id``.
     """
 
-    def __init__(self, template: Template, plan: WorkerPlan, listeners: list[socket.socket], owner: Owner) -> None:
+    def __init__(self, template: Template, plan: WorkerPlan, listeners: list[socket.socket], owner: PoolOwner) -> None:
         self._template = template
         self._plan = plan
         self._listeners = listeners
@@ -140,7 +140,7 @@ class Workers:
         """Ends them; what they say last is heard."""
         self._ending = True
         for channel in self._channels.values():
-            channel.send(End())
+            channel.send(Shutdown())
         try:
             if self._channels:
                 await asyncio.wait_for(self._none_left.wait(), _END_WITHIN_S)

@@ -10,44 +10,35 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import ssl
-import time
 from collections import Counter
 from collections.abc import Coroutine
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import uvloop
 
-from clientscope.config_types import split_address, split_networks
-from clientscope.errors import SettingsError
-from clientscope.gateway import tls
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.worker import memory
 from clientscope.gateway.worker.budget import Budget, Holder
+from clientscope.gateway.worker.doors import Doors, Upstream
 from clientscope.gateway.worker.messages import (
     Answer,
     Asked,
     Bypass,
     Closed,
     Drain,
-    End,
-    Event,
     Logged,
-    Named,
-    Opened,
     Refuse,
-    Report,
-    Standing,
+    Shutdown,
     WorkerPlan,
 )
 from clientscope.gateway.worker.observed import Observed, RequestFilter, connection_name
-from clientscope.gateway.worker.proxied import Entrance
 from clientscope.gateway.worker.proxy_protocol import Header
 from clientscope.gateway.worker.relay import Relay
+from clientscope.gateway.worker.reporter import Reporter
 from clientscope.gateway.worker.sides import ClientSide
-from clientscope.gateway.worker.tls_listener import TlsListener
+from clientscope.session.events import Bypassed, Draining, Ended, GoOn, Stop, Tick, VerdictGiven
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.served import Served
 from clientscope.session.session import Session
@@ -56,11 +47,12 @@ from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 
 log = logging.getLogger(__name__)
 
-_GATHER_S = 0.005
 _MOST_BEYOND_BYTES = 16 * 1024 * 1024
 """How far beyond the budget connections may be and a new one is still taken: uvloop reads from each once before it can be stopped."""
 _LOOK_S = 0.5
 """How long a client may take nothing while all hold too much."""
+_A_TURN = 50
+"""Connections that are looked at before others have a turn: to close one takes some 40 µs, and 2,000 may be too slow at once (F08)."""
 _BUSY = Verdict(THROTTLING_QUOTA_EXCEEDED, "the gateway can't take this push now", 1_000)
 
 
@@ -71,73 +63,55 @@ def _budget_bytes(plan: WorkerPlan) -> int:
 class Worker:
     """What the relays of one process share; all of it in one event loop."""
 
-    connect_timeout_s = 10.0
-
     def __init__(self, plan: WorkerPlan, channel: Channel) -> None:
-        self.upstream = split_address(plan.settings.upstream)
-        self.upstream_ssl: ssl.SSLContext | None = None
-        self.upstream_takes_proxy_header = plan.settings.upstream_proxy_protocol
+        self._plan = plan
+        self._reporter = Reporter(channel, lambda: self.draining.is_set() and not self._relays)
+        self._doors = Doors(plan.settings, self._relay, self)
         self._served = Served()
         self._logged = RequestFilter.of(plan.settings)
-        self._entrance = Entrance(
-            split_networks(plan.settings.proxy_protocol_from),
-            plan.settings.max_connections,
-            plan.settings.unauthenticated_timeout_ms / 1000,
-            self._relay,
-            lambda reason: self.count("connections_refused", reason),
-        )
-        self._listener: asyncio.Server | TlsListener | None = None
-        self.draining = asyncio.Event()
-        self._plan = plan
-        self._settings = plan.settings
-        self._budget = Budget(_budget_bytes(plan), self._stop_reading, self._read_on, self.count, memory.give_back)
-        self._channel = channel
-        self._loop = asyncio.get_running_loop()
+        self._budget = Budget(_budget_bytes(plan), partial(self._all, Stop()), partial(self._all, GoOn()), self.count, memory.give_back)
         self._next_id = plan.first_id
         self._relays: dict[int, Relay] = {}
         self._addresses: Counter[str] = Counter()
         self._tasks = Tasks()
-        self._upstream_failure = ""
-        self._events: list[Event] = []
-        self._just_opened: dict[int, int] = {}  # connection ids, and where among the events each was opened
-        self._counts: Counter[tuple[str, str]] = Counter()
-        self._gathering: asyncio.TimerHandle | None = None
-        self._behind = False
         self._bypassed = False
-        self._lag_s: float | None = None
+        self.draining = asyncio.Event()
+
+    @property
+    def upstream(self) -> Upstream:
+        """The broker, for a connection that is opened now."""
+        return self._doors.upstream
 
     # What a relay needs.
 
     def session(self) -> Session | OpaqueSession:
         """A new connection's; without a policy PushConfig is neither advertised nor answered (KIP-1324)."""
-        place, settings = self._plan.place, self._settings
+        place, settings = self._plan.place, self._plan.settings
         if place.tls or self._bypassed:
-            return OpaqueSession()
+            return OpaqueSession(place.identity)
         takes_push = bool(settings.client_config_policy_class_name)
-        return Session(takes_push, settings.client_config_max_bytes, place.sasl, self._plan.software, self._served)
+        software, identity = self._plan.software, place.identity
+        return Session(takes_push, settings.client_config_max_bytes, place.sasl, software, self._served, identity=identity)
 
     def _relay(self, header: Header) -> ClientSide:
-        relay = Relay(self)
-        relay.source, relay.destination = header.source, header.destination
-        return relay.protocol
+        client = Relay(self).client
+        client.source, client.destination = header.source, header.destination
+        return client
 
     def observed(self, relay: Relay) -> Observed | None:
         """The request log of a connection that has been opened; None where it has none."""
-        session = relay.session
-        if self._logged is None or not isinstance(session, Session) or not self._logged.takes_address(relay.address):
+        if self._logged is None or not isinstance(relay.connection.session, Session) or not self._logged.takes_address(relay.address):
             return None
-        far, near = relay.ends
+        far, near = relay.client.ends
         name = connection_name(near, far, relay.connection_id)
 
         def write(at_s: float, head: bytes, identity: Identity, total_ms: float | None) -> None:
-            if self._behind:
+            if self._reporter.behind:
                 self.count("request_log_dropped", "busy")
             else:
-                self._report(Logged(name, at_s, head, identity, total_ms))
+                self._reporter.report(Logged(name, at_s, head, identity, total_ms))
 
-        observed = Observed(self._logged, lambda: session.identity, write, relay.observe_no_more)
-        session.observe(observed)
-        return observed
+        return Observed(self._logged, lambda: relay.identity, write, lambda: relay.connection.observe(None))
 
     def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
         """Why one more connection from this address is not taken (Kafka's max.connections, max.connections.per.ip).
@@ -145,25 +119,20 @@ class Worker:
         Args:
             waiting: TLS handshakes under way, which aren't connections yet; ``waiting_from`` those of this address.
         """
-        if len(self._relays) + waiting >= self._settings.max_connections:
+        if len(self._relays) + waiting >= self._plan.settings.max_connections:
             return "max_connections"
         if self._budget.total > self._budget.most_bytes + _MOST_BEYOND_BYTES:
             return "budget"
-        most = self._settings.max_connections_per_ip
+        most = self._plan.settings.max_connections_per_ip
         return "max_connections_per_ip" if most and self._addresses[address] + waiting_from >= most else None
 
     def count(self, what: str, reason: str) -> None:
         """Adds one to a counter."""
-        self._counts[what, reason] += 1
-        self._gather()
+        self._reporter.count(what, reason)
 
     def reached(self, failure: str = "") -> None:
         """The broker took a connection, or failed to."""
-        if failure:
-            self.count("upstream_failures", failure)
-        if failure != self._upstream_failure:
-            self._upstream_failure = failure
-            self._gather()
+        self._reporter.reached(failure)
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs a coroutine in the background."""
@@ -175,27 +144,19 @@ class Worker:
         self._next_id += 1
         self._relays[connection_id] = relay
         self._addresses[address] += 1
-        if not self._behind:
-            self._just_opened[connection_id] = len(self._events)
-        self._report(Opened(connection_id, address))
+        self._reporter.opened(connection_id, address)
         return connection_id
 
     def identified(self, connection_id: int, identity: Identity) -> None:
-        """A client has said who it is.
-
-        Most do so within a millisecond of connecting, and then that is one event, and one record, instead of two.
-        """
-        if (index := self._just_opened.get(connection_id)) is None:
-            self._report(Named(connection_id, identity))
-        elif isinstance(opened := self._events[index], Opened):
-            self._events[index] = replace(opened, identity=identity)
+        """A client has said who it is."""
+        self._reporter.identified(connection_id, identity)
 
     def pushed(self, relay: Relay, push: Pushed) -> None:
-        """A client has pushed; the verdict comes by `Relay.answer`."""
-        self._report(Asked(relay.connection_id, push.token, push.configs, push.correlation_id, push.received_ms))
-        if not self._flush():
+        """A client has pushed; the verdict comes as `VerdictGiven`."""
+        self._reporter.report(Asked(relay.connection_id, push.token, push.configs, push.correlation_id, push.received_ms))
+        if not self._reporter.flush():
             self.count("pushes_refused", "busy")
-            self._loop.call_soon(relay.answer, push.token, _BUSY)
+            asyncio.get_running_loop().call_soon(relay.handle, VerdictGiven(push.token, _BUSY))
 
     def holds(self, holder: Holder, held_bytes: int) -> None:
         """So many bytes are held for a connection."""
@@ -206,13 +167,9 @@ class Worker:
         """Whether nothing is read from any connection now, since all hold too much."""
         return self._budget.exceeded
 
-    def _stop_reading(self) -> None:
-        for relay in self._relays.values():
-            relay.stop_reading()
-
-    def _read_on(self) -> None:
-        for relay in self._relays.values():
-            relay.read_on()
+    def _all(self, event: Stop | GoOn | Bypassed) -> None:
+        for relay in list(self._relays.values()):
+            relay.handle(event)
 
     def closed(self, relay: Relay, reason: str) -> None:
         """A connection has ended."""
@@ -220,7 +177,7 @@ class Worker:
         self._addresses[relay.address] -= 1
         if not self._addresses[relay.address]:
             del self._addresses[relay.address]
-        self._report(Closed(relay.connection_id, reason))
+        self._reporter.report(Closed(relay.connection_id, reason))
 
     # What the main process says.
 
@@ -231,11 +188,11 @@ class Worker:
                 self._take(message)
             case Answer(connection_id, token, verdict):
                 if (relay := self._relays.get(connection_id)) is not None:
-                    relay.answer(token, verdict)
+                    relay.handle(VerdictGiven(token, verdict))
             case Refuse(connection_id, reason):
                 if (relay := self._relays.get(connection_id)) is not None:
                     self.count("connections_refused", reason)
-                    relay.end(reason)
+                    relay.handle(Ended(reason))
             case Drain():
                 self.draining.set()
             case Bypass(on):
@@ -244,116 +201,69 @@ class Worker:
 
     def room(self) -> None:
         """The main process has read on: it gets what is now, for what it missed."""
-        if self._behind:
-            self._behind = False
-            self._events = [Standing([(number, relay.address, relay.identity) for number, relay in self._relays.items()])]
-            self._flush()
+        self._reporter.room(lambda: [(number, relay.address, relay.identity) for number, relay in self._relays.items()])
 
     # Time.
 
     async def _watch_time(self) -> None:
         """Ends what overstays, and lets what drains go; and shows that this process is alive."""
-        looked_s = self._loop.time()
+        clock = asyncio.get_running_loop().time
+        looked_s = clock()
         while True:
             draining = self.draining.is_set()
-            unauthenticated_s = self._settings.unauthenticated_timeout_ms / 1000
-            idle_s = self._settings.connections_max_idle_ms / 1000
+            unauthenticated_s = self._plan.settings.unauthenticated_timeout_ms / 1000
+            idle_s = self._plan.settings.connections_max_idle_ms / 1000
             usual_s = min(1.0, unauthenticated_s / 4, idle_s / 4)
-            wanted_s = self._loop.time() + (0.05 if draining else _LOOK_S if self._budget.exceeded else usual_s)
-            await asyncio.sleep(wanted_s - self._loop.time())
-            now_s = self._loop.time()
-            self._lag_s = max(0.0, now_s - wanted_s)
+            wanted_s = clock() + (0.05 if draining else _LOOK_S if self._budget.exceeded else usual_s)
+            await asyncio.sleep(wanted_s - clock())
+            now_s = clock()
+            self._reporter.lag_s = max(0.0, now_s - wanted_s)
             if now_s - looked_s >= _LOOK_S:
                 looked_s = now_s
                 self._budget.look()
             self._bypass()
-            for relay in list(self._relays.values()):
-                if draining:
-                    relay.drain(now_s)
-                else:
-                    relay.check_time(now_s, unauthenticated_s, idle_s)
-            self._flush()
+            event = Draining(now_s) if draining else Tick(now_s, unauthenticated_s, idle_s)
+            for number, connection_id in enumerate(list(self._relays), 1):
+                relay = self._relays.get(connection_id)
+                if relay is None:  # it has ended in another's turn
+                    continue
+                relay.handle(event)
+                if number % _A_TURN == 0:
+                    await asyncio.sleep(0)
+            self._reporter.flush()
 
     async def listen(self, listener: socket.socket) -> None:
         """Takes connections, until it drains."""
-        contexts = tls.load(self._settings)
-        self.upstream_ssl = contexts.upstream
-        if contexts.server is None:
-            self._listener = await self._loop.create_server(self._entrance.accept, sock=listener, backlog=1024)
-        else:
-            timeout_s = self._settings.unauthenticated_timeout_ms / 1000
-            self._listener = TlsListener(listener, contexts.server, self._entrance, self, timeout_s)
+        await self._doors.open(listener, self._plan.settings)
         self.run(self._stop_listening())
         self.run(self._watch_time())
 
     def _take(self, plan: WorkerPlan) -> None:
-        """Limits apply at once, the rest to what connects from now on; files may have changed since the main process looked at them."""
-        self._plan, self._settings = plan, plan.settings
+        """Limits apply at once, the rest to what connects from now on."""
+        self._plan = plan
         self._budget.most_bytes = _budget_bytes(plan)
-        self._entrance.most = plan.settings.max_connections
-        self._entrance.timeout_s = plan.settings.unauthenticated_timeout_ms / 1000
-        if isinstance(self._listener, TlsListener):
-            self._listener.timeout_s = self._entrance.timeout_s
-        try:
-            contexts = tls.load(plan.settings)
-        except SettingsError as error:
-            log.error("a worker keeps its certificates: %s", error)
-            return
-        self.upstream_ssl = contexts.upstream
-        if isinstance(self._listener, TlsListener) and contexts.server is not None:
-            self._listener.context = contexts.server
+        self._doors.change(plan.settings)
 
     async def _stop_listening(self) -> None:
         await self.draining.wait()
-        self._close_listener()
-
-    def _close_listener(self) -> None:
-        if self._listener is not None:
-            self._listener.close()
-        self._entrance.close()
+        self._doors.close()
 
     async def end(self) -> None:
         """Closes what is open; what is written already goes out."""
-        self._close_listener()
+        self._doors.close()
         self._tasks.cancel()
         for relay in list(self._relays.values()):
-            relay.end("gateway_stopping")
+            relay.handle(Ended("gateway_stopping"))
         await asyncio.sleep(0)  # the transports' own last callbacks
-        self._flush()
+        self._reporter.flush()
 
     def _bypass(self) -> None:
         if self._bypassed:
-            for relay in self._relays.values():
-                relay.bypass()
-
-    def _report(self, event: Event) -> None:
-        if not self._behind:
-            self._events.append(event)
-            self._gather()
-
-    def _gather(self) -> None:
-        if self._gathering is None:
-            self._gathering = self._loop.call_later(_GATHER_S, self._flush)
-
-    def _flush(self) -> bool:
-        """Sends what has gathered; False where the main process takes nothing now."""
-        if self._gathering is not None:
-            self._gathering.cancel()
-            self._gathering = None
-        events, self._events = self._events, []
-        self._just_opened.clear()
-        drained = self.draining.is_set() and not self._relays
-        report = Report(time.time_ns() // 1_000_000, events, dict(self._counts), self._upstream_failure, drained, self._lag_s)
-        if self._behind or not self._channel.send(report):
-            self._behind = True
-            return False
-        self._counts.clear()
-        self._lag_s = None
-        return True
+            self._all(Bypassed())
 
 
 def run(channel: socket.socket, listener: socket.socket) -> None:
-    """The life of a worker, from its first message to `End`, or to the main process's own end."""
+    """The life of a worker, from its first message to `Shutdown`, or to the main process's own end."""
     memory.keep_freed()
     uvloop.run(_run(channel, listener))
 
@@ -366,7 +276,7 @@ async def _run(ours: socket.socket, listener: socket.socket) -> None:
 
     def received(message: Any) -> None:
         begun.set()
-        if isinstance(message, End):
+        if isinstance(message, Shutdown):
             over.set()
         elif worker is None:
             early.append(message)

@@ -1,95 +1,96 @@
-"""The two sockets of a connection: back-pressure, EOF, and their end."""
+"""The two sockets of a connection, as asyncio's protocols: what happens at either becomes an event."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
+
+from clientscope.gateway.worker.proxy_protocol import Endpoint
+from clientscope.session.events import (
+    BROKER,
+    CLIENT,
+    Disconnected,
+    Ended,
+    Eof,
+    Free,
+    Full,
+    HalfClose,
+    Pause,
+    Received,
+    Resume,
+    Side,
+    Wake,
+    Woken,
+)  # fmt: skip
 
 if TYPE_CHECKING:
-    from clientscope.gateway.worker.lane import Lane
+    from clientscope.gateway.worker.relay import Relay
 
 _LINGER_S = 10.0
 """How long what is written already may take to leave a connection that has ended."""
-_TLS_UNSENT_BYTES = 64 * 1024
-
-_NONE: frozenset[str] = frozenset()  # one for all: each empty set of its own would take 216 bytes
 
 
-class Owner(Protocol):
-    """Whom the sides report to."""
+class _Socket(asyncio.Protocol):
+    """What the two have in common."""
 
-    def holds(self, side: Side, unsent_bytes: int) -> None:
-        """So much of what was written to a side is unsent."""
+    __slots__ = ("relay", "timer", "transport")
 
-    def client_connected(self) -> None:
-        """The client is there."""
+    side: Side
+    needs_reading = False
 
-    def broker_connected(self) -> None:
-        """The broker is there."""
-
-    def from_client(self, data: bytes) -> None:
-        """Bytes from the client."""
-
-    def from_broker(self, data: bytes) -> None:
-        """Bytes from the broker."""
-
-    def client_eof(self) -> None:
-        """The client sends no more."""
-
-    def broker_eof(self) -> None:
-        """The broker sends no more."""
-
-    def end(self, reason: str) -> None:
-        """A side is gone."""
-
-
-class Side(asyncio.Protocol):
-    """What the two sides share: back-pressure, EOF, the end."""
-
-    __slots__ = ("_pauses", "ended", "full", "lane", "name", "peer", "relay", "transport")
-
-    def __init__(self, relay: Owner, name: str) -> None:
+    def __init__(self, relay: Relay) -> None:
         self.relay = relay
-        self.name = name
         self.transport: asyncio.Transport | None = None
-        self.peer: Side
-        self.ended = self.full = False
-        self.lane: Lane | None = None  # what is held of this side's bytes
-        self._pauses = _NONE
+        self.timer: asyncio.TimerHandle | None = None
+
+    @property
+    def open(self) -> asyncio.Transport | None:
+        """Its transport, where that takes anything."""
+        return None if self.transport is None or self.transport.is_closing() else self.transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        # Nothing more is read from the one side while anything for the other is unsent; the kernel's buffers keep both busy. In TLS
-        # what is left of the handshake counts until something is written, so there that much may be unsent.
-        self.transport.set_write_buffer_limits(high=1 if self.half_closes else _TLS_UNSENT_BYTES, low=0)
+        # Nothing more is read from the one side while anything for the other is unsent; the kernel's buffers keep both busy.
+        self.transport.set_write_buffer_limits(high=1, low=0)
         asyncio.get_running_loop().call_soon(self._reading_began)
 
     def _reading_began(self) -> None:
         """uvloop begins to read after `connection_made`, even where that paused it: so what paused it pauses it once more."""
-        if self._pauses and self.transport is not None and not self.transport.is_closing():
-            self.transport.pause_reading()
+        if self.open is not None and self.relay.connection.paused(self.side):
+            self.open.pause_reading()
 
-    def pause(self, why: str) -> None:
-        """Stops reading from this side until each reason is gone."""
-        if not self._pauses and self.transport is not None and not self.transport.is_closing():
-            self.transport.pause_reading()
-        self._pauses |= {why}
+    def send(self, data: bytes | memoryview) -> None:
+        """Sends, if it still takes anything."""
+        if (transport := self.open) is not None:
+            transport.write(data)
 
-    def resume(self, why: str) -> None:
-        """Takes one reason back."""
-        self._pauses = self._pauses - {why} or _NONE
-        if not self._pauses and self.transport is not None and not self.transport.is_closing():
-            self.transport.resume_reading()
+    def do(self, command: Pause | Resume | HalfClose | Wake) -> None:
+        """What the connection says of this side."""
+        if isinstance(command, Wake):
+            self.timer = asyncio.get_running_loop().call_later(command.seconds, self.relay.handle, Woken(self.side))
+        elif (transport := self.open) is None:
+            return
+        elif isinstance(command, Pause):
+            transport.pause_reading()
+        elif isinstance(command, Resume):
+            transport.resume_reading()
+        elif transport.can_write_eof():
+            transport.write_eof()
+
+    def eof_received(self) -> bool:
+        self.relay.handle(Eof(self.side))
+        return self.half_closes
 
     def pause_writing(self) -> None:
-        self.full = True
-        self.peer.pause("full")
-        self.relay.holds(self, self.held_bytes)
+        self.relay.handle(Full(self.side))
 
     def resume_writing(self) -> None:
-        self.full = False
-        self.relay.holds(self, 0)
-        self.peer.resume("full")
+        self.relay.host.holds(self, 0)
+        self.relay.handle(Free(self.side))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.relay.host.holds(self, 0)
+        self.relay.handle(Disconnected(self.side, exc is not None))
 
     @property
     def held_bytes(self) -> int:
@@ -99,72 +100,89 @@ class Side(asyncio.Protocol):
     @property
     def evictable(self) -> bool:
         """Whether this side is a client's, who takes nothing; for a broker that takes nothing no client is to blame."""
-        return self.name == "client"
-
-    needs_reading = False
+        return self.side is CLIENT
 
     def evict(self) -> None:
         """Ends the connection, and drops what is unsent."""
-        self.relay.end("slow_reader_reset")
-
-    def write(self, data: bytes | memoryview) -> None:
-        """Sends to this side."""
-        if self.transport is not None and not self.transport.is_closing():
-            self.transport.write(data)
-
-    def write_eof(self) -> None:
-        """Says to this side that no more will come."""
-        if self.transport is not None and not self.transport.is_closing() and self.transport.can_write_eof():
-            self.transport.write_eof()
+        self.relay.handle(Ended("slow_reader_reset"))
 
     @property
     def half_closes(self) -> bool:
         """Whether one direction can end before the other: not so in TLS."""
         return self.transport is None or self.transport.can_write_eof()
 
-    def close(self) -> None:
+    def close(self, at_once: bool) -> None:
         """Closes once all is written, or when that takes too long: a peer that reads no more must not hold our memory."""
+        if self.timer is not None:
+            self.timer.cancel()
+        if (transport := self.transport) is None:
+            return
+        if at_once:
+            transport.abort()
+        else:
+            transport.close()
+            if transport.get_write_buffer_size():  # TLS's own last word, too, or what it has closed by itself already
+                asyncio.get_running_loop().call_later(_LINGER_S, transport.abort)
+
+
+class ClientSide(_Socket):
+    """Downstream.
+
+    Attributes:
+        source, destination: the client's own ends of its connection, where a load balancer's header says them; set before it is made.
+    """
+
+    __slots__ = ("destination", "source")
+
+    side = CLIENT
+
+    def __init__(self, relay: Relay) -> None:
+        super().__init__(relay)
+        self.source: Endpoint | None = None
+        self.destination: Endpoint | None = None
+
+    @property
+    def far_end(self) -> Endpoint | None:
+        """The client's end of its connection: as a load balancer says, or the socket."""
         assert self.transport is not None
-        unsent = self.transport.get_write_buffer_size()
-        self.transport.close()
-        if unsent:
-            asyncio.get_running_loop().call_later(_LINGER_S, self.transport.abort)
+        return self.source or _endpoint(self.transport.get_extra_info("peername"))
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.relay.holds(self, 0)
-        self.relay.end(f"{self.name}_reset" if exc else f"{self.name}_closed")
-
-
-class ClientSide(Side):
-    """Downstream."""
-
-    __slots__ = ()
+    @property
+    def ends(self) -> tuple[Endpoint | None, Endpoint | None]:
+        """The client's end of its connection, and the other."""
+        assert self.transport is not None
+        return self.far_end, self.destination or _endpoint(self.transport.get_extra_info("sockname"))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self.pause("connecting")
         self.relay.client_connected()
 
     def data_received(self, data: bytes) -> None:
-        self.relay.from_client(data)
+        relay = self.relay
+        if relay.connection.passes_from_client(data):
+            relay.broker.send(data)
+        else:
+            relay.handle(Received(CLIENT, data))
 
-    def eof_received(self) -> bool:
-        self.relay.client_eof()
-        return self.half_closes
 
-
-class BrokerSide(Side):
+class BrokerSide(_Socket):
     """Upstream."""
 
     __slots__ = ()
+
+    side = BROKER
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self.relay.broker_connected()
 
     def data_received(self, data: bytes) -> None:
-        self.relay.from_broker(data)
+        relay = self.relay
+        if relay.connection.passes_from_broker(data):
+            relay.client.send(data)
+        else:
+            relay.handle(Received(BROKER, data))
 
-    def eof_received(self) -> bool:
-        self.relay.broker_eof()
-        return self.half_closes
+
+def _endpoint(name: tuple[Any, ...] | None) -> Endpoint | None:
+    return (str(name[0]), int(name[1])) if name else None

@@ -12,12 +12,12 @@ import logging
 import socket
 import ssl
 from collections import Counter
-from functools import partial
 from typing import Protocol
 
 from clientscope.errors import WireError
 from clientscope.gateway.worker.proxied import Entrance, read_header
 from clientscope.gateway.worker.proxy_protocol import Header
+from clientscope.gateway.worker.tls_transport import TlsTransport
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _EXHAUSTED_PAUSE_S = 1.0
 
 
-class Host(Protocol):
+class ListenerHost(Protocol):
     """What the listener needs of the gateway."""
 
     def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
@@ -48,7 +48,9 @@ class TlsListener:
         context: what the next handshake uses; may be replaced at any time, established connections keep theirs.
     """
 
-    def __init__(self, listening: socket.socket, context: ssl.SSLContext, entrance: Entrance, gateway: Host, timeout_s: float) -> None:
+    def __init__(
+        self, listening: socket.socket, context: ssl.SSLContext, entrance: Entrance, gateway: ListenerHost, timeout_s: float
+    ) -> None:
         self.context = context
         self._listening = listening
         listening.setblocking(False)
@@ -115,10 +117,12 @@ class TlsListener:
 
     async def _shake_hands(self, client: socket.socket, header: Header) -> None:
         loop = asyncio.get_running_loop()
-        make = partial(self._entrance.relay, header)
+        transport = TlsTransport(self.context, self._entrance.relay(header))
         try:
-            await loop.connect_accepted_socket(make, client, ssl=self.context, ssl_handshake_timeout=self.timeout_s)
-        except OSError as error:  # SSLError is one; the loop has closed the socket
+            await loop.connect_accepted_socket(lambda: transport, client)
+            async with asyncio.timeout(self.timeout_s):
+                await transport.shake_hands()
+        except OSError as error:  # SSLError and TimeoutError are
             self._gateway.count("tls_handshakes_failed", failure(error))
 
 
@@ -132,6 +136,6 @@ def failure(error: OSError) -> str:
         return _OF_LISTS[error.verify_code]
     if isinstance(error, ssl.SSLError):
         return str(getattr(error, "reason", None) or "unknown").lower().replace(" ", "_")
-    if isinstance(error, ConnectionAbortedError):
+    if isinstance(error, TimeoutError):
         return "timeout"
     return "connection_lost"

@@ -1,0 +1,1 @@
+"""The records' schemas, in the form of Kafka's own messages; a released version never changes."""

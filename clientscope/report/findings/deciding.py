@@ -6,10 +6,9 @@ import getpass
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Literal
 
-from clientscope.catalog import sensitive
-from clientscope.catalog.configs import Type
-from clientscope.config import FindingsCloseSettings
+from clientscope.catalog.sensitive_values import judge_value
 from clientscope.errors import SettingsError
 from clientscope.findings.decisions import OF_LEAKS, Decision, Resolution
 from clientscope.findings.record import Finding
@@ -31,22 +30,26 @@ class Closing:
     until: date | None = None
 
     @classmethod
-    def of(cls, settings: FindingsCloseSettings, now_ms: int) -> Closing:
-        """From the command line.
+    def of(cls, resolution: Resolution | Literal[""], why: str, until: str, by: str, now_ms: int) -> Closing:
+        """From texts.
+
+        Args:
+            until: a date; empty for none.
+            by: empty for the user of this machine.
 
         Raises:
-            SettingsError: something is missing, or doesn't go together, or holds a secret.
+            SettingsError: something is missing, doesn't go together, or holds a secret.
         """
-        if not settings.resolution:
+        if not resolution:
             raise SettingsError(
                 "--as is missing", "one of rotated, test-value, not-a-secret, accepted; see: clientscope findings close --help"
             )
-        until = _until(settings.until, datetime.fromtimestamp(now_ms / 1000, UTC).date()) if settings.until else None
-        if settings.resolution == "accepted" and until is None:
+        last = _until(until, datetime.fromtimestamp(now_ms / 1000, UTC).date()) if until else None
+        if resolution == "accepted" and last is None:
             raise SettingsError("--as accepted needs --until", "the last day on which the risk is accepted, as in --until 2026-12-31")
-        if settings.resolution != "accepted" and until is not None:
-            raise SettingsError(f"--until has no meaning with --as {settings.resolution}", "only what is accepted, is so until a date")
-        return cls(settings.resolution, who(settings.by), reason(settings.why), now_ms, until)
+        if resolution != "accepted" and last is not None:
+            raise SettingsError(f"--until has no meaning with --as {resolution}", "only --as accepted ends on a date")
+        return cls(resolution, who(by), reason(why), now_ms, last)
 
     def decision(self, finding: Finding) -> Decision:
         """The record for one finding.
@@ -56,8 +59,8 @@ class Closing:
         """
         if self.resolution in OF_LEAKS and finding.kind != "leak":
             raise SettingsError(
-                f"{finding.fingerprint[:SHOWN_DIGITS]} ({finding.code}) is no leak, so it can't be closed as {self.resolution}",
-                "it is resolved by itself once the setting is right; --as accepted --until DATE takes the risk until then",
+                f"{finding.fingerprint[:SHOWN_DIGITS]} ({finding.code}) is not a leak, so it can't be closed as {self.resolution}",
+                "it is resolved when the setting is fixed; --as accepted --until DATE accepts the risk until then",
             )
         return Decision(
             fingerprint=finding.fingerprint,
@@ -84,7 +87,7 @@ def who(by: str) -> str:
         try:
             by = getpass.getuser()
         except (OSError, KeyError):
-            raise SettingsError("this machine doesn't say who you are", "say it: --by NAME") from None
+            raise SettingsError("this machine has no name for the current user", "set --by NAME") from None
     return _without_secret("--by", by, NAME_LENGTH)
 
 
@@ -95,7 +98,7 @@ def reason(why: str) -> str:
         SettingsError: nothing is said, or too much, or a secret.
     """
     if not why.strip():
-        raise SettingsError("--why is missing", 'a sentence for who reads it later, as in --why "new password since Monday, SEC-1234"')
+        raise SettingsError("--why is missing", 'give a sentence for later readers, as in --why "new password since Monday, SEC-1234"')
     return _without_secret("--why", why, SENTENCE_LENGTH)
 
 
@@ -103,8 +106,8 @@ def require_decided(finding: Finding, decided: Container[str]) -> None:
     """Raises SettingsError where there is no decision that could be taken back."""
     if finding.fingerprint not in decided:
         raise SettingsError(
-            f"{finding.fingerprint[:SHOWN_DIGITS]} ({finding.code}) is {finding.state}, and nobody has decided about it",
-            "there is nothing to take back",
+            f"{finding.fingerprint[:SHOWN_DIGITS]} ({finding.code}) is {finding.state}, and has no decision",
+            "only a decision can be withdrawn",
         )
 
 
@@ -127,8 +130,6 @@ def _without_secret(flag: str, text: str, longest: int) -> str:
     if len(text) > longest:
         raise SettingsError(f"{flag}: {len(text)} characters", f"at most {longest}")
     for part in (text, *text.split()):
-        if sensitive.reason("", part, Type.STRING) in (ValueState.VALUE_SHAPE, ValueState.LOOKS_RANDOM):
-            raise SettingsError(
-                f"{flag} looks as if it held a secret", "everybody can read it who can read findings; say it without the value"
-            )
+        if judge_value(part) in (ValueState.VALUE_SHAPE, ValueState.LOOKS_RANDOM):
+            raise SettingsError(f"{flag} appears to contain a secret", "everybody who can read findings can read it; leave out the value")
     return text

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.findings.record import Client, Finding, Place
+from clientscope.findings.record import Client, Finding, LeakPlace
 from clientscope.findings.wording import application
 from clientscope.report.findings.table import COLOURS, time_of
 from clientscope.report.text import age, capitalized, plain
@@ -51,7 +51,7 @@ def _pairs(finding: Finding, now_ms: int) -> Iterable[tuple[str, str]]:
     yield "use instead", finding.use_instead or "–"
     yield "state", f"{finding.state}{_reopened(finding.reopened)}"
     if finding.confidence == "low":
-        yield "confidence", "low: it only looks like it, and alerts nobody"
+        yield "confidence", "low: it only looks like it, and causes no alert"
     if finding.suppressed:
         yield "suppressed", f"{finding.suppressed.reason} (until {finding.suppressed.until}, {finding.suppressed.where})"
     if (decided := finding.decided) is not None:
@@ -92,7 +92,7 @@ def _setting(setting: Setting) -> Text:
     return plain(f"{setting.key} = redacted ({', '.join([setting.reason.replace('_', ' '), *known])})")
 
 
-def _place(place: Place) -> Text:
+def _place(place: LeakPlace) -> Text:
     counted = f"{place.clients} client{'s' * (place.clients != 1)}"
     return plain(f"{application(place.application)}: {place.key}, {counted}, last seen {time_of(place.last_seen_ms)}")
 

@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import get_args
 
-from clientscope.config import FindingsListSettings
 from clientscope.errors import SettingsError
 from clientscope.findings.record import TO_DO, Application, Finding, State
 from clientscope.severities import SEVERITIES
@@ -24,7 +23,7 @@ _PREFIX = re.compile(r"[0-9a-f]{1,32}")
 
 
 @dataclass(frozen=True)
-class Filter:
+class FindingFilter:
     """What ``clientscope findings`` lists.
 
     Attributes:
@@ -40,18 +39,20 @@ class Filter:
     suppressed: bool = False
 
     @classmethod
-    def of(cls, settings: FindingsListSettings) -> Filter:
-        """Raises SettingsError for a state that is none."""
-        named = frozenset(filter(None, (state.strip() for state in settings.state.split(","))))
-        for state in sorted(named - set(_STATES)):
-            raise SettingsError(f"--state: a finding is never {state!r}", f"known: {', '.join(_STATES)}")
+    def of(
+        cls, *, state: str = "", severity: str = "", code: str = "", principal: str = "", client_id: str = "", every: bool = False
+    ) -> FindingFilter:
+        """Raises SettingsError for an unknown state."""
+        named = frozenset(filter(None, (each.strip() for each in state.split(","))))
+        for unknown in sorted(named - set(_STATES)):
+            raise SettingsError(f"--state: unknown state {unknown!r}", f"known: {', '.join(_STATES)}")
         return cls(
-            named or frozenset(_STATES if settings.every else TO_DO),
-            frozenset(SEVERITIES[SEVERITIES.index(settings.severity or SEVERITIES[0]) :]),
-            settings.code,
-            settings.principal,
-            settings.client_id,
-            settings.every,
+            named or frozenset(_STATES if every else TO_DO),
+            frozenset(SEVERITIES[SEVERITIES.index(severity or SEVERITIES[0]) :]),
+            code,
+            principal,
+            client_id,
+            every,
         )
 
     def takes(self, finding: Finding) -> bool:
@@ -67,7 +68,7 @@ class Filter:
         if chosen:
             return
         if not every:
-            yield "there are no findings at all: that nothing is wrong can't be told from a streaming job that has judged nothing yet"
+            yield "there are no findings at all: either nothing is wrong, or the streaming job has judged nothing yet"
         elif others := len(matching) - len(in_state):
             yield f"none is {' or '.join(sorted(self.states))}; {others} in other states, which --all lists"
         elif not hidden:
@@ -103,7 +104,8 @@ def found_by(given: str, findings: Iterable[Finding]) -> Finding:
     prefix = given.strip().lower()
     if not _PREFIX.fullmatch(prefix):
         raise SettingsError(
-            f"{given[:64]!r} is no fingerprint", "32 hexadecimal digits, or the first 6 of them or more, as clientscope findings lists"
+            f"{given[:64]!r} is not a fingerprint",
+            "give at least the first 6 of its 32 hexadecimal digits; list them: clientscope findings",
         )
     if len(prefix) < SHORTEST_PREFIX:
         raise SettingsError(f"{prefix} is too short", f"give at least {SHORTEST_PREFIX} digits of the fingerprint")

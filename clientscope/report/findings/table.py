@@ -22,7 +22,7 @@ _COLUMNS = ("SEVERITY", "CODE", "STATE", "CLIENTS", "FINDING", "SINCE", "FINGERP
 _WIDE = ("SEVERITY", "CODE", "STATE", "CLIENTS", "OWNER", "FINDING", "FIRST SEEN", "LAST SEEN", "FINGERPRINT")
 _FOLDS = ("FINDING", "OWNER")
 
-LOW_CONFIDENCE = "Of low confidence: they only look like it, and alert nobody"
+LOW_CONFIDENCE = "Of low confidence: they only look like it, and cause no alert"
 
 
 def findings(listed: Sequence[Finding], now_ms: int, *, wide: bool = False) -> RenderableType:

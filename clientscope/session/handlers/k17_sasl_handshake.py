@@ -14,21 +14,34 @@ Behavior:
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from clientscope.errors import WireError
 from clientscope.session import sasl
-from clientscope.session.state import Command, Exchange, Identified, PendingHandshake, SessionState, ToBroker, ToClient
-from clientscope.wire.api_versions import Cursor, error_code
-from clientscope.wire.codes import NONE
-from clientscope.wire.frames import LENGTH, REQUEST_HEAD
+from clientscope.session.handler import BareTokens, Handler, if_short
+from clientscope.session.state import Command, Exchange, Identified, SessionState, ToBroker, ToClient
+from clientscope.wire.codes import NONE, SASL_HANDSHAKE
+from clientscope.wire.cursor import Cursor
+from clientscope.wire.frames import LENGTH, REQUEST_HEAD, RESPONSE_HEAD, Treatment
 
-NEWEST = 1
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A mechanism that the client names."""
+
+    mechanism: str
+    api_version: int
+
+
+def wants(state: SessionState, head: bytes) -> Treatment:
+    """Reads it where the broker may take it now."""
+    taken = state.sasl and state.exchange is None and (state.reauthenticates or not state.accepted)
+    return if_short(head) if taken else Treatment.PASS
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
     """The client names a mechanism."""
-    _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
+    _, _, version, _ = REQUEST_HEAD.unpack_from(frame)
     cursor = Cursor(frame, REQUEST_HEAD.size)
     try:
         cursor.nullable_string()
@@ -36,27 +49,31 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
     except WireError:
         mechanism = None
     state.in_step = True
-    return [state.forward(frame, correlation_id, PendingHandshake(mechanism or "", version))]
+    if version == 0:
+        state.shortest_request = 0  # what follows are bare tokens of the mechanism, which may be shorter than any request
+    return [state.forward(frame, HANDLER, _Asked(mechanism or "", version))]
 
 
-def response(state: SessionState, pending: PendingHandshake, frame: bytes) -> list[Command]:
+def response(state: SessionState, asked: _Asked, frame: bytes) -> list[Command]:
     """The broker takes it, or doesn't."""
-    if error_code(frame) == NONE:
-        framed = pending.api_version > 0
+    state.in_step = False
+    if Cursor(frame, RESPONSE_HEAD.size).int16() == NONE:
+        framed = asked.api_version > 0
         # Nobody but the broker sees the end of bare tokens of an unknown mechanism.
-        state.authenticated = not framed and not sasl.understood(pending.mechanism)
-        state.exchange = None if state.authenticated else Exchange(pending.mechanism, framed)
+        state.authenticated = not framed and not sasl.understood(asked.mechanism)
+        state.exchange = None if state.authenticated else Exchange(asked.mechanism, framed)
+        state.bare_tokens = None if framed or state.authenticated else _BARE_TOKENS
     return [ToClient(frame)]
 
 
-def token(state: SessionState, frame: bytes) -> list[Command]:
+def _token(state: SessionState, frame: bytes) -> list[Command]:
     """A bare token from the client."""
     claim(state, frame[LENGTH.size :])
     state.in_step = True
     return [ToBroker(frame)]
 
 
-def token_answer(state: SessionState, frame: bytes) -> list[Command]:
+def _token_answer(state: SessionState, frame: bytes) -> list[Command]:
     """A bare token from the broker."""
     state.in_step = False
     return [*accepted(state, frame[LENGTH.size :]), ToClient(frame)]
@@ -76,10 +93,14 @@ def accepted(state: SessionState, token: bytes) -> list[Command]:
     if exchange is None or (sasl.understood(exchange.mechanism) and not sasl.complete(exchange.mechanism, token)):
         return []
     again = state.accepted
-    state.exchange, state.authenticated, state.accepted = None, True, True
+    state.exchange, state.bare_tokens, state.authenticated, state.accepted = None, None, True, True
     if again:
         return []
     principal = exchange.claimed or sasl.Principal()
     before = state.identity
     state.identity = replace(before, principal=principal.name, principal_source=principal.source)
     return [Identified(state.identity)] if state.identity != before else []
+
+
+_BARE_TOKENS = BareTokens(_token, _token_answer)
+HANDLER = Handler(SASL_HANDSHAKE, range(2), wants, request, response)

@@ -13,14 +13,27 @@ Behavior:
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from sys import intern
 
 from clientscope.errors import WireError
-from clientscope.session.state import UNKNOWN, Command, Counted, Identified, Identity, PendingApiVersions, SessionState, ToClient
+from clientscope.session.handler import Handler, always
+from clientscope.session.state import UNKNOWN, Command, Counted, Identified, Identity, SessionState, ToClient
 from clientscope.wire import api_versions
-from clientscope.wire.codes import INVALID_REQUEST, NONE, UNSUPPORTED_VERSION
+from clientscope.wire.codes import API_VERSIONS, INVALID_REQUEST, NONE, UNSUPPORTED_VERSION
 from clientscope.wire.frames import REQUEST_HEAD
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request whose answer decides what it changed.
+
+    Attributes:
+        identity: what it says; None where it could not be read.
+    """
+
+    api_version: int
+    identity: Identity | None
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
@@ -28,28 +41,27 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
     try:
         said = api_versions.read_request(frame)
     except WireError as error:
-        _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
+        _, _, api_version, _ = REQUEST_HEAD.unpack_from(frame)
         state.sent_api_versions(None)
-        unread = PendingApiVersions(version, None)
-        return [Counted("unreadable_frames", f"api_versions_{error.reason}"), state.forward(frame, correlation_id, unread)]
+        return [Counted("unreadable_frames", f"api_versions_{error.reason}"), state.forward(frame, HANDLER, _Asked(api_version, None))]
     # Thousands of connections say the same: each string is held once, for as long as one of them is open.
     name, version = intern(said.software_name or UNKNOWN), intern(said.software_version or UNKNOWN)
     identity = Identity(said.client_id and intern(said.client_id), name, version, said.instance_id)
     state.sent_api_versions(said.upstream)
-    return [state.forward(said.upstream, said.correlation_id, PendingApiVersions(said.api_version, identity))]
+    return [state.forward(said.upstream, HANDLER, _Asked(said.api_version, identity))]
 
 
-def response(state: SessionState, pending: PendingApiVersions, frame: bytes) -> list[Command]:
+def response(state: SessionState, asked: _Asked, frame: bytes) -> list[Command]:
     """The broker answers."""
     try:
         code = api_versions.error_code(frame)
         if code == NONE:
-            advertised = state.served.learn(frame, pending.api_version)
-            if state.push_config and pending.identity is not None:
+            advertised = state.served.learn(frame, asked.api_version)
+            if state.push_config and asked.identity is not None:
                 frame = advertised
     except WireError:
         return [Counted("unreadable_frames", "api_versions_response"), ToClient(frame)]
-    identity = _after(state.identity, pending.identity, code)
+    identity = _after(state.identity, asked.identity, code)
     changed: list[Command] = [Identified(identity)] if identity != state.identity else []
     if code == UNSUPPORTED_VERSION:
         changed.append(Counted("requests_unserved", "unsupported_version"))
@@ -67,3 +79,6 @@ def _after(before: Identity, said: Identity | None, code: int) -> Identity:
     if code == INVALID_REQUEST:
         return replace(before, client_id=said.client_id)
     return replace(before, client_id=said.client_id, software_name=UNKNOWN, software_version=UNKNOWN)
+
+
+HANDLER = Handler(API_VERSIONS, None, always, request, response)

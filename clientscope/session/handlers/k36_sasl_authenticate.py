@@ -13,43 +13,49 @@ from __future__ import annotations
 from contextlib import suppress
 
 from clientscope.errors import WireError
+from clientscope.session.handler import Handler, if_short
 from clientscope.session.handlers import k17_sasl_handshake
-from clientscope.session.state import Command, PendingAuthenticate, SessionState, ToClient
-from clientscope.wire.api_versions import Cursor
-from clientscope.wire.codes import NONE
-from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD
+from clientscope.session.state import Command, SessionState, ToClient
+from clientscope.wire.codes import NONE, SASL_AUTHENTICATE
+from clientscope.wire.cursor import Cursor
+from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD, Treatment
 
-NEWEST = 2
 _FIRST_WITH_LIFETIME = 1
 _FIRST_FLEXIBLE = 2
 
 
+def wants(state: SessionState, head: bytes) -> Treatment:
+    """Reads it while an exchange is under way."""
+    return if_short(head) if state.exchange is not None else Treatment.PASS
+
+
 def request(state: SessionState, frame: bytes) -> list[Command]:
     """A token from the client."""
-    _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
+    _, _, version, _ = REQUEST_HEAD.unpack_from(frame)
     cursor = Cursor(frame, REQUEST_HEAD.size)
     token = None
     with suppress(WireError):
         cursor.nullable_string()
         if version >= _FIRST_FLEXIBLE:
             cursor.tags()
-        token = _bytes(cursor, version)
+        token = cursor.compact_byte_array() if version >= _FIRST_FLEXIBLE else cursor.byte_array()
     k17_sasl_handshake.claim(state, token)
     state.in_step = True
-    return [state.forward(frame, correlation_id, PendingAuthenticate(version))]
+    return [state.forward(frame, HANDLER, version)]
 
 
-def response(state: SessionState, pending: PendingAuthenticate, frame: bytes) -> list[Command]:
+def response(state: SessionState, api_version: int, frame: bytes) -> list[Command]:
     """The broker's answer to it."""
-    flexible = pending.api_version >= _FIRST_FLEXIBLE
+    state.in_step = False
+    flexible = api_version >= _FIRST_FLEXIBLE
     cursor = Cursor(frame, RESPONSE_HEAD.size)
     try:
         if flexible:
             cursor.tags()
-        code = int.from_bytes(cursor.take(2), signed=True)
+        code = cursor.int16()
         _ = cursor.compact_nullable_string() if flexible else cursor.nullable_string()
-        token = _bytes(cursor, pending.api_version)
-        lifetime_ms = int.from_bytes(cursor.take(8), signed=True) if pending.api_version >= _FIRST_WITH_LIFETIME else 0
+        token = cursor.compact_byte_array() if flexible else cursor.byte_array()
+        lifetime_ms = cursor.int64() if api_version >= _FIRST_WITH_LIFETIME else 0
     except WireError:
         return [ToClient(frame)]
     if code != NONE:
@@ -58,7 +64,4 @@ def response(state: SessionState, pending: PendingAuthenticate, frame: bytes) ->
     return [*k17_sasl_handshake.accepted(state, token), ToClient(frame)]
 
 
-def _bytes(cursor: Cursor, version: int) -> bytes:
-    """Bytes that are not null: compact from v2 on."""
-    size = cursor.uvarint() - 1 if version >= _FIRST_FLEXIBLE else int.from_bytes(cursor.take(4), signed=True)
-    return cursor.take(size)
+HANDLER = Handler(SASL_AUTHENTICATE, range(3), wants, request, response)

@@ -2,28 +2,38 @@
 
 Behavior:
 - The request goes upstream as it came, but for its correlation id.
-- The answer gets name and version as declared for the broker behind this gateway; where nothing is declared, nothing is read at all.
+- The answer gets name and version of the broker behind this gateway: by default ``Kafka`` and null.
 - A version that we don't know, and an answer that can't be read, go on unchanged.
 """
 
 from __future__ import annotations
 
 from clientscope.errors import WireError
-from clientscope.session.state import Command, Counted, PendingDescribeCluster, SessionState, ToClient
-from clientscope.wire.describe_cluster import with_software
-from clientscope.wire.frames import REQUEST_HEAD
+from clientscope.session.handler import Handler, if_short
+from clientscope.session.state import Command, Counted, SessionState, ToClient
+from clientscope.wire.codes import DESCRIBE_CLUSTER
+from clientscope.wire.describe_cluster import NEWEST, with_software
+from clientscope.wire.frames import REQUEST_HEAD, Treatment
+
+
+def wants(state: SessionState, head: bytes) -> Treatment:
+    """Reads it where it is known what the broker runs."""
+    return if_short(head) if state.software is not None else Treatment.PASS
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
     """The client asks."""
-    _, _, version, correlation_id = REQUEST_HEAD.unpack_from(frame)
-    return [state.forward(frame, correlation_id, PendingDescribeCluster(version))]
+    _, _, version, _ = REQUEST_HEAD.unpack_from(frame)
+    return [state.forward(frame, HANDLER, version)]
 
 
-def response(state: SessionState, pending: PendingDescribeCluster, frame: bytes) -> list[Command]:
+def response(state: SessionState, api_version: int, frame: bytes) -> list[Command]:
     """The broker answers."""
     assert state.software is not None
     try:
-        return [ToClient(with_software(frame, pending.api_version, state.software))]
+        return [ToClient(with_software(frame, api_version, state.software))]
     except WireError:
         return [Counted("unreadable_frames", "describe_cluster_response"), ToClient(frame)]
+
+
+HANDLER = Handler(DESCRIBE_CLUSTER, range(NEWEST + 1), wants, request, response)

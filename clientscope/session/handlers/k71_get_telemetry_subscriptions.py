@@ -12,39 +12,38 @@ Behavior:
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 
 from clientscope.errors import WireError
-from clientscope.session.state import Command, Counted, Identified, PendingTelemetry, SessionState, ToClient
-from clientscope.wire.api_versions import Cursor
-from clientscope.wire.codes import NONE
-from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD
-
-NEWEST = 0
-_THROTTLE_BYTES = 4
+from clientscope.session.handler import Handler, always
+from clientscope.session.state import Command, Counted, Identified, SessionState, ToClient
+from clientscope.wire.codes import GET_TELEMETRY_SUBSCRIPTIONS, NONE
+from clientscope.wire.cursor import Cursor
+from clientscope.wire.frames import RESPONSE_HEAD
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
     """The client asks what to measure."""
-    _, _, _, correlation_id = REQUEST_HEAD.unpack_from(frame)
-    return [state.forward(frame, correlation_id, PendingTelemetry())]
+    return [state.forward(frame, HANDLER, None)]
 
 
-def response(state: SessionState, frame: bytes) -> list[Command]:
+def response(state: SessionState, _: None, frame: bytes) -> list[Command]:
     """The broker answers."""
     try:
         cursor = Cursor(frame, RESPONSE_HEAD.size)
         cursor.tags()
-        cursor.take(_THROTTLE_BYTES)
-        error = int.from_bytes(cursor.take(2), "big", signed=True)
-        given = uuid.UUID(bytes=cursor.take(16))
+        cursor.int32()  # ThrottleTimeMs
+        error = cursor.int16()
+        given = cursor.uuid()
     except WireError:
         return [Counted("unreadable_frames", "telemetry_response"), ToClient(frame)]
     known = state.identity.instance_id
-    if error != NONE or not given.int or given == known:
+    if error != NONE or given is None or given == known:
         return [ToClient(frame)]
     if known is not None:
         return [Counted("unreadable_frames", "telemetry_other_instance"), ToClient(frame)]
     state.identity = replace(state.identity, instance_id=given)
     return [Identified(state.identity), ToClient(frame)]
+
+
+HANDLER = Handler(GET_TELEMETRY_SUBSCRIPTIONS, range(1), always, request, response)

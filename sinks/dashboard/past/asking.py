@@ -50,6 +50,11 @@ class Past:
         """Whether any history is configured."""
         return self._folder is not None
 
+    @property
+    def process_id(self) -> int | None:
+        """Of the process that answers; None while there is none."""
+        return None if self._process is None else self._process.pid
+
     def ask(self, question: str, **arguments: Any) -> dict[str, Any]:
         """One of `sinks.dashboard.past.questions`.
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.query import Fields, Key, Kind, Query, Term, matches, version_order
+from clientscope.query import FieldKind, Fields, Key, Query, Term, matches, version_order
 from clientscope.severities import SEVERITIES
 
 Mask = npt.NDArray[np.bool_]
@@ -51,9 +51,9 @@ class Choosing:
 
     def _key(self, field: str) -> pa.Array:
         column = self._table[field].combine_chunks()
-        if field in self._fields and self._fields[field].kind is Kind.VERSION:
+        if field in self._fields and self._fields[field].kind is FieldKind.VERSION:
             return each(column, version_order)
-        if field in self._fields and self._fields[field].kind is Kind.SEVERITY:
+        if field in self._fields and self._fields[field].kind is FieldKind.SEVERITY:
             return pc.index_in(column, pa.array(SEVERITIES))
         return pc.ascii_lower(column) if pa.types.is_string(column.type) else column
 

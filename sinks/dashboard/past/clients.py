@@ -15,11 +15,12 @@ import pyarrow as pa
 from clientscope.catalog.sensitive import shown
 from clientscope.query import HISTORY_CLIENTS, parse, parse_sort
 from clientscope.records.codec import Kind
+from clientscope.records.principals import ANONYMOUS, PLAINTEXT
 from clientscope.topic_values import clean
 from sinks.dashboard.past.choosing import Choosing, each
 from sinks.dashboard.past.problems import too_wide
-from sinks.dashboard.past.tables import Span, Tables, moment, within
-from udfs.applications import application_of
+from sinks.dashboard.past.tables import Span, Tables, moment, text, within
+from udfs.kernels.applications import application_of
 
 MOST_CLIENTS = 500_000
 
@@ -32,11 +33,14 @@ FIRST = "-last_seen,client_id"
 
 _IDENTITY = ("client_id", "principal", "client_address", "client_software_name", "client_software_version")
 _COLUMNS = ", ".join(_IDENTITY)
+# Rows of release 0.1.0 have null for it.
+_ANONYMOUS = f"WHEN principal IS NULL AND security_protocol = {text(PLAINTEXT)} THEN {text(ANONYMOUS)}"
+_CONNECTIONS = f"(SELECT * EXCEPT (principal), CASE {_ANONYMOUS} ELSE principal END AS principal FROM connections)"  # noqa: S608 - constants
 _OF_CLIENTS = f"kind < {Kind.HEARTBEAT:d}"
 
 
 def clients(tables: Tables, span: Span) -> pa.Table:
-    """All of them, with the columns of `sinks.dashboard.models_past.PastClient`.
+    """All of them, with the columns of `clientscope.api.history.PastClient`.
 
     Raises:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_CLIENTS`.
@@ -47,7 +51,7 @@ def clients(tables: Tables, span: Span) -> pa.Table:
             SELECT {_COLUMNS}, min("timestamp") AS first, max("timestamp") AS last,
                 count(*) FILTER (WHERE kind = {Kind.CLOSED:d}) AS closed, 0 AS open,
                 count(*) FILTER (WHERE kind IN ({Kind.CLOSED:d}, {Kind.PRESENT:d})) AS settled
-            FROM connections WHERE {within(span, "timestamp")} AND {_OF_CLIENTS} GROUP BY {_COLUMNS}
+            FROM {_CONNECTIONS} WHERE {within(span, "timestamp")} AND {_OF_CLIENTS} GROUP BY {_COLUMNS}
             UNION ALL
             SELECT {_COLUMNS}, {moment(span.from_ms)}, {moment(span.from_ms)}, 0, 0, 1 FROM ({_open_at(span.from_ms)}) GROUP BY {_COLUMNS}
             UNION ALL
@@ -65,7 +69,7 @@ def _open_at(at_ms: int) -> str:
     """A row for each connection that was open then; those of a gateway's earlier epochs ended with it."""
     before = within(Span(at_ms - RECORDED_EVERY_MS, at_ms), "timestamp")
     return f"""
-        SELECT {_COLUMNS} FROM connections
+        SELECT {_COLUMNS} FROM {_CONNECTIONS}
         LEFT SEMI JOIN (
             SELECT gateway_id AS its_gateway, gateway_epoch AS its_epoch, max(sequence) AS newest FROM connections
             WHERE {before} AND {_OF_CLIENTS} GROUP BY gateway_id, gateway_epoch, connection_id
@@ -118,5 +122,5 @@ def _ms(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
 
 
-def _name(field: str, text: str) -> str:
-    return clean(shown(text, field))
+def _name(field: str, said: str) -> str:
+    return clean(shown(said, field))

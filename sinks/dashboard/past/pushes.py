@@ -8,15 +8,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from clientscope.api.clients import Configuration
 from clientscope.catalog.sensitive import shown
+from clientscope.records.principals import anonymous_if_unsaid
 from clientscope.topic_values import clean
-from sinks.dashboard.configuration import of_decoded
-from sinks.dashboard.models_clients import Configuration
 from sinks.dashboard.past.problems import too_wide
 from sinks.dashboard.past.tables import Span, Tables, text, within
-from sinks.dashboard.starts import changes
-from udfs.applications import application_of
-from udfs.decode import decoder
+from sinks.dashboard.state.configuration import of_decoded
+from sinks.dashboard.state.starts import changes
+from udfs.decoding.decode import decoder
+from udfs.kernels.applications import application_of
 
 MOST_NAMES = 1_000
 """client.ids of one application in a question."""
@@ -32,7 +33,7 @@ class Whose:
 
     Attributes:
         client_id: exactly this one, as it is shown; empty for clients without one, None for any.
-        application: client.id without what tells instances apart.
+        application: client.id without its instance part.
         principal: empty for those that have none, None for any.
         address: None for any.
     """
@@ -42,9 +43,10 @@ class Whose:
     principal: str | None = None
     address: str | None = None
 
-    def has(self, client_id: str | None, principal: str | None, address: str) -> bool:
+    def has(self, client_id: str | None, principal: str | None, address: str, security_protocol: str | None) -> bool:
         """Whether a push is theirs, by its names as the table has them."""
         name = clean(shown(client_id)) if client_id else ""
+        principal = anonymous_if_unsaid(principal, security_protocol)
         return (
             self.client_id in (None, name)
             and self.application in (None, application_of(name))
@@ -54,7 +56,7 @@ class Whose:
 
 
 def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int) -> dict[str, Any]:
-    """The newest first, as `sinks.dashboard.models_past.PastStarts` has them.
+    """The newest first, as `clientscope.api.history.PastStarts` has them.
 
     Raises:
         NoAnswer: see `Tables.ask`; or an application has more than `MOST_NAMES` client.ids.
@@ -70,6 +72,8 @@ def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int) ->
     rows = tables.ask("pushes", sql)
     read = [_configuration(rows, number) for number in range(rows.num_rows)]
     told = rows.drop_columns(["configs"]).to_pylist()
+    for row in told:
+        row["principal"] = anonymous_if_unsaid(row["principal"], row["security_protocol"])
     last = offset + rows.num_rows >= total
     return {"total": total, "items": [_start(number, told, read, last) for number in range(min(limit, rows.num_rows))]}
 
@@ -79,7 +83,7 @@ def _condition(tables: Tables, span: Span, whose: Whose) -> str | None:
 
     They may not be as they are shown, and applications are no column: so all the names there are are looked at.
     """
-    columns = ("client_id", "principal", "client_address")
+    columns = ("client_id", "principal", "client_address", "security_protocol")
     names = ", ".join(columns)
     there = tables.ask("pushes", f"SELECT {names} FROM pushes WHERE {within(span, 'timestamp')} GROUP BY {names}")  # noqa: S608 - names of columns
     meant = [row for row in zip(*(there[column].to_pylist() for column in columns), strict=True) if whose.has(*row)]
@@ -114,7 +118,7 @@ def _start(number: int, told: Sequence[dict[str, Any]], read: Sequence[Configura
         "software_version": clean(shown(row["client_software_version"], "client_software_version")),
         "pushed_ms": now.pushed_ms,
         "client_type": now.client_type,
-        "settings": sum(setting.told for setting in now.settings),
+        "settings": sum(setting.reported for setting in now.settings),
         "redacted": sum(setting.source == "redacted" for setting in now.settings),
         "first": before is None and last,
         "changes": None if before is None else [change.model_dump() for change in changes(read[before], now)],

@@ -31,7 +31,7 @@ def points(span: Span, step_ms: int) -> range:
 
 
 def series(tables: Tables, span: Span) -> dict[str, Any]:
-    """As `sinks.dashboard.models_past.PastSeries` has it.
+    """As `clientscope.api.history.PastSeries` has it.
 
     Raises:
         NoAnswer: see `Tables.ask`.

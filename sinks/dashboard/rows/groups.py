@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from clientscope.api.clients import ClientGroup, Facet, FacetValue, GroupBy, GroupFindings
 from clientscope.query import Key, Query, parse_sort, term_text
 from clientscope.query.fields import NONE, NOT_JUDGED
 from clientscope.query.terms import fold
 from clientscope.severities import SEVERITIES
-from sinks.dashboard.models_clients import ClientGroup, Facet, FacetValue, GroupBy, GroupFindings
 from sinks.dashboard.rows.schema import Database
 from sinks.dashboard.rows.sql import where
 
@@ -34,6 +34,16 @@ _SUMS_OF_SUMS = ", ".join(
     f"{how}(t.{name}) AS {name}"
     for name, how in {"clients": "sum", "connections": "sum", "unjudged": "sum", "worst": "max", "bad": "sum"}.items()
 )
+
+
+class _Sums(NamedTuple):
+    """The columns of `_SUMS`, by name."""
+
+    clients: int
+    connections: int
+    unjudged: int
+    worst: int | None
+    bad: int | None
 
 
 def group_sort(text: str) -> tuple[Key, ...]:
@@ -64,9 +74,9 @@ def groups(
     order = ", ".join([*(_ordered(key, columns) for key in sort), "connections DESC", *(f"{column} NULLS LAST" for column in columns)])
     made = f"WITH made AS MATERIALIZED ({grouped}) SELECT (SELECT count(*) FROM made)"  # once for the page and for how many there are
     rows = database.rows(f"{made}, * FROM made ORDER BY {order} LIMIT ? OFFSET ?", *parameters, limit, offset)
-    total = rows[0][0] if rows else database.row(made, *parameters)[0]
-    width = len(columns) + 1
-    return [_group(columns, row[1:width], row[width:]) for row in rows], total
+    total = next((count for count, *_ in rows), None)
+    found = [_group(columns, named[: len(columns)], _Sums(*named[len(columns) :])) for _, *named in rows]
+    return found, database.value(made, *parameters) if total is None else total
 
 
 def _ordered(key: Key, columns: Sequence[str]) -> str:
@@ -75,18 +85,18 @@ def _ordered(key: Key, columns: Sequence[str]) -> str:
     return ", ".join(f"{name} {direction} NULLS LAST" for name in names)
 
 
-def _group(columns: Sequence[str], values: Sequence[Any], sums: Sequence[int | None]) -> ClientGroup:
-    clients, connections, unjudged, worst, bad = sums
+def _group(columns: Sequence[str], values: Sequence[Any], sums: _Sums) -> ClientGroup:
+    worst = sums.worst
     named = [str(value) for value in values if value not in (None, "")]
     return ClientGroup.model_construct(
         label=" ".join(named) if named else None,
         q=" ".join(term_text(column, value) for column, value in zip(columns, values, strict=True)),
-        clients=clients,
-        connections=connections,
-        not_judged=unjudged,
+        clients=sums.clients,
+        connections=sums.connections,
+        not_judged=sums.unjudged,
         findings=None
-        if unjudged == clients
-        else GroupFindings(worst=SEVERITIES[worst] if worst is not None and worst >= 0 else None, clients=bad or 0),
+        if sums.unjudged == sums.clients
+        else GroupFindings(worst=SEVERITIES[worst] if worst is not None and worst >= 0 else None, clients=sums.bad or 0),
     )
 
 

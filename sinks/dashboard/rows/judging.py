@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 from clientscope.findings.record import Finding
 from clientscope.records.client_key import client_key
+from clientscope.records.principals import ANONYMOUS, authenticated
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.schema import NOBODY, Database
 
 RESULT_KEPT_MS = 24 * 60 * 60 * 1000
 
 Subject = tuple[str, ...]
-"""(principal, client.id, address) of a client, or (principal, application); empty for none."""
+"""(principal, client.id, address) of a client, or (principal, application); empty for none, and for who doesn't authenticate."""
 
 
 _Row = tuple[int, str | None, str, str, str, str | None, str, int | None, int, str]
@@ -33,14 +34,23 @@ class Of(NamedTuple):
     subjects: frozenset[Subject]
 
 
+_TENANT = f"ifnull(nullif(s.principal, '{ANONYMOUS}'), '')"
+"""`tenant` in SQL."""
+
+
+def tenant(principal: str | None) -> str:
+    """A principal as subjects have it: findings of earlier releases have null for who doesn't authenticate."""
+    return authenticated(principal) or ""
+
+
 def of_finding(finding: Finding) -> Of | None:
     """None for one that doesn't count: closed, resolved, suppressed, or of low confidence."""
     if finding.state not in ("open", "stopped") or finding.suppressed is not None or finding.confidence != "high":
         return None
-    subjects: set[Subject] = {(each.principal or "", each.client_id or "", each.address) for each in finding.clients}
+    subjects: set[Subject] = {(tenant(each.principal), each.client_id or "", each.address) for each in finding.clients}
     if finding.client_count > len(finding.clients) or finding.state == "stopped":
         applications = [finding.application, *(place.application for place in finding.places)]
-        subjects |= {(each.principal or "", each.client_id) for each in applications if each.client_id}
+        subjects |= {(tenant(each.principal), each.client_id) for each in applications if each.client_id}
     return Of(finding.code, SEVERITIES.index(finding.severity), frozenset(subjects))
 
 
@@ -111,10 +121,10 @@ class Judging:
         self, principal: str | None, client_id: str, address: str, application: str, instance: str | None, cluster: str
     ) -> tuple[int | None, int, str]:
         """``worst``, ``found`` and ``codes``."""
-        found = [self._findings[each] for each in self.fingerprints(principal or "", client_id, address, application)]
+        found = [self._findings[each] for each in self.fingerprints(tenant(principal), client_id, address, application)]
         if not found:
             key = key_of_client(cluster, principal, address, instance)
-            return (-1 if self._is_judged(principal or "", client_id, address, key) else None), 0, ""
+            return (-1 if self._is_judged(tenant(principal), client_id, address, key) else None), 0, ""
         codes = "".join(f"{code} " for code in sorted({of.code for of in found}))
         return max(of.severity for of in found), len(found), f" {codes}"
 
@@ -141,12 +151,10 @@ class Judging:
         for subject in subjects:
             if len(subject) == 2:
                 principal, application = subject
-                self._write(self._rows("c.application = ? AND ifnull(s.principal, '') = ?", application, principal))
+                self._write(self._rows(f"c.application = ? AND {_TENANT} = ?", application, principal))
             else:
                 principal, client_id, address = subject
-                self._write(
-                    self._rows("c.label = ? AND c.address = ? AND ifnull(s.principal, '') = ?", client_id or NOBODY, address, principal)
-                )
+                self._write(self._rows(f"c.label = ? AND c.address = ? AND {_TENANT} = ?", client_id or NOBODY, address, principal))
 
     def _rows(self, condition: str, *parameters: str | int) -> list[_Row]:
         if not self.has_clients:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from clientscope.fair_share import shares
 from clientscope.records.client_key import Tenant, is_anonymous, tenant_of
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.schema import LISTED, Database, listed
-from sinks.fair_share import shares
 
 
-class Push(NamedTuple):
+class IndexedPush(NamedTuple):
     """One client's newest push; texts are empty for none.
 
     Attributes:
@@ -50,9 +50,9 @@ class PushIndex:
         self._judging = judging
         self._limit = limit
         self._count = 0
-        self._told: list[tuple[str, Push | None]] = []
+        self._told: list[tuple[str, IndexedPush | None]] = []
 
-    def put(self, push: Push) -> None:
+    def put(self, push: IndexedPush) -> None:
         """A push, or what its result says of it; whichever comes first makes the row."""
         self._told.append((push.key, push))
 
@@ -66,7 +66,8 @@ class PushIndex:
         if not told:
             return
         keys = {key for key, _ in told}
-        before = {row[0]: Push(*row) for row in self._database.rows(f"SELECT * FROM pushes WHERE key IN {LISTED}", listed(keys))}
+        rows = self._database.rows(f"SELECT * FROM pushes WHERE key IN {LISTED}", listed(keys))
+        before = {push.key: push for push in (IndexedPush(*row) for row in rows)}
         now = before.copy()
         for key, push in told:
             if push is None:
@@ -83,7 +84,7 @@ class PushIndex:
         for client_id, address in {(push.client_id, push.address): None for push in (*gone, *new)}:
             self._judging.pushed(client_id, address)
 
-    def of_client(self, client_id: str, address: str, principal: str, key: str | None) -> Push | None:
+    def of_client(self, client_id: str, address: str, principal: str, key: str | None) -> IndexedPush | None:
         """The push of a client: of this key where it has an instance id, or else the newest from there under its names."""
         row = self._database.row("SELECT * FROM pushes WHERE key = ?", key) if key else None
         if row is None:
@@ -93,9 +94,9 @@ class PushIndex:
                 address,
                 principal,
             )
-        return None if row is None else Push(*row)
+        return None if row is None else IndexedPush(*row)
 
-    def starts(self, push: Push, limit: int) -> tuple[list[Push], bool]:
+    def starts(self, push: IndexedPush, limit: int) -> tuple[list[IndexedPush], bool]:
         """The newest pushes of a client, from its address; or where there is but one, of its application; and whether it is the latter."""
         own = self._database.rows(
             "SELECT * FROM pushes WHERE client_id = ? AND address = ? AND principal = ? ORDER BY pushed_ms DESC LIMIT ?",
@@ -105,23 +106,23 @@ class PushIndex:
             limit,
         )
         if len(own) > 1 or not push.application:
-            return [Push(*row) for row in own], False
+            return [IndexedPush(*row) for row in own], False
         rows = self._database.rows(
             "SELECT * FROM pushes WHERE application = ? AND principal = ? ORDER BY pushed_ms DESC LIMIT ?",
             push.application,
             push.principal,
             limit,
         )
-        return [Push(*row) for row in rows], len(rows) > len(own)
+        return [IndexedPush(*row) for row in rows], len(rows) > len(own)
 
-    def _of_old_keys(self, told: list[tuple[str, Push | None]]) -> list[tuple[str, Push | None]]:
+    def _of_old_keys(self, told: list[tuple[str, IndexedPush | None]]) -> list[tuple[str, IndexedPush | None]]:
         """Tombstones of 0.1.0's keys under the keys of those clients whose records they end; others have a newer record elsewhere."""
         bare = {key for key, push in told if push is None and "/" not in key}
         if not bare:
             return told
         rows = self._database.rows(f"SELECT key, instance FROM pushes WHERE old_key AND instance IN {LISTED}", listed(bare))
         of_old: dict[str, str] = dict(rows)
-        now: list[tuple[str, Push | None]] = []
+        now: list[tuple[str, IndexedPush | None]] = []
         for key, push in told:
             if push is None and key in bare:
                 now += [(each, None) for each, instance in of_old.items() if instance == key]
@@ -134,7 +135,7 @@ class PushIndex:
         return now
 
     def _trim(self) -> None:
-        """Of those who have more than their share (`sinks.fair_share`) the oldest go."""
+        """Of those who have more than their share (`clientscope.fair_share`) the oldest go."""
         counts = self._database.rows("SELECT principal, address, count(*) FROM pushes GROUP BY principal, iif(principal = '', address, '')")
         used: Counter[Tenant] = Counter()
         networks: dict[Tenant, list[str]] = {}
@@ -155,7 +156,7 @@ class PushIndex:
         self.dropped["pushes"] += gone
 
 
-def _newer(before: Push | None, push: Push) -> Push:
+def _newer(before: IndexedPush | None, push: IndexedPush) -> IndexedPush:
     """Which of two under one key is the newer one."""
     if before is None:
         return push

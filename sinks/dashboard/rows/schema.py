@@ -95,6 +95,11 @@ class Database:
         """The first row, or None."""
         return self._connection.execute(sql, parameters).fetchone()
 
+    def value(self, sql: str, *parameters: Any) -> Any:
+        """The one value of the one row that a statement gives."""
+        (found,) = self.row(sql, *parameters)
+        return found
+
     @contextmanager
     def unindexed(self, wanted: bool) -> Iterator[None]:
         """Makes the indices of clients and connections anew at the end, which for many rows takes less time than to keep them."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from clientscope.query import Between, Compare, Is, Key, Pattern, Query, Term
-from clientscope.query.fields import CLIENTS, NONE, Kind
+from clientscope.query.fields import CLIENTS, NONE, FieldKind
 from clientscope.query.terms import Condition
 
 Sql = tuple[str, list[Any]]
@@ -83,7 +83,7 @@ def _of_term(term: Term, codes: Collection[str]) -> Sql:
         column = OF_SHAPES[term.field]
         return _any(_condition(each, column, CLIENTS[term.field].kind) for each in term.any_of)
     kind = CLIENTS[term.field].kind
-    if kind is Kind.FINDING:
+    if kind is FieldKind.FINDING:
         return _any(_finding(each, codes) for each in term.any_of)
     return _any(_condition(each, _OF_CLIENTS[term.field], kind) for each in term.any_of)
 
@@ -96,13 +96,13 @@ def _any(parts: Iterable[Sql]) -> Sql:
     return f"({' OR '.join(conditions)})", parameters
 
 
-def _condition(condition: Condition, column: str, kind: Kind) -> Sql:
+def _condition(condition: Condition, column: str, kind: FieldKind) -> Sql:
     if isinstance(condition, Pattern):
         return _pattern(condition, column)
     if isinstance(condition, Between):
         return f"{column} >= ? AND {column} < ?", [condition.first, condition.end]
     assert isinstance(condition, Compare)
-    compared = "version_order" if kind is Kind.VERSION else column
+    compared = "version_order" if kind is FieldKind.VERSION else column
     return f"{compared} {condition.operator} ?", [condition.value]
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from clientscope.query import version_order
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.schema import LISTED, NOBODY, Database, listed
-from udfs.applications import application_of
+from udfs.kernels.applications import application_of
 
 GONE_KEPT = 10_000
 """Clients that have gone and may still be asked for."""
@@ -23,7 +23,7 @@ _INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 17)})"
 Shape = tuple[str | int | None, ...]
 
 
-class Identity(NamedTuple):
+class ClientIdentity(NamedTuple):
     """What connections of one client have in common; all of it has been cleaned."""
 
     cluster: str
@@ -49,10 +49,10 @@ class Identity(NamedTuple):
         return self[:8]
 
 
-class Opened(NamedTuple):
+class OpenConnection(NamedTuple):
     """An open connection; ``key`` is its identity's."""
 
-    identity: Identity
+    identity: ClientIdentity
     key: str
     epoch: int
     connection: int
@@ -76,17 +76,17 @@ class Writing:
         self._members: Counter[int] = Counter()
         """Clients of each shape."""
         self._hidden: set[str] = set()
-        self._gone: OrderedDict[str, tuple[Identity, int]] = OrderedDict()
+        self._gone: OrderedDict[str, tuple[ClientIdentity, int]] = OrderedDict()
         self._clients = 0
         """The highest number of a client."""
         self._stored = 0
         """The highest number of a row that ever was in the table: what is above it was only told."""
-        self._opened: dict[int, Opened] = {}
+        self._opened: dict[int, OpenConnection] = {}
         self._closed: set[int] = set()
-        self._passed: OrderedDict[str, Opened] = OrderedDict()
+        self._passed: OrderedDict[str, OpenConnection] = OrderedDict()
         """Connections that closed before they came into the table, the last one of each client."""
 
-    def open(self, row: int, opened: Opened) -> None:
+    def open(self, row: int, opened: OpenConnection) -> None:
         """A connection is there, or in place of what was row ``row``.  Numbers of rows rise, and none is used again."""
         if row <= self._stored:
             self._closed.add(row)
@@ -110,7 +110,7 @@ class Writing:
         if gateway in self._hidden:
             self.hide_gateway(gateway, False)
 
-    def gone(self, key: str) -> tuple[Identity, int] | None:
+    def gone(self, key: str) -> tuple[ClientIdentity, int] | None:
         """A client that has gone lately, and since when it was there."""
         return self._gone.get(key)
 
@@ -144,7 +144,7 @@ class Writing:
         counts = Counter({client: -count for client, count in counts.items()})
         return counts, set(counts)
 
-    def _insert(self, opened: Mapping[int, Opened], counts: Counter[int], oldest: set[int]) -> None:
+    def _insert(self, opened: Mapping[int, OpenConnection], counts: Counter[int], oldest: set[int]) -> None:
         """Inserts connections, and those clients that aren't there."""
         keys = {each.key: None for each in opened.values()}
         known = self._known(list(keys))
@@ -153,7 +153,7 @@ class Writing:
             if key not in numbers:
                 self._clients += 1
                 numbers[key] = self._clients
-        new: dict[str, Opened] = {}
+        new: dict[str, OpenConnection] = {}
         of_new: Counter[str] = Counter()
         for each in opened.values():
             key = each.key
@@ -182,7 +182,7 @@ class Writing:
             for key, number, seen_ms in self._database.rows(f"SELECT key, id, seen_ms FROM clients WHERE key IN {LISTED}", listed(keys))
         }
 
-    def _client(self, number: int, oldest: Opened, connections: int) -> tuple[str | int | None, ...]:
+    def _client(self, number: int, oldest: OpenConnection, connections: int) -> tuple[str | int | None, ...]:
         """A row of ``clients``."""
         identity = oldest.identity
         self._gone.pop(oldest.key, None)
@@ -210,7 +210,7 @@ class Writing:
             "\n".join(text for text in searched if text).lower(),
         )
 
-    def _shape(self, identity: Identity) -> int:
+    def _shape(self, identity: ClientIdentity) -> int:
         shape = identity.shape
         number = self._shapes.get(shape)
         if number is None:
@@ -238,7 +238,7 @@ class Writing:
             if not self._members[number]:
                 del self._members[number], self._shapes[shape], self._shape_of[number]
                 self._database.run("DELETE FROM shapes WHERE id = ?", number)
-            _keep(self._gone, key, (Identity._make((*shape, *own)), since_ms))
+            _keep(self._gone, key, (ClientIdentity._make((*shape, *own)), since_ms))
 
     def _set_oldest(self, clients: Iterable[int]) -> None:
         """Since when clients are there; those that have gone are none any more."""

@@ -20,7 +20,7 @@ from clientscope.local.java import java
 _STRING = "org.apache.kafka.common.serialization.String"
 
 
-def _py4j_jar() -> str:
+def py4j_jar() -> str:
     spec = importlib.util.find_spec("pyspark")
     assert spec is not None and spec.origin is not None
     return str(next(Path(spec.origin).parent.glob("jars/py4j-*.jar")))
@@ -47,7 +47,7 @@ class JavaClient(Client):
         tells = tuple(map(int, version.split(".")[:2])) >= (2, 4)
         self.identity = ("apache-kafka-java", version) if tells else ("unknown", "unknown")
         port, self._process = launch_gateway(
-            jarpath=_py4j_jar(),
+            jarpath=py4j_jar(),
             classpath=os.pathsep.join(paths),
             javaopts=["-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"],
             java_path=java(),

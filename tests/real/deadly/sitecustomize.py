@@ -11,10 +11,10 @@ import signal
 from pathlib import Path
 from typing import Any
 
-import udfs.decode
+import udfs.decoding.decode
 
 MARK = b"deadly:"
-_decode = udfs.decode.Decoder.__call__
+_decode = udfs.decoding.decode.Decoder.__call__
 
 
 def _take_all_there_is() -> None:
@@ -39,4 +39,4 @@ def _dying(self: Any, values: Any) -> Any:
     return _decode(self, values)
 
 
-udfs.decode.Decoder.__call__ = _dying  # type: ignore[method-assign]
+udfs.decoding.decode.Decoder.__call__ = _dying  # type: ignore[method-assign]

@@ -43,8 +43,13 @@ async function call(url, options) {
   return body;
 }
 
-export const get = (url, signal, timeout = TIMEOUT_MS) => call(url, { signal: AbortSignal.any([AbortSignal.timeout(timeout), ...(signal ? [signal] : [])]) });
+export const get = (url, signal, timeout = TIMEOUT_MS) =>
+  call(url, { signal: AbortSignal.any([AbortSignal.timeout(timeout), ...(signal ? [signal] : [])]) });
 
-export const post = (path, body) => call(`api/v1/${path}`, {
-  method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body ?? {}), signal: AbortSignal.timeout(TIMEOUT_MS),
-});
+export const post = (path, body) =>
+  call(`api/v1/${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body ?? {}),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });

@@ -25,7 +25,7 @@ function apply() {
   if (newest && newest !== feed.value.overview) {
     update({ overview: newest, waiting: false });
     document.body.dataset.version = newest.version;
-    document.body.dataset.renderedMs = now();
+    document.body.dataset.renderedMs = String(now());
   }
 }
 
@@ -69,10 +69,13 @@ function lost() {
 }
 
 function whoAsks() {
-  get("api/v1/me").then((who) => {
-    me.set(who);
-    signedOut.set(who.role === null && who.authentication !== "none");
-  }, () => {});
+  get("api/v1/me").then(
+    (who) => {
+      me.set(who);
+      signedOut.set(who.role === null && who.authentication !== "none");
+    },
+    () => {},
+  );
 }
 
 // The server ends each stream after a while, and the browser opens it again by itself; only what lasts is told.

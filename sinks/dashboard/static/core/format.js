@@ -42,7 +42,8 @@ export function absolute(ms) {
   const date = new Date(ms);
   const today = new Date(now());
   const parts = [format("clock").format(date)];
-  if (format("day").format(date) !== format("day").format(today) || Math.abs(today - date) > 86_400_000) parts.unshift(format("day").format(date));
+  if (format("day").format(date) !== format("day").format(today) || Math.abs(today.getTime() - date.getTime()) > 86_400_000)
+    parts.unshift(format("day").format(date));
   if (format("year").format(date) !== format("year").format(today)) parts.splice(1, 0, format("year").format(date));
   return parts.join(" ");
 }

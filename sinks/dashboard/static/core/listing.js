@@ -68,7 +68,8 @@ class Reader {
       this.show({ url, answer: this.answer, error: null, loading: false });
     } catch (error) {
       if (this.busy !== busy) return;
-      if (this.patient || (error.status >= 400 && error.status < 500)) this.have = wanted; // asking again would not help
+      if (this.patient || (error.status >= 400 && error.status < 500))
+        this.have = wanted; // asking again would not help
       else gap = RETRY_MS;
       this.show({ url, answer: this.answer, error, loading: false });
     }
@@ -82,11 +83,17 @@ class Reader {
 
 // {answer, error, loading, retry} of an address (null: none yet). version picks the number of the overview that tells of changes.
 // patient: what doesn't change and may take long; it is asked for once, and again when somebody wants it.
+/**
+ * @param {string | null} url
+ * @param {(overview: any) => string | number} version
+ */
 export function useListing(url, version = () => 0, { patient = false } = {}) {
   const [state, show] = useState({ url: null, answer: null, error: null, loading: true });
   const reader = useRef(null);
   reader.current ??= new Reader(show);
-  const at = useSignal(feed, ({ overview, round }) => patient ? "" : `${round} ${overview ? version(overview) : ""} ${overview?.feed === "live"}`);
+  const at = useSignal(feed, ({ overview, round }) =>
+    patient ? "" : `${round} ${overview ? version(overview) : ""} ${overview?.feed === "live"}`,
+  );
   useEffect(() => {
     if (url) reader.current.want(url, at, patient);
   }, [url, at]);

@@ -45,7 +45,7 @@ export function back(otherwise) {
   else go(otherwise);
 }
 
-const focusKey = () => document.activeElement?.closest("[data-key]")?.dataset.key ?? null;
+const focusKey = () => /** @type {HTMLElement} */ (document.activeElement?.closest("[data-key]"))?.dataset.key ?? null;
 
 // Reads back the place on the page and the focus, once what was there is drawn again.
 function restore({ y = 0, focus = null }) {
@@ -55,7 +55,7 @@ function restore({ y = 0, focus = null }) {
     const row = focus && document.querySelector(`[data-key="${CSS.escape(focus)}"]`);
     if ((!tall || (focus && !row)) && ++tries < 40) return void setTimeout(attempt, 50);
     scrollTo(0, y);
-    row?.querySelector("a.to")?.focus({ preventScroll: true });
+    /** @type {HTMLElement} */ (row?.querySelector("a.to"))?.focus({ preventScroll: true });
   };
   requestAnimationFrame(attempt);
 }
@@ -68,7 +68,7 @@ export function listen() {
     restore(event.state ?? {});
   });
   document.addEventListener("click", (event) => {
-    const link = event.target.closest?.("a[href^='?']");
+    const link = /** @type {Element} */ (event.target).closest?.("a[href^='?']");
     if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     go(link.getAttribute("href"));

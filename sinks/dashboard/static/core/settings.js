@@ -12,7 +12,9 @@ export const CHOICES = {
 const KEY = "clientscope";
 
 function read() {
-  const chosen = Object.fromEntries(Object.entries(CHOICES).map(([name, options]) => [name, Object.keys(options).find((o) => !/^\d/.test(o))]));
+  const chosen = Object.fromEntries(
+    Object.entries(CHOICES).map(([name, options]) => [name, Object.keys(options).find((o) => !/^\d/.test(o))]),
+  );
   try {
     const kept = JSON.parse(localStorage.getItem(KEY)) ?? {};
     for (const [name, options] of Object.entries(CHOICES)) if (Object.hasOwn(options, kept[name])) chosen[name] = kept[name];

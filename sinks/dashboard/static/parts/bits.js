@@ -68,8 +68,13 @@ export function Bar({ part, whole, tone = "" }) {
 // A setting that a rule names, or that a client runs with: its value, or why that isn't shown.
 export function Setting({ setting }) {
   const redacted = setting.value === null;
-  const why = [setting.reason && words(setting.reason), setting.length === null || setting.length === undefined ? "" : plural(setting.length, "byte"),
-    setting.digest && `digest ${setting.digest.slice(0, 12)}…`].filter(Boolean).join(", ");
+  const why = [
+    setting.reason && words(setting.reason),
+    setting.length === null || setting.length === undefined ? "" : plural(setting.length, "byte"),
+    setting.digest && `digest ${setting.digest.slice(0, 12)}…`,
+  ]
+    .filter(Boolean)
+    .join(", ");
   return html`<li class=${`setting${redacted ? " redacted" : ""}`}><bdi class="key">${setting.key}</bdi>${" "}
     <bdi class="detail">${redacted ? why || "redacted" : `= ${setting.value}${setting.origin === "default" ? " by default" : ""}`}</bdi></li>`;
 }
@@ -79,7 +84,10 @@ export function application({ client_id: client, group, principal }) {
   return parts.length ? parts.join(", ") : "no application";
 }
 
-export const worstFirst = (bySeverity) => Object.entries(bySeverity).filter(([, n]) => n).sort(([a], [b]) => rank(a) - rank(b));
+export const worstFirst = (bySeverity) =>
+  Object.entries(bySeverity)
+    .filter(([, n]) => n)
+    .sort(([a], [b]) => rank(a) - rank(b));
 
 export const Code = ({ children }) => html`<code>${children}</code>`;
 

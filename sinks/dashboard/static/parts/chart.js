@@ -37,17 +37,37 @@ function options({ series, bars, width, height, onHover, byDay, utc }) {
   const muted = colour("--muted");
   const line = colour("--line");
   const paint = (one) => ({
-    label: one.label, stroke: colour(`--series-${one.tone}`), fill: colour(`--series-${one.tone}`), width: bars ? 0 : 1, points: { show: false },
+    label: one.label,
+    stroke: colour(`--series-${one.tone}`),
+    fill: colour(`--series-${one.tone}`),
+    width: bars ? 0 : 1,
+    points: { show: false },
     ...(bars ? { paths: uPlot.paths.bars({ size: [0.72, 24], align: 1 }) } : {}),
   });
-  const axis = { stroke: muted, font: "11px ui-sans-serif, system-ui, sans-serif", ticks: { show: false }, grid: { stroke: line, width: 1 } };
+  const axis = {
+    stroke: muted,
+    font: "11px ui-sans-serif, system-ui, sans-serif",
+    ticks: { show: false },
+    grid: { stroke: line, width: 1 },
+  };
   return {
-    width, height, ms: 1, legend: { show: false }, padding: [8, 6, 0, 0],
+    width,
+    height,
+    ms: 1,
+    legend: { show: false },
+    padding: [8, 6, 0, 0],
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     ...(utc ? { tzDate: (ms) => uPlot.tzDate(new Date(ms), "Etc/UTC") } : {}),
     scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(4, max * 1.08)] } },
     axes: [
-      { ...axis, grid: { show: false }, size: 26, space: 64, values: (_, ticks) => ticks.map(byDay ? day : minute), ...(byDay ? { incrs: DAYS } : {}) },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 26,
+        space: 64,
+        values: (_, ticks) => ticks.map(byDay ? day : minute),
+        ...(byDay ? { incrs: DAYS } : {}),
+      },
       { ...axis, size: 44, space: 34, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? short(tick) : "")) },
     ],
     series: [{}, ...series.map(paint).reverse()],
@@ -77,7 +97,11 @@ export function Chart({ name, label, minutes, series, total, bars = false, heigh
   useLayoutEffect(() => {
     const node = host.current;
     if (!node || asTable) return undefined;
-    const made = new uPlot(options({ series, bars, width: node.clientWidth, height: tall, onHover: hover, byDay: long, utc: inZone === "utc" }), data, node);
+    const made = new uPlot(
+      options({ series, bars, width: node.clientWidth, height: tall, onHover: hover, byDay: long, utc: inZone === "utc" }),
+      data,
+      node,
+    );
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: node.clientWidth, height: tall }));
     observer.observe(node);
@@ -90,21 +114,31 @@ export function Chart({ name, label, minutes, series, total, bars = false, heigh
   useEffect(() => plot.current?.setData(data), [JSON.stringify(data)]);
 
   // The present minute isn't over yet, so what was counted in it says little.
-  const newest = bars ? minutes.length - 2 : total ? total.findLastIndex((value) => value !== null) : series[0]?.values.findLastIndex((value) => value !== null) ?? -1;
+  const newest = bars
+    ? minutes.length - 2
+    : total
+      ? total.findLastIndex((value) => value !== null)
+      : (series[0]?.values.findLastIndex((value) => value !== null) ?? -1);
   const at = hovered !== null && hovered < minutes.length ? hovered : newest;
   const show = (event) => {
     event.preventDefault();
     go(here({ [name]: asTable ? null : "table" }), { replace: true });
   };
   const toggle = html`<a class="as" href=${here({ [name]: asTable ? null : "table" })} onClick=${show}>${asTable ? "as a chart" : "as a table"}</a>`;
-  if (asTable) return html`<div class="chart">${toggle}<${AsTable} label=${label} minutes=${minutes} series=${series} total=${total} step=${step} tell=${tell} /></div>`;
+  if (asTable)
+    return html`<div class="chart">${toggle}<${AsTable} label=${label} minutes=${minutes} series=${series} total=${total} step=${step} tell=${tell} /></div>`;
   return html`<div class="chart">${toggle}
     <div class="plot" ref=${host} role="img" aria-label=${`${label}; the same as a table by the link before it`} onPointerLeave=${() => hover(null)}></div>
-    ${legend && html`<div class="legend"><p class="muted at">${at >= 0 ? html`<span>${tell(minutes[at])} <span class="zone">${zone(minutes[at])}</span></span>` : "–"}
+    ${
+      legend &&
+      html`<div class="legend"><p class="muted at">${at >= 0 ? html`<span>${tell(minutes[at])} <span class="zone">${zone(minutes[at])}</span></span>` : "–"}
       ${total && html`<b>${count(total[at])}</b>`}</p>
-      <ul>${series.map((one) => html`<li key=${one.label}><i class=${`swatch tone-${one.tone}`}></i>
+      <ul>${series.map(
+        (one) => html`<li key=${one.label}><i class=${`swatch tone-${one.tone}`}></i>
         <span class="name">${one.to ? html`<a class="plain" href=${one.to}><bdi>${one.label}</bdi></a>` : html`<bdi>${one.label}</bdi>`}</span>
-        <b>${count(at >= 0 ? one.values[at] : null)}</b></li>`)}</ul></div>`}
+        <b>${count(at >= 0 ? one.values[at] : null)}</b></li>`,
+      )}</ul></div>`
+    }
   </div>`;
 }
 
@@ -113,8 +147,10 @@ function AsTable({ label, minutes, series, total, step, tell }) {
   return html`<div class="scroll" role="region" aria-label=${label} tabindex="0"><table class="figures" aria-label=${label}>
     <thead><tr><th scope="col">${step === MINUTE_MS ? "Minute" : `${span(step)} from`} <span class="zone">${zone()}</span></th>${total && html`<th scope="col" class="number">Total</th>`}
       ${series.map((one) => html`<th scope="col" class="number"><bdi>${one.label}</bdi></th>`)}</tr></thead>
-    <tbody>${order.map((i) => html`<tr key=${minutes[i]}><th scope="row">${tell(minutes[i])}</th>${total && html`<td class="number">${count(total[i])}</td>`}
-      ${series.map((one) => html`<td class="number">${count(one.values[i])}</td>`)}</tr>`)}</tbody></table></div>`;
+    <tbody>${order.map(
+      (i) => html`<tr key=${minutes[i]}><th scope="row">${tell(minutes[i])}</th>${total && html`<td class="number">${count(total[i])}</td>`}
+      ${series.map((one) => html`<td class="number">${count(one.values[i])}</td>`)}</tr>`,
+    )}</tbody></table></div>`;
 }
 
 // Counts up when the colours change, which a canvas doesn't notice by itself.

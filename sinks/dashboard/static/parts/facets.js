@@ -19,7 +19,8 @@ export function Facets({ q, version }) {
   if (!answer?.total) return html`<aside class="facets empty" aria-label="Filters"></aside>`;
   return html`<aside class=${`facets${open ? " open" : ""}`} aria-label="Filters">
     <button type="button" class="facets-toggle" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>Filters</button>
-    <div class="facet-list">${answer.items.filter((facet) => facet.values.length > 1 || facet.values.some((value) => has(q, value.q)))
+    <div class="facet-list">${answer.items
+      .filter((facet) => facet.values.length > 1 || facet.values.some((value) => has(q, value.q)))
       .map((facet) => html`<${Facet} key=${facet.field} facet=${facet} q=${q} total=${answer.total} />`)}</div></aside>`;
 }
 

@@ -1,4 +1,4 @@
-// Findings in a list, and all that is told of one. A value that is secret never gets here; its reason, length and digest do.
+// Findings in a list, and the details of one. A value that is secret never gets here; its reason, length and digest do.
 
 import { count, plural, webAddress, words } from "../core/format.js";
 import { Fragment, html } from "../core/html.js";
@@ -6,22 +6,41 @@ import { href } from "../core/route.js";
 import { Code, Lines, Setting, Severity, Software, Time, Word, application } from "./bits.js";
 import { Table } from "./table.js";
 
-export const stateSince = (finding) => (finding.state === "open" ? finding.opened_ms : finding.decided?.at_ms ?? finding.ended_ms ?? finding.last_seen_ms);
+export const stateSince = (finding) =>
+  finding.state === "open" ? finding.opened_ms : (finding.decided?.at_ms ?? finding.ended_ms ?? finding.last_seen_ms);
 export const stateWord = (finding) => (finding.suppressed ? "suppressed" : finding.state);
 
 // As defaults are left out of some answers.
 const whole = (finding) => ({
-  use_instead: "", link: "", sentence: "", application: {}, settings: [], clients: [], client_count: 0, places: [], place_count: 0, evidence: [], reopened: 0, confidence: "high",
-  reach: null, owner: null, suppressed: null, decided: null, ended_ms: null, ...finding,
+  use_instead: "",
+  link: "",
+  sentence: "",
+  application: {},
+  settings: [],
+  clients: [],
+  client_count: 0,
+  places: [],
+  place_count: 0,
+  evidence: [],
+  reopened: 0,
+  confidence: "high",
+  reach: null,
+  owner: null,
+  suppressed: null,
+  decided: null,
+  ended_ms: null,
+  ...finding,
 });
 
 // On a client's own page, whose it is need not be said again.
-const briefly = (finding) => [finding.settings.map((setting) => setting.key).join(", "), finding.sentence || finding.message].filter(Boolean).join(": ");
+const briefly = (finding) =>
+  [finding.settings.map((setting) => setting.key).join(", "), finding.sentence || finding.message].filter(Boolean).join(": ");
 
 export function Rule({ finding }) {
   const to = webAddress(finding.link);
   const tip = words(finding.name);
-  return to ? html`<a class="mono rule" href=${to} rel="noopener noreferrer" target="_blank" title=${`${tip} (documentation)`}>${finding.code}</a>`
+  return to
+    ? html`<a class="mono rule" href=${to} rel="noopener noreferrer" target="_blank" title=${`${tip} (documentation)`}>${finding.code}</a>`
     : html`<span class="mono rule" title=${tip}>${finding.code}</span>`;
 }
 
@@ -32,44 +51,88 @@ export function FindingList({ items, scope, brief = false, caption = "Findings" 
     { label: "Severity", kind: "severity", cell: (f) => html`<${Severity} of=${f.severity} />` },
     { label: "What", kind: "sentence", link: true, cell: (f) => html`<bdi>${brief ? briefly(f) : f.message}</bdi>` },
     { label: "Clients", kind: "number", cell: (f) => count(f.client_count) },
-    { label: "State", kind: "state-cell", cell: (f) => html`<span class="state-word" data-state=${stateWord(f)}>${stateWord(f)}</span> <small class="muted"><${Time} ms=${stateSince(f)} bare /></small>` },
+    {
+      label: "State",
+      kind: "state-cell",
+      cell: (f) =>
+        html`<span class="state-word" data-state=${stateWord(f)}>${stateWord(f)}</span> <small class="muted"><${Time} ms=${stateSince(f)} bare /></small>`,
+    },
     { label: "Rule", cell: (f) => html`<${Rule} finding=${f} />` },
   ];
   return html`<div class="findings-list"><${Table} caption=${caption} columns=${columns} items=${items.map(whole)} keyOf=${(f) => f.fingerprint} scope=${scope} to=${toFinding}
-    details=${{ name: (f) => `${f.code}: ${f.message}`, show: (f) => html`<${Told} finding=${f} />` }} /></div>`;
+    details=${{ name: (f) => `${f.code}: ${f.message}`, show: (f) => html`<${Details} finding=${f} />` }} /></div>`;
 }
 
 const Rest = ({ more, what }) => more > 0 && html`<p class="muted">and ${plural(more, `more ${what}`, `more ${what}s`)}</p>`;
 
 // Everything about one, in pairs.
-export function Told({ finding: given }) {
+export function Details({ finding: given }) {
   const finding = whole(given);
   const rows = [
     ["Use instead", finding.use_instead && html`<p><bdi>${finding.use_instead}</bdi></p>`],
-    ["Settings", finding.settings.length && html`<ul class="settings">${finding.settings.map((setting) => html`<${Setting} key=${setting.key} setting=${setting} />`)}</ul>`],
-    ["Places", finding.places.length && html`${finding.places.map((place) => html`<p><bdi>${application(place.application)}</bdi>: <bdi class="mono">${place.key}</bdi>,${" "}
-      ${plural(place.clients, "client")}, last seen <${Time} ms=${place.last_seen_ms} /></p>`)}<${Rest} more=${finding.place_count - finding.places.length} what="place" />`],
-    ["How far it got", finding.reach && html`<${Lines} of=${[finding.reach.redacted_at.length ? `redacted at ${finding.reach.redacted_at.join(", ")}` : "redacted at no gateway",
-      finding.reach.written_to.length ? `written to ${finding.reach.written_to.join(", ")}, by somebody who wrote around the gateway` : "on no topic of ours"]} />`],
+    [
+      "Settings",
+      finding.settings.length &&
+        html`<ul class="settings">${finding.settings.map((setting) => html`<${Setting} key=${setting.key} setting=${setting} />`)}</ul>`,
+    ],
+    [
+      "Places",
+      finding.places.length &&
+        html`${finding.places.map(
+          (place) => html`<p><bdi>${application(place.application)}</bdi>: <bdi class="mono">${place.key}</bdi>,${" "}
+      ${plural(place.clients, "client")}, last seen <${Time} ms=${place.last_seen_ms} /></p>`,
+        )}<${Rest} more=${finding.place_count - finding.places.length} what="place" />`,
+    ],
+    [
+      "How far it got",
+      finding.reach &&
+        html`<${Lines} of=${[
+          finding.reach.redacted_at.length ? `redacted at ${finding.reach.redacted_at.join(", ")}` : "redacted at no gateway",
+          finding.reach.written_to.length
+            ? `written to ${finding.reach.written_to.join(", ")}, by somebody who wrote around the gateway`
+            : "on no topic of ours",
+        ]} />`,
+    ],
     ["Clients", finding.clients.length && html`<${ClientsOf} finding=${finding} />`],
     ["Evidence", finding.evidence.length && html`<${Lines} of=${finding.evidence} />`],
-    ["Owner", html`<p>${finding.owner ? html`<bdi>${finding.owner.team}</bdi>, <bdi>${finding.owner.contact}</bdi>` : html`<span class="muted">nobody is named</span>`}</p>`],
-    ["Suppressed", finding.suppressed && html`<p><bdi>${finding.suppressed.reason}</bdi> <span class="muted">until ${finding.suppressed.until}, <bdi>${finding.suppressed.where}</bdi></span></p>`],
-    ["Decision", finding.decided && html`<p><b>${finding.decided.resolution}</b>${finding.decided.until && ` until ${finding.decided.until}`}, by <bdi>${finding.decided.by}</bdi>,${" "}
-      <${Time} ms=${finding.decided.at_ms} />: <bdi>${finding.decided.why}</bdi></p>`],
-    ["Seen", html`<p>first <${Time} ms=${finding.first_seen_ms} />, last <${Time} ms=${finding.last_seen_ms} />${finding.reopened > 0 && `, reopened ${plural(finding.reopened, "time")}`}</p>`],
-    ["Rule", html`<p><${Rule} finding=${finding} /> <bdi>${words(finding.name)}</bdi>${finding.confidence === "low" && html` <span class="muted">· low confidence: it only looks like it, and alerts nobody</span>`}</p>`],
+    [
+      "Owner",
+      html`<p>${finding.owner ? html`<bdi>${finding.owner.team}</bdi>, <bdi>${finding.owner.contact}</bdi>` : html`<span class="muted">no owner</span>`}</p>`,
+    ],
+    [
+      "Suppressed",
+      finding.suppressed &&
+        html`<p><bdi>${finding.suppressed.reason}</bdi> <span class="muted">until ${finding.suppressed.until}, <bdi>${finding.suppressed.where}</bdi></span></p>`,
+    ],
+    [
+      "Decision",
+      finding.decided &&
+        html`<p><b>${finding.decided.resolution}</b>${finding.decided.until && ` until ${finding.decided.until}`}, by <bdi>${finding.decided.by}</bdi>,${" "}
+      <${Time} ms=${finding.decided.at_ms} />: <bdi>${finding.decided.why}</bdi></p>`,
+    ],
+    [
+      "Seen",
+      html`<p>first <${Time} ms=${finding.first_seen_ms} />, last <${Time} ms=${finding.last_seen_ms} />${finding.reopened > 0 && `, reopened ${plural(finding.reopened, "time")}`}</p>`,
+    ],
+    [
+      "Rule",
+      html`<p><${Rule} finding=${finding} /> <bdi>${words(finding.name)}</bdi>${finding.confidence === "low" && html` <span class="muted">· low confidence: it only looks like it, and causes no alert</span>`}</p>`,
+    ],
     ["Fingerprint", html`<p class="mono">${finding.fingerprint}</p>`],
   ].filter(([, content]) => content);
-  return html`<dl class="pairs told">${rows.map(([name, content]) => html`<${Fragment} key=${name}><dt>${name}</dt><dd>${content}</dd><//>`)}</dl>`;
+  return html`<dl class="pairs details">${rows.map(([name, content]) => html`<${Fragment} key=${name}><dt>${name}</dt><dd>${content}</dd><//>`)}</dl>`;
 }
 
 const gone = (client) => Boolean(client.disconnected_ms);
 
 function ClientsOf({ finding: { clients, client_count: total } }) {
-  return html`${clients.map((client) => html`<p><${Word} text=${client.client_id} none="no client id" /> <span class="muted"><${Software} name=${client.software_name} version=${client.software_version} />${" "}
-    ${[client.principal, client.address, client.gateway && `by ${client.gateway}`].filter(Boolean).map((part) => html`· <bdi>${part}</bdi> `)}· pushed <${Time} ms=${client.pushed_ms} />
-    · ${gone(client) ? html`last connected <${Time} ms=${client.disconnected_ms} />` : "connected now"}</span></p>`)}
+  return html`${clients.map(
+    (
+      client,
+    ) => html`<p><${Word} text=${client.client_id} none="no client id" /> <span class="muted"><${Software} name=${client.software_name} version=${client.software_version} />${" "}
+    ${[client.principal, client.address, client.gateway && `by ${client.gateway}`].filter(Boolean).map((part) => html`· <bdi>${part}</bdi> `)}· pushed <${Time} ms=${client.pushed_ms} />${" "}
+    · ${gone(client) ? html`last connected <${Time} ms=${client.disconnected_ms} />` : "connected now"}</span></p>`,
+  )}
     <${Rest} more=${total - clients.filter((client) => !gone(client)).length} what="client" />`;
 }
 

@@ -1,4 +1,4 @@
-// The health strip: each of our processes as it tells of itself; what is stale or unwell is said in a sentence.
+// The health strip: each of our processes by its own report; a stale or unwell one has a sentence.
 
 import { count, now, plural, span } from "../core/format.js";
 import { html } from "../core/html.js";
@@ -7,7 +7,8 @@ import { Time, Word } from "./bits.js";
 
 const KINDS = { gateway: "Gateways", stream: "Stream", query: "Queries", deliver: "Deliver", serve: "Serve" };
 
-const tone = ({ stale, condition }) => (condition === "failed" ? "bad" : stale || condition === "warn" ? "warn" : condition === "ok" ? "ok" : "idle");
+const tone = ({ stale, condition }) =>
+  condition === "failed" ? "bad" : stale || condition === "warn" ? "warn" : condition === "ok" ? "ok" : "idle";
 const WORSE = ["ok", "idle", "warn", "bad"];
 const word = (process) => (process.stale && process.condition !== "stopped" ? "stale" : process.condition);
 
@@ -25,14 +26,19 @@ export function Health({ overview }) {
     go(here({ health: open ? null : "open" }), { replace: true });
   };
   if (!health.length) {
-    return html`<section class="health" aria-label="Health"><p class="chip" data-tone="idle"><i></i>No process tells of itself yet.</p></section>`;
+    return html`<section class="health" aria-label="Health"><p class="chip" data-tone="idle"><i></i>No process reports its status yet.</p></section>`;
   }
   return html`<section class="health" aria-label="Health">
     <ul>${kinds.map(([kind, processes]) => html`<${Kind} key=${kind} kind=${kind} processes=${processes} />`)}
       <li class="more"><a href=${here({ health: open ? null : "open" })} onClick=${show} aria-expanded=${open ? "true" : "false"} role="button">${open ? "Hide details" : "Details"}</a></li></ul>
-    ${unwell.length > 0 && html`<ul class="unwell">${unwell.slice(0, 5).map((process) => html`<li key=${process.id} data-tone=${tone(process)}>
-      <b>${process.kind} <bdi>${process.id}</bdi></b> ${process.stale ? "is stale" : process.condition === "failed" ? "has failed" : "is unwell"}. <bdi>${why(process)}</bdi></li>`)}
-      ${unwell.length > 5 && html`<li class="muted">and ${plural(unwell.length - 5, "other")}</li>`}</ul>`}
+    ${
+      unwell.length > 0 &&
+      html`<ul class="unwell">${unwell.slice(0, 5).map(
+        (process) => html`<li key=${process.id} data-tone=${tone(process)}>
+      <b>${process.kind} <bdi>${process.id}</bdi></b> ${process.stale ? "is stale" : process.condition === "failed" ? "has failed" : "is unwell"}. <bdi>${why(process)}</bdi></li>`,
+      )}
+      ${unwell.length > 5 && html`<li class="muted">and ${plural(unwell.length - 5, "other")}</li>`}</ul>`
+    }
     ${open && html`<${Details} health=${health} />`}
   </section>`;
 }
@@ -51,12 +57,16 @@ function Kind({ kind, processes }) {
 
 function Details({ health }) {
   return html`<div class="scroll" role="region" aria-label="Each process" tabindex="0"><table class="processes" aria-label="Each process">
-    <thead><tr><th scope="col">Process</th><th scope="col">How it is</th><th scope="col" class="number">Lag</th><th scope="col">Last record</th><th scope="col">Told</th>
+    <thead><tr><th scope="col">Process</th><th scope="col">How it is</th><th scope="col" class="number">Lag</th><th scope="col">Last record</th><th scope="col">Reported</th>
       <th scope="col">Started</th><th scope="col">Version</th><th scope="col">Figures</th></tr></thead>
-    <tbody>${health.map((process) => html`<tr key=${`${process.kind} ${process.id}`}><th scope="row">${process.kind} <${Word} text=${process.id} /></th>
+    <tbody>${health.map(
+      (process) => html`<tr key=${`${process.kind} ${process.id}`}><th scope="row">${process.kind} <${Word} text=${process.id} /></th>
       <td data-tone=${tone(process)} class="condition">${word(process)}${process.reason && html`: <bdi>${process.reason}</bdi>`}</td>
       <td class="number">${process.lag_records === null ? html`<span class="muted">–</span>` : html`${count(process.lag_records)}${process.lag_ms ? ` (${span(process.lag_ms)})` : ""}`}</td>
       <td><${Time} ms=${process.last_record_ms} bare /></td><td><${Time} ms=${process.told_ms} bare /></td><td><${Time} ms=${process.started_ms} bare /></td>
       <td class="mono">${process.version}</td>
-      <td class="muted small">${Object.entries(process.figures).slice(0, 8).map(([name, value]) => html`<span><bdi>${name.replaceAll("_", " ")}</bdi> ${count(value)} </span>`)}</td></tr>`)}</tbody></table></div>`;
+      <td class="muted small">${Object.entries(process.figures)
+        .slice(0, 8)
+        .map(([name, value]) => html`<span><bdi>${name.replaceAll("_", " ")}</bdi> ${count(value)} </span>`)}</td></tr>`,
+    )}</tbody></table></div>`;
 }

@@ -21,10 +21,11 @@ export const RANGE = "7d";
 const recent = () => Math.floor(now() / GRAIN_MS) * GRAIN_MS;
 
 // {from, to} in ms of a view's range: of two days, or that long until now; null of days that make no range.
+/** @param {{ range?: string, from?: any, to?: any }} params */
 export function spanOf({ range, from, to }) {
   if (from || to) {
-    const end = Math.min(recent(), to ? dayBegins(to, 1) ?? NaN : recent());
-    const begin = from ? dayBegins(from) ?? NaN : end - RANGES[RANGE];
+    const end = Math.min(recent(), to ? (dayBegins(to, 1) ?? NaN) : recent());
+    const begin = from ? (dayBegins(from) ?? NaN) : end - RANGES[RANGE];
     return begin < end ? { from: begin, to: end } : null;
   }
   const end = recent();
@@ -39,19 +40,26 @@ export function useHasPast() {
 export const NoPast = () => html`<${Nothing}><p>This page has no history: it shows what the topics keep.</p>
   <p class="muted">The streaming job writes history as Delta tables; let this page read them:</p><p><${Code}>clientscope serve --history-dir DIR<//></p><//>`;
 
-// What to show instead of an answer about the past, or null where there is something to show.
+/**
+ * What to show instead of an answer about the past, or null where there is something to show.
+ *
+ * @param {{ listing: any, filtered?: any, what?: string, clear?: string, nothing: () => any }} given
+ */
 export function insteadOfPast({ listing, filtered = false, what, clear, nothing }) {
   const { answer, error, loading } = listing;
   if (answer && (answer.total ?? 1) > 0) return null;
-  if (answer && filtered) return html`<div class="state" data-state="no-match"><p>No ${what} matches.</p><p><a class="button" href=${clear}>Clear filters</a></p></div>`;
+  if (answer && filtered)
+    return html`<div class="state" data-state="no-match"><p>No ${what} matches.</p><p><a class="button" href=${clear}>Clear filters</a></p></div>`;
   if (answer) return nothing();
   if (error?.inSearch) return html`<div class="state muted" data-state="search"><p>The search can't be understood yet.</p></div>`;
   if (error?.status === 404) return html`<${Nothing}><p>${error.message}.</p><p class="muted">${error.body.hint}.</p><//>`;
-  if (error) return html`<${Failed} error=${{ message: [error.message, error.body?.hint].filter(Boolean).join(": ") }} retry=${listing.retry} />`;
+  if (error)
+    return html`<${Failed} error=${{ message: [error.message, error.body?.hint].filter(Boolean).join(": ") }} retry=${listing.retry} />`;
   return loading ? html`<${Loading} />` : html`<${Failed} error=${error} retry=${listing.retry} />`;
 }
 
-const nameOf = ({ software_name: name, software_version: version }) => (name === "unknown" && version === "unknown" ? name : `${name} ${version}`);
+const nameOf = ({ software_name: name, software_version: version }) =>
+  name === "unknown" && version === "unknown" ? name : `${name} ${version}`;
 
 // between: {from, to} in ms; toVersion(one): the address of a version's clients.
 export function PastChart({ between, toVersion, height }) {
@@ -74,17 +82,24 @@ export function PastStarts({ between, whose, limit, offset = 0, more }) {
   const listing = useListing(address("history/starts", { ...between, ...whose, limit, offset: offset || "" }), () => 0, { patient: true });
   const { answer } = listing;
   const show = insteadOfPast({ listing, nothing: () => html`<${Nothing}><p>Nothing was pushed in this time.</p><//>` });
-  return show ?? html`<ol class="starts">${answer.items.map((start, i) => html`<li key=${`${start.pushed_ms} ${i}`}>
+  return (
+    show ??
+    html`<ol class="starts">${answer.items.map(
+      (start, i) => html`<li key=${`${start.pushed_ms} ${i}`}>
       <p class="when"><${Time} ms=${start.pushed_ms} /> <b><${Word} text=${start.client_id} none="no client id" /></b> <span class="muted"><${Software} name=${start.software_name} version=${start.software_version} />${start.client_type && html` · ${start.client_type}`} · <bdi class="mono">${start.address}</bdi>${start.principal && html` · <bdi>${start.principal}</bdi>`} · ${plural(start.settings, "setting")}${start.redacted > 0 && `, ${start.redacted} withheld`}</span></p>
-      <${Diff} changes=${start.changes} oldest=${start.first} /></li>`)}</ol>${more?.(answer)}`;
+      <${Diff} changes=${start.changes} oldest=${start.first} /></li>`,
+    )}</ol>${more?.(answer)}`
+  );
 }
 
 export function Diff({ changes, oldest }) {
   if (changes === null) return html`<p class="muted">${oldest ? "The first start that is known." : "What to compare it with is gone."}</p>`;
   if (!changes.length) return html`<p class="muted">Nothing changed.</p>`;
-  return html`<table class="diff" aria-label="Changes"><tbody>${changes.map(({ key, before, after }) => html`<tr key=${key}><th scope="row" class="mono"><bdi>${key}</bdi></th>
+  return html`<table class="diff" aria-label="Changes"><tbody>${changes.map(
+    ({ key, before, after }) => html`<tr key=${key}><th scope="row" class="mono"><bdi>${key}</bdi></th>
     <td class="mono">${before === null ? html`<span class="muted">not set</span>` : html`<del><bdi>${before}</bdi></del>`}</td><td class="to" aria-label="became">→</td>
-    <td class="mono">${after === null ? html`<span class="muted">not set</span>` : html`<ins><bdi>${after}</bdi></ins>`}</td></tr>`)}</tbody></table>`;
+    <td class="mono">${after === null ? html`<span class="muted">not set</span>` : html`<ins><bdi>${after}</bdi></ins>`}</td></tr>`,
+  )}</tbody></table>`;
 }
 
 export const pastRange = ({ range, from, to }) => ({ range, from, to });
@@ -92,6 +107,8 @@ export const toPast = (params, rest) => href("history", { ...pastRange(params), 
 
 export function PastRanges({ params, ranges = Object.keys(RANGES), extra = {} }) {
   const chosen = params.from || params.to ? null : Object.hasOwn(RANGES, params.range) ? params.range : RANGE;
-  return html`<nav class="segments" aria-label="Time shown">${ranges.map((name) => html`<a href=${here({ range: name === RANGE ? null : name, from: null, to: null, offset: null, ...extra })}
-    aria-current=${name === chosen ? "true" : undefined}>${name.replace(/(\d+)/, "$1 ")}</a>`)}</nav>`;
+  return html`<nav class="segments" aria-label="Time shown">${ranges.map(
+    (name) => html`<a href=${here({ range: name === RANGE ? null : name, from: null, to: null, offset: null, ...extra })}
+    aria-current=${name === chosen ? "true" : undefined}>${name.replace(/(\d+)/, "$1 ")}</a>`,
+  )}</nav>`;
 }

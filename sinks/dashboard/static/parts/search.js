@@ -55,8 +55,12 @@ export function Search({ label, examples, error, clears = { offset: null, open: 
         aria-invalid=${wrong ? "true" : undefined} aria-describedby=${wrong ? "search-error" : "search-help"} value=${text} onInput=${input} onKeyDown=${keydown} />
       ${text ? html`<button type="button" class="bare clear" aria-label="Clear the search" onClick=${clear}>×</button>` : html`<kbd aria-hidden="true">/</kbd>`}
     </div>
-    ${wrong ? html`<${Mistake} text=${q} error=${wrong} />` : html`<p class="examples muted" id="search-help">Try${" "}
-      ${examples.map((example) => html`<a href=${here({ q: example, ...clears })}><code>${example}</code></a> `)}</p>`}
+    ${
+      wrong
+        ? html`<${Mistake} text=${q} error=${wrong} />`
+        : html`<p class="examples muted" id="search-help">Try${" "}
+      ${examples.map((example) => html`<a href=${here({ q: example, ...clears })}><code>${example}</code></a> `)}</p>`
+    }
   </form>`;
 }
 

@@ -22,12 +22,20 @@ function Progress({ progress: { read, total } }) {
 
 export const Nothing = ({ children, good }) => html`<div class=${`state${good ? " good" : ""}`} data-state="nothing">${children}</div>`;
 
-const NoMatch = ({ what, clear }) => html`<div class="state" data-state="no-match"><p>No ${what} matches.</p><p><a class="button" href=${clear}>Clear filters</a></p></div>`;
+const NoMatch = ({ what, clear }) =>
+  html`<div class="state" data-state="no-match"><p>No ${what} matches.</p><p><a class="button" href=${clear}>Clear filters</a></p></div>`;
 
-export const Failed = ({ error, retry }) => html`<div class="state failed" data-state="failed" role="alert"><p>${error?.message ?? "This could not be read."}</p>
+export const Failed = ({
+  error,
+  retry,
+}) => html`<div class="state failed" data-state="failed" role="alert"><p>${error?.message ?? "This could not be read."}</p>
   <p><button type="button" onClick=${retry}>Try again</button></p></div>`;
 
-// What to show instead of a listing, or null where there is something to show.
+/**
+ * What to show instead of a listing, or null where there is something to show.
+ *
+ * @param {{ listing: any, feed: any, filtered?: any, what?: string, clear?: string, nothing: () => any }} given
+ */
 export function instead({ listing, feed, filtered, what, clear, nothing }) {
   const { answer, error, loading } = listing;
   const { overview, link } = feed;

@@ -54,10 +54,15 @@ export function Table({ caption, columns, items, keyOf, scope, sort, to, details
         const shown = details && isOpen(key);
         return html`<${Fragment} key=${key}>
           <tr role="row" data-key=${key} class=${`row${gone ? " gone" : ""}${shown ? " opened" : ""}`} data-to=${address || undefined} onClick=${address ? follow : undefined}>
-            ${details && html`<td role="cell" class="chevron"><button type="button" class="bare" aria-expanded=${shown ? "true" : "false"} aria-label=${`Details of ${details.name(item)}`}
-              onClick=${toggle}><span class="triangle" aria-hidden="true"></span></button></td>`}
-            ${columns.map((column) => html`<td role="cell" class=${column.kind ?? ""} data-label=${column.name ?? column.label}>
-              ${column.link && address ? html`<a class="to" href=${address}>${column.cell(item)}</a>` : column.cell(item)}</td>`)}
+            ${
+              details &&
+              html`<td role="cell" class="chevron"><button type="button" class="bare" aria-expanded=${shown ? "true" : "false"} aria-label=${`Details of ${details.name(item)}`}
+              onClick=${toggle}><span class="triangle" aria-hidden="true"></span></button></td>`
+            }
+            ${columns.map(
+              (column) => html`<td role="cell" class=${column.kind ?? ""} data-label=${column.name ?? column.label}>
+              ${column.link && address ? html`<a class="to" href=${address}>${column.cell(item)}</a>` : column.cell(item)}</td>`,
+            )}
           </tr>
           ${shown && html`<tr role="row" class="inner"><td role="cell" colspan=${width}>${details.show(item)}</td></tr>`}
         <//>`;
@@ -74,9 +79,10 @@ export function Changes({ count: changes, apply }) {
 export function Pager({ total, offset, limit, shown, what }) {
   if (total <= limit && offset === 0) return html`<p class="pager muted">${plural(total, what)}</p>`;
   const last = Math.max(0, Math.floor((total - 1) / limit) * limit);
-  const link = (to, label, text, there) => (there
-    ? html`<a class="button" href=${here({ offset: to || null, open: null })} aria-label=${label}>${text}</a>`
-    : html`<span class="button off" aria-hidden="true">${text}</span>`);
+  const link = (to, label, text, there) =>
+    there
+      ? html`<a class="button" href=${here({ offset: to || null, open: null })} aria-label=${label}>${text}</a>`
+      : html`<span class="button off" aria-hidden="true">${text}</span>`;
   return html`<nav class="pager" aria-label="Pages"><span class="muted">${count(offset + 1)}–${count(offset + shown)} of ${plural(total, what)}</span>
     <span class="buttons">${link(0, "First page", "«", offset > 0)}${link(Math.max(0, offset - limit), "Page before", "‹", offset > 0)}
     ${link(offset + limit, "Next page", "›", offset + limit < total)}${link(last, "Last page", "»", offset + limit < total)}</span></nav>`;

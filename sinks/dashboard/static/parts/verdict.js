@@ -11,8 +11,11 @@ export function Verdict({ of: { rules, verdict, not_evaluable: open } }) {
   return html`<span class="verdict">${worst.slice(0, MOST).map((rule) => html`<span class="pill" data-severity=${rule.severity} title=${words(rule.name)}>${rule.code}</span> `)}
     ${more.length > 0 && html`<span class="muted" title=${more.join(", ")}>+${more.length}</span>`}
     ${worst.length === 0 && verdict !== "not_judged" && html`<span class="clean">clean</span>`}
-    ${verdict === "not_judged" ? html`<${Open} text="–" label="not judged: no rule could judge this push" />`
-      : open.length > 0 && html` <${Open} text=${`– ${count(open.length)}`} label=${`not judged: ${open.join(", ")}`} />`}</span>`;
+    ${
+      verdict === "not_judged"
+        ? html`<${Open} text="–" label="not judged: no rule could judge this push" />`
+        : open.length > 0 && html` <${Open} text=${`– ${count(open.length)}`} label=${`not judged: ${open.join(", ")}`} />`
+    }</span>`;
 }
 
 const Open = ({ text, label }) => html`<span class="not-judged" role="img" aria-label=${label} title=${label}>${text}</span>`;

@@ -37,8 +37,13 @@ export function Client() {
     <div class="columns one-client">
       <section class="card" aria-labelledby="identity"><header><h2 id="identity">Identity</h2></header><${Identity} client=${client} connected=${connected} /></section>
       <section class="card" aria-labelledby="its-findings"><header><h2 id="its-findings">Findings</h2></header>
-        ${findings === null ? html`<${NothingJudged} why="Not judged: no rule could judge what this client runs with." />`
-          : findings.length ? html`<${FindingList} items=${findings} scope=${`client ${client.key}`} brief />` : html`<${Nothing} good><p>Judged, and nothing was found.</p><//>`}</section>
+        ${
+          findings === null
+            ? html`<${NothingJudged} why="Not judged: no rule could judge what this client runs with." />`
+            : findings.length
+              ? html`<${FindingList} items=${findings} scope=${`client ${client.key}`} brief />`
+              : html`<${Nothing} good><p>Judged, and nothing was found.</p><//>`
+        }</section>
       <section class="card wide" aria-labelledby="configuration"><${Configuration} answer=${answer} /></section>
       <section class="card wide" aria-labelledby="history"><header><h2 id="history">Starts</h2><span class="muted">what changed from each start to the next</span></header><${Starts} answer=${answer} /><${Older} answer=${answer} /></section>
       <section class="card wide" aria-labelledby="open-connections"><header><h2 id="open-connections">Connections</h2><span class="muted">${plural(client.connections, "open connection")}</span></header>
@@ -73,26 +78,45 @@ function Configuration({ answer: { configuration, why } }) {
   const source = Object.hasOwn(SOURCES, params.source) ? params.source : "";
   const counts = Object.groupBy(configuration.settings, (setting) => setting.source);
   const needle = filter.trim().toLowerCase();
-  const shown = configuration.settings.filter((setting) => (!source || setting.source === source) && (!needle || setting.key.toLowerCase().includes(needle) || setting.value?.toLowerCase().includes(needle)));
+  const shown = configuration.settings.filter(
+    (setting) =>
+      (!source || setting.source === source) &&
+      (!needle || setting.key.toLowerCase().includes(needle) || setting.value?.toLowerCase().includes(needle)),
+  );
   return html`<header>${title}<span class="muted"><${Time} ms=${configuration.pushed_ms} /> · ${configuration.origin === "observed" ? "observed on the wire" : "pushed"}${configuration.dialect && html` · <bdi>${configuration.dialect}</bdi>`}${configuration.client_type && html` · <bdi>${configuration.client_type}</bdi>`}</span></header>
     <div class="tools"><nav class="segments" aria-label="Where values come from">
       <a href=${here({ source: null })} aria-current=${source ? undefined : "true"}>All ${count(configuration.settings.length)}</a>
-      ${Object.keys(SOURCES).filter((name) => counts[name]).map((name) => html`<a href=${here({ source: name })} aria-current=${source === name ? "true" : undefined}>${SOURCES[name]} ${count(counts[name].length)}</a>`)}</nav>
+      ${Object.keys(SOURCES)
+        .filter((name) => counts[name])
+        .map(
+          (name) =>
+            html`<a href=${here({ source: name })} aria-current=${source === name ? "true" : undefined}>${SOURCES[name]} ${count(counts[name].length)}</a>`,
+        )}</nav>
       <input type="search" aria-label="Filter settings" placeholder="Filter settings" value=${filter} onInput=${(event) => setFilter(event.currentTarget.value)} /></div>
     ${!configuration.whole && html`<p class="notice">Some settings are missing from what is known; those that aren't listed may have any value.</p>`}
-    ${shown.length ? html`<table class="settings-table" aria-label="Settings"><thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col">From</th><th scope="col" class="medium">Type</th></tr></thead>
+    ${
+      shown.length
+        ? html`<table class="settings-table" aria-label="Settings"><thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col">From</th><th scope="col" class="medium">Type</th></tr></thead>
       <tbody>${shown.map((setting) => html`<${SettingRow} key=${setting.key} setting=${setting} />`)}</tbody></table>`
-      : html`<div class="state" data-state="no-match"><p>No setting matches.</p><p><a class="button" href=${here({ source: null })} onClick=${() => setFilter("")}>Clear filters</a></p></div>`}`;
+        : html`<div class="state" data-state="no-match"><p>No setting matches.</p><p><a class="button" href=${here({ source: null })} onClick=${() => setFilter("")}>Clear filters</a></p></div>`
+    }`;
 }
 
 function SettingRow({ setting }) {
-  const { key, value, pushed, source, told, type, reason, length, digest } = setting;
+  const { key, value, pushed, source, reported, type, reason, length, digest } = setting;
   const withheld = [reason && words(reason), length !== null && plural(length, "byte")].filter(Boolean).join(", ");
   return html`<tr data-source=${source}><th scope="row" class="mono"><bdi>${key}</bdi></th>
-    <td class="mono">${source === "redacted" ? html`<span class="withheld">withheld${withheld && `: ${withheld}`}</span>${digest && html` <small class="muted" title=${digest}>digest ${digest.slice(0, 12)}…</small>`}`
-      : value === null ? html`<span class="muted">not known</span>` : value === "" ? html`<span class="muted">empty</span>` : html`<bdi>${value}</bdi>`}
+    <td class="mono">${
+      source === "redacted"
+        ? html`<span class="withheld">withheld${withheld && `: ${withheld}`}</span>${digest && html` <small class="muted" title=${digest}>digest ${digest.slice(0, 12)}…</small>`}`
+        : value === null
+          ? html`<span class="muted">not known</span>`
+          : value === ""
+            ? html`<span class="muted">empty</span>`
+            : html`<bdi>${value}</bdi>`
+    }
       ${pushed !== null && pushed !== undefined && html` <small class="muted">said as <bdi>${pushed}</bdi></small>`}</td>
-    <td><span class="source" data-source=${source} title=${source === "default" && !told ? "The client left it out; its library's default." : undefined}>${SOURCES[source] ?? source}</span></td>
+    <td><span class="source" data-source=${source} title=${source === "default" && !reported ? "The client left it out; its library's default." : undefined}>${SOURCES[source] ?? source}</span></td>
     <td class="medium muted small">${type ?? "–"}</td></tr>`;
 }
 
@@ -104,11 +128,15 @@ function Older({ answer: { client, starts, starts_of: of } }) {
   const { params } = useRoute();
   const hasPast = useHasPast();
   if (!hasPast) return null;
-  const whose = of === "application" ? { application: client.application, principal: client.principal } : { client_id: client.client_id, principal: client.principal, address: client.address };
+  const whose =
+    of === "application"
+      ? { application: client.application, principal: client.principal }
+      : { client_id: client.client_id, principal: client.principal, address: client.address };
   const oldest = starts?.length ? starts.at(-1).pushed_ms : client.since_ms;
   const between = { from: oldest - OLDER_MS, to: oldest };
   const all = html`<a href=${href("history", { range: "90d", show: "starts", ...whose })}>all of them in History</a>`;
-  if (params.older !== "1") return html`<p class="foot"><a class="button" href=${here({ older: 1 })}>Older starts</a> <span class="muted">of 90 days, or ${all}</span></p>`;
+  if (params.older !== "1")
+    return html`<p class="foot"><a class="button" href=${here({ older: 1 })}>Older starts</a> <span class="muted">of 90 days, or ${all}</span></p>`;
   return html`<h3 class="pad">Older starts <span class="muted">of 90 days, or ${all}</span></h3><${PastStarts} between=${between} whose=${whose} limit=${OLDER} />`;
 }
 
@@ -116,7 +144,9 @@ function Starts({ answer: { starts, starts_of: of, why } }) {
   if (!starts) return html`<${Nothing}><p>${why ?? "Its starts could not be read."}</p><//>`;
   if (!starts.length) return html`<${Nothing}><p>No start is known: nothing was pushed yet.</p><//>`;
   return html`${of === "application" && html`<p class="muted pad">Starts of the application at other addresses are among them.</p>`}
-    <ol class="starts">${starts.map((start, i) => html`<li key=${`${start.pushed_ms} ${start.instance_id}`} class=${start.this ? "this" : ""}>
+    <ol class="starts">${starts.map(
+      (start, i) => html`<li key=${`${start.pushed_ms} ${start.instance_id}`} class=${start.this ? "this" : ""}>
       <p class="when"><${Time} ms=${start.pushed_ms} /> ${start.this && html`<span class="pill">this one</span>`} <span class="muted"><${Software} name=${start.software_name} version=${start.software_version} /> · <bdi class="mono">${start.address}</bdi></span></p>
-      <${Diff} changes=${start.changes} oldest=${i === starts.length - 1} /></li>`)}</ol>`;
+      <${Diff} changes=${start.changes} oldest=${i === starts.length - 1} /></li>`,
+    )}</ol>`;
 }

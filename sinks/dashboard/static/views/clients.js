@@ -17,7 +17,14 @@ import { NoGateway } from "./overview.js";
 const LIMIT = 100;
 const OPEN_LIMIT = 50;
 const EXAMPLES = ["software:librdkafka version:<2.6", "finding:>=high", "principal:User:anna*", "-finding:not-judged", "connections:>10"];
-const GROUPS = { "": "Clients", application: "Applications", principal: "Principals", software: "Software", address: "Addresses", broker: "Brokers" };
+const GROUPS = {
+  "": "Clients",
+  application: "Applications",
+  principal: "Principals",
+  software: "Software",
+  address: "Addresses",
+  broker: "Brokers",
+};
 
 const version = (o) => `${o.versions.connections} ${o.versions.findings} ${o.versions.results}`;
 
@@ -29,21 +36,33 @@ export function Clients() {
   const known = Object.hasOwn(GROUPS, group) ? group : "";
   const path = known ? "clients/groups" : "clients";
   const listing = useListing(address(path, { group: known, q, sort, offset: offset || "", limit: LIMIT }), version);
-  const noun = known ? { application: "application", principal: "principal", software: "software version", address: "address", broker: "broker" }[known] : "client";
+  const noun = known
+    ? { application: "application", principal: "principal", software: "software version", address: "address", broker: "broker" }[known]
+    : "client";
   const show = instead({
-    listing, feed: state, filtered: q !== "" || offset > 0, what: "client", clear: here({ q: null, offset: null }), nothing: () => html`<${NoGateway} overview=${state.overview} />`,
+    listing,
+    feed: state,
+    filtered: q !== "" || offset > 0,
+    what: "client",
+    clear: here({ q: null, offset: null }),
+    nothing: () => html`<${NoGateway} overview=${state.overview} />`,
   });
   const { answer, error } = listing;
   return html`<div class="head"><h1>Clients</h1><${Search} label="Search clients" examples=${EXAMPLES} error=${error} /></div>
     <div class="with-facets">
       <${Facets} q=${q} version=${version} />
       <section class="card list" aria-label="Clients">
-        <header class="tools"><nav class="segments" aria-label="Rows">${Object.entries(GROUPS).map(([name, label]) => html`<a href=${here({ group: name || null, sort: null, offset: null, open: null })}
-          aria-current=${name === known ? "true" : undefined}>${label}</a>`)}</nav>
+        <header class="tools"><nav class="segments" aria-label="Rows">${Object.entries(GROUPS).map(
+          ([name, label]) => html`<a href=${here({ group: name || null, sort: null, offset: null, open: null })}
+          aria-current=${name === known ? "true" : undefined}>${label}</a>`,
+        )}</nav>
           <span class="exports">${["csv", "json"].map((format) => html`<a class="button" href=${address("clients/export", { format, q, sort: known ? "" : sort })} download=${`clients.${format}`}>${format.toUpperCase()}</a>`)}</span></header>
         ${error && answer && !error.inSearch && html`<p class="notice bad" role="status">${error.message} This is how it was before. <button type="button" onClick=${listing.retry}>Try again</button></p>`}
-        ${show ?? html`${known ? html`<${Groups} answer=${answer} sort=${sort} group=${known} q=${q} />` : html`<${Rows} answer=${answer} sort=${sort} scope=${listing.url} />`}
-          <${Pager} total=${answer.total} offset=${offset} limit=${LIMIT} shown=${answer.items.length} what=${noun} />`}
+        ${
+          show ??
+          html`${known ? html`<${Groups} answer=${answer} sort=${sort} group=${known} q=${q} />` : html`<${Rows} answer=${answer} sort=${sort} scope=${listing.url} />`}
+          <${Pager} total=${answer.total} offset=${offset} limit=${LIMIT} shown=${answer.items.length} what=${noun} />`
+        }
       </section>
     </div>`;
 }
@@ -54,13 +73,39 @@ const clientName = (row) => row.client_id || "no client id";
 
 function Rows({ answer, sort, scope }) {
   const columns = [
-    { label: "Client id", width: "20%", link: true, kind: "strong", sortable: "client_id", cell: (row) => html`<${Word} text=${row.client_id} none="no client id" />` },
-    { label: "Software", width: "17.5%", sortable: "software", cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />` },
+    {
+      label: "Client id",
+      width: "20%",
+      link: true,
+      kind: "strong",
+      sortable: "client_id",
+      cell: (row) => html`<${Word} text=${row.client_id} none="no client id" />`,
+    },
+    {
+      label: "Software",
+      width: "17.5%",
+      sortable: "software",
+      cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />`,
+    },
     { label: "Principal", width: "15%", sortable: "principal", cell: (row) => html`<${Word} text=${row.principal} />` },
     { label: "Address", width: "11%", kind: "mono", sortable: "address", cell: (row) => html`<${Word} text=${row.address} />` },
-    { label: "Connections", width: "9%", kind: "number strong", sortable: "connections", downFirst: true, cell: (row) => count(row.connections) },
+    {
+      label: "Connections",
+      width: "9%",
+      kind: "number strong",
+      sortable: "connections",
+      downFirst: true,
+      cell: (row) => count(row.connections),
+    },
     { label: "Findings", width: "11%", sortable: "finding", downFirst: true, cell: (row) => html`<${Judged} findings=${row.findings} />` },
-    { label: inZone("Since"), name: "Since", width: "14%", kind: "mono", sortable: "since", cell: (row) => html`<${Time} ms=${row.since_ms} before=${!row.since_exact} bare />` },
+    {
+      label: inZone("Since"),
+      name: "Since",
+      width: "14%",
+      kind: "mono",
+      sortable: "since",
+      cell: (row) => html`<${Time} ms=${row.since_ms} before=${!row.since_exact} bare />`,
+    },
     { label: "Listener", width: "7%", kind: "huge", sortable: "listener", cell: (row) => html`<${Word} text=${row.listener} />` },
     { label: "Broker", width: "6.5%", kind: "number large", sortable: "broker", cell: (row) => row.broker },
   ];
@@ -79,25 +124,39 @@ export function ConnectionTable({ items, total = items.length }) {
   if (!items.length) return html`<p class="muted pad">No connection is open.</p>`;
   return html`<div class="wide-table" role="region" aria-label="Open connections" tabindex="0"><table class="inside" aria-label="Connections"><thead><tr><th scope="col">${inZone("Opened")}</th><th scope="col" class="number">Broker</th><th scope="col">Gateway</th>
       <th scope="col">Listener</th><th scope="col">Protocol</th><th scope="col">Instance</th><th scope="col" class="number">Connection</th></tr></thead>
-    <tbody>${items.map((row) => html`<tr key=${`${row.gateway} ${row.epoch} ${row.connection}`}><td class="mono"><${Time} ms=${row.opened_ms ?? row.seen_ms} before=${row.opened_ms === null} bare /></td>
+    <tbody>${items.map(
+      (
+        row,
+      ) => html`<tr key=${`${row.gateway} ${row.epoch} ${row.connection}`}><td class="mono"><${Time} ms=${row.opened_ms ?? row.seen_ms} before=${row.opened_ms === null} bare /></td>
       <td class="number">${row.broker}</td><td><${Word} text=${row.gateway} /></td><td><${Word} text=${row.listener} /></td><td>${row.security_protocol}</td>
-      <td class="mono"><${Word} text=${row.instance_id} /></td><td class="number mono">${row.connection}</td></tr>`)}</tbody></table></div>
+      <td class="mono"><${Word} text=${row.instance_id} /></td><td class="number mono">${row.connection}</td></tr>`,
+    )}</tbody></table></div>
     ${total > items.length && html`<p class="muted pad">and ${plural(total - items.length, "more connection")}</p>`}`;
 }
 
 function Groups({ answer, sort, group, q }) {
   const to = (row) => here({ group: null, sort: null, offset: null, open: null, q: [q, row.q].filter(Boolean).join(" ") });
   const columns = [
-    { label: GROUPS[group].replace(/ies$/, "y").replace(/sses$/, "ss").replace(/s$/, ""), link: true, kind: "strong", sortable: "label", cell: (row) => html`<${Word} text=${row.label} none="none" />` },
+    {
+      label: GROUPS[group].replace(/ies$/, "y").replace(/sses$/, "ss").replace(/s$/, ""),
+      link: true,
+      kind: "strong",
+      sortable: "label",
+      cell: (row) => html`<${Word} text=${row.label} none="none" />`,
+    },
     { label: "Clients", kind: "number", sortable: "clients", downFirst: true, cell: (row) => count(row.clients) },
     { label: "Connections", kind: "number strong", sortable: "connections", downFirst: true, cell: (row) => count(row.connections) },
     { label: "Findings", sortable: "finding", downFirst: true, cell: (row) => html`<${GroupJudged} row=${row} />` },
-    { label: "Not judged", kind: "number", cell: (row) => (row.not_judged ? html`<span class="not-judged">${count(row.not_judged)}</span>` : html`<span class="muted">0</span>`) },
+    {
+      label: "Not judged",
+      kind: "number",
+      cell: (row) => (row.not_judged ? html`<span class="not-judged">${count(row.not_judged)}</span>` : html`<span class="muted">0</span>`),
+    },
   ];
   return html`<${Table} caption=${GROUPS[group]} columns=${columns} items=${answer.items} keyOf=${(row) => row.q} scope=${`${group} ${q} ${sort} ${answer.offset}`} sort=${sort || "-connections"} to=${to} />`;
 }
 
 function GroupJudged({ row: { findings } }) {
-  if (!findings || !findings.clients) return html`<${Judged} findings=${findings && { count: 0 }} />`;
+  if (!findings?.clients) return html`<${Judged} findings=${findings && { count: 0 }} />`;
   return html`<${Severity} of=${findings.worst}>${findings.worst} <b>${count(findings.clients)}</b><//> <small class="muted">${findings.clients === 1 ? "client" : "clients"}</small>`;
 }

@@ -1,4 +1,4 @@
-// One finding: all that is told of it, and what a person decides about it.
+// One finding: its details, and a person's decision about it.
 
 import { address, post } from "../core/api.js";
 import { feed, me } from "../core/feed.js";
@@ -8,10 +8,14 @@ import { useListing } from "../core/listing.js";
 import { href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
 import { Severity, Time } from "../parts/bits.js";
-import { Command, Told, stateSince, stateWord } from "../parts/finding.js";
+import { Command, Details, stateSince, stateWord } from "../parts/finding.js";
 import { CatchingUp, Failed, Loading, Nothing } from "../parts/states.js";
 
-const LEAK = { rotated: "Rotated: the secret is another now", "test-value": "A test value, no secret of worth", "not-a-secret": "Not a secret at all" };
+const LEAK = {
+  rotated: "Rotated: the secret was replaced",
+  "test-value": "A test value, no secret of worth",
+  "not-a-secret": "Not a secret at all",
+};
 const ACCEPTED = "accepted";
 const DAYS = 90;
 
@@ -35,14 +39,14 @@ export function Finding() {
   return html`${up}
     <div class="head title finding-title"><${Severity} of=${finding.severity} /><h1><bdi>${finding.message}</bdi></h1></div>
     <p class="since"><span class="state-word" data-state=${stateWord(finding)}>${stateWord(finding)}</span> since <${Time} ms=${stateSince(finding)} /></p>
-    <div class="columns one-finding"><section class="card" aria-label="What is known of it"><${Told} finding=${finding} /></section>
+    <div class="columns one-finding"><section class="card" aria-label="What is known of it"><${Details} finding=${finding} /></section>
       <section class="card" aria-labelledby="decide"><header><h2 id="decide">Decide</h2></header><${Decide} finding=${finding} key=${finding.fingerprint} /></section></div>`;
 }
 
 function Decide({ finding }) {
   const who = useSignal(me);
   const [busy, setBusy] = useState(false);
-  const [told, tell] = useState(null);
+  const [answer, show] = useState(null);
   const leak = finding.kind === "leak";
   const closed = finding.state === "closed" || Boolean(finding.decided);
   const [resolution, setResolution] = useState(leak ? "rotated" : ACCEPTED);
@@ -53,27 +57,40 @@ function Decide({ finding }) {
   const submit = async (event) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const why = form.get("why").trim();
+    const why = String(form.get("why")).trim();
     const path = `findings/${finding.fingerprint}/`;
     setBusy(true);
     try {
-      const taken = closed ? await post(`${path}reopen`, { why })
-        : resolution === ACCEPTED ? await post(`${path}accept`, { why, until: form.get("until") }) : await post(`${path}close`, { resolution, why });
-      tell({ good: true, text: `${closed ? "Taken back" : "Closed"} by ${taken.by}; the streaming job applies it within seconds.`, warnings: taken.warnings ?? [] });
+      const taken = closed
+        ? await post(`${path}reopen`, { why })
+        : resolution === ACCEPTED
+          ? await post(`${path}accept`, { why, until: form.get("until") })
+          : await post(`${path}close`, { resolution, why });
+      show({
+        good: true,
+        text: `${closed ? "Taken back" : "Closed"} by ${taken.by}; the streaming job applies it within seconds.`,
+        warnings: taken.warnings ?? [],
+      });
     } catch (error) {
-      tell({ good: false, text: [error.message, error.body?.hint].filter(Boolean).join(" "), warnings: [] });
+      show({ good: false, text: [error.message, error.body?.hint].filter(Boolean).join(" "), warnings: [] });
     }
     setBusy(false);
   };
   const day = (days) => new Date(now() + days * 86_400_000).toISOString().slice(0, 10);
   return html`<form class="decide" onSubmit=${submit}>
-    ${closed ? html`<p class="muted">A person closed it. Taking that back opens it again if it is still there.</p>` : html`<fieldset><legend>${leak ? "Close it as" : "Suppress it"}</legend>
-      ${Object.entries({ ...(leak ? LEAK : {}), [ACCEPTED]: "Accepted: the risk is known and taken, until a date" }).map(([name, label]) => html`<label class="radio"><input type="radio" name="resolution"
-        value=${name} checked=${resolution === name} onChange=${() => setResolution(name)} /> ${label}</label>`)}</fieldset>`}
+    ${
+      closed
+        ? html`<p class="muted">A person closed it. Taking that back opens it again if it is still there.</p>`
+        : html`<fieldset><legend>${leak ? "Close it as" : "Suppress it"}</legend>
+      ${Object.entries({ ...(leak ? LEAK : {}), [ACCEPTED]: "Accepted: the risk is known and taken, until a date" }).map(
+        ([name, label]) => html`<label class="radio"><input type="radio" name="resolution"
+        value=${name} checked=${resolution === name} onChange=${() => setResolution(name)} /> ${label}</label>`,
+      )}</fieldset>`
+    }
     ${!closed && resolution === ACCEPTED && html`<label>Until, the last day, in UTC <input type="date" name="until" required min=${day(0)} value=${day(DAYS)} /></label>`}
     <label>Why, for who reads it later; never a secret <textarea name="why" rows="3" required maxlength="4000"></textarea></label>
     <p class="buttons"><button type="submit" class="primary" disabled=${busy}>${closed ? "Take the decision back" : resolution === ACCEPTED ? "Accept" : "Close"}</button>
       <span class="muted">as <bdi>${who.name ?? "admin"}</bdi></span></p>
-    ${told && html`<div class=${`notice ${told.good ? "good" : "bad"}`} role="status"><p>${told.text}</p>${told.warnings.map((warning) => html`<p>${warning}</p>`)}</div>`}
+    ${answer && html`<div class=${`notice ${answer.good ? "good" : "bad"}`} role="status"><p>${answer.text}</p>${answer.warnings.map((warning) => html`<p>${warning}</p>`)}</div>`}
   </form>`;
 }

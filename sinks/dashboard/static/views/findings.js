@@ -32,8 +32,8 @@ export function Findings() {
   const { params } = useRoute();
   const { q = "" } = params;
   const offset = Number(params.offset) || 0;
-  const group = Object.hasOwn(GROUPS, params.group) ? params.group ?? "" : "";
-  const shown = Object.hasOwn(SHOWN, params.show) ? params.show ?? "" : "";
+  const group = Object.hasOwn(GROUPS, params.group) ? (params.group ?? "") : "";
+  const shown = Object.hasOwn(SHOWN, params.show) ? (params.show ?? "") : "";
   const severity = SEVERITIES.includes(params.severity) ? params.severity : "";
   // Those that only look like it are listed where somebody asks for them.
   const confidence = q.includes("confidence:") ? "" : "high";
@@ -44,20 +44,29 @@ export function Findings() {
   const clear = here({ q: null, severity: null, show: null, offset: null });
   const unjudged = overview?.findings === null && overview.findings_detail;
   const show = instead({
-    listing, feed: state, filtered: Boolean(q || severity || shown || offset), what: "finding", clear,
+    listing,
+    feed: state,
+    filtered: Boolean(q || severity || shown || offset),
+    what: "finding",
+    clear,
     nothing: () => (unjudged ? html`<${NothingJudged} why=${unjudged} />` : html`<${Nothing} good><p>No finding is open.</p><//>`),
   });
   const choose = (name) => (event) => go(here({ [name]: event.currentTarget.value || null, offset: null, open: null }));
   return html`<div class="head"><h1>Findings</h1><${Search} label="Search findings" examples=${EXAMPLES} error=${error} /></div>
     <section class="card list" aria-label="Findings">
-      <header class="tools"><nav class="segments" aria-label="Rows">${Object.entries(GROUPS).map(([name, label]) => html`<a href=${here({ group: name || null, offset: null, open: null })}
-          aria-current=${name === group ? "true" : undefined}>${label}</a>`)}</nav>
+      <header class="tools"><nav class="segments" aria-label="Rows">${Object.entries(GROUPS).map(
+        ([name, label]) => html`<a href=${here({ group: name || null, offset: null, open: null })}
+          aria-current=${name === group ? "true" : undefined}>${label}</a>`,
+      )}</nav>
         <span class="selects"><select aria-label="Which findings" value=${shown} onChange=${choose("show")}>${Object.entries(SHOWN).map(([name, { label }]) => html`<option value=${name} selected=${name === shown}>${label}</option>`)}</select>
           <select aria-label="Of which severity" value=${severity} onChange=${choose("severity")}><option value="" selected=${!severity}>Any severity</option>
             ${SEVERITIES.slice(0, -1).map((name) => html`<option value=${name} selected=${name === severity}>${name === "critical" ? "Critical" : `${name[0].toUpperCase()}${name.slice(1)} or worse`}</option>`)}</select></span></header>
       ${error && answer && !error.inSearch && html`<p class="notice bad" role="status">${error.message} This is how it was before. <button type="button" onClick=${listing.retry}>Try again</button></p>`}
-      ${show ?? html`${group ? html`<${Groups} answer=${answer} group=${group} q=${q} scope=${listing.url} />` : html`<${FindingList} items=${answer.items} scope=${listing.url} />`}
-        <${Pager} total=${answer.total} offset=${offset} limit=${LIMIT} shown=${answer.items.length} what=${group ? "group" : "finding"} />`}
+      ${
+        show ??
+        html`${group ? html`<${Groups} answer=${answer} group=${group} q=${q} scope=${listing.url} />` : html`<${FindingList} items=${answer.items} scope=${listing.url} />`}
+        <${Pager} total=${answer.total} offset=${offset} limit=${LIMIT} shown=${answer.items.length} what=${group ? "group" : "finding"} />`
+      }
       ${!group && !shown && overview?.findings && html`<${Aside} of=${overview.findings} />`}
     </section>`;
 }
@@ -65,7 +74,8 @@ export function Findings() {
 // What the list holds besides what is sure, or leaves out.
 function Aside({ of: { low_confidence: low, suppressed } }) {
   const parts = [
-    low > 0 && html`<a href=${here({ q: "confidence:low", offset: null })}>${plural(low, "finding")} of low confidence</a>, which only look like it`,
+    low > 0 &&
+      html`<a href=${here({ q: "confidence:low", offset: null })}>${plural(low, "finding")} of low confidence</a>, which only look like it`,
     suppressed > 0 && html`<a href=${here({ show: "suppressed", offset: null })}>${count(suppressed)} suppressed</a> by the rules file`,
   ].filter(Boolean);
   return parts.length > 0 && html`<p class="foot muted">${parts.map((part, i) => html`${i ? " · " : ""}${part}`)}</p>`;
@@ -74,8 +84,12 @@ function Aside({ of: { low_confidence: low, suppressed } }) {
 function Groups({ answer, group, q, scope }) {
   const to = (row) => here({ group: null, offset: null, open: null, q: [q, row.q].filter(Boolean).join(" ") });
   const columns = [
-    { label: { code: "Rule", principal: "Principal", owner: "Owner", severity: "Severity" }[group], link: true, kind: group === "code" ? "mono strong" : "strong",
-      cell: (row) => (group === "severity" ? html`<${Severity} of=${row.label} />` : html`<${Word} text=${row.label} none="none" />`) },
+    {
+      label: { code: "Rule", principal: "Principal", owner: "Owner", severity: "Severity" }[group],
+      link: true,
+      kind: group === "code" ? "mono strong" : "strong",
+      cell: (row) => (group === "severity" ? html`<${Severity} of=${row.label} />` : html`<${Word} text=${row.label} none="none" />`),
+    },
     { label: "Worst", cell: (row) => html`<${Severity} of=${row.worst} />` },
     { label: "Findings", kind: "number strong", cell: (row) => count(row.findings) },
     { label: "To do", kind: "number", cell: (row) => count(row.to_do) },

@@ -30,7 +30,8 @@ export function History() {
   const listing = useListing(address("history"), () => 0, { patient: true });
   const { answer, error } = listing;
   const head = html`<div class="head"><h1>History</h1></div>`;
-  if (!answer) return html`${head}<section class="card">${error ? html`<${Failed} error=${error} retry=${listing.retry} />` : html`<${Loading} />`}</section>`;
+  if (!answer)
+    return html`${head}<section class="card">${error ? html`<${Failed} error=${error} retry=${listing.retry} />` : html`<${Loading} />`}</section>`;
   if (!answer.configured) return html`${head}<section class="card"><${NoPast} /></section>`;
   return html`<${Past} params=${params} />`;
 }
@@ -43,17 +44,28 @@ function Past({ params }) {
   const { q = "", sort = "" } = params;
   const offset = Number(params.offset) || 0;
   const asked = list === "findings" ? { at: between?.to } : between;
-  const listing = useListing(between && !starts ? address(path, { ...asked, q, sort, offset: offset || "", limit: LIMIT }) : null, () => 0, { patient: true });
+  const listing = useListing(
+    between && !starts ? address(path, { ...asked, q, sort, offset: offset || "", limit: LIMIT }) : null,
+    () => 0,
+    { patient: true },
+  );
   const toVersion = (one) => toPast(params, { q: software(one.software_name, one.software_version) });
   return html`<div class="head"><h1>History</h1>${!starts && html`<${Search} key=${list} label=${list ? "Search findings" : "Search clients"} examples=${EXAMPLES[list]} error=${listing.error} />`}</div>
     <section class="card" aria-labelledby="over-time"><header class="tools"><h2 id="over-time">Connections over time</h2><${Range} params=${params} /></header>
       ${between ? html`<${PastChart} between=${between} toVersion=${toVersion} height=${260} />` : html`<${NoRange} />`}</section>
     <section class="card list" aria-label=${starts ? "Starts" : LISTS[list]}>
-      <header class="tools"><nav class="segments" aria-label="Rows">${Object.entries(LISTS).map(([name, label]) => html`<a href=${href("history", { ...pastRange(params), show: name })}
-        aria-current=${!starts && name === list ? "true" : undefined}>${label}</a>`)}${starts && html`<a href=${here({})} aria-current="true">Starts</a>`}</nav>
+      <header class="tools"><nav class="segments" aria-label="Rows">${Object.entries(LISTS).map(
+        ([name, label]) => html`<a href=${href("history", { ...pastRange(params), show: name })}
+        aria-current=${!starts && name === list ? "true" : undefined}>${label}</a>`,
+      )}${starts && html`<a href=${here({})} aria-current="true">Starts</a>`}</nav>
         ${between && !starts && !list && html`<span class="exports">${["csv", "json"].map((format) => html`<a class="button" href=${address("history/clients/export", { ...between, q, sort, format })} download=${`clients-seen.${format}`}>${format.toUpperCase()}</a>`)}</span>`}</header>
-      ${!between ? html`<${NoRange} />` : starts ? html`<${Starts} params=${params} between=${between} offset=${offset} />`
-        : html`<${List} list=${list} listing=${listing} params=${params} q=${q} sort=${sort} offset=${offset} />`}</section>`;
+      ${
+        !between
+          ? html`<${NoRange} />`
+          : starts
+            ? html`<${Starts} params=${params} between=${between} offset=${offset} />`
+            : html`<${List} list=${list} listing=${listing} params=${params} q=${q} sort=${sort} offset=${offset} />`
+      }</section>`;
 }
 
 const NoRange = () => html`<div class="state" data-state="no-match"><p>The first day must come before the last one, and before tomorrow.</p>
@@ -61,32 +73,81 @@ const NoRange = () => html`<div class="state" data-state="no-match"><p>The first
 
 function Range({ params }) {
   const choose = (name) => (event) => go(here({ range: null, [name]: event.currentTarget.value || null, offset: null }));
-  const day = (name, label) => html`<label><span class="muted">${label}</span> <input type="date" value=${params[name] ?? ""} onChange=${choose(name)} /></label>`;
+  const day = (name, label) =>
+    html`<label><span class="muted">${label}</span> <input type="date" value=${params[name] ?? ""} onChange=${choose(name)} /></label>`;
   return html`<div class="range"><${PastRanges} params=${params} />${day("from", "from")}${day("to", "to")}<span class="zone">${zone()}</span></div>`;
 }
 
 function List({ list, listing, params, q, sort, offset }) {
   const { answer, error } = listing;
   const noun = list ? "finding" : "client";
-  const none = { "": "No client was connected in this time.", findings: "No finding was open then.", ended: "No finding ended in this time." }[list];
-  const show = insteadOfPast({ listing, filtered: q !== "" || offset > 0, what: noun, clear: here({ q: null, offset: null }), nothing: () => html`<${Nothing}><p>${none}</p><//>` });
+  const none = {
+    "": "No client was connected in this time.",
+    findings: "No finding was open then.",
+    ended: "No finding ended in this time.",
+  }[list];
+  const show = insteadOfPast({
+    listing,
+    filtered: q !== "" || offset > 0,
+    what: noun,
+    clear: here({ q: null, offset: null }),
+    nothing: () => html`<${Nothing}><p>${none}</p><//>`,
+  });
   return html`${error && answer && !error.inSearch && html`<p class="notice bad" role="status">${error.message} <button type="button" onClick=${listing.retry}>Try again</button></p>`}
-    ${show ?? html`${list ? html`<${Findings} answer=${answer} sort=${sort} ended=${list === "ended"} scope=${listing.url} />` : html`<${Clients} answer=${answer} sort=${sort} params=${params} scope=${listing.url} />`}
-      <${Pager} total=${answer.total} offset=${offset} limit=${LIMIT} shown=${answer.items.length} what=${noun} />`}`;
+    ${
+      show ??
+      html`${list ? html`<${Findings} answer=${answer} sort=${sort} ended=${list === "ended"} scope=${listing.url} />` : html`<${Clients} answer=${answer} sort=${sort} params=${params} scope=${listing.url} />`}
+      <${Pager} total=${answer.total} offset=${offset} limit=${LIMIT} shown=${answer.items.length} what=${noun} />`
+    }`;
 }
 
 const identity = (row) => JSON.stringify([row.client_id, row.principal, row.address, row.software_name, row.software_version]);
 
 function Clients({ answer, sort, params, scope }) {
-  const to = (row) => toPast(params, { show: "starts", client_id: row.client_id, principal: row.principal, address: row.client_id ? null : row.address });
+  const to = (row) =>
+    toPast(params, { show: "starts", client_id: row.client_id, principal: row.principal, address: row.client_id ? null : row.address });
   const columns = [
-    { label: "Client id", width: "21%", link: true, kind: "strong", sortable: "client_id", cell: (row) => html`<${Word} text=${row.client_id} none="no client id" />` },
-    { label: "Software", width: "18%", sortable: "software", cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />` },
+    {
+      label: "Client id",
+      width: "21%",
+      link: true,
+      kind: "strong",
+      sortable: "client_id",
+      cell: (row) => html`<${Word} text=${row.client_id} none="no client id" />`,
+    },
+    {
+      label: "Software",
+      width: "18%",
+      sortable: "software",
+      cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />`,
+    },
     { label: "Principal", width: "16%", sortable: "principal", cell: (row) => html`<${Word} text=${row.principal} />` },
     { label: "Address", width: "11%", kind: "mono", sortable: "address", cell: (row) => html`<${Word} text=${row.address} />` },
-    { label: "Connections", width: "9%", kind: "number strong", sortable: "connections", downFirst: true, cell: (row) => count(row.connections) },
-    { label: inZone("First seen"), name: "First seen", width: "12.5%", kind: "mono", sortable: "first_seen", cell: (row) => html`<${Seen} ms=${row.first_seen_ms} beyond=${row.first_seen_ms === answer.from_ms} word="before" />` },
-    { label: inZone("Last seen"), name: "Last seen", width: "12.5%", kind: "mono", sortable: "last_seen", downFirst: true, cell: (row) => html`<${Seen} ms=${row.last_seen_ms} beyond=${row.open > 0} word="connected" />` },
+    {
+      label: "Connections",
+      width: "9%",
+      kind: "number strong",
+      sortable: "connections",
+      downFirst: true,
+      cell: (row) => count(row.connections),
+    },
+    {
+      label: inZone("First seen"),
+      name: "First seen",
+      width: "12.5%",
+      kind: "mono",
+      sortable: "first_seen",
+      cell: (row) => html`<${Seen} ms=${row.first_seen_ms} beyond=${row.first_seen_ms === answer.from_ms} word="before" />`,
+    },
+    {
+      label: inZone("Last seen"),
+      name: "Last seen",
+      width: "12.5%",
+      kind: "mono",
+      sortable: "last_seen",
+      downFirst: true,
+      cell: (row) => html`<${Seen} ms=${row.last_seen_ms} beyond=${row.open > 0} word="connected" />`,
+    },
   ];
   return html`<${Table} caption="Clients seen" columns=${columns} items=${answer.items} keyOf=${identity} scope=${scope} sort=${sort || "-last_seen"} to=${to} />`;
 }
@@ -100,9 +161,32 @@ function Findings({ answer, sort, ended, scope }) {
     { label: "What", kind: "sentence", link: true, cell: (f) => html`<bdi>${f.message}</bdi>` },
     { label: "Whose", kind: "whose", cell: (f) => html`<bdi>${application(f)}</bdi>` },
     { label: "Clients", kind: "number", sortable: "clients", downFirst: true, cell: (f) => count(f.client_count) },
-    { label: inZone("Opened"), name: "Opened", kind: "mono", sortable: "since", downFirst: true, cell: (f) => html`<${Time} ms=${f.opened_ms} bare />` },
-    ...(ended ? [{ label: inZone("Ended"), name: "Ended", kind: "mono", sortable: "ended", downFirst: true, cell: (f) => html`<${Time} ms=${f.ended_ms ?? f.recorded_ms} bare />` }] : []),
-    { label: "State", kind: "state-cell", cell: (f) => html`<span class="state-word" data-state=${f.state}>${f.state}</span>${f.decided_by && html` <small class="muted">by <bdi>${f.decided_by}</bdi></small>`}` },
+    {
+      label: inZone("Opened"),
+      name: "Opened",
+      kind: "mono",
+      sortable: "since",
+      downFirst: true,
+      cell: (f) => html`<${Time} ms=${f.opened_ms} bare />`,
+    },
+    ...(ended
+      ? [
+          {
+            label: inZone("Ended"),
+            name: "Ended",
+            kind: "mono",
+            sortable: "ended",
+            downFirst: true,
+            cell: (f) => html`<${Time} ms=${f.ended_ms ?? f.recorded_ms} bare />`,
+          },
+        ]
+      : []),
+    {
+      label: "State",
+      kind: "state-cell",
+      cell: (f) =>
+        html`<span class="state-word" data-state=${f.state}>${f.state}</span>${f.decided_by && html` <small class="muted">by <bdi>${f.decided_by}</bdi></small>`}`,
+    },
     { label: "Rule", kind: "mono", sortable: "code", cell: (f) => html`<bdi title=${f.name}>${f.code}</bdi>` },
   ];
   return html`<div class="findings-list"><${Table} caption="Findings" columns=${columns} items=${answer.items} keyOf=${(f) => `${f.fingerprint} ${f.revision}`} scope=${scope}

@@ -55,7 +55,10 @@ function Figures({ overview }) {
   </dl>`;
 }
 
-const bySeverity = ({ by_severity: by }) => worstFirst(by).map(([severity, n]) => `${count(n)} ${severity}`).join(", ") || "none is open";
+const bySeverity = ({ by_severity: by }) =>
+  worstFirst(by)
+    .map(([severity, n]) => `${count(n)} ${severity}`)
+    .join(", ") || "none is open";
 
 function heartbeats(gateways) {
   const late = gateways.filter((gateway) => gateway.late).length;
@@ -71,17 +74,23 @@ function Figure({ label, value, note, tone = "", to }) {
 function waiting(state, listing) {
   const { overview, link } = state;
   if (overview && overview.connections === null) return html`<${CatchingUp} overview=${overview} />`;
-  if (!overview) return link === "lost" ? html`<${Failed} error=${{ message: "The server does not answer." }} retry=${() => location.reload()} />` : html`<${Loading} />`;
-  if (listing && !listing.answer) return listing.error ? html`<${Failed} error=${listing.error} retry=${listing.retry} />` : html`<${Loading} />`;
+  if (!overview)
+    return link === "lost"
+      ? html`<${Failed} error=${{ message: "The server does not answer." }} retry=${() => location.reload()} />`
+      : html`<${Loading} />`;
+  if (listing && !listing.answer)
+    return listing.error ? html`<${Failed} error=${listing.error} retry=${listing.retry} />` : html`<${Loading} />`;
   return null;
 }
 
 // Ranges that only history has.
 const LONGER = ["7d", "30d", "90d"];
 
-const useSeries = (params) => useListing(address("series", { minutes: params.minutes ?? 60 }), (o) => `${Math.floor(o.now_ms / 5000)} ${o.versions.connections}`);
+const useSeries = (params) =>
+  useListing(address("series", { minutes: params.minutes ?? 60 }), (o) => `${Math.floor(o.now_ms / 5000)} ${o.versions.connections}`);
 
-const nameOf = ({ software_name: name, software_version: version }) => (name === "unknown" && version === "unknown" ? name : `${name} ${version}`);
+const nameOf = ({ software_name: name, software_version: version }) =>
+  name === "unknown" && version === "unknown" ? name : `${name} ${version}`;
 
 function Connections({ state }) {
   const { params } = useRoute();
@@ -90,21 +99,34 @@ function Connections({ state }) {
   const listing = useSeries(params);
   const wait = waiting(state, listing);
   const { answer } = listing;
-  const lines = wait ? [] : answer.versions.map((one, i) => ({
-    label: nameOf(one), tone: i, values: one.connections, to: href("clients", { q: software(one.software_name, one.software_version) }),
-  }));
+  const lines = wait
+    ? []
+    : answer.versions.map((one, i) => ({
+        label: nameOf(one),
+        tone: i,
+        values: one.connections,
+        to: href("clients", { q: software(one.software_name, one.software_version) }),
+      }));
   if (!wait && answer.other.some((n) => n)) lines.push({ label: "other", tone: "other", values: answer.other });
   return html`<section class="card wide" aria-labelledby="over-time"><header><h2 id="over-time">Connections over time</h2>
     <${Ranges} hasPast=${hasPast} longer=${longer} /></header>
-    ${longer ? html`<${PastChart} between=${spanOf({ range: longer })} height=${366}
-      toVersion=${(one) => toPast({ range: longer }, { q: software(one.software_name, one.software_version) })} />` : wait ?? (lines.length ? html`<${Chart} name="versions" label="Connections by software version" minutes=${answer.minutes} series=${lines} total=${answer.connections} height=${392} />`
-      : html`<${NoGateway} overview=${state.overview} />`)}</section>`;
+    ${
+      longer
+        ? html`<${PastChart} between=${spanOf({ range: longer })} height=${366}
+      toVersion=${(one) => toPast({ range: longer }, { q: software(one.software_name, one.software_version) })} />`
+        : (wait ??
+          (lines.length
+            ? html`<${Chart} name="versions" label="Connections by software version" minutes=${answer.minutes} series=${lines} total=${answer.connections} height=${392} />`
+            : html`<${NoGateway} overview=${state.overview} />`))
+    }</section>`;
 }
 
 function Ranges({ hasPast, longer }) {
   const { params } = useRoute();
-  return html`<nav class="segments" aria-label="Time shown">${Object.entries(MINUTES).map(([minutes, label]) => html`<a href=${here({ minutes: minutes === "60" ? null : minutes, range: null })}
-    aria-current=${!longer && (params.minutes ?? "60") === minutes ? "true" : undefined}>${label}</a>`)}
+  return html`<nav class="segments" aria-label="Time shown">${Object.entries(MINUTES).map(
+    ([minutes, label]) => html`<a href=${here({ minutes: minutes === "60" ? null : minutes, range: null })}
+    aria-current=${!longer && (params.minutes ?? "60") === minutes ? "true" : undefined}>${label}</a>`,
+  )}
     ${hasPast && LONGER.map((range) => html`<a href=${here({ range, minutes: null })} aria-current=${range === longer ? "true" : undefined}>${RANGES[range] / 86_400_000} d</a>`)}</nav>`;
 }
 
@@ -112,7 +134,10 @@ export function NoGateway({ overview }) {
   const gateways = overview?.gateways ?? [];
   if (gateways.length) {
     return html`<${Nothing}><p>No client is connected.</p>
-      <p class="muted">Clients show up here once they connect through <bdi>${gateways.slice(0, 3).map((g) => g.gateway).join(", ")}</bdi>.</p><//>`;
+      <p class="muted">Clients show up here once they connect through <bdi>${gateways
+        .slice(0, 3)
+        .map((g) => g.gateway)
+        .join(", ")}</bdi>.</p><//>`;
   }
   return html`<${Nothing}><p>Nothing yet: no gateway has sent a heartbeat.</p>
     <p class="muted">Put one in front of a broker, and let the broker's CLIENT listener advertise it:</p>
@@ -120,23 +145,41 @@ export function NoGateway({ overview }) {
 }
 
 export function NothingJudged({ why }) {
-  return html`<${Nothing}><p>${why}</p>${why.startsWith("Nothing") && html`
-    <p class="muted">Clients push once they are made by our handshake, with their usual arguments:</p><p><${Code}>from clientscope.client import KafkaProducer<//></p>`}<//>`;
+  return html`<${Nothing}><p>${why}</p>${
+    why.startsWith("Nothing") &&
+    html`
+    <p class="muted">Clients push once they are made by our handshake, with their usual arguments:</p><p><${Code}>from clientscope.client import KafkaProducer<//></p>`
+  }<//>`;
 }
 
 function ToFix({ state }) {
-  const listing = useListing(address("findings", { confidence: "high", limit: TOP_FINDINGS }), (o) => `${o.versions.findings} ${o.findings === null}`);
+  const listing = useListing(
+    address("findings", { confidence: "high", limit: TOP_FINDINGS }),
+    (o) => `${o.versions.findings} ${o.findings === null}`,
+  );
   const { overview } = state;
   const unjudged = overview?.findings === null && overview.findings_detail;
-  const show = unjudged && !listing.answer?.total ? html`<${NothingJudged} why=${unjudged} />`
-    : instead({ listing, feed: state, what: "finding", nothing: () => html`<${Nothing} good><p>No finding is open.</p><//>` });
+  const show =
+    unjudged && !listing.answer?.total
+      ? html`<${NothingJudged} why=${unjudged} />`
+      : instead({ listing, feed: state, what: "finding", nothing: () => html`<${Nothing} good><p>No finding is open.</p><//>` });
   const by = overview?.findings?.by_severity ?? {};
   return html`<section class="card" aria-labelledby="to-fix"><header><h2 id="to-fix">Fix first</h2><a href=${href("findings")}>All findings</a></header>
-    ${worstFirst(by).length > 0 && html`<ul class="severities">${worstFirst(by).map(([severity, n]) => html`<li><a class="plain" href=${href("findings", { q: `severity:${severity}` })}>
-      <${Severity} of=${severity}><b>${count(n)}</b> ${severity}<//></a></li>`)}</ul>`}
-    ${show ?? html`<ol class="brief">${listing.answer.items.map((finding) => html`<li key=${finding.fingerprint}>
+    ${
+      worstFirst(by).length > 0 &&
+      html`<ul class="severities">${worstFirst(by).map(
+        ([severity, n]) => html`<li><a class="plain" href=${href("findings", { q: `severity:${severity}` })}>
+      <${Severity} of=${severity}><b>${count(n)}</b> ${severity}<//></a></li>`,
+      )}</ul>`
+    }
+    ${
+      show ??
+      html`<ol class="brief">${listing.answer.items.map(
+        (finding) => html`<li key=${finding.fingerprint}>
       <a class="plain" href=${href("finding", { id: finding.fingerprint })}><i class="mark" data-severity=${finding.severity}></i><span class="hidden">${finding.severity}: </span>
-      <span class="what"><bdi>${finding.message}</bdi><small class="muted"><span class="mono">${finding.code}</span> · ${plural(finding.client_count, "client")}</small></span></a></li>`)}</ol>`}</section>`;
+      <span class="what"><bdi>${finding.message}</bdi><small class="muted"><span class="mono">${finding.code}</span> · ${plural(finding.client_count, "client")}</small></span></a></li>`,
+      )}</ol>`
+    }</section>`;
 }
 
 function Mix({ state }) {
@@ -148,16 +191,34 @@ function Mix({ state }) {
   const shown = all ? rows : rows.slice(0, VERSIONS);
   const rest = rows.slice(shown.length).reduce((sum, row) => sum + row.connections, 0) + (state.overview?.software_other ?? 0);
   const columns = [
-    { label: "Software", width: "51%", kind: "lead", link: true, cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />` },
-    { label: "Share", width: "27%", kind: "share bare-label", cell: (row) => html`<span class="measure"><${Bar} part=${row.connections} whole=${rows[0].connections} tone=${row.software_name === "unknown" ? "unknown" : ""} />
-      <small class="muted">${percent(row.connections, total)}</small></span>` },
+    {
+      label: "Software",
+      width: "51%",
+      kind: "lead",
+      link: true,
+      cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />`,
+    },
+    {
+      label: "Share",
+      width: "27%",
+      kind: "share bare-label",
+      cell: (
+        row,
+      ) => html`<span class="measure"><${Bar} part=${row.connections} whole=${rows[0].connections} tone=${row.software_name === "unknown" ? "unknown" : ""} />
+      <small class="muted">${percent(row.connections, total)}</small></span>`,
+    },
     { label: "Connections", width: "22%", kind: "number strong bare-label", cell: (row) => count(row.connections) },
   ];
   return html`<section class="card mix" aria-labelledby="mix"><header><h2 id="mix">Version mix</h2><a href=${href("clients", { group: "software" })}>Clients by software</a></header>
-    ${wait ?? (rows.length ? html`<${Table} caption="Connections by software version" columns=${columns} items=${shown} keyOf=${(row) => JSON.stringify([row.software_name, row.software_version])}
+    ${
+      wait ??
+      (rows.length
+        ? html`<${Table} caption="Connections by software version" columns=${columns} items=${shown} keyOf=${(row) => JSON.stringify([row.software_name, row.software_version])}
       scope=${`mix ${all}`} to=${(row) => href("clients", { q: software(row.software_name, row.software_version) })} />
       ${rest > 0 && html`<p class="foot muted">${plural(rest, "connection")} of other versions${rows.length > VERSIONS && html` · <a href=${here({ mix: "all" })}>list all</a>`}</p>`}
-      ${all && html`<p class="foot"><a href=${here({ mix: null })}>list fewer</a></p>`}` : html`<${NoGateway} overview=${state.overview} />`)}</section>`;
+      ${all && html`<p class="foot"><a href=${here({ mix: null })}>list fewer</a></p>`}`
+        : html`<${NoGateway} overview=${state.overview} />`)
+    }</section>`;
 }
 
 // Over all listeners and gateways.
@@ -177,28 +238,50 @@ function Activity({ state }) {
   const listing = useSeries(params);
   const wait = waiting(state, listing);
   const { answer } = listing;
-  const one = (name, label, values, tone) => html`<${Chart} name=${name} label=${label} minutes=${answer.minutes} series=${[{ label, tone, values }]} bars height=${108} />`;
+  const one = (name, label, values, tone) =>
+    html`<${Chart} name=${name} label=${label} minutes=${answer.minutes} series=${[{ label, tone, values }]} bars height=${108} />`;
   return html`<section class="card wide" aria-labelledby="activity"><header><h2 id="activity">By the minute</h2></header>
-    ${wait ?? html`<div class="rows">${one("pushes", "Pushes", answer.pushes, "pushes")}${one("opened", "Opened", answer.opened, "opened")}
-      ${one("closed", "Closed", answer.closed, "closed")}</div>`}</section>`;
+    ${
+      wait ??
+      html`<div class="rows">${one("pushes", "Pushes", answer.pushes, "pushes")}${one("opened", "Opened", answer.opened, "opened")}
+      ${one("closed", "Closed", answer.closed, "closed")}</div>`
+    }</section>`;
 }
 
 function Pushes({ state }) {
   const listing = useListing(address("results", { limit: PUSHES }), (o) => o.versions.results);
-  const show = instead({ listing, feed: state, what: "push", nothing: () => html`<${Nothing}><p>Nothing was pushed in the last day.</p>
-    <p class="muted">A client pushes when it is made by our handshake: <${Code}>clientscope-run python app.py<//></p><//>` });
+  const show = instead({
+    listing,
+    feed: state,
+    what: "push",
+    nothing: () => html`<${Nothing}><p>Nothing was pushed in the last day.</p>
+    <p class="muted">A client pushes when it is made by our handshake: <${Code}>clientscope-run python app.py<//></p><//>`,
+  });
   const columns = [
-    { label: inZone("Received"), name: "Received", width: "11%", kind: "mono", cell: (row) => html`<${Time} ms=${row.received_ms} bare />` },
+    {
+      label: inZone("Received"),
+      name: "Received",
+      width: "11%",
+      kind: "mono",
+      cell: (row) => html`<${Time} ms=${row.received_ms} bare />`,
+    },
     { label: "Client id", width: "20%", kind: "strong", cell: (row) => html`<${Word} text=${row.client_id} />` },
     { label: "Software", width: "16%", cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />` },
     { label: "Principal", width: "16%", kind: "medium", cell: (row) => html`<${Word} text=${row.principal} />` },
     { label: "Address", width: "12%", kind: "mono large", cell: (row) => html`<${Word} text=${row.address} />` },
     { label: "Settings", width: "7%", kind: "number", cell: (row) => count(row.settings) },
-    { label: "Redacted", width: "7%", kind: "number", cell: (row) => (row.redacted ? count(row.redacted) : html`<span class="muted">0</span>`) },
+    {
+      label: "Redacted",
+      width: "7%",
+      kind: "number",
+      cell: (row) => (row.redacted ? count(row.redacted) : html`<span class="muted">0</span>`),
+    },
     { label: "Result", width: "15%", cell: (row) => html`<${Verdict} of=${row} />` },
   ];
   return html`<section class="card" aria-labelledby="newest"><header><h2 id="newest">Newest pushes</h2><span class="muted">what the rules said of each</span></header>
-    ${show ?? html`<${Table} caption="Pushed configurations, newest first" columns=${columns} items=${listing.answer.items} scope="pushes"
-      keyOf=${(row) => JSON.stringify([row.topic, row.partition, row.offset])} to=${(row) => row.client_id && href("clients", { q: term("client_id", row.client_id) })} />`}</section>`;
+    ${
+      show ??
+      html`<${Table} caption="Pushed configurations, newest first" columns=${columns} items=${listing.answer.items} scope="pushes"
+      keyOf=${(row) => JSON.stringify([row.topic, row.partition, row.offset])} to=${(row) => row.client_id && href("clients", { q: term("client_id", row.client_id) })} />`
+    }</section>`;
 }
-

@@ -1,0 +1,190 @@
+"""What the API says of connections, clients and one client.  Times are in ms since the epoch, UTC."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from clientscope.api.common import Feed, Listing, Model
+from clientscope.findings.record import Finding
+from clientscope.severities import Severity
+
+GroupBy = Literal["application", "principal", "software", "address", "broker"]
+"""What clients are put together by; ``software`` is a name and a version."""
+
+Source = Literal["pushed", "default", "redacted"]
+
+
+class FindingsSummary(Model):
+    """What is open of a client, or stopped; none that is suppressed or of low confidence."""
+
+    worst: Severity | None = Field(description="Null where there is none.")
+    count: int
+
+
+class ConnectionRow(Model):
+    """An open connection."""
+
+    cluster: str
+    broker: int
+    gateway: str
+    epoch: int
+    connection: int
+    listener: str
+    security_protocol: str
+    address: str
+    principal: str | None
+    client_id: str | None
+    software_name: str
+    software_version: str
+    instance_id: str | None
+    opened_ms: int | None = Field(description="Null where it was opened before the records that were read.")
+    seen_ms: int = Field(description="When a record first had it.")
+    client: str = Field(default="", description="The `key` of its client.")
+
+
+class Connections(Listing):
+    """Open connections, by client id, software and address unless `sort` says otherwise."""
+
+    items: list[ConnectionRow]
+
+
+class ConnectedClient(Model):
+    """Open connections that share an identity; `since_ms` is the oldest one's."""
+
+    key: str = Field(description="Names this client in addresses; the same as long as its identity is.")
+    cluster: str
+    broker: int
+    gateway: str
+    listener: str
+    security_protocol: str
+    address: str
+    principal: str | None
+    client_id: str | None
+    software_name: str
+    software_version: str
+    instance_id: str | None
+    application: str | None = Field(description="client_id without its instance part.")
+    connections: int
+    since_ms: int
+    since_exact: bool = Field(description="False where it was opened before the records that were read.")
+    findings: FindingsSummary | None = Field(description="Null where its configuration was not judged: that is not clean.")
+
+
+class ClientList(Listing):
+    """Connected clients, by client id, software and address unless `sort` says otherwise."""
+
+    items: list[ConnectedClient]
+
+
+class GroupFindings(Model):
+    """Of the clients of a group that were judged."""
+
+    worst: Severity | None = Field(description="Null where there is none.")
+    clients: int = Field(description="How many of them have any.")
+
+
+class ClientGroup(Model):
+    """Connected clients that share something."""
+
+    label: str | None = Field(description="What they share, as it may be shown; null where they have none.")
+    q: str = Field(description="The query that leaves just these, put after the one that was asked with.")
+    clients: int
+    connections: int
+    not_judged: int = Field(description="Clients whose configuration was not judged.")
+    findings: GroupFindings | None = Field(description="Null where none of them was judged.")
+
+
+class ClientGroups(Listing):
+    """Most connections first unless `sort` says otherwise: label, clients, connections, worst."""
+
+    group: GroupBy
+    items: list[ClientGroup]
+
+
+class FacetValue(Model):
+    """One value, and how many clients have it."""
+
+    value: str | None = Field(description="Null where clients have none.")
+    clients: int
+    q: str = Field(description="The term that leaves just these.")
+
+
+class Facet(Model):
+    """The most frequent values of one field among the clients that `q` leaves."""
+
+    field: str
+    values: list[FacetValue]
+    others: int = Field(description="Clients that have another value.")
+    other_values: int = Field(description="How many other values there are.")
+
+
+class Facets(Model):
+    """Counts for narrowing a list."""
+
+    version: int
+    feed: Feed
+    total: int | None = Field(description="Clients that `q` leaves; null while it is not known.")
+    items: list[Facet]
+
+
+class EffectiveSetting(Model):
+    """One setting of a client, under Kafka's name where it has one."""
+
+    key: str
+    value: str | None = Field(description="What holds; null where it isn't known, or was withheld.")
+    pushed: str | None = Field(description="What the client said, where that isn't `value`: its own spelling, or undone by other settings.")
+    source: Source = Field(description="`default` is the client library's, pushed by the client or known from its release.")
+    reported: bool = Field(description="False of a default that the client left out.")
+    type: str | None = Field(description="Of Kafka's ConfigDef.Type, such as INT; null where neither client nor catalogue says.")
+    reason: str | None = Field(description="Why the value was withheld, in one word; null where it wasn't.")
+    length: int | None = Field(description="Of a withheld value, in bytes.")
+    digest: str | None = Field(description="Of a withheld value, under the installation's key, in hexadecimal.")
+
+
+class Configuration(Model):
+    """What a client last pushed, and what its library makes of it."""
+
+    pushed_ms: int = Field(description="Kafka's time.")
+    origin: Literal["pushed", "observed"]
+    dialect: str | None = Field(description="The client library whose names and defaults they are; null where it isn't known.")
+    client_type: str | None = Field(description="producer, consumer, …, as its settings show; null if they don't.")
+    whole: bool = Field(description="Nothing that has a value is missing; else settings that aren't listed may have any value.")
+    settings: list[EffectiveSetting]
+
+
+class SettingChange(Model):
+    """One setting that differs from the start before; a withheld value stands as a word in brackets."""
+
+    key: str
+    before: str | None = Field(description="Null where it wasn't there.")
+    after: str | None = Field(description="Null where it isn't there any more.")
+
+
+class ClientStart(Model):
+    """One start of the application: what it pushed then."""
+
+    instance_id: str | None
+    client_id: str | None
+    address: str
+    software_name: str
+    software_version: str
+    pushed_ms: int
+    this: bool = Field(description="It is this client's own.")
+    changes: list[SettingChange] | None = Field(description="To the start before; null of the oldest, and where one of both is gone.")
+
+
+class ClientDetail(Model):
+    """One client, whether it is connected or has just gone."""
+
+    version: int
+    feed: Feed
+    client: ConnectedClient
+    connected: bool = Field(description="False: it has gone, and this is how it was last seen.")
+    connections: list[ConnectionRow] = Field(description="The oldest first, at most a hundred.")
+    configuration: Configuration | None
+    why: str | None = Field(description="Why `configuration` or `starts` is null, in one sentence.")
+    findings: list[Finding] | None = Field(description="What to fix first first; null where it was not judged.")
+    starts: list[ClientStart] | None = Field(description="The newest first, at most ten; null where they could not be read.")
+    starts_of: Literal["client", "application"] = Field(description="`application`: starts at other addresses are among them.")

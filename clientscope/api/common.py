@@ -1,0 +1,40 @@
+"""What answers of the API have in common: lists, how far the topics were read, and refusals."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Feed = Literal["starting", "catching_up", "live", "unreachable"]
+
+
+class Model(BaseModel):
+    """Frozen, like every value here."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class ApiProblem(Model):
+    """Why a request was refused."""
+
+    detail: str
+    hint: str | None = Field(default=None, description="What to do about it.")
+
+
+class QueryProblem(Model):
+    """What is wrong with `q` or `sort`, and where."""
+
+    detail: str
+    position: int = Field(description="Where it begins, in characters from 0.")
+    length: int = Field(description="How many characters it is about; 0 where something is missing.")
+    expected: list[str] = Field(description="What could stand there: names of fields, values, or forms; may be empty.")
+
+
+class Listing(Model):
+    """What every list has."""
+
+    version: int
+    feed: Feed
+    total: int | None = Field(description="Length of the whole list; null while it is not known.")
+    offset: int = Field(default=0, description="How many of them come before `items`.")

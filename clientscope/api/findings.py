@@ -1,0 +1,75 @@
+"""What the API answers about findings, and takes as decisions on them. Times are in ms since the epoch, UTC."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from clientscope.api.common import Listing, Model
+from clientscope.findings.decisions import Resolution
+from clientscope.findings.record import Finding
+from clientscope.severities import Severity
+
+
+class FindingList(Listing):
+    """What to fix first first: open or stopped, then by severity, then by how many clients; those of low confidence come last."""
+
+    items: list[Finding]
+
+
+class FindingGroup(Model):
+    """Findings that share a code, a principal, an owner or a severity."""
+
+    label: str = Field(description="As it may be shown; a dash where there is none.")
+    q: str = Field(description="Narrows a list to this group, put after the query that was asked with.")
+    findings: int
+    worst: Severity
+    clients: int = Field(description="Of all its findings together; one client may be in several.")
+    to_do: int = Field(description="Those that are open or stopped.")
+
+
+class FindingGroups(Listing):
+    """Worst first."""
+
+    items: list[FindingGroup]
+
+
+class Input(Model):
+    """What a request brings: nothing else than what is asked for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CloseRequest(Input):
+    """A decision about a finding, as ``clientscope findings close`` takes it."""
+
+    resolution: Resolution
+    why: Annotated[str, Field(max_length=4_000, description="A sentence for who reads it later; never a secret.")]
+    until: Annotated[str | None, Field(max_length=32, description="Last day, in UTC, of `accepted`: 2026-12-31.")] = None
+
+
+class AcceptRequest(Input):
+    """The risk is known and taken, until a date."""
+
+    why: Annotated[str, Field(max_length=4_000)]
+    until: Annotated[str, Field(max_length=32, description="Last day, in UTC: 2026-12-31.")]
+
+
+class ReopenRequest(Input):
+    """Takes a decision back."""
+
+    why: Annotated[str, Field(max_length=4_000)]
+
+
+class DecisionTaken(Model):
+    """What was written; the streaming job applies it within seconds."""
+
+    fingerprint: str
+    resolution: Resolution | None = Field(description="Null where a decision was taken back.")
+    by: str
+    why: str
+    until: date | None
+    at_ms: int
+    warnings: list[str] = Field(description="What you may not have thought of.")

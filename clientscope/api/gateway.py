@@ -1,0 +1,35 @@
+"""What a gateway's admin address answers about its connections (``/v1/connections``)."""
+
+from __future__ import annotations
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.alias_generators import to_pascal
+
+from clientscope.api.common import Model
+
+
+class GatewayConnection(Model):
+    """An open connection, under the names of KIP-511's draft 7 (``Connections``): ``ClientId`` and so on.
+
+    Attributes:
+        inferred: name and version that are recognised by client.id, address and principal together; None where the client says them.
+        opened_ms: since the epoch.
+    """
+
+    model_config = ConfigDict(alias_generator=to_pascal, validate_by_name=True, validate_by_alias=True)
+
+    client_id: str | None
+    client_name: str
+    client_version: str
+    inferred: tuple[str, str] | None
+    client_address: str
+    principal: str | None
+    listener: str
+    security_protocol: str
+    client_instance_id: str | None = None
+    connection_id: int
+    opened_ms: int
+
+
+GATEWAY_CONNECTIONS = TypeAdapter(list[GatewayConnection])
+"""The whole answer."""

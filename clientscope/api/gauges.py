@@ -1,0 +1,12 @@
+"""What the API answers about gauges."""
+
+from __future__ import annotations
+
+from clientscope.api.common import Listing
+from clientscope.gauges import GaugeValue
+
+
+class GaugeList(Listing):
+    """Every series of every gateway, largest first."""
+
+    items: list[GaugeValue]

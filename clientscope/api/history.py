@@ -1,0 +1,120 @@
+"""What the API says of what is older than the topics, by history's tables.  Times are in ms since the epoch, UTC."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from clientscope.api.clients import SettingChange
+from clientscope.api.common import Model
+from clientscope.api.series import SeriesOfVersion
+from clientscope.severities import Severity
+
+
+class PastThere(Model):
+    """Whether there is any history here."""
+
+    configured: bool = Field(description="False: start serve with --history-dir, the streaming job's.")
+
+
+class PastSeries(Model):
+    """Connections over time; every list is as long as `points`, and null is a step of which nothing was recorded, never zero."""
+
+    from_ms: int
+    to_ms: int
+    step_ms: int
+    points: list[int] = Field(description="When each step begins.")
+    connections: list[int | None] = Field(description="The most that were open at once in a step, by the minute.")
+    versions: list[SeriesOfVersion] = Field(
+        description="The eight that had most connections in all; the most of each in a step, so they may add up to more than `connections`."
+    )
+    other: list[int | None] = Field(description="The most at once of all other versions together.")
+
+
+class PastClient(Model):
+    """Connections that shared an identity."""
+
+    client_id: str | None
+    application: str | None = Field(description="client_id without its instance part.")
+    principal: str | None
+    address: str
+    software_name: str
+    software_version: str
+    first_seen_ms: int = Field(description="Within the time asked about; its beginning where it was connected then.")
+    last_seen_ms: int = Field(description="Within the time asked about; its end where it was connected then.")
+    connections: int = Field(description="That were closed in that time or open at its end; one at least.")
+    open: int = Field(description="Of them those that were open at its end.")
+
+
+class PastListing(Model):
+    """What every list of the past has."""
+
+    total: int = Field(description="Length of the whole list.")
+    offset: int = Field(description="How many of them come before `items`.")
+
+
+class PastClients(PastListing):
+    """Clients that were connected, those seen last first unless `sort` says otherwise."""
+
+    from_ms: int
+    to_ms: int
+    items: list[PastClient]
+
+
+class PastStart(Model):
+    """One pushed configuration, as what changed since the one before."""
+
+    instance_id: str | None
+    client_id: str | None
+    principal: str | None
+    address: str
+    software_name: str
+    software_version: str
+    pushed_ms: int = Field(description="Kafka's time.")
+    client_type: str | None = Field(description="producer, consumer, …, as its settings show; null if they don't.")
+    settings: int = Field(description="How many it pushed.")
+    redacted: int = Field(description="How many of them were withheld.")
+    first: bool = Field(description="Nothing in the time asked about comes before it that it could be compared with.")
+    changes: list[SettingChange] | None = Field(
+        description="To the push before of the same kind of client, of its client.id if there is one; null where there is none near."
+    )
+
+
+class PastStarts(PastListing):
+    """The newest first."""
+
+    from_ms: int
+    to_ms: int
+    items: list[PastStart]
+
+
+class PastFinding(Model):
+    """A finding in one of the states that it was told in."""
+
+    fingerprint: str
+    revision: int
+    code: str
+    name: str
+    kind: str
+    severity: Severity
+    confidence: str
+    state: str
+    message: str
+    principal: str | None
+    client_id: str | None
+    group: str | None
+    client_count: int
+    reopened: int
+    owner: str | None
+    decided_as: str | None
+    decided_by: str | None
+    recorded_ms: int = Field(description="When the job wrote that.")
+    first_seen_ms: int
+    last_seen_ms: int
+    opened_ms: int
+    ended_ms: int | None
+
+
+class PastFindings(PastListing):
+    """What to fix first first, unless `sort` says otherwise."""
+
+    items: list[PastFinding]

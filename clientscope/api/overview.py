@@ -1,0 +1,121 @@
+"""What the API answers about everything at once, and whether the process is ready. Times are in ms since the epoch, UTC."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from clientscope.api.common import Feed, Model
+from clientscope.status.record import Condition
+
+
+class Progress(Model):
+    """How far the topics have been read since the start."""
+
+    read: int = Field(description="Records read so far.")
+    total: int = Field(description="Records that were there when reading began.")
+
+
+class Versions(Model):
+    """One number per list, which rises when that list changes: read a list again only then."""
+
+    gauges: int
+    connections: int
+    results: int
+    findings: int
+    status: int = Field(description="Of `health` and brokers.")
+
+
+class SoftwareRow(Model):
+    """The gauge, summed over gateways."""
+
+    listener: str
+    software_name: str
+    software_version: str
+    connections: int
+
+
+class GatewayStatus(Model):
+    """A gateway that is there, by its heartbeats."""
+
+    gateway: str
+    cluster: str
+    broker: int
+    epoch: int = Field(description="When that gateway process started.")
+    heartbeat_ms: int | None = Field(description="When Kafka took its last heartbeat; null before the first.")
+    late: bool = Field(description="Its next heartbeat is overdue; after three intervals it counts as lost.")
+    instances: int | None = Field(default=None, description="Client instances (KIP-1324) that are connected to it; null if not reported.")
+    opened_per_minute: int | None = Field(default=None, description="Connections opened in the last minute; null if not reported.")
+    closed_per_minute: int | None = Field(default=None, description="Connections closed in the last minute; null if not reported.")
+
+
+class OpenFindings(Model):
+    """Findings that are open or stopped; none that a suppression hides, and none of low confidence."""
+
+    total: int
+    by_severity: dict[str, int]
+    low_confidence: int = Field(description="Those that only look like it, which are not in `total`.")
+    suppressed: int = Field(description="Those that a suppression hides, which are not in `total`.")
+
+
+class ProcessHealth(Model):
+    """How one of our processes is, or one query of the job, as it says itself (`clientscope.status`)."""
+
+    kind: str = Field(description="gateway, stream, query, deliver or serve.")
+    id: str
+    condition: Condition
+    reason: str = Field(description="Why it isn't ok, in one sentence; empty where it is.")
+    version: str
+    stale: bool = Field(description="It is silent for longer than it should be: what it said last counts no longer.")
+    started_ms: int
+    told_ms: int = Field(description="Kafka's time of what it said last.")
+    lag_records: int | None = Field(description="What it has still to read; null where that means nothing, or isn't known.")
+    lag_ms: int | None = Field(description="How old the oldest of that is.")
+    last_record_ms: int | None = Field(description="Kafka's time of the newest record that it read or wrote.")
+    figures: dict[str, int | float] = Field(description="Further numbers, for people.")
+
+
+class Check(Model):
+    """One thing about our own processes that a person should know."""
+
+    name: str
+    state: Literal["ok", "warn"]
+    detail: str
+
+
+class Overview(Model):
+    """The state of everything, small enough to be sent with each event.
+
+    A number that is not known yet is null, never zero.
+    """
+
+    version: int = Field(description="Rises with every change; compare for equality only, it starts again with the process.")
+    versions: Versions
+    feed: Feed
+    feed_detail: str | None = Field(description="Why the feed is not live, in one sentence.")
+    progress: Progress | None = Field(description="While catching up.")
+    now_ms: int
+    last_record_ms: int | None = Field(description="Kafka's time of the newest record read.")
+    last_change_ms: int | None = Field(description="When something shown here last changed.")
+    clusters: list[str]
+    connections: int | None
+    software_versions: int | None = Field(description="Different pairs of software name and version.")
+    clients: int | None
+    pushes: int | None = Field(description="Pushed configurations in the last day.")
+    findings: OpenFindings | None = Field(description="Null also while nothing was judged, which is not clean.")
+    findings_detail: str | None = Field(description="Why `findings` is null though the topics were read, in one sentence.")
+    software: list[SoftwareRow] = Field(description="The largest, by listener, name and version.")
+    software_other: int = Field(description="Connections of the rows that are left out of `software`.")
+    gateways: list[GatewayStatus]
+    checks: list[Check]
+    pushes_per_minute: int | None = Field(description="Configurations judged in the last whole minute; null where that isn't known.")
+    health: list[ProcessHealth] = Field(description="Of each process that reports its status; empty if none does, which is a problem.")
+
+
+class Health(Model):
+    """Whether the process is alive, or ready."""
+
+    status: Literal["ok", "unavailable"]
+    feed: Feed
+    detail: str | None

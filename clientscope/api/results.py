@@ -1,0 +1,24 @@
+"""What the API answers about judged pushes. Times are in ms since the epoch, UTC."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from clientscope.api.common import Listing
+from clientscope.results import ResultValue
+
+Verdict = Literal["findings", "clean", "partly_judged", "not_judged"]
+
+
+class ResultRow(ResultValue):
+    """What every rule said of one push."""
+
+    verdict: Verdict = Field(description="`not_judged` where no rule could judge it: that is not clean.")
+
+
+class Results(Listing):
+    """Newest first, of the last day; the newest thousand, and the newest thousand with findings."""
+
+    items: list[ResultRow]

@@ -1,0 +1,86 @@
+"""Delivering, and the test of receivers."""
+
+from __future__ import annotations
+
+from prometheus_client import make_wsgi_app
+
+from clientscope import pages, topics
+from clientscope.bounded_http import refusals
+from clientscope.clock import now_ms
+from clientscope.commands.deliver.run import DeliverSettings
+from clientscope.config_types import check_url
+from clientscope.errors import SettingsError
+from clientscope.kafka.access import KafkaAccess
+from clientscope.local.process import StopRequest
+from clientscope.records.topics import DEADLETTER, DELIVERIES, FINDINGS, STATUS
+from clientscope.status.writer import INTERVAL_S, StatusWriter
+from sinks.alerts import receivers_file
+from sinks.alerts.delivery import Delivery
+from sinks.alerts.receivers import Receiver
+
+_STOP_S = 30.0
+
+
+def run(settings: DeliverSettings) -> int:
+    """Delivers until SIGTERM or SIGINT; with ``--test`` sends a test to each receiver instead, and returns 1 if one failed.
+
+    Raises:
+        SettingsError: something in the receivers file, or a secret of it, is wrong.
+        EnvironmentProblem: no broker, a topic is missing or set otherwise, a right is missing, the port is taken.
+    """
+    receivers = receivers_file.read(settings.receivers)
+    external_url = _external_url(settings.external_url)
+    for receiver in receivers.every:
+        receiver.kind.check(receiver)
+    if settings.test:
+        chosen = [receiver for receiver in receivers.every if settings.receiver in ("", receiver.name)]
+        if not chosen:
+            raise SettingsError(f"there is no receiver {settings.receiver!r}", f"known: {', '.join(one.name for one in receivers.every)}")
+        return test(chosen)
+    if settings.receiver:
+        raise SettingsError("--receiver is for --test", "to send nothing to a receiver, remove it from the receivers file")
+    kafka = KafkaAccess.of(settings)
+    topics.verify(kafka, reads=(FINDINGS, DELIVERIES), writes=(DELIVERIES, DEADLETTER, STATUS))
+    delivery = Delivery(kafka, receivers, external_url)
+    served = {
+        "/metrics": make_wsgi_app(delivery.metrics.registry),
+        "/healthz": pages.probe(delivery.health),
+        "/readyz": pages.probe(delivery.ready),
+    }
+    with StopRequest().installed(_STOP_S) as stop:
+        end_pages = pages.serve("metrics-listen", settings.metrics_listen, served, refusals(delivery.metrics.registry))
+        status = StatusWriter(kafka, "clientscope-deliver", lambda: [delivery.status(now_ms(), int(INTERVAL_S * 1000))])
+        status.start()
+        try:
+            delivery.run(stop)
+        finally:
+            status.stop()
+            end_pages()
+    return 0
+
+
+def test(receivers: list[Receiver]) -> int:
+    """Sends a test message to each, and says what became of it; 1 if one failed."""
+    failed = False
+    for receiver in receivers:
+        for number, url in enumerate(receiver.urls):
+            result = receiver.kind.test(receiver, url)
+            failed |= result.outcome != "ok"
+            named = receiver.name + (f" {number + 1}" if len(receiver.urls) > 1 else "")
+            print(f"{named}: {'ok' if result.outcome == 'ok' else result.reason}", flush=True)
+    return int(failed)
+
+
+test.__test__ = False  # type: ignore[attr-defined]
+
+
+def _external_url(url: str) -> str:
+    try:
+        check_url(url)
+    except ValueError as error:
+        raise SettingsError(
+            f"--external-url: {error}", "set the public address of the page of serve, as in https://clientscope.example.com/"
+        ) from None
+    if len(url) > 300:
+        raise SettingsError("--external-url is longer than 300 characters")
+    return url

@@ -1,0 +1,239 @@
+"""``clientscope demo``: everything on one machine, with real clients, and a check that all results are right."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+
+from clientscope import topics
+from clientscope.commands.demo import DemoSettings
+from clientscope.demo.clients import CLIENTS
+from clientscope.demo.fleet import Fleet
+from clientscope.demo.summary import render
+from clientscope.demo.watch import DemoWatch, Series, Snapshot, jmx_connections
+from clientscope.kafka.admin import new_admin
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
+from clientscope.local.jars import jars
+from clientscope.local.java import java
+from clientscope.local.process import free_port, require_free
+
+_HEARTBEAT_S = 2.0
+_COMES_AND_GOES = "visitor"
+_TOPIC = "demo.orders"
+_LEAK, _BAD_SETTING = "SK001", "AN101"
+
+
+def run(settings: DemoSettings) -> int:
+    """Runs the demo; returns 0 if it ended as it should, 1 if a check failed.
+
+    Raises:
+        ClientscopeError: something could not be started; says what to do.
+    """
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, _interrupt)
+    keep = settings.data_dir is not None
+    data_dir = settings.data_dir.resolve() if settings.data_dir else Path(tempfile.mkdtemp(prefix="clientscope-demo-"))
+    started = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"[{time.monotonic() - started:5.1f} s] {line}", flush=True)
+
+    passed = False
+    try:
+        with ExitStack() as stack:
+            try:
+                demo = _Demo(settings, data_dir, say, stack)
+                demo.start()
+                summary = demo.follow() if settings.seconds else demo.follow_forever()
+                passed = summary["passed"]
+            except KeyboardInterrupt:
+                say("stopping everything")
+                passed, summary = True, {"passed": True, "interrupted": True}
+        say("all stopped" if passed else f"a check failed; the logs are in {data_dir / 'logs'}")
+        if settings.json_summary:
+            print(json.dumps(summary), flush=True)
+        return 0 if passed else 1
+    finally:
+        # What failed leaves its logs; what never began, nothing.
+        if not keep and (passed or not (data_dir / "logs").is_dir()):
+            shutil.rmtree(data_dir, ignore_errors=True)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    # Once is enough: a second Ctrl-C while everything is being stopped must not leave a process behind.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+class _Demo:
+    def __init__(self, settings: DemoSettings, data_dir: Path, say: Callable[[str], None], stack: ExitStack) -> None:
+        self._settings = settings
+        self._data_dir = data_dir
+        self._say = say
+        self._stack = stack
+        self._gateway = f"127.0.0.1:{settings.gateway_port}"
+        self._page = f"127.0.0.1:{settings.page_port}"
+        jmx_port = self._free_port()
+        self._plan = BrokerPlan(settings.broker_port, settings.internal_port, self._gateway, data_dir / "broker", jmx_port)
+        self._clients = [*CLIENTS]
+
+    def start(self) -> None:
+        """Brings everything up, a line each."""
+        java()
+        require_free(self._gateway, "gateway-port")
+        require_free(f"127.0.0.1:{self._settings.broker_port}", "broker-port")
+        require_free(self._plan.internal, "internal-port")
+        require_free(self._page, "page-port")
+        jars("spark", self._say)
+        self._data_dir.mkdir(parents=True, exist_ok=True)
+        self._say(f"clientscope demo: data and logs in {self._data_dir}")
+        broker = EmbeddedBroker(self._plan, self._say)
+        self._stack.callback(broker.stop)
+        broker.start()
+        self._say(f"clientscope broker: ready, Kafka in KRaft mode, JMX at 127.0.0.1:{self._plan.jmx_port}/metrics")
+        topics.create(self._plan.internal)
+        with closing(new_admin({"bootstrap_servers": self._plan.internal})) as admin:
+            if _TOPIC not in admin.list_topics():
+                admin.create_topics({_TOPIC: {"num_partitions": 2, "configs": {"retention.bytes": "10000000"}}}, wait_for_metadata=True)
+        key_file = self._data_dir / "digest.key"
+        key_file.touch(mode=0o600)
+        key_file.write_text(secrets.token_hex(32))
+
+        self._processes = Fleet(self._data_dir / "logs", self._say)
+        self._stack.callback(self._processes.stop)
+        internal = ["--bootstrap-servers", self._plan.internal]
+        digests = ["--digest-key-file", str(key_file)]
+        # Spark takes longest; it starts first, and the others while it does.
+        self._processes.start(
+            "stream", "stream", *internal, *digests,
+            "--checkpoint-dir", str(self._data_dir / "checkpoints"), "--history-dir", str(self._data_dir / "history"),
+            "--history-interval-seconds", "10", "--metrics-listen", f"127.0.0.1:{self._free_port()}",
+        )  # fmt: skip
+        admin = f"127.0.0.1:{self._free_port()}"
+        self._processes.start(
+            "gateway", "gateway", *internal, *digests, "--listen", self._gateway, "--upstream", f"127.0.0.1:{self._plan.port}",
+            "--metrics-listen", f"127.0.0.1:{self._free_port()}", "--admin-listen", admin,
+            "--broker-jmx", f"http://127.0.0.1:{self._plan.jmx_port}/metrics",
+            "--heartbeat-interval-ms", str(int(_HEARTBEAT_S * 1000)),
+            # The policy's process yields to all others, and here a broker, a JVM and seven clients start at once on one machine.
+            "--policy-deadline-ms", "10000",
+        )  # fmt: skip
+        self._processes.start(
+            "serve", "serve", *internal, "--listen", self._page,
+            "--history-dir", str(self._data_dir / "history"), "--data-docs-dir", str(self._data_dir / "history" / "data-docs"),
+        )  # fmt: skip
+        self._processes.await_ready("gateway")
+        self._processes.await_ready("serve")
+        self._watch = DemoWatch(self._plan.internal)
+        self._stack.callback(self._watch.close)
+        self._clients_of_others = Fleet(self._data_dir / "logs", self._say)
+        self._stack.callback(self._clients_of_others.stop)
+        for name in self._clients:
+            self._clients_of_others.start(name, name, "--bootstrap", self._gateway, "--topic", _TOPIC, module="clientscope.demo.clients")
+        for name in self._clients:
+            self._clients_of_others.await_ready(name, "connected")
+        self._say(f"the page: http://{self._page}/ (clients now; gauges and findings once Spark is up, in some 20 s)")
+        self._say(f"who is connected, in another terminal: clientscope connections --admin {admin}")
+        self._processes.await_ready("stream")
+
+    def follow_forever(self) -> dict[str, Any]:
+        """Shows the live summary until Ctrl-C."""
+        self._show(float("inf"))
+        raise AssertionError("only KeyboardInterrupt ends it")
+
+    def follow(self) -> dict[str, Any]:
+        """Shows the live summary for as long as was asked, then checks; the summary of it all."""
+        self._show(self._settings.seconds)
+        self._say("holding the clients open for two heartbeats, then comparing with the broker's own JMX")
+        self._clients_of_others.stop(_COMES_AND_GOES)
+        gauges, oracle = self._compare()
+        before = self._watch.snapshot()
+        self._say("closing all clients")
+        self._clients_of_others.stop()
+        gone = self._await(lambda: not self._watch.snapshot().connections, 30)
+        checks = {
+            "push_decoded": before.pushes > 0,
+            "leak_found": _LEAK in before.findings,
+            "bad_setting_found": _BAD_SETTING in before.findings,
+            "gauges_equal_jmx": bool(gauges) and gauges == oracle,
+            "pushing_clients_named": bool(before.pushing) and before.pushing <= set(gauges),
+            "series_gone": gone,
+        }
+        for check, passed in checks.items():
+            self._say(f"{'ok    ' if passed else 'FAILED'} {check.replace('_', ' ')}")
+        return {
+            "passed": all(checks.values()),
+            "checks": checks,
+            "connections": _as_rows(gauges),
+            "jmx_connections": _as_rows(oracle),
+            "pushes": before.pushes,
+            "findings": before.findings,
+        }
+
+    def _compare(self) -> tuple[dict[Series, int], dict[Series, int]]:
+        """The topic's gauges and the broker's, held for two heartbeats and at most so long until both are at rest and equal."""
+        held_since = time.monotonic()
+        gauges, oracle = self._watch.snapshot().connections, jmx_connections(self._plan.jmx_port)
+        while time.monotonic() < held_since + 30:
+            time.sleep(0.5)
+            gauges, oracle = self._watch.snapshot().connections, jmx_connections(self._plan.jmx_port)
+            if time.monotonic() > held_since + 2 * _HEARTBEAT_S and gauges == oracle:
+                break
+        return gauges, oracle
+
+    def _show(self, seconds: float) -> None:
+        started = time.monotonic()
+        console = Console()
+        # Where nobody watches, a line every ten seconds will do.
+        with ExitStack() as stack:
+            live = stack.enter_context(Live(console=console, auto_refresh=False)) if sys.stdout.isatty() else None
+            next_line = 0.0
+            while (elapsed := time.monotonic() - started) < seconds:
+                snapshot = self._watch.snapshot()
+                if live:
+                    live.update(render(snapshot, f"http://{self._page}/", int(elapsed)), refresh=True)
+                elif elapsed >= next_line:
+                    self._say(_line(snapshot))
+                    next_line += 10
+                self._processes.check()
+                self._clients_of_others.check()
+                time.sleep(min(0.5, max(0.0, seconds - elapsed)))
+
+    def _free_port(self) -> int:
+        settings = self._settings
+        return free_port(besides=(settings.gateway_port, settings.broker_port, settings.internal_port, settings.page_port))
+
+    @staticmethod
+    def _await(condition: Callable[[], bool], timeout_s: float) -> bool:
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.2)
+        return True
+
+
+def _line(snapshot: Snapshot) -> str:
+    connections = ", ".join(f"{name} {version}: {count}" for (name, version), count in sorted(snapshot.connections.items()))
+    findings = ", ".join(f"{code} ×{count}" for code, count in sorted(snapshot.findings.items()))
+    return f"connections {{{connections}}}  pushes {snapshot.pushes}  findings {{{findings}}}"
+
+
+def _as_rows(connections: dict[Series, int]) -> list[dict[str, Any]]:
+    return [
+        {"software_name": name, "software_version": version, "connections": count} for (name, version), count in sorted(connections.items())
+    ]

@@ -1,0 +1,71 @@
+"""Reading findings, and writing decisions about them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+
+from kafka.errors import KafkaError
+
+from clientscope.errors import EnvironmentProblem, RecordError
+from clientscope.findings.record import Finding
+from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.admin import no_broker
+from clientscope.kafka.compacted import read_compacted
+from clientscope.kafka.writer import TopicWriter
+from clientscope.records.topics import DECISIONS, FINDINGS
+from clientscope.report.findings.selecting import found_by
+from clientscope.topic_values import parse
+
+CLIENT_ID = "clientscope-findings"
+
+
+def named(fingerprints: Iterable[str], every: Sequence[Finding]) -> list[Finding]:
+    """The findings of these fingerprints, each once.
+
+    Raises:
+        SettingsError: no finding has one of them, or several have it.
+    """
+    return list({finding.fingerprint: finding for finding in (found_by(given, every) for given in fingerprints)}.values())
+
+
+def read(kafka: KafkaAccess) -> list[Finding]:
+    """All findings of the topic; standard error counts the records that can't be read.
+
+    Raises:
+        EnvironmentProblem: no broker answers.
+    """
+    try:
+        values = read_compacted(kafka, FINDINGS, CLIENT_ID)
+    except (KafkaError, TimeoutError) as error:
+        raise no_broker(kafka, error) from None
+    findings, broken = [], 0
+    for value in values.values():
+        try:
+            findings.append(parse(Finding, value))
+        except RecordError:
+            broken += 1
+    if broken:
+        print(
+            f"{broken} record{'s' * (broken != 1)} of {FINDINGS} can't be read; ignored",
+            file=sys.stderr,
+        )
+    return findings
+
+
+def write(kafka: KafkaAccess, records: Mapping[str, bytes | None], headers: Mapping[str, str]) -> None:
+    """Writes decisions, or tombstones, by fingerprint; returns once Kafka has acknowledged them.
+
+    Raises:
+        EnvironmentProblem: Kafka has not acknowledged them.
+    """
+    try:
+        with closing(TopicWriter(kafka, DECISIONS, CLIENT_ID)) as writer:
+            beside = [(name, text.encode()) for name, text in headers.items()]
+            writer.write(records, dict.fromkeys(records, beside))
+    except (KafkaError, TimeoutError) as error:
+        raise EnvironmentProblem(
+            f"Kafka has not acknowledged the decision ({str(error)[:200] or type(error).__name__})",
+            "check the broker and repeat the command; a decision that is written twice does no harm",
+        ) from None

@@ -1,0 +1,63 @@
+"""``clientscope lint``: judges settings files by the rules, without a cluster.
+
+- `files`: which files, and what type of client they are of.
+- `places`: a file's settings, and the place of each.
+- `judging`: the rules, applied to files.
+- `findings`: the result; suppressions, owners, fingerprints.
+- `shown`: what of a file may be shown.
+- `text`, `as_json`, `sarif`, `github`: the formats.
+- `linting`: all of it, and the exit status.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clientscope.commands.command import Command
+from clientscope.config import Settings
+from clientscope.config.base import Owners, RulesFile
+from clientscope.config.option import Option
+from clientscope.config_types import SoftwareText
+
+
+class LintSettings(Settings):
+    """Checks settings files by the rules, without a cluster. Exit status: 1 for findings, 2 for wrong use or an unreadable file."""
+
+    section = "lint"
+    paths: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="PATH")] = Field(
+        description="files, directories (*.properties, *.conf, *.json, *.yaml, *.yml), or - for standard input"
+    )
+    format: Literal["", "properties", "json", "yaml"] = Field("", description="format of named files; by default from their suffix")
+    dialect: Annotated[str, Option(metavar="DIALECT")] = Field(
+        "java", description="client library, which determines names, spellings and defaults of settings"
+    )
+    software_version: SoftwareText = Field(
+        "unknown", description="version of the client library, such as 3.9.2, which determines defaults; unknown is the newest"
+    )
+    client_type: Literal["", "producer", "consumer", "share-consumer", "admin", "streams"] = Field(
+        "", description="type of client; by default from settings that only one type has"
+    )
+    principal: str = Field("", description="principal of the client, for assignments, suppressions and owners")
+    profile: str = Field(
+        "",
+        description="apache, msk, eventhubs, low-latency, durable or a profile of the rules file;\nby default from its assignments",
+    )
+    rules_file: RulesFile
+    owners: Owners
+    fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
+        "medium", description="exit with status 1 for findings of this severity or worse"
+    )
+    output_format: Literal["full", "concise", "json", "sarif", "github"] = Field("full", description="format of the findings")
+    statistics: bool = Field(False, description="also print counts per rule, with those that could not be judged")
+
+
+def run(settings: LintSettings) -> int:
+    """Prints the findings of the files."""
+    from clientscope.commands.lint import linting
+
+    return linting.run(settings)
+
+
+COMMAND = Command(LintSettings, run, error_status=2)

@@ -1,0 +1,265 @@
+"""What comes of linting: findings with their places, what passed, what couldn't be judged, and what is suppressed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from clientscope.catalog.configs import ClientType
+from clientscope.commands.lint import shown
+from clientscope.commands.lint.judging import FileVerdict, Judged, RuleTexts, Subject, application_client_id
+from clientscope.commands.lint.places import Placed, Region
+from clientscope.findings.fingerprints import application_key, fingerprint
+from clientscope.profiles.client_patterns import PatternSubject
+from clientscope.profiles.owners import Owner, Owners
+from clientscope.profiles.suppressions import Suppression, suppressing
+from clientscope.severities import SEVERITIES
+
+
+@dataclass(frozen=True)
+class FileSetting:
+    """A setting of a finding, as it may be shown.
+
+    Attributes:
+        key: as the file has it, or Kafka's name for one that isn't in it.
+        value: the effective one, or what stands for it; None where it isn't known.
+        origin: ``set``, or ``default`` for one that the client library brings.
+        line: where it is set; None for what isn't in the file.
+    """
+
+    key: str
+    value: str | None
+    origin: str
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class FileFinding:
+    """One thing that is wrong in one file.
+
+    Attributes:
+        region: of the value that it is about; None where that isn't in the file.
+        source: the setting as the file has it, fit to be shown; empty for a secret.
+        settings: those that decided; the first is the one that it is about.
+    """
+
+    rule: RuleTexts
+    severity: str
+    message: str
+    path: str
+    region: Region | None
+    source: str
+    settings: tuple[FileSetting, ...]
+    fingerprint: str
+    owner: Owner | None = None
+
+    @property
+    def rank(self) -> int:
+        """Worse is more."""
+        return SEVERITIES.index(self.severity)
+
+    @property
+    def line(self) -> int:
+        """Of the value; 1 where it isn't in the file."""
+        return self.region.line if self.region else 1
+
+    @property
+    def column(self) -> int:
+        """Of the value; 1 where it isn't in the file."""
+        return self.region.column if self.region else 1
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """What became of one file.
+
+    Attributes:
+        outcomes: code → ``fired``, ``passed`` or ``not_evaluable``; rules that don't apply aren't there.
+        suppressed: findings that a person has decided not to be told.
+        notes: what else has to be said of it, with the line.
+        skipped: why it wasn't judged at all; empty if it was.
+    """
+
+    path: str
+    client_types: tuple[str, ...] = ()
+    findings: tuple[FileFinding, ...] = ()
+    suppressed: tuple[tuple[FileFinding, Suppression], ...] = ()
+    outcomes: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[tuple[int, str], ...] = ()
+    skipped: str = ""
+
+
+@dataclass(frozen=True)
+class LintReport:
+    """A whole run.
+
+    Attributes:
+        errors: what couldn't be read, one sentence each.
+        expired: suppressions that count no longer.
+    """
+
+    files: tuple[FileReport, ...]
+    errors: tuple[str, ...] = ()
+    expired: tuple[Suppression, ...] = ()
+
+    @property
+    def findings(self) -> list[FileFinding]:
+        """All of them, in the files' order."""
+        return [finding for file in self.files for finding in file.findings]
+
+    def worst_first(self) -> list[FileFinding]:
+        """All of them, the worst first."""
+        return sorted(self.findings, key=lambda finding: -finding.rank)
+
+    def count(self, outcome: str) -> int:
+        """How many checks had this outcome, over all files."""
+        return sum(each == outcome for file in self.files for each in file.outcomes.values())
+
+    def statistics(self) -> list[tuple[str, str, Mapping[str, int]]]:
+        """Code, worst severity found (or else the rule's), and how many findings, suppressed ones, and files by outcome."""
+        counts: dict[str, Counter[str]] = {}
+        severities: dict[str, str] = {}
+        for file in self.files:
+            for code, outcome in file.outcomes.items():
+                counts.setdefault(code, Counter())[outcome] += 1
+            for finding in file.findings:
+                counts[finding.rule.code]["findings"] += 1
+                severities[finding.rule.code] = max(severities.get(finding.rule.code, "info"), finding.severity, key=SEVERITIES.index)
+            for finding, _ in file.suppressed:
+                counts[finding.rule.code]["suppressed"] += 1
+        return [(code, severities.get(code, ""), counts[code]) for code in sorted(counts)]
+
+
+@dataclass(frozen=True)
+class Read:
+    """A file that was read, before it is judged.
+
+    Attributes:
+        settings: what counts of each name, that is the last.
+    """
+
+    path: str
+    settings: Mapping[str, Placed]
+    subjects: tuple[Subject, ...]
+    notes: tuple[tuple[int, str], ...]
+
+    def placed(self, key: str, subject: Subject) -> Placed | None:
+        """Where a setting of one of the subjects stands, by the name in the file or Kafka's; the last one counts."""
+        if subject.prefixed is not None:
+            return self.settings.get(subject.prefixed.get(key, ""))
+        if key in subject.settings:
+            return self.settings[key]
+        names = [name for name in subject.settings if subject.dialect.kafka_name(name, subject.client_type or ClientType.ADMIN) == key]
+        return self.settings[names[-1]] if names else None
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What people have decided: what not to tell, and whose it is."""
+
+    suppressions: tuple[Suppression, ...]
+    owners: Owners
+    today: date
+    principal: str | None = None
+
+
+def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[str, RuleTexts], decisions: Decisions) -> FileReport:
+    """What the verdicts on a file's subjects come to.
+
+    Args:
+        judged: for each subject the verdicts on it.  A file that is for several clients is judged as each, and told once.
+    """
+    outcomes: dict[str, str] = {}
+    found: dict[tuple[str, str], FileFinding] = {}
+    client = _client(read, decisions.principal)
+    owner = decisions.owners.of(client)
+    who = application_key(client.principal, application_client_id(client.client_id), client.group, client.path)
+    for subject, verdicts in zip(read.subjects, judged, strict=True):
+        for verdict in verdicts:
+            outcomes[verdict.code] = _worse(outcomes.get(verdict.code), verdict.outcome)
+            if verdict.outcome != "fired":
+                continue
+            rule = rules[verdict.code]
+            for about in _each(rule, verdict):
+                key = rule.keys[0] if rule.keys and not rule.is_leak else about[0].key if about else ""
+                if subject.prefixed is not None:  # several clients' settings stand in one file
+                    key = next((subject.prefixed[each.key] for each in about if each.key in subject.prefixed), key)
+                finding = _finding(read, subject, rule, verdict, about, fingerprint(rule.code, who, key), owner)
+                found.setdefault((rule.code, key), finding)
+    findings, suppressed = [], []
+    for finding in sorted(found.values(), key=_order):
+        if suppression := suppressing(decisions.suppressions, finding.rule.code, client, decisions.today):
+            suppressed.append((finding, suppression))
+        else:
+            findings.append(finding)
+    types = tuple(dict.fromkeys(subject.client_type.value for subject in read.subjects if subject.client_type))
+    return FileReport(read.path, types, tuple(findings), tuple(suppressed), outcomes, read.notes)
+
+
+def _order(finding: FileFinding) -> tuple[bool, int, int, str]:
+    """As the file is read; what isn't in it comes last."""
+    return finding.region is None, finding.line, finding.column, finding.rule.code
+
+
+def _each(rule: RuleTexts, verdict: FileVerdict) -> list[tuple[Judged, ...]]:
+    """A leak is one finding for each setting that leaks; any other rule has one, about all of its settings."""
+    return [(each,) for each in verdict.settings] if rule.is_leak and verdict.settings else [verdict.settings]
+
+
+def _worse(before: str | None, outcome: str) -> str:
+    """What is told of a file that is judged as several clients: what fired, else what couldn't be judged."""
+    order = ("passed", "not_evaluable", "fired")
+    return outcome if before is None else max(before, outcome, key=order.index)
+
+
+def _client(read: Read, principal: str | None) -> PatternSubject:
+    """Who the file says that it is; a secret is no identity."""
+
+    def value(key: str) -> str | None:
+        for subject in read.subjects:
+            placed = read.placed(key, subject)
+            if placed and placed.value and not shown.is_secret(placed.name, placed.value, key):
+                return placed.value
+        return None
+
+    return PatternSubject(principal, value("group.id") or value("application.id"), value("client.id"), read.path)
+
+
+def _finding(
+    read: Read, subject: Subject, rule: RuleTexts, verdict: FileVerdict, about: Sequence[Judged], fingerprint: str, owner: Owner | None
+) -> FileFinding:
+    settings: list[FileSetting] = []
+    region, source = None, ""
+    for judged in about:
+        placed = read.placed(judged.key, subject)
+        secret = rule.is_leak or judged.reason is not None or (placed is not None and _secret(placed, judged.key))
+        setting = _setting(judged, placed, secret)
+        if placed and region is None:
+            # What stands in the file can be mended there, so the finding is about that, and about defaults only beside it.
+            region, source = placed.region, "" if secret else _source(placed)
+            settings.insert(0, setting)
+        else:
+            settings.append(setting)
+    return FileFinding(rule, verdict.severity, verdict.message, read.path, region, source, tuple(settings), fingerprint, owner)
+
+
+def _setting(judged: Judged, placed: Placed | None, secret: bool) -> FileSetting:
+    name = placed.name if placed else judged.key
+    if secret:
+        raw = placed.value if placed and placed.value is not None else ""
+        value: str | None = shown.redacted(raw, judged.reason or "sensitive")
+    else:
+        value = None if judged.value is None else shown.plain(judged.value)
+    return FileSetting(shown.key(name), value, "set" if placed else "default", placed.line if placed else None)
+
+
+def _secret(placed: Placed, kafka_name: str) -> bool:
+    return shown.is_secret(placed.name, placed.value or "", kafka_name) or shown.is_secret(placed.name, placed.source, kafka_name)
+
+
+def _source(placed: Placed) -> str:
+    """The setting on one line, as the file has it where it has it on one line."""
+    one_line = placed.source and "\n" not in placed.source and "\r" not in placed.source
+    return placed.source if one_line else f"{placed.name} = {placed.value or ''}"

@@ -1,0 +1,183 @@
+"""The rules, asked about settings files: the only module of these that knows what a rule looks like inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.commands.lint.leaks_in_files import LEFT, MESSAGES, OF_PUSHES_ALONE, documentation
+from clientscope.profiles import Thresholds
+from clientscope.severities import SEVERITIES
+from udfs.decoding.decode import decoder
+from udfs.kernels import applications
+from udfs.redaction.pushes import Pushes, redact
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.batch import judge as judge_batch
+from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, Judgement, Rule
+from udfs.rules.registry import RULES
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One client's settings; where they are whole, what isn't there is at its default.
+
+    Attributes:
+        settings: names and values as written, but for a prefix.
+        client_type: None where it can't be told.
+        version: the client library's; ``unknown`` is its newest.
+        principal: as whom the client authenticates, for profiles; None where nobody said so.
+        prefixed: Kafka's names → those in the file, of settings under a prefix, which are never whole; None for a client's own file.
+    """
+
+    settings: Mapping[str, str]
+    dialect: Dialect
+    version: str
+    client_type: ClientType | None
+    principal: str | None = None
+    prefixed: Mapping[str, str] | None = None
+
+    @property
+    def kind(self) -> tuple[ClientType | None, bool]:
+        """Those of a kind are judged together: whose settings, and whether they are whole."""
+        return self.client_type, self.prefixed is None
+
+
+class Judged(NamedTuple):
+    """A setting that a verdict is about.
+
+    Attributes:
+        key: Kafka's name, or as written.
+        value: None where it is redacted, or not known.
+        reason: why it is redacted.
+    """
+
+    key: str
+    value: str | None
+    reason: str | None
+
+
+class FileVerdict(NamedTuple):
+    """What one rule says of one subject: ``outcome`` is ``fired``, ``passed`` or ``not_evaluable``."""
+
+    code: str
+    severity: str
+    outcome: str
+    message: str
+    settings: tuple[Judged, ...]
+
+
+@dataclass(frozen=True)
+class RuleTexts:
+    """What is told of a rule.
+
+    Attributes:
+        link: where a person reads on: the first address of its source.
+    """
+
+    code: str
+    name: str
+    severity: str
+    keys: tuple[str, ...]
+    documentation: Mapping[str, str]
+    link: str
+
+    @property
+    def is_leak(self) -> bool:
+        """Whether it is about secrets."""
+        return self.code.startswith("SK")
+
+
+_RULES = tuple(rule for rule in RULES if rule.code not in OF_PUSHES_ALONE)
+
+
+@cache
+def catalogue() -> Mapping[str, RuleTexts]:
+    """Every rule's code → what is told of it."""
+    return {rule.code: _text(rule) for rule in _RULES}
+
+
+def _text(rule: Rule) -> RuleTexts:
+    return RuleTexts(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule), rule.documentation.links[0])
+
+
+def application_client_id(client_id: str | None) -> str | None:
+    """client.id without what tells one instance from another."""
+    text: str | None = applications.application_client_id(pa.array([client_id], pa.string()))[0].as_py()
+    return text
+
+
+def judge(subjects: Sequence[Subject], thresholds: Thresholds) -> list[list[FileVerdict]]:
+    """Every rule that applies, for each subject, in the order of the rules."""
+    judged: list[list[FileVerdict]] = [[] for _ in subjects]
+    for client_type, complete in dict.fromkeys(subject.kind for subject in subjects):
+        places = [place for place, subject in enumerate(subjects) if subject.kind == (client_type, complete)]
+        pushes = _pushes([subjects[place] for place in places])
+        batch = Batch(pushes, thresholds, complete=complete, client_type=client_type)
+        for rule, judgement in zip(_RULES, judge_batch(batch, _RULES), strict=True):
+            for place, verdict in zip(places, _verdicts(rule, batch, judgement), strict=True):
+                if verdict is not None:
+                    judged[place].append(verdict)
+    return judged
+
+
+def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[FileVerdict | None]:
+    """Per subject; None where the rule isn't for it, or is switched off."""
+    rows = np.flatnonzero(judgement.outcomes == FIRED)
+    evidence = rule.shown(batch, rows)
+    found = dict(zip(rows.tolist(), evidence.indices.tolist(), strict=True))
+    verdicts: list[FileVerdict | None] = []
+    for row, outcome in enumerate(judgement.outcomes.tolist()):
+        if outcome == NOT_APPLICABLE:
+            verdicts.append(None)
+            continue
+        severity = rule.severity if judgement.severities is None else SEVERITIES[int(judgement.severities[row])]
+        settings = [Judged(each.key, each.value, each.reason) for each in evidence.distinct[found[row]]] if row in found else []
+        # What rests on nothing that stands there, where the settings aren't whole, may be otherwise by what stands elsewhere.
+        told = NOT_EVALUABLE if outcome == FIRED and not settings and not batch.complete else outcome
+        texts, which = batch.messages(rule, told, np.array([row]))
+        message = MESSAGES.get(rule.code, texts[which[0]]) if told == FIRED else texts[which[0]]
+        verdicts.append(FileVerdict(rule.code, severity, OUTCOMES[told], message, tuple(settings)))
+    return verdicts
+
+
+def _pushes(subjects: Sequence[Subject]) -> Pushes:
+    """The files as if their clients had pushed them, redacted."""
+    records = [_record(subject) for subject in subjects]
+    return Pushes(redact(pa.array(records, decoder("ClientConfigRecord").arrow_type), None, LEFT))
+
+
+def _record(subject: Subject) -> dict[str, Any]:
+    client_type = subject.client_type or ClientType.ADMIN
+    configs = []
+    client_id = None
+    for name, value in subject.settings.items():
+        kafka_name = subject.dialect.kafka_name(name, client_type)
+        if kafka_name == "client.id":
+            client_id = value
+        configs.append(
+            {
+                "config_key": name,
+                "config_value": value,
+                "value_state": 0,
+                "config_type": int(TYPES.get(kafka_name, Type.STRING)),
+                "is_default": False,
+                "value_digest": None,
+                "value_length": len(value.encode()),
+            }
+        )
+    software = {"client_software_name": subject.dialect.software[0], "client_software_version": subject.version}
+    return {"client_id": client_id, "principal": subject.principal, "origin": 0, "configs": configs, **software}
+
+
+def _documentation(rule: Rule) -> Mapping[str, str]:
+    """The sections of the rule's module, each as one line."""
+    made = rule.documentation
+    sections = {"What": made.what, "Why": made.why, "Example": made.example, "Use instead": made.use_instead, "Source": made.source}
+    return documentation(rule.code, {name: " ".join(text.split()) for name, text in sections.items()})

@@ -1,0 +1,146 @@
+"""``clientscope lint``: reads, judges, prints, and says by its exit status what came of it."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+
+from clientscope.catalog.configs import ClientType
+from clientscope.catalog.dialects import dialect as dialect_of
+from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.commands.lint import LintSettings, as_json, files, github, judging, places, prefixes, sarif, shown, text
+from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, report
+from clientscope.errors import ClientscopeError, SettingsError
+from clientscope.profiles import owners, rules_file
+from clientscope.severities import SEVERITIES
+from udfs.rules.registry import LIMITS
+
+CLEAN, FOUND, WRONG = 0, 1, 2
+"""Exit statuses: nothing at or above ``--fail-on``; something; wrong use, or a file that couldn't be read."""
+
+
+def run(settings: LintSettings, today: date | None = None, token: str | None = None) -> int:
+    """Prints what the rules say of the files; the command's exit status.
+
+    Args:
+        today: in UTC, for suppressions that end.
+        token: see `github.lines`.
+
+    Raises:
+        ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
+    """
+    made = lint(settings, today or datetime.now(UTC).date())
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
+    for line in _lines(settings, made, token or secrets.token_hex(16)):
+        print(line)
+    sys.stdout.flush()
+    for error in made.errors:
+        print(f"error: {error}", file=sys.stderr)
+    if settings.statistics and settings.output_format == "sarif":
+        print("\n".join(text.statistics(made)), file=sys.stderr)
+    if made.errors:
+        return WRONG
+    worst = max((finding.rank for finding in made.findings), default=-1)
+    return FOUND if settings.fail_on != "never" and worst >= SEVERITIES.index(settings.fail_on) else CLEAN
+
+
+def lint(settings: LintSettings, today: date) -> LintReport:
+    """All that is found, and all that couldn't be read.
+
+    Raises:
+        ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
+    """
+    dialect = dialect_of(settings.dialect)
+    rules = rules_file.read(settings.rules_file, LIMITS) if settings.rules_file else rules_file.RulesFile()
+    thresholds = rules_file.by_name(rules, settings.profile) if settings.profile else rules.thresholds
+    owned = owners.read(settings.owners) if settings.owners else owners.Owners()
+    reads, skipped, errors = _read(settings, dialect)
+    every = [subject for read in reads for subject in read.subjects]
+    judged = iter(judging.judge(every, thresholds)) if every else iter(())
+    decisions = Decisions(rules.suppressions, owned, today, settings.principal or None)
+    reports = [report(read, [next(judged) for _ in read.subjects], judging.catalogue(), decisions) for read in reads]
+    expired = tuple(each for each in rules.suppressions if each.expired(today))
+    return LintReport(tuple(reports + skipped), tuple(errors), expired)
+
+
+def _lines(settings: LintSettings, made: LintReport, token: str) -> Iterator[str]:
+    more = text.statistics(made) if settings.statistics else iter(())
+    match settings.output_format:
+        case "json":
+            yield as_json.document(made)
+        case "sarif":
+            yield sarif.document(made)
+        case "github":
+            yield from github.lines(made, token, more)
+        case "concise":
+            yield from text.concise(made, text.coloured())
+            yield from more
+        case _:
+            yield from text.full(made, text.coloured())
+            yield from more
+
+
+def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[FileReport], list[str]]:
+    reads: list[Read] = []
+    skipped: list[FileReport] = []
+    errors: list[str] = []
+    found = 0
+    for file in files.find(settings.paths):
+        found += 1
+        try:
+            file_format = file.format(settings.format)
+            placed = places.read(shown.plain(file.shown), file.content(), file_format)
+        except ClientscopeError as error:
+            # A directory has JSON and YAML of every kind; what of that isn't whole is no client's settings.
+            if file.named or file.path is None or file.path.suffix.lower() not in (".json", ".yaml", ".yml"):
+                errors.append(shown.plain(f"{error}; {error.hint}" if error.hint else str(error), 400))
+            else:
+                skipped.append(FileReport(file.shown, skipped=str(error)))
+            continue
+        counted = {each.name: each for each in placed}
+        subjects, reason = _subjects(counted, settings, dialect)
+        if not subjects:
+            skipped.append(FileReport(file.shown, skipped=reason))
+            continue
+        reads.append(Read(file.shown, counted, subjects, (*_repeated(placed), *_of_springs_own(counted))))
+    if not found:
+        raise SettingsError(
+            f"no file to lint in {', '.join(shown.plain(path) for path in settings.paths)}",
+            f"a directory is searched for {', '.join(f'*{suffix}' for suffix in files.SUFFIXES)}",
+        )
+    return reads, skipped, errors
+
+
+def _subjects(counted: Mapping[str, places.Placed], settings: LintSettings, dialect: Dialect) -> tuple[tuple[judging.Subject, ...], str]:
+    """The clients whose settings stand in a file; where there are none, why."""
+    values = {name: each.value for name, each in counted.items() if each.value is not None}
+    version, principal = settings.software_version, settings.principal or None
+    groups = prefixes.groups(values) if dialect.name == "java" else []
+    under_prefix = {name for group in groups for name in group.names.values()}
+    own = {name: value for name, value in values.items() if name not in under_prefix}
+    reason = files.whose(own, dialect)
+    types: tuple[ClientType | None, ...] = ()
+    if not reason:
+        types = (ClientType(settings.client_type),) if settings.client_type else files.client_types(own, dialect)
+    elif not groups and prefixes.springs_own(own):
+        reason = f"{prefixes.springs_own(own)[0]} {prefixes.NOT_JUDGED}"
+    subjects = [judging.Subject(own, dialect, version, each, principal) for each in types]
+    for group in groups:
+        inside = {kafka_name: values[name] for kafka_name, name in group.names.items()}
+        subjects.append(judging.Subject(inside, dialect, version, group.client_type, principal, group.names))
+    return tuple(subjects), reason
+
+
+def _of_springs_own(counted: Mapping[str, places.Placed]) -> Iterable[tuple[int, str]]:
+    for name in prefixes.springs_own(counted)[:1]:
+        yield counted[name].line, f"{shown.key(name)} {prefixes.NOT_JUDGED}"
+
+
+def _repeated(placed: Sequence[places.Placed]) -> Iterable[tuple[int, str]]:
+    """A name that is there twice: the last one counts."""
+    last = {each.name: each for each in placed}
+    for each in placed:
+        if each is not last[each.name] and not each.shared:
+            yield each.line, f"{shown.key(each.name)} is there again in line {last[each.name].line}, which counts"

@@ -1,0 +1,73 @@
+"""Settings under a prefix: those of clients that Kafka Connect, Kafka Streams, Spring Boot or Quarkus make.
+
+What stands under a prefix is a client's settings in part only: the framework has defaults of its own, and adds what stands elsewhere.
+So it is judged by what is there, and never by a default.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clientscope.catalog.configs import TYPES, ClientType
+
+_PRODUCER, _CONSUMER, _ADMIN, _STREAMS = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN, ClientType.STREAMS
+
+_PREFIXES: tuple[tuple[str, ClientType], ...] = (
+    # Connect: of a connector (KIP-458); of its workers, as in Kafka Streams.
+    (r"producer\.override\.", _PRODUCER),
+    (r"consumer\.override\.", _CONSUMER),
+    (r"admin\.override\.", _ADMIN),
+    (r"(?:main|restore|global)\.consumer\.", _CONSUMER),
+    (r"producer\.", _PRODUCER),
+    (r"consumer\.", _CONSUMER),
+    (r"admin\.", _ADMIN),
+    (r"spring\.kafka\.producer\.properties\.", _PRODUCER),
+    (r"spring\.kafka\.consumer\.properties\.", _CONSUMER),
+    (r"spring\.kafka\.admin\.properties\.", _ADMIN),
+    (r"spring\.kafka\.streams\.properties\.", _STREAMS),
+    # Quarkus and SmallRye: a channel's; a profile may stand before.
+    (r"(?:%[\w-]+\.)?mp\.messaging\.outgoing\.[\w-]+\.", _PRODUCER),
+    (r"(?:%[\w-]+\.)?mp\.messaging\.incoming\.[\w-]+\.", _CONSUMER),
+    (r"(?:%[\w-]+\.)?kafka-streams\.", _STREAMS),
+)
+_ANY = tuple((re.compile(rf"({prefix})(.+)"), client_type) for prefix, client_type in _PREFIXES)
+_SPRINGS_COMMON = "spring.kafka.properties."
+_SPRINGS_OWN = re.compile(r"spring\.kafka\.(?:(?!properties\.)[\w-]+\.)*(?!properties\.)[\w-]+")
+
+NOT_JUDGED = "is under a name of Spring Boot's own, and isn't judged: only spring.kafka.producer.properties.… and its like are"
+
+
+@dataclass(frozen=True)
+class PrefixGroup:
+    """The settings under one prefix.
+
+    Attributes:
+        names: Kafka's name → the name in the file.
+    """
+
+    client_type: ClientType
+    names: Mapping[str, str]
+
+
+def groups(names: Mapping[str, object]) -> list[PrefixGroup]:
+    """One for each prefix that a Kafka client's settings stand under, in the file's order; Spring's common ones are in each of Spring's."""
+    found: dict[tuple[str, ClientType], dict[str, str]] = {}
+    for name in names:
+        for pattern, client_type in _ANY:
+            if match := pattern.fullmatch(name):
+                found.setdefault((match[1], client_type), {})[match[2]] = name
+                break
+    common = {name.removeprefix(_SPRINGS_COMMON): name for name in names if name.startswith(_SPRINGS_COMMON)}
+    of_spring = [key for key in found if key[0].startswith("spring.")]
+    for key in of_spring:
+        found[key] = {**common, **found[key]}
+    if common and not of_spring:
+        found[_SPRINGS_COMMON, _ADMIN] = common
+    return [PrefixGroup(client_type, own) for (_, client_type), own in found.items() if own.keys() & TYPES.keys()]
+
+
+def springs_own(names: Mapping[str, object]) -> list[str]:
+    """Those that are Spring Boot's own spelling of a setting, such as ``spring.kafka.producer.batch-size``."""
+    return [name for name in names if _SPRINGS_OWN.fullmatch(name) and ".properties." not in name]

@@ -1,0 +1,41 @@
+"""What of a file may be shown: never a secret, never a control character, never a whole book."""
+
+from __future__ import annotations
+
+import re
+
+from clientscope.catalog import sensitive
+from clientscope.catalog.configs import TYPES, Type
+from clientscope.catalog.sensitive_values import is_login_module, judge_value, shape_of
+from clientscope.commands.lint.leaks_in_files import LEFT
+from clientscope.records.codec import ValueState
+
+_NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,100}")
+
+LONGEST = 120
+"""Characters of a value, or of a line; the rest is cut."""
+
+
+def is_secret(name: str, value: str, kafka_name: str = "") -> bool:
+    """Whether a setting's value may be one: whatever the catalogue of sensitive settings says, under the name as written or Kafka's."""
+    reasons = {sensitive.reason(key, value, TYPES.get(key, Type.STRING)) for key in {name, kafka_name or name}}
+    return bool(reasons - LEFT - {ValueState.PRESENT})
+
+
+def redacted(value: str, reason: str) -> str:
+    """What stands for a secret: its length, and its shape or else why it is taken for one."""
+    kind = "jaas" if is_login_module(value) else shape_of(value) or reason
+    return f"‹redacted, {len(value.encode())} bytes, {kind.replace('_', ' ')}›"
+
+
+def plain(text: str, longest: int = LONGEST) -> str:
+    """Text of somebody else's, fit for a terminal: without control characters, line ends included, and cut."""
+    printable = "".join(character if character.isprintable() else "�" for character in text)
+    return printable if len(printable) <= longest else f"{printable[: longest - 1]}…"
+
+
+def key(name: str) -> str:
+    """A setting's name, if it looks like one: a properties file with a key or a password pasted in has names that are the secret."""
+    if _NAME.fullmatch(name) and judge_value(name) is ValueState.PRESENT:
+        return name
+    return f"‹a name of {len(name.encode())} bytes›"

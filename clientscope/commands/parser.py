@@ -1,0 +1,48 @@
+"""The command line, made from the registry."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+from clientscope import __version__
+from clientscope.commands import sources
+from clientscope.commands.command import Command, CommandGroup
+from clientscope.commands.registry import ENTRIES
+
+_EPILOG = """\
+Settings come from flags, from the environment (CLIENTSCOPE_…, named in each command's --help) and from a TOML file
+(clientscope.toml, --config, CLIENTSCOPE_CONFIG), in this order of precedence. An unknown key is an error.
+
+Try it:            clientscope demo
+On your cluster:   clientscope topics, then gateway, stream and serve; see docs/install.md
+"""
+
+
+def parser(entries: Iterable[Command | CommandGroup] = ENTRIES) -> argparse.ArgumentParser:
+    """A parser of all commands; what it parses has the chosen one in ``_command``."""
+    made = argparse.ArgumentParser(
+        prog="clientscope",
+        description="Shows which clients connect to your Kafka, in which versions, and how they are configured.",
+        epilog=_EPILOG,
+        formatter_class=sources.help_formatter,
+        allow_abbrev=False,
+    )
+    made.add_argument("--version", action="version", version=f"clientscope {__version__}")
+    made.add_argument("--debug", action="store_true", help="also print the traceback of an error")
+    _add_all(made.add_subparsers(metavar="COMMAND", required=True), entries)
+    return made
+
+
+def _add_all(commands: argparse._SubParsersAction[argparse.ArgumentParser], entries: Iterable[Command | CommandGroup]) -> None:
+    for entry in entries:
+        if isinstance(entry, Command):
+            text = (entry.settings.__doc__ or "").strip()
+            below = commands.add_parser(
+                entry.words[-1], help=text, description=text, allow_abbrev=False, formatter_class=sources.help_formatter
+            )
+            sources.add_flags(below, entry.settings)
+            below.set_defaults(_command=entry)
+        else:
+            group = commands.add_parser(entry.name, help=entry.text, description=entry.text, epilog=entry.status, allow_abbrev=False)
+            _add_all(group.add_subparsers(metavar="WHAT", required=True), entry.commands)

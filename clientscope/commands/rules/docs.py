@@ -1,0 +1,154 @@
+"""The rules' documentation: as JSON, and as docs/rules.md, which ``python -m clientscope.commands.rules.docs`` writes anew."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from clientscope.catalog.configs import ClientType
+from udfs.rules.engine.rule import NOT_APPLICABLE, OUTCOMES, Case, Rule
+from udfs.rules.registry import EVERY_RULE, RESERVED
+
+PAGE = Path("docs/rules.md")
+
+_HEAD = """\
+# Rules
+
+<!-- Made by `make docs-rules` from the rules themselves (udfs/rules/); a test compares. -->
+
+What clientscope says about a client's settings. Each rule has three outcomes: it fired, it passed, or it could not be judged (shown
+as `–`), since what it needs was not pushed. A rule that is for other clients says nothing. Rules judge the effective value: under Kafka's
+name and in its spelling, with the default of the client library's release where a client leaves defaults out, and they say whether it was
+set or is a default.
+
+What a rule needs:
+
+- **default keys**: what each client pushes by itself (KIP-1324);
+- **allowed keys**: also a key that is pushed only if the client's `config.push.allowed.keys` names it;
+- **fleet**: other clients, or the same one earlier;
+- **wire**: what the client was seen to do.
+
+Thresholds are those of the profile `apache`; other profiles have their own.
+"""
+
+
+def needs(rule: Rule) -> str:
+    """What must be known to judge; of SK rules nothing beyond the push."""
+    return "any push" if rule.code.startswith("SK") else rule.needs.value
+
+
+def client_types(rule: Rule) -> str:
+    """Whose rule it is, in words."""
+    if rule.client_types == frozenset(ClientType):
+        return "any client"
+    return ", ".join(each.value for each in ClientType if each in rule.client_types)
+
+
+def messages(rule: Rule) -> list[str]:
+    """What it says with each outcome, by its own thresholds."""
+    return [rule.message(outcome) for outcome in range(len(OUTCOMES))]
+
+
+def as_json(rule: Rule) -> dict[str, Any]:
+    """A rule as JSON has it."""
+    told = rule.documentation
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity,
+        "title": told.title,
+        "client_types": [each.value for each in ClientType if each in rule.client_types],
+        "dialects": None if rule.dialects is None else sorted(rule.dialects),
+        "needs": needs(rule),
+        "keys": list(rule.keys),
+        "limits": dict(rule.limits),
+        "enabled": rule.enabled,
+        "since": rule.since,
+        "messages": dict(zip(OUTCOMES, messages(rule), strict=True)),
+        "what": _one_line(told.what),
+        "why": _one_line(told.why),
+        "example": _one_line(told.example),
+        "use_instead": _one_line(told.use_instead),
+        "sources": list(told.links),
+    }
+
+
+def markdown(rules: Sequence[Rule] = EVERY_RULE) -> str:
+    """docs/rules.md."""
+    rows = [
+        f"| [{rule.code}](#{rule.code.lower()}) | {rule.severity} | `{rule.name}` | {client_types(rule)} | {needs(rule)} |"
+        for rule in rules
+    ]
+    table = "\n".join(["| code | worst severity | bad pattern | of | needs |", "|---|---|---|---|---|", *rows])
+    reserved = "\n".join(f"- {code}: {why}." for code, why in RESERVED.items())
+    return "\n".join([_HEAD, table, "", *map(_section, rules), "## Codes that are taken", "", reserved, ""])
+
+
+def sources(text: str) -> list[str]:
+    """Each source in a line, its address with it."""
+    return [" ".join(source.split()) for source in text.replace(":\n", ": ").splitlines()]
+
+
+def _section(rule: Rule) -> str:
+    told = rule.documentation
+    facts = [f"Severity: {rule.severity}", f"of: {client_types(rule)}", f"needs: {needs(rule)}", f"since: {rule.since}"]
+    if rule.dialects is not None:
+        facts.append(f"libraries: {', '.join(sorted(rule.dialects))}")
+    if rule.keys:
+        facts.append("keys: " + ", ".join(f"`{key}`" for key in rule.keys))
+    if rule.limits:
+        facts.append("thresholds: " + ", ".join(f"`{name}` = {value:g}" for name, value in rule.limits.items()))
+    if not rule.enabled:
+        facts.append("off unless a profile switches it on")
+    return "\n".join(
+        [
+            f'<a id="{rule.code.lower()}"></a>', "", f"## {rule.code} {rule.name}", "", told.title[:1].upper() + told.title[1:], "",
+            "; ".join(facts) + ".", "",
+            f"**What.** {_prose(told.what)}", "", f"**Why.** {_prose(told.why)}", "",
+            f"**Example.** {_prose(told.example)}", "", f"**Use instead.** {_prose(told.use_instead)}", "",
+            *_cases(rule), "**Source.**", "", *(f"- {source}" for source in sources(told.source)), "",
+        ]
+    )  # fmt: skip
+
+
+def _cases(rule: Rule) -> list[str]:
+    rows = [f"| {_outcome(case, rule)} | {_client(case)} | {_settings(case)} |" for case in rule.cases]
+    return ["| says | of | that has |", "|---|---|---|", *rows, ""] if rows else []
+
+
+def _outcome(case: Case, rule: Rule) -> str:
+    if case.outcome == NOT_APPLICABLE:
+        return "nothing"
+    said = OUTCOMES[case.outcome].replace("_", " ")
+    return f"{said} ({case.severity or rule.severity})" if said == "fired" else said
+
+
+def _client(case: Case) -> str:
+    client = "no client.id" if case.client_id is None else f"client.id {case.client_id}"
+    return f"{case.software} {case.version}" + ("" if case.client_id == "orders-1" else f", {client}")
+
+
+def _settings(case: Case) -> str:
+    found = [_setting(key, value) for key, value in case.settings.items()]
+    found += [f"{_setting(key, value)} (default)" for key, value in case.defaults.items()]
+    return ", ".join(found) + (", and nothing else set" if case.complete else "") if found else "nothing"
+
+
+def _setting(key: str, value: str | None) -> str:
+    return f"`{key}` (redacted)" if value is None else f"`{key}={value}`"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("``", "").split())
+
+
+def _prose(text: str) -> str:
+    return " ".join(text.replace("``", "`").split())
+
+
+if __name__ == "__main__":
+    written = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
+    written.write_text(markdown(), encoding="utf-8")
+    print(f"wrote {written}")

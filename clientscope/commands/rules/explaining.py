@@ -1,0 +1,79 @@
+"""``clientscope rules``: what rules there are, and what one says."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from difflib import get_close_matches
+
+from clientscope.commands.rules.docs import as_json, client_types, messages, needs, sources
+from clientscope.errors import SettingsError
+from udfs.rules.engine.rule import OUTCOMES, Rule
+from udfs.rules.registry import EVERY_RULE, RESERVED
+
+_WIDTH = 100
+
+
+def run(code: str | None, output: str) -> int:
+    """Prints all rules, or the one of this code or name; returns the exit status.
+
+    Raises:
+        SettingsError: there is no such rule.
+    """
+    rules = EVERY_RULE if code is None else (find(code),)
+    if output == "json":
+        told = [as_json(rule) for rule in rules]
+        print(json.dumps(told if code is None else told[0], ensure_ascii=False, indent=2))
+    elif code is None:
+        _table()
+    else:
+        _explain(rules[0])
+    return 0
+
+
+def find(code: str) -> Rule:
+    """The rule of this code or name, in any case.
+
+    Raises:
+        SettingsError: there is none; names the nearest.
+    """
+    wanted = code.strip().lower().replace("-", "_")
+    by_word = {word: rule for rule in EVERY_RULE for word in (rule.code.lower(), rule.name)}
+    if wanted in by_word:
+        return by_word[wanted]
+    if wanted.upper() in RESERVED:
+        raise SettingsError(f"{wanted.upper()} is reserved: its rule does not exist yet", RESERVED[wanted.upper()])
+    alike = get_close_matches(wanted, by_word, n=12, cutoff=0.5)
+    # Codes differ by a digit, so what stands in the same place counts.
+    alike.sort(key=lambda word: -sum(left == right for left, right in zip(word, wanted, strict=False)))
+    near = list(dict.fromkeys(by_word[word].code for word in alike))[:3]
+    hint = f"did you mean {' or '.join(near)}?" if near else "list all rules: clientscope rules"
+    raise SettingsError(f"unknown rule {code!r}", hint)
+
+
+def _table() -> None:
+    rows = [("CODE", "SEVERITY", "NAME", "OF", "NEEDS", "KEYS")]
+    rows += [(rule.code, rule.severity, rule.name, client_types(rule), needs(rule), ", ".join(rule.keys)) for rule in EVERY_RULE]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _explain(rule: Rule) -> None:
+    told = as_json(rule)
+    print(f"{rule.code} {rule.name}: {told['title']}")
+    for heading, key in (("What", "what"), ("Why", "why"), ("Example", "example"), ("Use instead", "use_instead")):
+        _section(heading, told[key])
+    _section("Says", *(f"{outcome.replace('_', ' ')}: {text}" for outcome, text in zip(OUTCOMES, messages(rule), strict=True) if text))
+    facts = {"severity": rule.severity, "of": client_types(rule), "libraries": ", ".join(told["dialects"] or ["all"]), "needs": needs(rule)}
+    facts["keys"] = ", ".join(rule.keys)
+    facts["thresholds"] = ", ".join(f"{name}={value:g}" for name, value in rule.limits.items())
+    facts["since"] = rule.since
+    _section("Facts", *(f"{name}: {fact}" for name, fact in facts.items() if fact))
+    _section("Source", *sources(rule.documentation.source))
+
+
+def _section(heading: str, *paragraphs: str) -> None:
+    print(f"\n{heading}")
+    for paragraph in paragraphs:
+        print(textwrap.fill(paragraph, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))

@@ -1,0 +1,210 @@
+"""Settings from flags, environment and one TOML file, in that order of precedence. An unknown key is an error."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+from pydantic import AfterValidator, ValidationError
+from pydantic.fields import FieldInfo
+
+from clientscope.commands.registry import COMMANDS
+from clientscope.config import Settings
+from clientscope.config.option import option
+from clientscope.config_types import check_networks
+from clientscope.errors import SettingsError
+from clientscope.secret_files import require_private
+
+ENV_PREFIX = "CLIENTSCOPE_"
+DEFAULT_FILE = "clientscope.toml"
+_OTHER_VARIABLES = {
+    "CLIENTSCOPE_CLIENT_CONFIG_PUSH_ALLOWED_KEYS",
+    "CLIENTSCOPE_CLIENT_ENABLE_CONFIG_PUSH",
+    "CLIENTSCOPE_CONFIG",
+    "CLIENTSCOPE_JARS",
+}
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
+def _place(cls: type[Settings], name: str, field: FieldInfo) -> tuple[str, str]:
+    """The TOML table and key of a field."""
+    return option(field).section or cls.section, option(field).key or name
+
+
+def flag(name: str, field: FieldInfo) -> str:
+    """The command-line flag of a field; of a positional, its placeholder in the help."""
+    if option(field).positional:
+        return option(field).metavar or name.upper()
+    return "--" + (option(field).flag or name).replace("_", "-")
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Whether a setting is never given by a flag, which every user of the machine could read."""
+    return option(field).secret
+
+
+def is_flag_only(field: FieldInfo) -> bool:
+    """Whether a setting is of one invocation: given on the command line, never by the environment or a file."""
+    return option(field).flag_only or option(field).positional
+
+
+def _needs_no_file(cls: type[Settings]) -> bool:
+    """Whether a command reads neither the environment nor a file, so that an error there doesn't stop it."""
+    return all(map(is_flag_only, cls.model_fields.values()))
+
+
+def variable(cls: type[Settings], name: str, field: FieldInfo) -> str:
+    """The environment variable of a field."""
+    section, key = _place(cls, name, field)
+    return ENV_PREFIX + re.sub(r"[.-]", "_", f"{section}_{key}".upper())
+
+
+def help_formatter(prog: str) -> argparse.HelpFormatter:
+    """Formatter for a parser that `add_flags` fills: a setting's meaning in a line, its default and variable in the next."""
+    return argparse.RawTextHelpFormatter(prog, max_help_position=38, width=120)
+
+
+def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
+    """Adds a flag for each field, with its meaning, default and environment variable in the help."""
+    if not _needs_no_file(cls):
+        parser.add_argument(
+            "--config", metavar="FILE", help=f"TOML file with settings\n[default {DEFAULT_FILE} if it exists, CLIENTSCOPE_CONFIG]"
+        )
+    secrets = [name for name, field in cls.model_fields.items() if is_secret(field)]
+    if secrets:
+        named = ", ".join(variable(cls, name, cls.model_fields[name]) for name in secrets)
+        parser.epilog = f"Not available as flags, only in the environment or in a TOML file that only its owner can read: {named}."
+    for name, field in cls.model_fields.items():
+        if is_secret(field):
+            continue
+        if option(field).positional:
+            _add_positional(parser, name, field)
+            continue
+        default = "" if field.default in (None, "", {}) else f"default {field.default}, "
+        origin = "" if is_flag_only(field) else f"\n[{default}{variable(cls, name, field)}]"
+        text = f"{field.description}{origin}".replace("%", "%%")
+        if field.annotation is bool:
+            parser.add_argument(flag(name, field), dest=name, action="store_const", const=True, help=text)
+        else:
+            short = [f"-{option(field).short}"] if option(field).short else []
+            parser.add_argument(*short, flag(name, field), dest=name, metavar=_metavar(field), help=text)
+
+
+def _add_positional(parser: argparse.ArgumentParser, name: str, field: FieldInfo) -> None:
+    one, several = (None, "+") if field.is_required() else ("?", "*")
+    nargs = several if option(field).several else one
+    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else None
+    parser.add_argument(name, metavar=flag(name, field), help=field.description, nargs=nargs, choices=choices)
+
+
+def _metavar(field: FieldInfo) -> str:
+    if option(field).metavar:
+        return option(field).metavar
+    if any(isinstance(part, AfterValidator) for part in field.metadata):  # the only strings that are checked
+        return "NETWORKS" if AfterValidator(check_networks) in field.metadata else "HOST:PORT"
+    if get_origin(field.annotation) is Literal:
+        return "|".join(filter(None, get_args(field.annotation)))
+    kinds: dict[Any, str] = {int: "N", float: "SECONDS", Path: "PATH", Path | None: "PATH"}
+    return kinds.get(field.annotation, "TEXT")
+
+
+def load(cls: type[AnySettings], flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> AnySettings:
+    """One command's settings: flags over environment over file over defaults.
+
+    Args:
+        flags: argparse's namespace as a mapping; None means that the flag was not given.
+        environ: the environment; the process' own by default.
+
+    Raises:
+        SettingsError: an unknown key or variable, an invalid value, an unreadable file; names the place.
+    """
+    environ = {} if _needs_no_file(cls) else os.environ if environ is None else environ
+    default = DEFAULT_FILE if Path(DEFAULT_FILE).is_file() and not _needs_no_file(cls) else None
+    path = flags.get("config") or environ.get("CLIENTSCOPE_CONFIG") or default
+    tables = _read_toml(Path(path)) if path else {}
+    _refuse_unknown_variables(environ)
+    values: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    for name, field in cls.model_fields.items():
+        section, key = _place(cls, name, field)
+        if is_flag_only(field):
+            if flags.get(name) is not None:
+                values[name], origin[name] = flags[name], flag(name, field)
+            continue
+        if key in tables.get(section, {}):
+            if is_secret(field):
+                require_private(Path(str(path)), f"[{section}] {key} is in")
+            values[name], origin[name] = tables[section][key], f"{path}, [{section}] {key}"
+        if (from_environment := environ.get(variable(cls, name, field))) is not None:
+            values[name], origin[name] = from_environment, variable(cls, name, field)
+        if flags.get(name) is not None:
+            values[name], origin[name] = flags[name], flag(name, field)
+    try:
+        return cls(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = origin.get(str(first["loc"][0]), str(first["loc"][0]))
+        message = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"{where}: {message}", f"see: clientscope {' '.join(cls.words())} --help") from None
+
+
+def known_keys() -> dict[str, set[str]]:
+    """TOML table → its keys, over all commands."""
+    known: dict[str, set[str]] = {}
+    for cls in (command.settings for command in COMMANDS):
+        for name, field in cls.model_fields.items():
+            if not is_flag_only(field):
+                section, key = _place(cls, name, field)
+                known.setdefault(section, set()).add(key)
+    return known
+
+
+def _read_toml(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        text = path.read_text()
+        tables = tomllib.loads(text)
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}", "--config and CLIENTSCOPE_CONFIG must name a readable TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not TOML: {error}") from None
+    known = known_keys()
+    for section, table in tables.items():
+        if section not in known or not isinstance(table, dict):
+            raise SettingsError(f"{path}:{_line(text, section)}: unknown table [{section}]", f"known: {', '.join(sorted(known))}")
+        for key in table:
+            if key not in known[section]:
+                raise SettingsError(
+                    f"{path}:{_line(text, key)}: unknown key {key} in [{section}]", f"known: {', '.join(sorted(known[section]))}"
+                )
+    return tables
+
+
+def _line(text: str, key: str) -> int:
+    """The line of a key, for an error; tomllib doesn't report it."""
+    found = re.search(rf'^\s*\[?"?{re.escape(key)}"?\s*[=\].]', text, re.MULTILINE)
+    return text.count("\n", 0, found.end()) + 1 if found else 1
+
+
+def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
+    known = {
+        variable(cls, name, field)
+        for cls in (command.settings for command in COMMANDS)
+        for name, field in cls.model_fields.items()
+        if not is_flag_only(field)
+    } | _OTHER_VARIABLES
+    for name in sorted(environ):
+        if name.startswith(ENV_PREFIX) and name not in known:
+            raise SettingsError(f"unknown environment variable {name}", "list the known variables: clientscope COMMAND --help")
+
+
+def parse(cls: type[AnySettings], argv: Sequence[str]) -> AnySettings:
+    """Settings from bare arguments, for those who start a process from Python (spark-submit, tests)."""
+    parser = argparse.ArgumentParser(prog=f"clientscope {cls.section}", allow_abbrev=False)
+    add_flags(parser, cls)
+    return load(cls, vars(parser.parse_args(argv)))

@@ -1,0 +1,72 @@
+"""Digests: stable identifiers of texts, and keyed digests of values that may not be written down."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clientscope.errors import SettingsError
+from clientscope.secret_files import require_private
+
+_SHORTEST_KEY = 32
+
+
+def identifier(kind: str, *parts: str) -> str:
+    """The same for the same texts, 128 bits of SHA-256: 32 hexadecimal digits.
+
+    Args:
+        kind: what is identified, so that identifiers of two kinds differ.
+        parts: any texts, also with lone surrogates; each goes in with its length, so ("a", "bc") differs from ("ab", "c").
+    """
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    framed = b"".join(b"%d:%s" % (len(part), part) for part in encoded)
+    return hashlib.sha256(f"clientscope {kind} 1\0".encode() + framed).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class DigestKey:
+    """The installation's HMAC key: one leaked secret is recognised in many places, and stored in none.
+
+    Attributes:
+        key_id: goes with each digest, so that digests of different keys are not compared.
+        earlier: keys that this one has replaced, whose digests are still about; see docs/keys.md.
+    """
+
+    secret: bytes = field(repr=False)
+    earlier: tuple[DigestKey, ...] = ()
+
+    @property
+    def key_id(self) -> str:
+        return hashlib.sha256(b"clientscope digest key id\0" + self.secret).hexdigest()[:8]
+
+    def digest(self, value: str) -> bytes:
+        """HMAC-SHA-256 of a value's UTF-8."""
+        return hmac.digest(self.secret, value.encode(), "sha256")
+
+    def with_id(self, key_id: str | None) -> DigestKey | None:
+        """This key, or that of the earlier ones, which has this id; None where none has."""
+        return next((key for key in (self, *self.earlier) if key.key_id == key_id), None)
+
+    @classmethod
+    def read(cls, path: Path) -> DigestKey:
+        """The keys in a file, one a line in printable ASCII: the first signs, the others are the earlier ones.
+
+        Raises:
+            SettingsError: the file can't be read, or everybody can; a key has fewer than 32 characters, or is there twice.
+        """
+        make = f"(umask 077; openssl rand -hex 32 > {path})"
+        require_private(path, "digest_key_file", f"make one: {make}")
+        text = path.read_bytes()
+        secrets = [line.strip() for line in text.splitlines() if line.strip()]
+        if not secrets:
+            raise SettingsError(f"digest_key_file {path}: it is empty", f"make one: {make}")
+        for number, secret in enumerate(secrets, 1):
+            if not secret.isascii() or not secret.decode("ascii").isprintable():
+                raise SettingsError(f"digest_key_file {path}: key {number} isn't printable ASCII", f"make one: {make}")
+            if len(secret) < _SHORTEST_KEY:
+                raise SettingsError(f"digest_key_file {path}: key {number} has {len(secret)} bytes, needs {_SHORTEST_KEY}", make)
+            if secret in secrets[: number - 1]:
+                raise SettingsError(f"digest_key_file {path}: key {number} is there twice", "the first one signs; take the other out")
+        return cls(secrets[0], tuple(cls(secret) for secret in secrets[1:]))

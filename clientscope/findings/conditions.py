@@ -1,0 +1,64 @@
+"""Problems of clientscope's own parts, as findings: a gateway is gone, a record kills its reader, data isn't as it should be,
+a table is full, a query is parked, records were lost."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import NamedTuple
+
+from clientscope.severities import Severity
+
+
+class Condition(NamedTuple):
+    """Whether something of ours is as it should be.
+
+    Attributes:
+        code: one of `CODES`.
+        subject: what it is of, in words that stay the same: ``gateway gw-1 of broker 1``; with the code it makes the fingerprint.
+        failing: False once it is well again.
+        message: one sentence that says what to do, and no secret.
+        at_ms: since when, in ms since the epoch.
+    """
+
+    code: str
+    subject: str
+    failing: bool
+    severity: Severity
+    message: str
+    at_ms: int
+
+
+CODES = {
+    "OP001": "gateway_lost",
+    "OP002": "record_kills_its_reader",
+    "OP003": "data_not_as_expected",
+    "OP004": "table_full",
+    "OP005": "query_parked",
+    "OP006": "records_lost",
+}
+"""Code → name; a code is never used again for something else."""
+
+
+class Conditions:
+    """Takes conditions from any thread, and hands them to the one that writes findings.  Only the newest of each subject is kept."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[tuple[str, str], Condition] = {}
+
+    def tell(self, condition: Condition) -> None:
+        """Takes in one; telling the same again does no harm."""
+        with self._lock:
+            self._waiting[condition.code, condition.subject] = condition
+
+    def take(self) -> list[Condition]:
+        """What has been told since the last call."""
+        with self._lock:
+            taken, self._waiting = list(self._waiting.values()), {}
+        return taken
+
+
+def gateway_subject(cluster: str, broker: int, gateway: str) -> str:
+    """What OP001 is of."""
+    return f"gateway {json.dumps(gateway, ensure_ascii=False)} of broker {broker} in cluster {cluster}"

@@ -1,0 +1,50 @@
+"""The records of connections, on their way to Kafka: counts once an interval, and each connection's own."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+from functools import partial
+
+from clientscope.gateway.publisher import Publisher
+from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.gateway.untold import Untold
+from clientscope.records.codec import ClientConnectionRecord, Kind, encode
+from clientscope.records.topics import CONNECTIONS
+
+
+class ConnectionRecords:
+    """Publishes what the registry says, and once more what Kafka did not take; in the gateway's event loop."""
+
+    def __init__(self, registry: ConnectionRegistry, publisher: Publisher) -> None:
+        self._registry = registry
+        self._publisher = publisher
+        self._untold = Untold()
+
+    def heartbeat(self, now_ms: int, interval_ms: int) -> None:
+        """Publishes all counts; 0 says that there will be no further heartbeat."""
+        for record in (*self._registry.present(now_ms), *self._registry.heartbeat(now_ms, interval_ms)):
+            self.publish(record)
+        # After the counts, and never more than half of the room, so that what happens now finds some too.
+        for record in self._untold.take_closed(self._publisher.room // 2):
+            self.publish(record)
+        for record in self._registry.again(self._untold.open(self._publisher.room // 2), now_ms):
+            self.publish(record)
+
+    def publish(self, record: ClientConnectionRecord | None) -> None:
+        """Publishes a record, where there is one."""
+        if record is not None:
+            done = self._publisher.publish(CONNECTIONS, record.gateway_id, encode(record))
+            taken = not (done.done() and done.exception())
+            self._untold.published(record, taken)
+            if taken and record.kind != Kind.HEARTBEAT:
+                done.add_done_callback(partial(self._settled, record, asyncio.get_running_loop()))
+
+    def _settled(self, record: ClientConnectionRecord, loop: asyncio.AbstractEventLoop, done: Future[None]) -> None:
+        """What was taken was acknowledged, or given up after all: the topic takes no such record. In the publisher's thread."""
+        if done.exception() is not None:
+            loop.call_soon_threadsafe(self._given_up, record)
+
+    def _given_up(self, record: ClientConnectionRecord) -> None:
+        if record.kind == Kind.CLOSED or record.connection_id in self._registry.connections:
+            self._untold.published(record, taken=False)

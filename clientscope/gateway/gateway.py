@@ -1,0 +1,235 @@
+"""What is known of all connections, and what is done with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+
+from clientscope.clock import now_ms
+from clientscope.config import GatewaySettings
+from clientscope.errors import SettingsError
+from clientscope.gateway import tls
+from clientscope.gateway.brokers import KnownBrokers
+from clientscope.gateway.connection_records import ConnectionRecords
+from clientscope.gateway.metrics import GatewayMetrics
+from clientscope.gateway.place import GatewayPlace
+from clientscope.gateway.policy.worker import PolicyPlan
+from clientscope.gateway.publisher import Publisher
+from clientscope.gateway.pushes import PushJudging
+from clientscope.gateway.reconfiguring import changes
+from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.gateway.request_log import RequestLog
+from clientscope.gateway.status import StatusTeller
+from clientscope.gateway.tasks import Tasks
+from clientscope.gateway.worker.messages import Asked, Closed, Logged, Named, Opened, Report, Standing, WorkerPlan
+from clientscope.gateway.worker.pool import Workers, listen
+from clientscope.gateway.worker.template import Template
+from clientscope.policy.redaction import ClientNames
+from clientscope.session.state import Identity
+
+log = logging.getLogger(__name__)
+
+_STUCK_S = 10.0
+
+
+class Gateway:
+    """What is known of all connections, and what is done with it; all of it in one event loop."""
+
+    def __init__(
+        self, settings: GatewaySettings, place: GatewayPlace, names: ClientNames, metrics: GatewayMetrics, publisher: Publisher
+    ) -> None:
+        self._settings = settings
+        self.brokers = KnownBrokers(settings, place.broker_id)
+        self._alive_s = time.monotonic()
+        self._draining = self.bypassed = False
+        self._place = place
+        self.registry = ConnectionRegistry(place, names=names, hidden=partial(metrics.count, "names_redacted"))
+        self._records = ConnectionRecords(self.registry, publisher)
+        self._metrics = metrics
+        self._request_log = RequestLog.of(settings, place, metrics.count, lambda: self.registry.names)
+        self._tasks = Tasks()
+        self._pushes = PushJudging(settings, self.registry, publisher, metrics)
+        self._status = StatusTeller(place, self.registry, self.brokers, publisher, self.readiness, lambda: self.bypassed)
+        self._workers: Workers | None = None
+
+    async def start(self, template: Template) -> None:
+        """Starts the policy, and then takes connections."""
+        await asyncio.to_thread(self.brokers.look)
+        await self._pushes.start()
+        self._workers = Workers(template, self._plan(), listen(self._settings.listen, self._settings.workers), self)
+        await self._workers.start()
+        self._tasks.run(self._beat())
+        self._tasks.run(self._watch_time())
+        self._tasks.run(self.brokers.watch(self._replan))
+        self._tasks.run(self._status.watch())
+        self._tasks.run(self._status.watch_broker())
+
+    def _plan(self) -> WorkerPlan:
+        return WorkerPlan(0, self._settings, self._place, self.brokers.on_the_wire)
+
+    def _replan(self) -> None:
+        if self._workers is not None:
+            self._workers.replan(self._plan())
+
+    def bypass(self, on: bool) -> None:
+        """Makes it a plain relay, which reads nothing of what passes; or takes that back, for connections that are opened from now on."""
+        assert self._workers is not None
+        if on != self.bypassed:
+            log.warning("bypassed: every byte passes unread, and new clients have no name" if on else "new connections are read again")
+            self.bypassed = on
+            self._workers.bypass(on)
+
+    def health(self) -> str:
+        """What is wrong with this gateway, or nothing: its event loops turn. From any thread."""
+        stuck_s = max(time.monotonic() - self._alive_s, self._workers.silent_s() if self._workers else 0.0)
+        return f"an event loop has stood still for {stuck_s:.0f} s" if stuck_s > _STUCK_S else ""
+
+    def readiness(self) -> str:
+        """Why no further client should be sent here, or nothing. From any thread."""
+        if self._draining:
+            return "draining"
+        failure = self._workers.upstream_failure() if self._workers else ""
+        return self.health() or (f"the broker took no connection: {failure}" if failure else "")
+
+    async def drain(self, stopping_again: asyncio.Event) -> None:
+        """Lets each client have the answers that are under way, and then go; `drain_timeout_ms` at most."""
+        assert self._workers is not None
+        self._draining = True
+        enough = [asyncio.ensure_future(work) for work in (self._workers.drain(), stopping_again.wait())]
+        await asyncio.wait(enough, timeout=self._settings.drain_timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
+        for work in enough:
+            work.cancel()
+
+    async def _watch_time(self) -> None:
+        while True:
+            self._alive_s = time.monotonic()
+            await asyncio.sleep(1.0)
+            self._metrics.lagged("main", max(0.0, time.monotonic() - self._alive_s - 1.0))
+
+    async def _beat(self) -> None:
+        """Publishes all counts, for as long as the gateway runs, once an interval."""
+        while True:
+            self._records.heartbeat(now_ms(), self._settings.heartbeat_interval_ms)
+            await asyncio.sleep(self._settings.heartbeat_interval_ms / 1000)
+
+    # What workers report.
+
+    def reported(self, report: Report, mine: Callable[[int], bool]) -> None:
+        """Takes a worker's report in; the ids of its connections are ``mine``."""
+        for (what, reason), number in report.counts.items():
+            self._metrics.count(what, reason, number)
+        if report.lag_s is not None:
+            self._metrics.lagged("worker", report.lag_s)
+        for event in report.events:
+            match event:
+                case Opened(connection_id, address, identity):
+                    self._opened(connection_id, address, identity, report.at_ms)
+                case Named(connection_id, identity):
+                    self._records.publish(self.registry.identified(connection_id, identity, report.at_ms))
+                case Closed(connection_id, reason):
+                    self._closed(connection_id, reason, report.at_ms)
+                case Asked():
+                    self._tasks.run(self._judge(event))
+                case Logged():
+                    if self._request_log is not None:
+                        self._request_log.write(event)
+                case Standing(connections):
+                    self._stand(connections, mine, report.at_ms)
+
+    def lost(self, mine: Callable[[int], bool]) -> None:
+        """A worker has ended, and its connections with it."""
+        lost_ms = now_ms()
+        for connection_id in [number for number in self.registry.connections if mine(number)]:
+            self._closed(connection_id, "gateway_stopping" if self._draining else "worker_lost", lost_ms)
+
+    def _opened(self, connection_id: int, address: str, identity: Identity | None, now_ms: int) -> None:
+        self._metrics.count("connections_opened", self._place.listener_name)
+        self._records.publish(self.registry.opened(connection_id, address, now_ms, identity))
+        assert self._workers is not None
+        # Each worker holds the limits for itself; here they are held for all together.
+        most, settings = self._settings.max_connections_per_ip, self._settings
+        if len(self.registry.connections) > settings.max_connections:
+            self._workers.refuse(connection_id, "max_connections")
+        elif most and self.registry.open_from(address) > most:
+            self._workers.refuse(connection_id, "max_connections_per_ip")
+
+    def _closed(self, connection_id: int, reason: str, now_ms: int) -> None:
+        if (record := self.registry.closed(connection_id, reason, now_ms)) is not None:
+            self._metrics.count("connections_closed", reason)
+            self._records.publish(record)
+
+    def _stand(self, connections: list[tuple[int, str, Identity]], mine: Callable[[int], bool], now_ms: int) -> None:
+        """Makes good what a worker could not report."""
+        open_ids = {connection_id for connection_id, _, _ in connections}
+        for connection_id in [number for number in self.registry.connections if mine(number) and number not in open_ids]:
+            self._closed(connection_id, "unseen", now_ms)
+        for connection_id, address, identity in connections:
+            if connection_id not in self.registry.connections:
+                self._opened(connection_id, address, identity, now_ms)
+            elif not self.registry.knows_as(connection_id, identity):
+                self._records.publish(self.registry.identified(connection_id, identity, now_ms))
+
+    async def _judge(self, asked: Asked) -> None:
+        if (verdict := await self._pushes.judge(asked)) is not None and self._workers is not None:
+            self._workers.answer(asked.connection_id, asked.token, verdict)
+
+    def hang_up(self, again: Callable[[], GatewaySettings]) -> None:
+        """SIGHUP."""
+        self._tasks.run(self._reconfigure(again))
+
+    async def _reconfigure(self, again: Callable[[], GatewaySettings]) -> None:
+        """Applies what may change while it runs, and names what needs a restart; whatever is wrong with the settings, the old ones stay."""
+        try:
+            settings = again()
+            configs = PolicyPlan.of(settings).configs
+        except SettingsError as error:
+            log.error("the settings stay as they were: %s", error)
+            return
+        self._take(settings)
+        self._reload_tls(settings)
+        if not await self._pushes.reconfigure(configs):
+            return
+        try:
+            self.registry.names = ClientNames.of(settings.digest_key_file)
+        except SettingsError as error:
+            log.error("the digest key stays as it was: %s", error)
+
+    def _take(self, settings: GatewaySettings) -> None:
+        self._settings, applied, fixed = changes(self._settings, settings)
+        if applied:
+            self._pushes.change(self._settings)
+            self._replan()
+            log.warning("changed while the gateway runs: %s", ", ".join(applied))
+        if fixed:
+            log.warning("changed, but only a restart applies it: %s", ", ".join(fixed))
+
+    def _reload_tls(self, settings: GatewaySettings) -> None:
+        """For new connections; established ones keep what they have."""
+        ends_here, upstream = tls.used(self._settings)
+        if not (ends_here or upstream):
+            return
+        try:
+            tls.reload(settings, ends_here, upstream)
+        except SettingsError as error:
+            log.error("the certificates stay as they were: %s", error)
+        else:
+            self._settings = self._settings.model_copy(update={name: getattr(settings, name) for name in tls.SETTINGS})
+            self._replan()
+            log.warning("certificates and keys have been read again; new connections use them")
+
+    def goodbye(self) -> None:
+        """Says that there will be no further heartbeat."""
+        self._records.heartbeat(now_ms(), 0)
+
+    async def close(self) -> None:
+        """Ends every connection, and lets the policy finish what waits."""
+        self._status.stopped()
+        self._tasks.cancel()
+        if self._workers is not None:
+            await self._workers.end()
+        if self._request_log is not None:
+            await asyncio.to_thread(self._request_log.close)
+        await self._pushes.close()

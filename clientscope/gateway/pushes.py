@@ -1,0 +1,73 @@
+"""Clients' pushes: whether there is room for one, and what the policy says to it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+
+from clientscope.config import GatewaySettings
+from clientscope.gateway.metrics import GatewayMetrics
+from clientscope.gateway.policy.guard import client_of
+from clientscope.gateway.policy.metrics import PolicyMetrics
+from clientscope.gateway.policy.runner import PolicyRunner
+from clientscope.gateway.policy.worker import PolicyPlan
+from clientscope.gateway.publisher import Publisher
+from clientscope.gateway.quota import PushQuota
+from clientscope.gateway.reconfiguring import quotas
+from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.gateway.worker.messages import Asked
+from clientscope.policy.interface import ClientConfigData
+from clientscope.records.principals import authenticated
+from clientscope.session.state import Verdict
+from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
+
+log = logging.getLogger(__name__)
+
+
+class PushJudging:
+    """The quota and the policy of one gateway; without a policy no push comes."""
+
+    def __init__(self, settings: GatewaySettings, registry: ConnectionRegistry, publisher: Publisher, metrics: GatewayMetrics) -> None:
+        self._registry = registry
+        self._metrics = metrics
+        self._quota = PushQuota(**quotas(settings))
+        self._policy: PolicyRunner | None = None
+        if settings.client_config_policy_class_name:
+            shown = PolicyMetrics(metrics.registry, registry.instances)
+            self._policy = PolicyRunner(PolicyPlan.of(settings), publisher.publish, metrics.count, shown)
+
+    async def start(self) -> None:
+        """Starts the policy."""
+        if self._policy is not None:
+            await self._policy.start()
+
+    async def judge(self, asked: Asked) -> Verdict | None:
+        """What a push is answered; None where its connection is no more."""
+        context = self._registry.context(asked.connection_id, asked.correlation_id)
+        if context is None or self._policy is None:
+            return None
+        quota, principal = self._quota, authenticated(context.principal)
+        if throttle_ms := quota.take(client_of(context), time.monotonic(), principal=principal, address=context.client_address):
+            self._metrics.count("pushes_refused", quota.refused_by)
+            return Verdict(THROTTLING_QUOTA_EXCEEDED, "over the quota of pushes", throttle_ms)
+        return await self._policy.judge(context, ClientConfigData(asked.configs, asked.received_ms))
+
+    def change(self, settings: GatewaySettings) -> None:
+        """Limits that have changed."""
+        self._quota.change(**quotas(settings))
+        if self._policy is not None:
+            self._policy.deadline_s = settings.policy_deadline_ms / 1000
+
+    async def reconfigure(self, configs: Mapping[str, object]) -> bool:
+        """Gives the policy its settings again; whether it has taken them."""
+        if self._policy is not None:
+            if not await self._policy.reconfigure(configs):
+                return False
+            log.warning("the policy has taken its settings again")
+        return True
+
+    async def close(self) -> None:
+        """Lets the policy finish what waits."""
+        if self._policy is not None:
+            await self._policy.close()

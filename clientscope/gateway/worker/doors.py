@@ -1,0 +1,92 @@
+"""Where a worker's connections come from and go to: its listener, the broker's address, and the TLS of both."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from clientscope.config import GatewaySettings
+from clientscope.config_types import split_address, split_networks
+from clientscope.errors import SettingsError
+from clientscope.gateway import tls
+from clientscope.gateway.worker import tls_listener
+from clientscope.gateway.worker.messages import BACKLOG
+from clientscope.gateway.worker.proxied import Entrance
+from clientscope.gateway.worker.proxy_protocol import Header
+from clientscope.gateway.worker.sides import ClientSide
+from clientscope.gateway.worker.tls_listener import TlsListener
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Upstream:
+    """The broker, for connections that are opened from now on.
+
+    Attributes:
+        address: host and port.
+        tls: None where its listener speaks none.
+        takes_proxy_header: whether a load balancer's header goes before each connection's bytes.
+        timeout_s: how long a connection to it may take.
+    """
+
+    address: tuple[str, int]
+    tls: ssl.SSLContext | None = None
+    takes_proxy_header: bool = False
+    timeout_s: float = 10.0
+
+
+class Doors:
+    """The listener and the upstream of one worker.
+
+    Args:
+        relay: makes the relay of a connection with this header; its side that takes the socket.
+        gateway: whose limits hold for handshakes, too.
+    """
+
+    def __init__(self, settings: GatewaySettings, relay: Callable[[Header], ClientSide], gateway: tls_listener.ListenerHost) -> None:
+        self.upstream = Upstream(split_address(settings.upstream), takes_proxy_header=settings.upstream_proxy_protocol)
+        self._gateway = gateway
+        self._entrance = Entrance(
+            split_networks(settings.proxy_protocol_from),
+            settings.max_connections,
+            settings.unauthenticated_timeout_ms / 1000,
+            relay,
+            lambda reason: gateway.count("connections_refused", reason),
+        )
+        self._listener: asyncio.Server | TlsListener | None = None
+
+    async def open(self, listener: socket.socket, settings: GatewaySettings) -> None:
+        """Takes connections."""
+        contexts = tls.load(settings)
+        self.upstream.tls = contexts.upstream
+        if contexts.server is None:
+            self._listener = await asyncio.get_running_loop().create_server(self._entrance.accept, sock=listener, backlog=BACKLOG)
+        else:
+            timeout_s = settings.unauthenticated_timeout_ms / 1000
+            self._listener = TlsListener(listener, contexts.server, self._entrance, self._gateway, timeout_s)
+
+    def change(self, settings: GatewaySettings) -> None:
+        """For what connects from now on; files may have changed since the main process looked at them."""
+        self._entrance.most = settings.max_connections
+        self._entrance.timeout_s = settings.unauthenticated_timeout_ms / 1000
+        if isinstance(self._listener, TlsListener):
+            self._listener.timeout_s = self._entrance.timeout_s
+        try:
+            contexts = tls.load(settings)
+        except SettingsError as error:
+            log.error("a worker keeps its certificates: %s", error)
+            return
+        self.upstream.tls = contexts.upstream
+        if isinstance(self._listener, TlsListener) and contexts.server is not None:
+            self._listener.context = contexts.server
+
+    def close(self) -> None:
+        """Takes no further connection."""
+        if self._listener is not None:
+            self._listener.close()
+        self._entrance.close()

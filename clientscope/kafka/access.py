@@ -1,0 +1,169 @@
+"""How our own processes reach Kafka: one table ``[kafka]``, for kafka-python and for Spark's Java clients.
+
+Names in the table are Kafka's own where Java and librdkafka agree, else librdkafka's, whose files are what everybody has: PEM, each apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clientscope.config import KafkaSettings
+from clientscope.errors import SettingsError
+from clientscope.secret_files import require_private
+
+JAAS_VARIABLE = "KAFKA_SASL_JAAS_CONFIG"
+"""Environment variable of the JVMs from which Kafka's own EnvVarConfigProvider (KIP-887) takes the line with the password."""
+
+
+@dataclass(frozen=True)
+class KafkaAccess:
+    """Where Kafka is, and how to be let in.
+
+    Attributes:
+        password: in plain text, and never shown.
+        check_hostname: whether a broker's certificate must name the host that was connected to.
+    """
+
+    bootstrap_servers: str
+    security_protocol: str = "PLAINTEXT"
+    mechanism: str = ""
+    username: str = ""
+    password: str = field(default="", repr=False)
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    check_hostname: bool = True
+
+    @classmethod
+    def of(cls, settings: KafkaSettings) -> KafkaAccess:
+        """From ``[kafka]``.
+
+        Raises:
+            SettingsError: what doesn't go together, or a file with a secret that is missing or open to everybody.
+        """
+        protocol = settings.kafka_security_protocol
+        sasl, tls = protocol.startswith("SASL_"), protocol.endswith("SSL")
+        user = settings.kafka_sasl_username
+        _require(sasl or not (user or settings.kafka_sasl_mechanism), "sasl.username and sasl.mechanism", "SASL_SSL or SASL_PLAINTEXT")
+        files = (settings.kafka_ssl_ca_location, settings.kafka_ssl_certificate_location, settings.kafka_ssl_key_location)
+        _require(tls or not any(files), "ssl.ca.location, ssl.certificate.location and ssl.key.location", "SSL or SASL_SSL")
+        if sasl and not (settings.kafka_sasl_mechanism and user):
+            raise SettingsError(f"[kafka] security.protocol {protocol} needs sasl.mechanism and sasl.username", "set both")
+        if (files[1] is None) != (files[2] is None):
+            raise SettingsError("[kafka] ssl.certificate.location and ssl.key.location go together", "set both, or neither")
+        for path in files[:2]:
+            if path is not None and not path.is_file():
+                raise SettingsError(f"[kafka] {path}: no such file")
+        if files[2] is not None:
+            require_private(files[2], "[kafka] ssl.key.location")
+        return cls(
+            bootstrap_servers=settings.bootstrap_servers,
+            security_protocol=protocol,
+            mechanism=settings.kafka_sasl_mechanism,
+            username=user,
+            password=_password(settings) if sasl else "",
+            ca=files[0],
+            certificate=files[1],
+            key=files[2],
+            check_hostname=settings.kafka_ssl_endpoint_identification_algorithm == "https",
+        )
+
+    @property
+    def principal(self) -> str:
+        """Whom the broker's ACLs are to name, as far as can be said here."""
+        return f"User:{self.username}" if self.username else "this principal"
+
+    def client_arguments(self) -> dict[str, Any]:
+        """For kafka-python's clients."""
+        arguments: dict[str, Any] = {"bootstrap_servers": self.bootstrap_servers, "security_protocol": self.security_protocol}
+        if self.mechanism:
+            arguments |= {
+                "sasl_mechanism": self.mechanism,
+                "sasl_plain_username": self.username,
+                "sasl_plain_password": self.password,
+            }
+        if self.security_protocol.endswith("SSL"):
+            arguments |= {"ssl_check_hostname": self.check_hostname}
+            arguments |= {"ssl_cafile": str(self.ca)} if self.ca else {}
+            arguments |= {"ssl_certfile": str(self.certificate), "ssl_keyfile": str(self.key)} if self.certificate else {}
+        return arguments
+
+    def java_options(self) -> dict[str, str]:
+        """For Kafka's Java clients within Spark.  Holds no secret: where one belongs, it names where the JVM finds it."""
+        options = {"bootstrap.servers": self.bootstrap_servers}
+        if self.security_protocol == "PLAINTEXT":
+            return options
+        options["security.protocol"] = self.security_protocol
+        providers = {}
+        if self.mechanism:
+            providers["env"] = "EnvVarConfigProvider"
+            options |= {"sasl.mechanism": self.mechanism, "sasl.jaas.config": f"${{env:{JAAS_VARIABLE}}}"}
+        if self.security_protocol.endswith("SSL"):
+            options["ssl.endpoint.identification.algorithm"] = "https" if self.check_hostname else ""
+            if self.ca:
+                options |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(self.ca.absolute())}
+            if self.certificate and self.key:
+                providers["directory"] = "DirectoryConfigProvider"
+                options |= {
+                    "ssl.keystore.type": "PEM",
+                    "ssl.keystore.certificate.chain": _content(self.certificate),
+                    "ssl.keystore.key": _content(self.key),
+                }
+        if providers:
+            options["config.providers"] = ",".join(providers)
+            for name, provider in providers.items():
+                options[f"config.providers.{name}.class"] = f"org.apache.kafka.common.config.provider.{provider}"
+        return options
+
+    def java_environment(self) -> dict[str, str]:
+        """What each JVM with a Kafka client needs in its environment, secrets among it."""
+        if not self.mechanism:
+            return {}
+        kind = "plain.Plain" if self.mechanism == "PLAIN" else "scram.Scram"
+        login = f"org.apache.kafka.common.security.{kind}LoginModule required"
+        return {JAAS_VARIABLE: f"{login} username={_quoted(self.username)} password={_quoted(self.password)};"}
+
+
+Kafka = KafkaAccess | str
+"""Where there is nothing to say but the addresses, they alone will do."""
+
+
+def access(kafka: Kafka) -> KafkaAccess:
+    """Either of the two as the first."""
+    return KafkaAccess(kafka) if isinstance(kafka, str) else kafka
+
+
+def _require(holds: bool, keys: str, protocols: str) -> None:
+    if not holds:
+        raise SettingsError(f"[kafka] {keys} have no effect with this security.protocol", f"set security.protocol to {protocols}")
+
+
+def _password(settings: KafkaSettings) -> str:
+    given, path = settings.kafka_sasl_password.get_secret_value(), settings.kafka_sasl_password_file
+    if bool(given) == bool(path):
+        both = "there twice" if given else "missing"
+        raise SettingsError(
+            f"[kafka] the SASL password is {both}", "either CLIENTSCOPE_KAFKA_SASL_PASSWORD, or sasl.password.file, a file that holds it"
+        )
+    if path is None:
+        return given
+    require_private(path, "[kafka] sasl.password.file")
+    try:
+        lines = path.read_text().splitlines()
+    except UnicodeDecodeError:
+        raise SettingsError(f"[kafka] sasl.password.file {path}: it isn't UTF-8") from None
+    if len(lines) != 1 or not lines[0]:
+        raise SettingsError(f"[kafka] sasl.password.file {path}: it has {len(lines)} lines", "it must hold the password and nothing else")
+    return lines[0]
+
+
+def _content(path: Path) -> str:
+    path = path.absolute()
+    return f"${{directory:{path.parent}:{path.name}}}"
+
+
+def _quoted(value: str) -> str:
+    """As java.io.StreamTokenizer, which reads JAAS, takes a string."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

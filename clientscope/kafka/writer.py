@@ -1,0 +1,105 @@
+"""Writing records that Kafka has acknowledged.
+
+What of kafka-python 3.0.12 is worked around:
+
+- An idempotent producer that was refused once for want of a right, or for a record's size, refuses or sends nothing from then on
+  (producer/transaction_manager.py:417-423 makes both fatal): `ends_producer` says after which errors another one is made. To
+  be removed once a producer continues after these.
+- It has no ``buffer.memory``: what is sent and not acknowledged has no bound of its own. A `TopicWriter` waits for each call's records, and
+  the gateway's publisher counts its own.
+- A producer without the right to write retries until ``delivery_timeout_ms``, so `clientscope.topics.verify` checks at the start.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from kafka import KafkaProducer
+from kafka.errors import KafkaError, MessageSizeTooLargeError
+from kafka.partitioner.default import murmur2
+
+from clientscope.kafka.access import Kafka, access
+from clientscope.kafka.bootstrap import bootstrapped
+
+Producer: TypeAlias = KafkaProducer
+
+_TIMEOUT_S = 30.0
+
+Headers = list[tuple[str, bytes]]
+
+
+def new_producer(kafka: Kafka, client_id: str, **bounds: int) -> Producer:
+    """An idempotent producer that waits for all replicas in sync, and for nothing to send with a record.
+
+    Raises:
+        KafkaError: no broker answers.
+    """
+    return bootstrapped(KafkaProducer, **access(kafka).client_arguments(), client_id=client_id, acks="all", linger_ms=0, **bounds)
+
+
+def ends_producer(error: BaseException) -> bool:
+    """Whether the producer that raised it is of no use any more."""
+    return isinstance(error, MessageSizeTooLargeError) or not getattr(error, "retriable", False)
+
+
+def partition_of(key: bytes, partitions: Sequence[int]) -> int:
+    """Where producers put the records of a key, as Kafka's default partitioner does.
+
+    Args:
+        partitions: all of the topic, in order.
+    """
+    return partitions[int(murmur2(key) & 0x7FFFFFFF) % len(partitions)]
+
+
+class TopicWriter:
+    """Writes records to one topic, and returns once Kafka has acknowledged them. For one thread at a time.
+
+    kafka-python rather than Spark's batch writer: the few changed series are in the driver already, and a Spark job to
+    write them would take longer than the writing.
+    """
+
+    def __init__(self, kafka: Kafka, topic: str, client_id: str = "clientscope-stream") -> None:
+        self._kafka, self._topic, self._client_id = kafka, topic, client_id
+        self._producer = new_producer(kafka, client_id)
+        self._ended = False
+
+    def write(
+        self,
+        records: Mapping[str, bytes | None] | Mapping[bytes, bytes | None],
+        headers: Mapping[str, Headers] = MappingProxyType({}),
+    ) -> None:
+        """A None value is a tombstone.
+
+        Args:
+            headers: by key, of those that have any.
+
+        Raises:
+            KafkaError: a record was not acknowledged within half a minute; others may have been.
+        """
+        if self._ended:
+            self._replace_producer()
+        try:
+            sent = [self._send(key, value, headers) for key, value in records.items()]
+            deadline = time.monotonic() + _TIMEOUT_S
+            self._producer.flush(timeout=_TIMEOUT_S)
+            for future in sent:
+                future.get(timeout=max(0.0, deadline - time.monotonic()))
+        except KafkaError as error:
+            self._ended = ends_producer(error)
+            raise
+
+    def close(self) -> None:
+        """Ends it; waits for what is on its way."""
+        self._producer.close(timeout=0 if self._ended else _TIMEOUT_S)
+
+    def _send(self, key: str | bytes, value: bytes | None, headers: Mapping[str, Headers]) -> Any:
+        of_key = headers.get(key) if isinstance(key, str) else None
+        return self._producer.send(self._topic, key=key.encode() if isinstance(key, str) else key, value=value, headers=of_key)
+
+    def _replace_producer(self) -> None:
+        fresh = new_producer(self._kafka, self._client_id)
+        ended, self._producer, self._ended = self._producer, fresh, False
+        ended.close(timeout=0)

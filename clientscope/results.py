@@ -1,0 +1,51 @@
+"""The values of ``clientscope.results``: what every rule said of one push."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clientscope.topic_values import Count, Name, Sentence, Setting, Value
+
+Codes = Annotated[list[Name], Field(max_length=1_000)]
+"""Of rules."""
+
+
+class Fired(Value):
+    """A rule that fired on a push."""
+
+    code: Name
+    name: Name = ""
+    severity: Name = "unknown"
+    settings: Annotated[list[Setting], Field(max_length=1_000, default_factory=list)]
+    message: Sentence = ""
+
+
+class ResultValue(Value):
+    """Value of ``clientscope.results``: what every rule said of one push."""
+
+    topic: Name
+    partition: int
+    offset: int
+    received_ms: int
+    cluster: Name
+    broker: int
+    gateway: Name
+    epoch: int
+    connection: int
+    listener: Name
+    security_protocol: Name = ""
+    address: Name
+    principal: Name | None = None
+    client_id: Name | None = None
+    software_name: Name
+    software_version: Name
+    instance_id: Name | None = None
+    origin: Literal["pushed", "observed"]
+    application: Annotated[str, Field(max_length=4_096)] = ""
+    settings: Count
+    redacted: Count
+    rules: Annotated[list[Fired], Field(max_length=1_000, default_factory=list)]
+    passed: Annotated[Codes, Field(default_factory=list)]
+    not_evaluable: Annotated[Codes, Field(default_factory=list)]

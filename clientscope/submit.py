@@ -1,0 +1,13 @@
+"""What spark-submit is given to run: ``clientscope stream`` with the flags that follow it.
+
+`clientscope.commands.bundle` copies this file beside the zip of the packages, since spark-submit can't run a module out of one.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from clientscope.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(["stream", *sys.argv[1:]]))

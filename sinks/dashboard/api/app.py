@@ -1,0 +1,147 @@
+"""The HTTP side, put together: page, JSON API, events, metrics and health."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
+from fastapi.responses import JSONResponse
+from prometheus_client import CollectorRegistry, Counter
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from clientscope.api.common import ApiProblem, QueryProblem
+from clientscope.api.overview import Health
+from clientscope.bounded_http import refusals
+from clientscope.errors import ClientscopeError
+from clientscope.query import QueryError
+from sinks.dashboard.api import events, metrics, routes_access, routes_clients, routes_findings, routes_past
+from sinks.dashboard.api import routes_live as routes
+from sinks.dashboard.api.deciding import Deciding
+from sinks.dashboard.http import data_docs
+from sinks.dashboard.http.access import LOCAL, Access
+from sinks.dashboard.http.assets import PAGE, Asset
+from sinks.dashboard.http.security import SecurityMiddleware
+from sinks.dashboard.past.asking import Past
+from sinks.dashboard.past.problems import RETRY_AFTER_S, NoAnswer
+from sinks.dashboard.state.one_client import OneClient
+from sinks.dashboard.state.state import State
+
+
+def create_app(
+    state: State,
+    assets: Mapping[str, Asset],
+    clock: Callable[[], int],
+    *,
+    loopback_only: bool,
+    alive: Callable[[], bool] = lambda: True,
+    stopping: Callable[[], bool] = lambda: False,
+    data_docs_dir: Path | None = None,
+    access: Access = LOCAL,
+    external_url: str = "",
+    one_client: OneClient | None = None,
+    deciding: Deciding | None = None,
+    past: Past | None = None,
+    refused: Counter | None = None,
+) -> FastAPI:
+    """The application.
+
+    Args:
+        clock: ms since the epoch.
+        loopback_only: answer only to a Host that is a loopback name, or ours by ``access``.
+        alive: whether the topics are being read, or tried again.
+        stopping: whether event streams should end.
+        data_docs_dir: where Data Docs are, or will be.
+        access: who may do what.
+        external_url: where the page is reached from elsewhere; empty where nobody said.
+        one_client: makes one client's page; without it, no configurations are read.
+        deciding: writes decisions; without it, none can be made.
+        past: reads history's tables; without it, there is no history.
+        refused: counts what the listener refuses, for ``/metrics``.
+    """
+    refused = refused or refusals(CollectorRegistry())
+    # No interactive documentation: FastAPI's loads scripts from elsewhere.
+    app = FastAPI(title="clientscope", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
+    app.add_middleware(SecurityMiddleware, loopback_only=loopback_only, access=access)
+    app.add_exception_handler(QueryError, _wrong_query)
+    app.add_exception_handler(ClientscopeError, _refused)
+    app.add_exception_handler(NoAnswer, _no_answer)
+    for router in (
+        routes.routes(state, clock, stopping, events.Streams(refused.labels("listen", "event_streams").inc)),
+        routes_clients.routes(state, one_client or OneClient(state), clock),
+        routes_findings.routes(state, deciding or Deciding(), clock),
+        routes_access.routes(access, external_url or None),
+    ):
+        app.include_router(router, prefix="/api/v1", tags=["v1"])
+    app.include_router(routes_past.routes(past or Past(None), clock), prefix="/api/v1/history", tags=["v1"])
+    app.include_router(_operations(state, alive, refused), include_in_schema=False)
+    app.include_router(_page(assets), include_in_schema=False)
+    if data_docs_dir is not None:
+        app.include_router(data_docs.api(data_docs_dir), prefix="/api/v1", tags=["v1"])
+        app.include_router(data_docs.pages(data_docs_dir), include_in_schema=False)
+    return app
+
+
+def _wrong_query(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, QueryError)
+    problem = QueryProblem(detail=str(error), position=error.position, length=error.length, expected=list(error.expected))
+    return JSONResponse(problem.model_dump(), status_code=400)
+
+
+def _refused(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, ClientscopeError)
+    return JSONResponse(ApiProblem(detail=str(error), hint=error.hint).model_dump(), status_code=400)
+
+
+def _no_answer(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, NoAnswer)
+    headers = {"retry-after": str(RETRY_AFTER_S)} if error.status == 503 else None
+    return JSONResponse(ApiProblem(detail=str(error), hint=error.hint).model_dump(), status_code=error.status, headers=headers)
+
+
+def _operations(state: State, alive: Callable[[], bool], refused: Counter) -> APIRouter:
+    router = APIRouter()
+    registry = metrics.registry(state)
+    registry.register(refused)
+
+    @router.get("/metrics")
+    def prometheus() -> Response:
+        return Response(generate_latest(registry), headers={"content-type": CONTENT_TYPE_LATEST})
+
+    @router.get("/healthz")
+    def healthz() -> JSONResponse:
+        return _health(state, alive())
+
+    @router.get("/readyz")
+    def readyz() -> JSONResponse:
+        return _health(state, state.feed()[0] == "live")
+
+    return router
+
+
+def _health(state: State, good: bool) -> JSONResponse:
+    feed, detail = state.feed()
+    health = Health(status="ok" if good else "unavailable", feed=feed, detail=detail)
+    return JSONResponse(health.model_dump(), status_code=200 if good else 503)
+
+
+def _page(assets: Mapping[str, Asset]) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/")
+    def page() -> Response:
+        return _asset(assets[PAGE])
+
+    @router.get("/static/{name:path}")
+    def static(name: str) -> Response:
+        if name not in assets:
+            raise HTTPException(404)
+        return _asset(assets[name])
+
+    return router
+
+
+def _asset(asset: Asset) -> Response:
+    # Asked for again each time: a page of one release never runs with another's scripts.
+    headers = {"content-type": asset.media_type, "cache-control": "no-cache"}
+    return Response(asset.content, headers=headers)

@@ -1,0 +1,123 @@
+"""What a person decides about a finding on the page: the checks of ``clientscope findings close``, then a record of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from typing import Protocol, TypeVar
+
+from fastapi import HTTPException
+from kafka.errors import KafkaError
+
+from clientscope import topics
+from clientscope.api.findings import DecisionTaken
+from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.findings.decisions import Resolution
+from clientscope.findings.record import Finding
+from clientscope.kafka.access import Kafka
+from clientscope.kafka.writer import TopicWriter
+from clientscope.records.topics import DECISIONS
+from clientscope.report.findings.deciding import Closing, reason, require_decided
+
+_CLIENT_ID = "clientscope-serve-decisions"
+
+
+class Write(Protocol):
+    """Writes a decision."""
+
+    def __call__(self, fingerprint: str, value: bytes | None, headers: Mapping[str, str]) -> None:
+        """Returns once it is kept; None takes a decision back.
+
+        Raises:
+            EnvironmentProblem: it could not be written; says why.
+        """
+        ...
+
+
+class DecisionWriter:
+    """A `Write` to Kafka.  Decisions are rare: each has a producer of its own, and is refused at once where the right is missing."""
+
+    def __init__(self, kafka: Kafka) -> None:
+        self._kafka = kafka
+        self._lock = threading.Lock()
+
+    def __call__(self, fingerprint: str, value: bytes | None, headers: Mapping[str, str]) -> None:
+        """See `Write`."""
+        with self._lock:
+            topics.verify(self._kafka, writes=(DECISIONS,))
+            try:
+                with closing(TopicWriter(self._kafka, DECISIONS, _CLIENT_ID)) as writer:
+                    writer.write({fingerprint: value}, {fingerprint: [(name, text.encode()) for name, text in headers.items()]})
+            except (KafkaError, TimeoutError) as error:
+                raise EnvironmentProblem(
+                    f"Kafka has not acknowledged the decision ({type(error).__name__})",
+                    "do it again: a decision that is written twice does no harm",
+                ) from None
+
+
+class Deciding:
+    """Checks decisions, and has them written."""
+
+    def __init__(self, write: Write | None = None) -> None:
+        """
+        Args:
+            write: without it, nothing can be decided.
+        """
+        self._write = write
+
+    def close(self, finding: Finding, resolution: Resolution, why: str, until: str | None, by: str, now_ms: int) -> DecisionTaken:
+        """Closes a finding.
+
+        Raises:
+            SettingsError: the decision doesn't fit the finding, or something is missing, or holds a secret.
+            HTTPException: 503, it could not be written.
+        """
+        decide = _in_fields_names(lambda: Closing.of(resolution, why, until or "", by, now_ms))
+        decision = _in_fields_names(lambda: decide.decision(finding))
+        self._written(finding.fingerprint, decision.model_dump_json(exclude_none=True).encode(), {})
+        return DecisionTaken(
+            fingerprint=finding.fingerprint,
+            resolution=decision.resolution,
+            by=decision.by,
+            why=decision.why,
+            until=decision.until,
+            at_ms=decision.at_ms,
+            warnings=list(decide.warnings(finding)),
+        )
+
+    def reopen(self, finding: Finding, why: str, by: str, now_ms: int) -> DecisionTaken:
+        """Takes a decision back.
+
+        Raises:
+            SettingsError: there is none, or no reason is given.
+            HTTPException: 503, it could not be written.
+        """
+        _in_fields_names(lambda: require_decided(finding, {finding.fingerprint} if finding.decided else ()))
+        given = _in_fields_names(lambda: reason(why))
+        self._written(finding.fingerprint, None, {"by": by, "why": given})
+        return DecisionTaken(fingerprint=finding.fingerprint, resolution=None, by=by, why=given, until=None, at_ms=now_ms, warnings=[])
+
+    def _written(self, fingerprint: str, value: bytes | None, headers: Mapping[str, str]) -> None:
+        if self._write is None:
+            raise HTTPException(503, "nothing can be decided here")
+        try:
+            self._write(fingerprint, value, headers)
+        except EnvironmentProblem as error:
+            raise HTTPException(503, f"{error}; {error.hint}" if error.hint else str(error)) from None
+
+
+Made = TypeVar("Made")
+
+
+def _in_fields_names(make: Callable[[], Made]) -> Made:
+    """What is made; an error of the command line's checks names the request's fields instead of flags.
+
+    Raises:
+        SettingsError: as ``make`` does.
+    """
+    try:
+        return make()
+    except SettingsError as error:
+        texts = [text and text.replace("--as ", "resolution ").replace("--", "") for text in (str(error), error.hint)]
+        raise SettingsError(texts[0] or "", texts[1]) from None

@@ -1,0 +1,94 @@
+"""Server-sent events: one small event when something changed, and a sign of life when nothing did."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from sinks.dashboard.state.state import State
+
+INTERVAL_SECONDS = 0.25
+"""At most four events a second."""
+
+ALIVE_SECONDS = 5.0
+"""How often an idle stream says that it lives: a browser can't see a comment, so it is an event."""
+
+RETRY_MS = 1_000
+
+LONGEST_SECONDS = 3_600.0
+"""Then a stream ends, and a browser asks for another: so nobody listens for ever who may listen no more."""
+
+
+STREAM_LIMIT = 200
+"""Event streams at a time."""
+
+STREAM_LIMIT_PER_HOLDER = 50
+"""Of one user at one address; a browser has one for each page that is open."""
+
+Holder = tuple[str, str]
+"""A user's name and address."""
+
+
+class Streams:
+    """How many are open, and whose; in one event loop."""
+
+    def __init__(self, refused: Callable[[], object]) -> None:
+        """
+        Args:
+            refused: counts each that was one too many.
+        """
+        self.refused = refused
+        self.held: Counter[Holder] = Counter()
+
+    def is_full(self, holder: Holder) -> bool:
+        """Whether one more is too many."""
+        return self.held.total() >= STREAM_LIMIT or self.held[holder] >= STREAM_LIMIT_PER_HOLDER
+
+
+class EventResponse(StreamingResponse):
+    """A stream that counts for as long as it is sent, however that ends."""
+
+    def __init__(self, streams: Streams, holder: Holder, content: AsyncGenerator[bytes]) -> None:
+        super().__init__(content, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+        self._streams, self._holder, self._content = streams, holder, content
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Sends it, or 503."""
+        held = self._streams.held
+        if self._streams.is_full(self._holder):
+            self._streams.refused()
+            full = JSONResponse({"detail": "too many event streams"}, status_code=503, headers={"retry-after": "10"})
+            await full(scope, receive, send)
+            return
+        held[self._holder] += 1
+        try:
+            async with aclosing(self._content):
+                await super().__call__(scope, receive, send)
+        finally:
+            held[self._holder] -= 1
+            held += Counter()  # without those that hold none
+
+
+async def stream(state: State, clock: Callable[[], int], stopping: Callable[[], bool]) -> AsyncGenerator[bytes]:
+    """``changed`` events with the `Overview`, from the present one on, and ``alive`` events; until ``stopping``."""
+    yield f"retry: {RETRY_MS}\n\n".encode()
+    seen: int | None = None
+    idle = lasted = 0.0
+    while not stopping() and lasted < LONGEST_SECONDS:
+        if state.version != seen:
+            overview = await run_in_threadpool(state.overview, clock())
+            seen = overview.version
+            idle = 0.0
+            yield f"event: changed\ndata: {overview.model_dump_json()}\n\n".encode()
+        elif idle >= ALIVE_SECONDS:
+            idle = 0.0
+            yield f'event: alive\ndata: {{"version":{seen}}}\n\n'.encode()
+        await asyncio.sleep(INTERVAL_SECONDS)
+        idle += INTERVAL_SECONDS
+        lasted += INTERVAL_SECONDS

@@ -1,0 +1,157 @@
+"""What is older than the topics: connections over time, who was connected, what they pushed, and what was wrong then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Literal, NamedTuple
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import StreamingResponse
+
+from clientscope.api.common import ApiProblem, QueryProblem
+from clientscope.api.history import PastClient, PastClients, PastFindings, PastSeries, PastStarts, PastThere
+from clientscope.errors import SettingsError
+from clientscope.query import FINDINGS, HISTORY_CLIENTS, parse
+from sinks.dashboard.api.export import FORMATS, csv_of, json_of
+from sinks.dashboard.api.routes_clients import Limit, Offset, Q, Sort
+from sinks.dashboard.past.asking import Past
+
+MINUTE_MS, DAY_MS = 60_000, 86_400_000
+MOST_DAYS = 800
+
+_END_OF_TIME_MS = 2**43
+_AT_ONCE = 5_000
+"""Rows of a file that are in memory."""
+
+Ms = Annotated[int | None, Query(ge=0, le=_END_OF_TIME_MS)]
+From = Annotated[
+    int | None, Query(alias="from", ge=0, le=_END_OF_TIME_MS, description="In ms since the epoch; a day before `to` if left out.")
+]
+To = Annotated[int | None, Query(ge=0, le=_END_OF_TIME_MS, description="In ms since the epoch, and before that; now if left out.")]
+Name = Annotated[str | None, Query(max_length=300)]
+StartLimit = Annotated[int, Query(ge=1, le=50, description="At most so many items.")]
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    404: {"model": ApiProblem, "description": "serve has no history, or this table isn't there yet"},
+    503: {
+        "model": ApiProblem,
+        "description": "history can't be read now, took too long, or too many ask; `Retry-After` says when to come again",
+    },
+}
+_WRONG: dict[int | str, dict[str, Any]] = {
+    **_PROBLEMS,
+    400: {
+        "model": QueryProblem | ApiProblem,
+        "description": "`q` or `sort` can't be read; or the time asked about can't be, or is too much",
+    },
+}
+
+
+class _Asked(NamedTuple):
+    from_ms: int | None
+    to: int | None
+
+    def span(self, now: int) -> tuple[int, int]:
+        """From and to; SettingsError where there is no such time, or it is too long."""
+        # A whole minute, so that all pages of a list are of one answer.
+        until = self.to if self.to is not None and self.to <= now else now // MINUTE_MS * MINUTE_MS
+        since = max(0, until - DAY_MS) if self.from_ms is None else self.from_ms
+        if since >= until:
+            raise SettingsError("`from` must come before `to`, and before now", "both in ms since the epoch")
+        if until - since > MOST_DAYS * DAY_MS:
+            raise SettingsError(f"at most {MOST_DAYS} days in one question", "ask for a shorter range")
+        return since, until
+
+
+def _asked(from_ms: From = None, to: To = None) -> _Asked:
+    return _Asked(from_ms, to)
+
+
+Asked = Annotated[_Asked, Depends(_asked)]
+
+
+def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
+    """The resources under ``/api/v1/history``."""
+    router = APIRouter()
+
+    @router.get("")
+    def there() -> PastThere:
+        """Whether there is history here."""
+        return PastThere(configured=past.is_there)
+
+    @router.get("/series", responses=_WRONG)
+    def series(asked: Asked) -> PastSeries:
+        """Connections by software version, in steps such that there are at most 500: the most at once in each."""
+        return PastSeries.model_validate(past.ask("series", span=asked.span(clock())))
+
+    @router.get("/clients", responses=_WRONG)
+    def clients(asked: Asked, q: Q = "", sort: Sort = "", offset: Offset = 0, limit: Limit = 1_000) -> PastClients:
+        """Who was connected."""
+        parse(q, HISTORY_CLIENTS, clock())  # what can't be read asks no table
+        span = asked.span(clock())
+        found = past.ask("clients", span=span, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
+        return PastClients(from_ms=span[0], to_ms=span[1], offset=offset, **found)
+
+    @router.get(
+        "/clients/export",
+        response_class=StreamingResponse,
+        responses={**_WRONG, 200: {"content": {"text/csv": {}, "application/json": {}}}},
+    )
+    def export(asked: Asked, q: Q = "", sort: Sort = "", format: Literal["csv", "json"] = "csv") -> StreamingResponse:
+        """All of them that `q` leaves, as a file.  No cell is a formula in a spreadsheet."""
+        span = asked.span(clock())
+
+        def part(offset: int) -> dict[str, Any]:
+            return past.ask("clients", span=span, q=q, sort=sort, offset=offset, limit=_AT_ONCE, now_ms=clock())
+
+        first = part(0)
+
+        def rows() -> Iterator[dict[str, Any]]:
+            yield from first["items"]
+            for offset in range(_AT_ONCE, first["total"], _AT_ONCE):
+                yield from part(offset)["items"]
+
+        columns = tuple(PastClient.model_fields)
+        lines = json_of(rows()) if format == "json" else csv_of(columns, ([row[name] for name in columns] for row in rows()))
+        headers = {"content-disposition": f'attachment; filename="clients-seen.{format}"'}
+        return StreamingResponse(lines, media_type=FORMATS[format][0], headers=headers)
+
+    @router.get("/starts", responses=_WRONG)
+    def starts(
+        asked: Asked,
+        client_id: Annotated[Name, Query(description="Exactly this one; empty for clients without one.")] = None,
+        application: Annotated[Name, Query(description="client.id without its instance part.")] = None,
+        principal: Annotated[Name, Query(description="Empty for clients without one.")] = None,
+        address: Name = None,
+        offset: Offset = 0,
+        limit: StartLimit = 20,
+    ) -> PastStarts:
+        """What an application or a client pushed, each time as what had changed; redacted as ever."""
+        whose = {"client_id": client_id, "application": application, "principal": principal, "address": address}
+        if all(value is None for value in whose.values()):
+            raise SettingsError("say whose: client_id, application, principal or address", "several of them: all must be so")
+        span = asked.span(clock())
+        found = past.ask("starts", span=span, whose=whose, offset=offset, limit=limit)
+        return PastStarts(from_ms=span[0], to_ms=span[1], offset=offset, **found)
+
+    @router.get("/findings", responses=_WRONG)
+    def findings(
+        at: Annotated[Ms, Query(description="In ms since the epoch; now if left out.")] = None,
+        q: Q = "",
+        sort: Sort = "",
+        offset: Offset = 0,
+        limit: Limit = 100,
+    ) -> PastFindings:
+        """What was to be fixed at a time, as it was told last by then."""
+        parse(q, FINDINGS, clock())
+        found = past.ask("findings_at", at_ms=clock() if at is None else at, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
+        return PastFindings(offset=offset, **found)
+
+    @router.get("/findings/ended", responses=_WRONG)
+    def ended(asked: Asked, q: Q = "", sort: Sort = "-ended", offset: Offset = 0, limit: Limit = 100) -> PastFindings:
+        """What was resolved or closed."""
+        parse(q, FINDINGS, clock())
+        found = past.ask("findings_ended", span=asked.span(clock()), q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
+        return PastFindings(offset=offset, **found)
+
+    return router

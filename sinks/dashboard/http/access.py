@@ -1,0 +1,313 @@
+"""Who may read, and who may decide: by a token, by what a reverse proxy says, or, on loopback alone, whoever is there.
+
+A token is exchanged once for a cookie, which says who and until when under an HMAC whose key is made of the token: every copy of serve
+that has the same tokens takes it, none keeps anything, and another token ends all sessions of the old one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from base64 import urlsafe_b64encode
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urlsplit
+
+from fastapi import HTTPException, Request, Response
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from clientscope.api.access import Authentication, Role
+from clientscope.topic_values import clean
+
+COOKIE = "clientscope_session"
+SESSION_SECONDS = 12 * 60 * 60
+
+_MOST_FAILURES = 10
+_FAILURE_WINDOW_S = 60.0
+_ADDRESSES_KEPT = 10_000
+_MOST_COOKIE = 1_024
+_MOST_HOPS = 32
+
+
+@dataclass(frozen=True)
+class Token:
+    """A secret, whose it is, and what it lets do."""
+
+    name: str
+    role: Role
+    secret: str = field(repr=False)
+
+    @property
+    def key(self) -> bytes:
+        """Of this token's cookies."""
+        return hashlib.sha256(f"clientscope session 1\0{self.role}\0{self.name}\0{self.secret}".encode()).digest()
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who asks; nobody where ``role`` is None."""
+
+    name: str | None = None
+    role: Role | None = None
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A reverse proxy that says who asks.
+
+    Attributes:
+        header: with the user's name; only believed where the connection itself comes from ``trusted``.
+        admins: names that may decide; the others may read.
+    """
+
+    header: str
+    trusted: Sequence[IPv4Network | IPv6Network]
+    admins: frozenset[str] = frozenset()
+
+
+NOBODY = Visitor()
+
+
+class Access:
+    """Judges requests.  Thread-safe as far as the event loop and its pool need."""
+
+    def __init__(
+        self,
+        tokens: Sequence[Token] = (),
+        proxy: Proxy | None = None,
+        anyone: Visitor = NOBODY,
+        external_url: str = "",
+        clock: Callable[[], float] = time.time,
+        trusted: Sequence[IPv4Network | IPv6Network] = (),
+    ) -> None:
+        """
+        Args:
+            trusted: proxies that are believed when they say from which address a request came.
+            anyone: who everybody is where there are neither tokens nor a proxy.
+            external_url: where the page is reached: the cookie's path, whether it needs TLS, and an origin that is ours.
+            clock: seconds since the epoch.
+        """
+        self._tokens = tuple(tokens)
+        self._proxy = proxy
+        self._anyone = anyone
+        self._external = urlsplit(external_url)
+        self._clock = clock
+        self._trusted = tuple(trusted)
+        self._failures: OrderedDict[str, list[float]] = OrderedDict()
+
+    @property
+    def authentication(self) -> Authentication:
+        """How one signs in."""
+        if self._tokens:
+            return "token"
+        return "proxy" if self._proxy else "none"
+
+    @property
+    def external_host(self) -> str:
+        """A Host, without its port, that is ours beside loopback names; empty without authentication, which a proxy must not take away."""
+        return (self._external.hostname or "") if self.authentication != "none" else ""
+
+    def address(self, scope: Scope) -> str:
+        """Where a request came from: the connection's other end, or behind trusted proxies whom the last of them saw.
+
+        That is the right-most address of X-Forwarded-For that is no trusted proxy's: what stands further left, anybody may have written.
+        """
+        client = scope.get("client")
+        found = client[0] if client else ""
+        if not _within(found, self._trusted):
+            return found
+        hops = ",".join(Headers(scope=scope).getlist("x-forwarded-for")).split(",")
+        for hop in reversed(hops[-_MOST_HOPS:]):
+            try:
+                found = str(ip_address(_without_port(hop.strip())))
+            except ValueError:
+                break
+            if not _within(found, self._trusted):
+                break
+        return found
+
+    def visitor(self, scope: Scope) -> Visitor:
+        """Who a request is from."""
+        headers = Headers(scope=scope)
+        if self.authentication == "none":
+            return self._anyone
+        return self._by_proxy(scope, headers) or self._by_bearer(headers) or self._by_cookie(headers) or NOBODY
+
+    def is_ours(self, scope: Scope) -> bool:
+        """Whether a request that changes something was made by our own page, or by a program with a token."""
+        headers = Headers(scope=scope)
+        if headers.get("authorization", "")[:7].lower() == "bearer ":
+            return True  # no browser sends one by itself
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        if site is not None:
+            return site == "same-origin"
+        if origin is None:
+            return False
+        came_from = urlsplit(origin)
+        ours = {headers.get("host", "").lower()}
+        if self._external.netloc and came_from.scheme == self._external.scheme:
+            ours.add(self._external.netloc.lower())
+        return bool(came_from.netloc) and came_from.netloc.lower() in ours
+
+    def login(self, secret: str, request: Request, response: Response) -> bool:
+        """Sets the cookie; returns whether the token is one.
+
+        Raises:
+            HTTPException: 429, too many wrong ones from this address; 403, from another site.
+        """
+        if not self.is_ours(request.scope):
+            raise HTTPException(403, "this request comes from another site")
+        address = _site(self.address(request.scope))
+        self._require_patience(address)
+        token = self._token(secret)
+        if token is None:
+            self._failures.setdefault(address, []).append(self._clock())
+            self._failures.move_to_end(address)
+            while len(self._failures) > _ADDRESSES_KEPT:
+                self._failures.popitem(last=False)
+            return False
+        self._failures.pop(address, None)
+        path, secure = self._cookie_scope()
+        response.set_cookie(
+            COOKIE, self._sealed(token), max_age=SESSION_SECONDS, path=path, secure=secure, httponly=True, samesite="strict"
+        )
+        return True
+
+    def logout(self, request: Request, response: Response) -> None:
+        """Takes the cookie back.
+
+        Raises:
+            HTTPException: 403, from another site.
+        """
+        if not self.is_ours(request.scope):
+            raise HTTPException(403, "this request comes from another site")
+        path, secure = self._cookie_scope()
+        response.delete_cookie(COOKIE, path=path, secure=secure, httponly=True, samesite="strict")
+
+    def _cookie_scope(self) -> tuple[str, bool]:
+        """Its path, and whether it needs TLS."""
+        return self._external.path.rstrip("/") + "/", self._external.scheme == "https"
+
+    def _require_patience(self, address: str) -> None:
+        horizon = self._clock() - _FAILURE_WINDOW_S
+        failures = [at for at in self._failures.get(address, ()) if at > horizon]
+        if len(failures) >= _MOST_FAILURES:
+            raise HTTPException(429, "too many wrong tokens", headers={"retry-after": str(int(_FAILURE_WINDOW_S))})
+        if failures:
+            self._failures[address] = failures
+        else:
+            self._failures.pop(address, None)
+
+    def _token(self, secret: str) -> Token | None:
+        """All are compared, so that time tells nothing."""
+        given, found = secret.strip().encode(), None
+        for token in self._tokens:
+            if hmac.compare_digest(token.secret.encode(), given):
+                found = token
+        return found
+
+    def _by_proxy(self, scope: Scope, headers: Headers) -> Visitor | None:
+        client = scope.get("client")
+        if self._proxy is None or not client or not _within(client[0], self._proxy.trusted):
+            return None
+        names = headers.getlist(self._proxy.header)
+        if len(names) != 1 or not names[0].strip():
+            return None
+        name = clean(names[0].encode("latin-1", "replace").decode("utf-8", "replace").strip())
+        return Visitor(name, "admin" if name in self._proxy.admins else "reader")
+
+    def _by_bearer(self, headers: Headers) -> Visitor | None:
+        scheme, _, secret = headers.get("authorization", "").partition(" ")
+        token = self._token(secret) if scheme.lower() == "bearer" and secret else None
+        return Visitor(token.name, token.role) if token else None
+
+    def _by_cookie(self, headers: Headers) -> Visitor | None:
+        for value in _cookies(headers):
+            for token in self._tokens:
+                if self._opens(value, token):
+                    return Visitor(token.name, token.role)
+        return None
+
+    def _sealed(self, token: Token) -> str:
+        until = int(self._clock()) + SESSION_SECONDS
+        content = f"{until}.{secrets.token_urlsafe(12)}"
+        return f"{content}.{_mac(token, content)}"
+
+    def _opens(self, value: str, token: Token) -> bool:
+        content, _, mac = value.rpartition(".")
+        if not hmac.compare_digest(_mac(token, content), mac):
+            return False
+        return int(content.partition(".")[0]) > self._clock()
+
+
+LOCAL = Access(anyone=Visitor("local", "admin"))
+"""Whoever reaches it may do everything: for loopback alone."""
+
+
+def visitor(request: Request) -> Visitor:
+    """Who asks, as the middleware found."""
+    found = request.scope.get("clientscope.visitor", NOBODY)
+    assert isinstance(found, Visitor)
+    return found
+
+
+def require_admin(request: Request) -> str:
+    """The name of an admin whose own page, or program, asks.
+
+    Raises:
+        HTTPException: 403.
+    """
+    found = visitor(request)
+    if found.role != "admin":
+        raise HTTPException(403, "this needs the role admin")
+    if not request.scope.get("clientscope.ours", False):
+        raise HTTPException(403, "this request comes from another site")
+    return found.name or "admin"
+
+
+def _mac(token: Token, content: str) -> str:
+    return urlsafe_b64encode(hmac.digest(token.key, content.encode("utf-8", "replace"), "sha256")).rstrip(b"=").decode()
+
+
+def _cookies(headers: Headers) -> list[str]:
+    """Values of our cookie; there may be several, of several paths."""
+    found = []
+    for header in headers.getlist("cookie"):
+        for part in header.split(";"):
+            name, _, value = part.strip().partition("=")
+            if name == COOKIE and value.isascii() and len(value) <= _MOST_COOKIE:
+                found.append(value)
+    return found[:4]
+
+
+def _without_port(hop: str) -> str:
+    """An address as some proxies write it: ``192.0.2.1:5000``, ``[2001:db8::1]:5000``, ``[2001:db8::1]``."""
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    host, colon, port = hop.partition(":")
+    return host if colon and port.isdecimal() and "." in host else hop
+
+
+def _site(address: str) -> str:
+    """Whom one address stands for: with IPv6 its /64, within which one host may take any."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
+        return str(IPv6Network((int(found) >> 64 << 64, 64)))
+    return str(getattr(found, "ipv4_mapped", None) or found)
+
+
+def _within(address: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(found, "ipv4_mapped", None)
+    return any((mapped or found) in network for network in networks)

@@ -1,0 +1,136 @@
+"""What every response carries, which Host a loopback server answers to, and what nobody gets who hasn't signed in."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from clientscope.bounded_http import whole_body
+from sinks.dashboard.http.access import Access
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+
+HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, without its port, names this machine only."""
+    host = host.strip("[]").rstrip(".").lower()
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+_OPEN = frozenset({"/", "/healthz", "/readyz", "/api/v1/me", "/api/v1/login", "/api/v1/logout"})
+"""What everybody gets, beside the page's own files; anything else needs a role."""
+
+_OPEN_FOLDER = "/static/"
+MOST_BODY_BYTES = 64 * 1024
+"""Of a request: the largest is a decision with its reason."""
+
+
+class SecurityMiddleware:
+    """Says who asks, refuses what they may not see, and adds those of `HEADERS` that a response doesn't set itself.
+
+    With ``loopback_only``, refuses a Host that isn't a loopback name, nor ours by ``access``.  Without that check any web page could read
+    a server on loopback, by having its own name resolve to 127.0.0.1 (DNS rebinding).
+    """
+
+    def __init__(self, app: ASGIApp, loopback_only: bool, access: Access) -> None:
+        self._app = app
+        self._loopback_only = loopback_only
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in {**HEADERS, "cache-control": "no-store"}.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal is None and scope["method"] not in ("GET", "HEAD"):
+            try:
+                body = await whole_body(receive, MOST_BODY_BYTES)
+            except ConnectionAbortedError:
+                return
+            refusal, receive = (_TOO_MUCH, receive) if body is None else (None, _Again(body, receive))
+        await (refusal or self._app)(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
+        headers = Headers(scope=scope)
+        if self._loopback_only:
+            host = _host(headers.getlist("host"))
+            if not is_loopback(host) and (not host or host.lower() != self._access.external_host):
+                return PlainTextResponse("This server answers to loopback names only.\n", status_code=421)
+        if "transfer-encoding" in headers or any(_is_too_long(length) for length in headers.getlist("content-length")):
+            return _TOO_MUCH
+        visitor = self._access.visitor(scope)
+        scope["clientscope.visitor"] = visitor
+        scope["clientscope.address"] = self._access.address(scope)
+        scope["clientscope.ours"] = self._access.is_ours(scope)
+        path = scope["path"]
+        if visitor.role is None and path not in _OPEN and not path.startswith(_OPEN_FOLDER):
+            return JSONResponse({"detail": "sign in first"}, status_code=401)
+        return None
+
+
+_TOO_MUCH = JSONResponse({"detail": "this is too much"}, status_code=413, headers={"connection": "close"})
+
+
+class _Again:
+    """``receive`` of a request whose body has been read."""
+
+    def __init__(self, body: bytes, receive: Receive) -> None:
+        self._body: bytes | None = body
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        if self._body is None:
+            return await self._receive()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+
+def _is_too_long(length: str) -> bool:
+    """By the whole number, however many zeros it begins with; the body itself is counted as it arrives."""
+    digits = length.strip().lstrip("0")
+    return bool(digits) and (not digits.isdecimal() or len(digits) > 9 or int(digits) > MOST_BODY_BYTES)
+
+
+def _host(values: list[str]) -> str:
+    """The one Host header without its port; empty, which is nobody's name, where there is none or several."""
+    if len(values) != 1:
+        return ""
+    host, colon, port = values[0].rpartition(":")
+    return host if colon and port.isdigit() else values[0]

@@ -1,0 +1,106 @@
+"""``clientscope.configs`` into the index of pushes: who pushed, and where it lies; settings are not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from clientscope.errors import RecordError
+from clientscope.records.client_key import client_key, key_of_0_1, scope
+from clientscope.records.principals import authenticated
+from clientscope.results import ResultValue
+from clientscope.topic_values import clean
+from sinks.dashboard.rows.pushes import IndexedPush
+from sinks.dashboard.state.column_values import column_values
+from sinks.dashboard.state.record import TopicRecord
+from udfs.decoding.decode import decoder
+from udfs.kernels.applications import application_of
+from udfs.redaction.names import redact_names
+
+MAX_KEY_BYTES = 1_024
+
+_FIELDS = (
+    "cluster_id",
+    "client_address",
+    "principal",
+    "client_id",
+    "client_software_name",
+    "client_software_version",
+    "client_instance_id",
+)
+_NEEDED = frozenset({*_FIELDS, "security_protocol"})
+
+
+def pushes(records: Sequence[TopicRecord]) -> list[IndexedPush | RecordError]:
+    """One for each record, in their order; none of the records is a tombstone."""
+    values = pa.array([record.value for record in records], pa.large_binary())
+    decoded = redact_names(decoder("ClientConfigRecord", _NEEDED)(values), None)
+    columns = [column_values(decoded.field(name)) for name in (*_FIELDS, "decode_error")]
+    return [_push(record, *row) for record, *row in zip(records, *columns, strict=True)]
+
+
+def key_text(key: bytes | None) -> str:
+    """A record's key as text: see `clientscope.records.client_key`.
+
+    Raises:
+        RecordError: it is too long, or there is none.
+    """
+    if key is None or len(key) > MAX_KEY_BYTES:
+        raise RecordError("key")
+    return key.decode("utf-8", "replace")
+
+
+def judged(value: ResultValue, arrived_ms: int) -> IndexedPush:
+    """What a result says of the push that it is about."""
+    client_id = value.client_id or ""
+    return IndexedPush(
+        key=client_key(value.cluster, value.principal, value.address, value.instance_id, value.gateway, value.epoch, value.connection),
+        partition=value.partition,
+        offset=value.offset,
+        pushed_ms=arrived_ms,
+        client_id=client_id,
+        address=value.address,
+        principal=authenticated(value.principal) or "",
+        application=application_of(client_id),
+        instance=value.instance_id,
+        software=value.software_name,
+        version=value.software_version,
+        judged=bool(value.rules or value.passed),
+    )
+
+
+def _push(
+    record: TopicRecord,
+    cluster: str,
+    address: str,
+    principal: str | None,
+    client_id: str | None,
+    software: str,
+    version: str,
+    instance: Any,
+    decode_error: str | None,
+) -> IndexedPush | RecordError:
+    if decode_error is not None:
+        return RecordError(decode_error)
+    try:
+        key = key_text(record.key)
+    except RecordError as error:
+        return error
+    name = clean(client_id) if client_id else ""
+    old = instance is not None and key == key_of_0_1(instance)
+    return IndexedPush(
+        key=f"{key}/{scope(cluster, principal, address)}" if old else key,
+        partition=record.partition,
+        offset=record.offset,
+        pushed_ms=record.timestamp_ms,
+        client_id=name,
+        address=clean(address),
+        principal=clean(authenticated(principal) or ""),
+        application=application_of(name),
+        instance=None if instance is None else str(instance),
+        software=clean(software),
+        version=clean(version),
+        old_key=old,
+    )

@@ -1,0 +1,298 @@
+"""What is wrong, from ``clientscope.findings``: the newest record of each fingerprint."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
+from typing import Literal, NamedTuple, cast
+
+from clientscope.api.findings import FindingGroup
+from clientscope.api.overview import OpenFindings
+from clientscope.errors import RecordError
+from clientscope.fair_share import HeldEntry, too_many
+from clientscope.findings.record import TO_DO, Finding, State
+from clientscope.query import FINDINGS, Query, matches, parse, parse_sort, term_text
+from clientscope.records.client_key import Tenant, tenant_of
+from clientscope.report.findings.selecting import client_ids, principals
+from clientscope.severities import SEVERITIES, Severity
+from clientscope.topic_values import parse as parse_value
+from sinks.dashboard.rows.judging import Judging, of_finding
+
+MAX_KEY_BYTES = 256
+
+Suppressed = Literal["no", "only", "all"]
+Confidence = Literal["high", "low", "all"]
+FindingGroupBy = Literal["code", "principal", "owner", "severity"]
+
+
+class FindingChoice(NamedTuple):
+    """Which findings are asked for.
+
+    Attributes:
+        severity: this one or worse.
+        code: a rule's, or a pattern.
+    """
+
+    states: frozenset[str] = frozenset(TO_DO)
+    severity: str = SEVERITIES[0]
+    code: str = ""
+    confidence: Confidence = "all"
+    suppressed: Suppressed = "no"
+    q: str = ""
+
+
+class _Kept(NamedTuple):
+    """A finding as bytes, which take a seventh of the memory, and what it is chosen, grouped and ordered by."""
+
+    urgency: tuple[int, int, int, int, int, str]
+    state: State
+    severity: str
+    code: str
+    confidence: str
+    suppressed: bool
+    kind_of: str
+    principals: tuple[str, ...]
+    client_ids: tuple[str, ...]
+    owner: str | None
+    clients: int
+    opened_ms: int
+    last_seen_ms: int
+    name: str
+    search: str
+    tenant: Tenant
+    text: bytes
+
+    @classmethod
+    def of(cls, finding: Finding) -> _Kept:
+        owner = finding.owner.team if finding.owner else None
+        named = tuple(sorted(principals(finding))), tuple(sorted(client_ids(finding)))
+        searched = (finding.fingerprint, finding.code, finding.name, finding.message, owner or "", *named[0], *named[1])
+        return cls(
+            finding.urgency,
+            finding.state,
+            finding.severity,
+            finding.code,
+            finding.confidence,
+            finding.suppressed is not None,
+            finding.kind,
+            *named,
+            owner,
+            finding.client_count,
+            finding.opened_ms,
+            finding.last_seen_ms,
+            finding.name,
+            "\n".join(searched).lower(),
+            tenant_of(finding.application.principal, finding.clients[0].address if finding.clients else ""),
+            finding.model_dump_json(exclude_defaults=True).encode(),
+        )
+
+    @property
+    def kind(self) -> tuple[str, State, str, bool]:
+        """What is counted: severity, state, confidence, and whether it is suppressed."""
+        return self.severity, self.state, self.confidence, self.suppressed
+
+    @property
+    def fingerprint(self) -> str:
+        return self.urgency[-1]
+
+    def chosen(self, choice: FindingChoice, query: Query) -> bool:
+        return (
+            (self.state in choice.states or query.asks_for("state"))
+            and SEVERITIES.index(self.severity) >= SEVERITIES.index(choice.severity)
+            and (not choice.code or fnmatchcase(self.code, choice.code))
+            and choice.confidence in (self.confidence, "all")
+            and (choice.suppressed == "all" or self.suppressed == (choice.suppressed == "only"))
+            and (not query.terms or matches(query, FINDINGS, self._values(), self.search))
+        )
+
+    def _values(self) -> dict[str, object]:
+        return {
+            "code": self.code,
+            "name": self.name,
+            "severity": self.severity,
+            "state": self.state,
+            "confidence": self.confidence,
+            "kind": self.kind_of,
+            "principal": self.principals,
+            "client_id": self.client_ids,
+            "owner": self.owner,
+            "fingerprint": self.fingerprint,
+            "clients": self.clients,
+            "since": self.opened_ms,
+        }
+
+    def groups(self, group: FindingGroupBy) -> tuple[str | None, ...]:
+        """The groups that it is in; one at least."""
+        if group == "principal":
+            return self.principals or (None,)
+        return ({"code": self.code, "owner": self.owner, "severity": self.severity}[group],)
+
+
+_SORTED_BY: dict[str, Callable[[_Kept], int | str]] = {
+    "severity": lambda kept: SEVERITIES.index(cast(Severity, kept.severity)),
+    "code": lambda kept: kept.code,
+    "state": lambda kept: kept.state,
+    "clients": lambda kept: kept.clients,
+    "since": lambda kept: kept.opened_ms,
+    "last_seen": lambda kept: kept.last_seen_ms,
+}
+
+
+class FindingTable:
+    """The findings, at most ``limit`` and ``limit_bytes`` of them; beyond that some are left out, and counted in ``dropped``.
+
+    Of those who have more than their share the least urgent go (`clientscope.fair_share`); ``clientscope``'s own stay.
+    What was dropped comes back only with its next record, or a new start.
+
+    Attributes:
+        held_bytes: of all records' text.
+    """
+
+    def __init__(self, limit: int = 10_000, limit_bytes: int = 128 * 1024 * 1024, judging: Judging | None = None) -> None:
+        self.dropped: Counter[str] = Counter()
+        self._judging = judging
+        self._limit = limit
+        self._limit_bytes = limit_bytes
+        self._kept: dict[bytes, _Kept] = {}
+        self._counts: Counter[tuple[str, State, str, bool]] = Counter()
+        self.held_bytes = 0
+        self._ordered: list[_Kept] | None = None
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def apply(self, key: bytes | None, value: bytes | None) -> bool:
+        """Takes a record; a tombstone has no value.  Returns whether anything changed.
+
+        Raises:
+            RecordError: it is none of the job's.
+        """
+        if key is None or len(key) > MAX_KEY_BYTES:
+            raise RecordError("key")
+        finding = None if value is None else parse_value(Finding, value)
+        kept = None if finding is None else _Kept.of(finding)
+        known = self._kept.get(key)
+        if kept == known:
+            return False
+        self._ordered = None
+        if self._judging is not None:
+            self._judging.put(key.decode("utf-8", "replace"), None if finding is None else of_finding(finding))
+        if known is not None:
+            self._remove(key)
+        if kept is not None:
+            self._kept[key] = kept
+            self._counts[kept.kind] += 1
+            self.held_bytes += len(kept.text)
+            # A tenth more than the limit, so that they are sorted once for many records.
+            if len(self._kept) > self._limit + self._limit // 10 or self.held_bytes > self._limit_bytes:
+                self._trim()
+        return True
+
+    def find(self, choice: FindingChoice, offset: int, limit: int, sort: str = "", now_ms: int = 0) -> tuple[list[Finding], int]:
+        """A page of the findings chosen, what to fix first first unless ``sort`` says otherwise; and how many are chosen.
+
+        Raises:
+            QueryError: ``choice.q`` or ``sort`` can't be read.
+        """
+        keys = parse_sort(sort, _SORTED_BY)
+        chosen = self._chosen(choice, now_ms)
+        for key in reversed(keys):  # each is stable, so the first one decides
+            chosen.sort(key=_SORTED_BY[key.field], reverse=key.descending)
+        return [Finding.model_validate_json(kept.text) for kept in chosen[offset : offset + limit]], len(chosen)
+
+    def grouped(self, choice: FindingChoice, group: FindingGroupBy, now_ms: int = 0) -> list[FindingGroup]:
+        """The findings chosen, put together; worst first.
+
+        Raises:
+            QueryError: ``choice.q`` can't be read.
+        """
+        of: dict[str | None, list[_Kept]] = {}
+        for kept in self._chosen(choice, now_ms):
+            for label in kept.groups(group):
+                of.setdefault(label, []).append(kept)
+        made = [_group(group, label, members) for label, members in of.items()]
+        return sorted(made, key=lambda each: (-SEVERITIES.index(each.worst), -each.to_do, -each.findings, each.label))
+
+    def one(self, fingerprint: str) -> Finding | None:
+        """The finding of this fingerprint."""
+        kept = self._kept.get(fingerprint.encode())
+        return None if kept is None else Finding.model_validate_json(kept.text)
+
+    def _chosen(self, choice: FindingChoice, now_ms: int) -> list[_Kept]:
+        query = parse(choice.q, FINDINGS, now_ms)
+        return [kept for kept in self._in_order() if kept.chosen(choice, query)]
+
+    def counts(self) -> dict[tuple[str, State], int]:
+        """How many there are by severity and state; none that is suppressed or of low confidence."""
+        return {kind[:2]: count for kind, count in self._counts.items() if kind[2:] == ("high", False)}
+
+    def overview(self) -> OpenFindings:
+        """What is to be done, in a few numbers."""
+        by_severity: Counter[str] = Counter()
+        low_confidence = suppressed = 0
+        for (severity, state, confidence, is_suppressed), count in self._counts.items():
+            if state not in TO_DO or not count:
+                continue
+            if is_suppressed:
+                suppressed += count
+            elif confidence == "low":
+                low_confidence += count
+            else:
+                by_severity[severity] += count
+        return OpenFindings(total=by_severity.total(), by_severity=by_severity, low_confidence=low_confidence, suppressed=suppressed)
+
+    def _remove(self, key: bytes) -> None:
+        kept = self._kept.pop(key)
+        self._counts[kept.kind] -= 1
+        self.held_bytes -= len(kept.text)
+
+    def _in_order(self) -> Iterable[_Kept]:
+        if self._ordered is None:
+            self._ordered = sorted(self._kept.values(), key=lambda kept: kept.urgency)
+        return self._ordered
+
+    def _trim(self) -> None:
+        """Room is made for a tenth of the table."""
+        for most, room, size in ((self._limit, self._limit, _one), (self._limit_bytes, self._limit_bytes * 9 // 10, _bytes)):
+            if sum(map(size, self._kept.values())) <= most:
+                continue
+            # What has ended goes first, then by severity; of equals the one that the fewest clients have.
+            held = [
+                HeldEntry(key, kept.tenant, -_rank(kept), kept.clients, size(kept))
+                for key, kept in self._kept.items()
+                if kept.kind_of != "operation"
+            ]
+            gone = too_many(held, room)
+            for each in gone:
+                key = cast(bytes, each.key)
+                self._remove(key)
+                if self._judging is not None:
+                    self._judging.put(key.decode("utf-8", "replace"), None)
+            self.dropped["findings"] += len(gone)
+
+
+def _one(kept: _Kept) -> int:
+    return 1
+
+
+def _bytes(kept: _Kept) -> int:
+    return len(kept.text)
+
+
+def _rank(kept: _Kept) -> int:
+    """The smaller, the more urgent."""
+    sure, state, severity, *_ = kept.urgency
+    return (sure * 10 + state) * 10 + severity
+
+
+def _group(group: FindingGroupBy, label: str | None, members: list[_Kept]) -> FindingGroup:
+    worst = max(members, key=lambda kept: SEVERITIES.index(cast(Severity, kept.severity)))
+    return FindingGroup(
+        label="–" if label is None else label,
+        q=term_text(group, label),
+        findings=len(members),
+        worst=cast(Severity, worst.severity),
+        clients=sum(kept.clients for kept in members),
+        to_do=sum(kept.state in TO_DO for kept in members),
+    )

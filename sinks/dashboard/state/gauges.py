@@ -1,0 +1,74 @@
+"""What ``clientscope.gauges`` says: connections per series, and what concerns a gateway as a whole."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TypeVar
+
+from clientscope.errors import RecordError
+from clientscope.gauges import GatewayValue, GaugeValue
+from clientscope.topic_values import parse
+
+MAX_KEY_BYTES = 8_192
+
+Kept = TypeVar("Kept", GaugeValue, GatewayValue)
+
+
+class GaugeTable:
+    """The newest values, at most ``limit`` of each kind; what doesn't fit is counted in ``dropped``."""
+
+    def __init__(self, limit: int) -> None:
+        self.dropped: Counter[str] = Counter()
+        self.series: dict[bytes, GaugeValue] = {}
+        self.gateways: dict[bytes, GatewayValue] = {}
+        self._limit = limit
+
+    def apply(self, key: bytes | None, value: bytes | None) -> bool:
+        """Takes a record; a tombstone has no value.  Returns whether a figure changed.
+
+        Raises:
+            RecordError: it is none of the job's.
+        """
+        if key is None or len(key) > MAX_KEY_BYTES:
+            raise RecordError("key")
+        if _is_gateways(key):
+            row = None if value is None else parse(GatewayValue, value)
+            before = self.gateways.get(key)
+            self._put(self.gateways, key, row)
+            return row is None or before is None or row.figures != before.figures
+        gauge = None if value is None else parse(GaugeValue, value)
+        known = self.series.get(key)
+        if gauge is None or gauge.connections == 0:
+            return self.series.pop(key, None) is not None
+        return self._put(self.series, key, gauge) and (known is None or known.connections != gauge.connections)
+
+    def of_gateway(self, cluster: str, broker: int, gateway: str) -> GatewayValue | None:
+        """What the topic says of a gateway."""
+        found = (row for row in self.gateways.values() if (row.cluster, row.broker, row.gateway) == (cluster, broker, gateway))
+        return next(found, None)
+
+    def counts(self) -> dict[str, int]:
+        """Connections by gateway."""
+        counts: Counter[str] = Counter()
+        for gauge in self.series.values():
+            counts[gauge.gateway] += gauge.connections
+        return dict(counts)
+
+    def _put(self, table: dict[bytes, Kept], key: bytes, value: Kept | None) -> bool:
+        if value is None:
+            return table.pop(key, None) is not None
+        if key not in table and len(table) >= self._limit:
+            self.dropped["gauges"] += 1
+            return False
+        table[key] = value
+        return True
+
+
+def _is_gateways(key: bytes) -> bool:
+    """Whether it is a gateway's own key: cluster, broker, gateway. A series' key has three more."""
+    try:
+        parts = json.loads(key)
+    except ValueError:
+        return False
+    return isinstance(parts, list) and len(parts) == 3 and isinstance(parts[1], int)

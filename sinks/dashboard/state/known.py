@@ -1,0 +1,209 @@
+"""All that is known, rebuilt from topics: records in, tables out.  No I/O; time is passed in."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from clientscope.api.common import Feed
+from clientscope.api.overview import Progress
+from clientscope.errors import RecordError
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from clientscope.results import ResultValue
+from clientscope.topic_values import parse
+from sinks.dashboard.rows import Database
+from sinks.dashboard.rows.pushes import IndexedPush, PushIndex
+from sinks.dashboard.state import configs
+from sinks.dashboard.state.connection_events import AnyEvent, events
+from sinks.dashboard.state.connections import ConnectionTable
+from sinks.dashboard.state.feed import Agreement, ChangeVersions, FeedStatus, RecordCounts
+from sinks.dashboard.state.findings import FindingTable
+from sinks.dashboard.state.gauges import GaugeTable
+from sinks.dashboard.state.pushes import PushTable
+from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.series import MinuteTable
+from sinks.dashboard.state.status import StatusTable
+
+DISAGREE_AFTER_MS = 5_000
+"""For how long the gauges may differ from the gateways' records before that is worth telling: they are two ways through."""
+
+_Decoded = AnyEvent | ResultValue | IndexedPush | RecordError | None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counters since the feed was first live, so that a restart isn't taken for a burst; and of records since the start."""
+
+    pushes: dict[str, int]
+    findings: dict[tuple[str, str], int]
+    records: dict[str, int]
+    undecodable: dict[tuple[str, str], int]
+    dropped: dict[str, int]
+
+
+class Known:
+    """The tables, the lock around them, and where the reading stands.  Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        gauge_limit: int = 100_000,
+        connection_limit: int = 100_000,
+        result_limit: int = 1_000,
+        finding_limit: int = 10_000,
+        push_limit: int = 200_000,
+    ) -> None:
+        self._lock = threading.RLock()
+        self._gauges = GaugeTable(gauge_limit)
+        self._connections = ConnectionTable(connection_limit)
+        judging = self._connections.writing.judging
+        self._index = PushIndex(self._connections.database, judging, push_limit)
+        self._pushes = PushTable(result_limit)
+        self._findings = FindingTable(finding_limit, judging=judging)
+        self._status = StatusTable()
+        self._series = MinuteTable()
+        self._counted = RecordCounts()
+        self._versions = ChangeVersions()
+        self._feed = FeedStatus()
+        self._agreement = Agreement(DISAGREE_AFTER_MS)
+
+    @property
+    def database(self) -> Database:
+        """Connections, pushes and what was found about them, as tables of SQLite."""
+        return self._connections.database
+
+    @property
+    def version(self) -> int:
+        """Rises with every change."""
+        return self._versions.total
+
+    def apply(self, records: Iterable[TopicRecord]) -> None:
+        """Takes records, in the order of their partitions.  One that can't be decoded is counted, by reason, and skipped."""
+        taken = list(records)
+        decoded = _decoded(taken)  # which takes longest, and needs no lock
+        with self._lock, self.database.batch():
+            for record, value in zip(taken, decoded, strict=True):
+                self._counted.records[record.topic] += 1
+                self._feed.last_record_ms = max(record.timestamp_ms, self._feed.last_record_ms or 0)
+                try:
+                    changed = self._apply(record, value)
+                except RecordError as error:
+                    self._counted.undecodable[record.topic, error.reason] += 1
+                    self._touch("checks", record.timestamp_ms)
+                else:
+                    if changed:
+                        self._touch(record.topic, record.timestamp_ms)
+            self._index.flush()
+            if self._feed.was_live:  # before that nobody may ask, and all of it at once is faster
+                self._connections.writing.flush()
+
+    def catching_up(self, read: int, total: int) -> None:
+        """The topics are being read, from the start or after they could not be reached."""
+        with self._lock:
+            self._set_feed("catching_up", None, Progress(read=min(read, total), total=total))
+
+    def live(self) -> None:
+        """Every topic has been read to its end."""
+        with self._lock:
+            if not self._feed.was_live:
+                self._connections.writing.flush()
+                self._feed.was_live = True
+                self._pushes.begin_to_count()
+            self._set_feed("live", None, None)
+
+    def unreachable(self, detail: str) -> None:
+        """The topics can't be read; ``detail`` says why.  What is known stays, marked as stale."""
+        with self._lock:
+            self._set_feed("unreachable", detail, None)
+
+    def tick(self, now_ms: int) -> None:
+        """Lets time do its work; about once a second."""
+        with self._lock:
+            if self._pushes.expire(now_ms):
+                self._touch(RESULTS, now_ms)
+            self._series.expire(now_ms)
+            if self._feed.now != "live":  # blind, so nobody else is to blame for being silent
+                return
+            with self.database.batch():
+                if self._connections.expire(now_ms):
+                    self._touch(CONNECTIONS, now_ms)
+                if self._connections.writing.judging.set_now(now_ms):
+                    self._touch(CONNECTIONS, now_ms)
+            if self._status.tick(now_ms):
+                self._touch(STATUS, now_ms)
+            agree = self._gauges.counts() == self._connections.counts()
+            if self._agreement.look(agree, now_ms):
+                self._touch("checks", now_ms)
+
+    def feed(self) -> tuple[Feed, str | None]:
+        """Where the reading stands, and why it isn't live."""
+        with self._lock:
+            return self._feed.now, self._feed.detail
+
+    def counts(self) -> Counts:
+        """For ``/metrics``."""
+        with self._lock:
+            return Counts(
+                pushes=dict(self._pushes.new_pushes()) if self._feed.was_live else {},
+                findings=dict(self._pushes.new_findings()) if self._feed.was_live else {},
+                records=dict(self._counted.records),
+                undecodable=dict(self._counted.undecodable),
+                dropped=dict(self._dropped()),
+            )
+
+    def _apply(self, record: TopicRecord, value: _Decoded) -> bool:
+        if isinstance(value, RecordError):
+            raise value
+        if record.topic == GAUGES:
+            return self._gauges.apply(record.key, record.value)
+        if record.topic == FINDINGS:
+            return self._findings.apply(record.key, record.value)
+        if record.topic == STATUS:
+            return self._status.apply(record.key, record.value, record.timestamp_ms)
+        if isinstance(value, IndexedPush):
+            self._index.put(value)
+            return False  # what is shown of it changes with its result
+        if record.topic == CONFIGS:
+            self._index.remove(configs.key_text(record.key))
+            return False
+        if isinstance(value, ResultValue):
+            self._index.put(configs.judged(value, record.timestamp_ms))
+            return self._pushes.apply(value, record.timestamp_ms, record.ahead)
+        assert value is not None
+        self._series.apply(value, record.timestamp_ms)
+        return self._connections.apply(value, record.timestamp_ms)
+
+    def _dropped(self) -> Counter[str]:
+        return self._gauges.dropped + self._connections.dropped + self._findings.dropped + self._index.dropped + self._status.dropped
+
+    def _touch(self, what: str, at_ms: int) -> None:
+        self._versions.touch(what, None if what == STATUS else at_ms)  # that a process tells again is no news
+
+    def _set_feed(self, feed: Feed, detail: str | None, progress: Progress | None) -> None:
+        if self._feed.became(feed, detail, progress):
+            self._versions.total += 1
+
+
+def _decoded(records: Sequence[TopicRecord]) -> list[_Decoded]:
+    """Per record its value, or why it has none; None where its table reads it itself."""
+    found: list[_Decoded] = [_result(record) if record.topic == RESULTS else None for record in records]
+    of_connections = [place for place, record in enumerate(records) if record.topic == CONNECTIONS]
+    values = [records[place].value for place in of_connections]
+    told = iter(events([value for value in values if value is not None]))
+    for place, value in zip(of_connections, values, strict=True):
+        found[place] = RecordError("tombstone") if value is None else next(told)
+    of_configs = [place for place, record in enumerate(records) if record.topic == CONFIGS and record.value is not None]
+    if of_configs:
+        for place, push in zip(of_configs, configs.pushes([records[place] for place in of_configs]), strict=True):
+            found[place] = push
+    return found
+
+
+def _result(record: TopicRecord) -> ResultValue | RecordError:
+    if record.value is None:
+        return RecordError("tombstone")
+    try:
+        return parse(ResultValue, record.value)
+    except RecordError as error:
+        return error

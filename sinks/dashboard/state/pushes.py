@@ -1,0 +1,141 @@
+"""What was pushed, and what the rules said of it, from ``clientscope.results``."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from typing import Any
+
+from clientscope.api.results import ResultRow, Verdict
+from clientscope.results import ResultValue
+
+DAY_MS = 24 * 60 * 60 * 1000
+_MINUTE_MS = 60_000
+_RULES_LIMIT = 500
+OTHER = "other"
+
+_Source = tuple[str, int, int]
+
+
+class PushTable:
+    """The newest results, and counts over the last day.
+
+    Spark delivers at least once, so a result may come again: the source's offset tells, as far back as ``seen_limit`` results; and
+    as many more that came ahead of a backlog, since they all come again.
+
+    Attributes:
+        pushes: results ever counted, by origin.
+        findings: rules that fired, ever counted, by (code, severity).
+    """
+
+    def __init__(self, limit: int = 1_000, seen_limit: int = 100_000) -> None:
+        self.pushes: Counter[str] = Counter()
+        self.findings: Counter[tuple[str, str]] = Counter()
+        self._limit = limit
+        self._seen_limit = seen_limit
+        self._seen: OrderedDict[_Source, None] = OrderedDict()
+        self._ahead: OrderedDict[_Source, None] = OrderedDict()
+        self._newest: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
+        self._fired: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
+        self._minutes: dict[int, Counter[tuple[str, str]]] = {}
+        self._day: Counter[tuple[str, str]] = Counter()
+        self._before_live: tuple[Counter[str], Counter[tuple[str, str]]] = (Counter(), Counter())
+
+    def begin_to_count(self) -> None:
+        """What was counted until now is none of `new_pushes` and `new_findings`: a restart must not be taken for a burst."""
+        self._before_live = (self.pushes.copy(), self.findings.copy())
+
+    def new_pushes(self) -> Counter[str]:
+        """``pushes`` since `begin_to_count`."""
+        return self.pushes - self._before_live[0]
+
+    def new_findings(self) -> Counter[tuple[str, str]]:
+        """``findings`` since `begin_to_count`."""
+        return self.findings - self._before_live[1]
+
+    def apply(self, value: ResultValue, arrived_ms: int, ahead: bool = False) -> bool:
+        """Takes one result.  Returns whether anything changed.
+
+        Args:
+            arrived_ms: Kafka's time.
+            ahead: whether it came ahead of a backlog.
+        """
+        source = (value.topic, value.partition, value.offset)
+        again = source in self._seen or source in self._ahead
+        self._seen[source] = None
+        _trim(self._seen, self._seen_limit)
+        if not ahead:
+            self._ahead.pop(source, None)  # that was its turn: the same place of a topic that is made again is another push
+        if again:
+            return False
+        if ahead:
+            self._ahead[source] = None
+            _trim(self._ahead, self._seen_limit)
+        verdict = _verdict(value)
+        result = ResultRow(**{name: getattr(value, name) for name in ResultValue.model_fields}, verdict=verdict)
+        self._newest[source] = (arrived_ms, result)
+        _trim(self._newest, self._limit)
+        if verdict == "findings":
+            self._fired[source] = (arrived_ms, result)
+            _trim(self._fired, self._limit)
+        self._count(value, arrived_ms)
+        return True
+
+    def expire(self, now_ms: int) -> bool:
+        """Lets what is older than a day go."""
+        horizon = now_ms - DAY_MS
+        changed = False
+        for table in (self._newest, self._fired):
+            while table and next(iter(table.values()))[0] < horizon:
+                table.popitem(last=False)
+                changed = True
+        for minute in [minute for minute in self._minutes if (minute + 1) * _MINUTE_MS <= horizon]:
+            self._day -= self._minutes.pop(minute)
+            changed = True
+        return changed
+
+    def results(self, fired_only: bool = False) -> list[ResultRow]:
+        """Newest first."""
+        table = self._fired if fired_only else self._newest
+        return [result for _, result in reversed(table.values())]
+
+    def by_minute(self) -> dict[int, int]:
+        """Configurations judged in each minute of the last day that has any, by the minute's number."""
+        counts = {minute: counted["origin", "pushed"] + counted["origin", "observed"] for minute, counted in self._minutes.items()}
+        return {minute: count for minute, count in counts.items() if count}
+
+    def pushes_of_day(self) -> int:
+        """Configurations that clients pushed in the last day; those seen on the wire don't count."""
+        return self._day["origin", "pushed"]
+
+    def judged_of_day(self) -> int:
+        """Configurations of the last day that at least one rule could judge."""
+        return self._day["judged", "any"]
+
+    def fired_of_day(self) -> int:
+        """Rules that fired in the last day."""
+        return sum(count for (kind, _), count in self._day.items() if kind == "severity")
+
+    def _count(self, value: ResultValue, arrived_ms: int) -> None:
+        minute: Counter[tuple[str, str]] = Counter({("origin", value.origin): 1})
+        minute["judged", "any"] += bool(value.rules or value.passed)
+        self.pushes[value.origin] += 1
+        for rule in value.rules:
+            known = (rule.code, rule.severity) in self.findings or len(self.findings) < _RULES_LIMIT
+            code, severity = (rule.code, rule.severity) if known else (OTHER, OTHER)
+            self.findings[code, severity] += 1
+            minute["severity", severity] += 1
+        self._minutes.setdefault(arrived_ms // _MINUTE_MS, Counter()).update(minute)
+        self._day.update(minute)
+
+
+def _verdict(value: ResultValue) -> Verdict:
+    if value.rules:
+        return "findings"
+    if not value.passed:
+        return "not_judged"
+    return "partly_judged" if value.not_evaluable else "clean"
+
+
+def _trim(table: OrderedDict[_Source, Any], limit: int) -> None:
+    while len(table) > limit:
+        table.popitem(last=False)

@@ -1,0 +1,135 @@
+"""From Kafka to `State`: one thread, one consumer, no consumer group, nothing committed.
+
+A copy of ``clientscope serve`` reads every partition itself, so any number of copies show the same.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+
+from kafka import TopicPartition
+from kafka.errors import KafkaError
+
+from clientscope.clock import now_ms
+from clientscope.kafka.access import Kafka, access
+from clientscope.kafka.reader import OffsetRange, TopicReader
+from clientscope.records.topics import AHEAD, CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from sinks.dashboard.state.pushes import DAY_MS
+from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.state import State
+
+TOPICS = (GAUGES, CONNECTIONS, RESULTS, FINDINGS, CONFIGS, STATUS)
+
+_LAST_DAY = (CONNECTIONS, RESULTS)
+"""Read from a day ago: an open connection is recorded again every six hours."""
+
+_POLL_S = 0.2
+_CHECK_SECONDS = 1.0
+_TIMEOUT_S = 5.0
+_RETRY_SECONDS = 2.0
+
+_log = logging.getLogger(__name__)
+
+
+class StateReader:
+    """Feeds ``state`` until stopped.  Whatever goes wrong with Kafka makes the feed unreachable, and is tried again.
+
+    Partitions that are added to a topic later are read after a restart.
+    """
+
+    def __init__(self, kafka: Kafka, state: State, clock: Callable[[], int] = now_ms) -> None:
+        self._kafka = access(kafka)
+        self._state = state
+        self._clock = clock
+        self._stopping = threading.Event()
+        self._positions: dict[TopicPartition, int] = {}
+        self._ranges: dict[TopicPartition, OffsetRange] = {}
+        self._ends: dict[TopicPartition, int] = {}
+        self._thread = threading.Thread(target=self._run, name="clientscope-reader", daemon=True)
+
+    def start(self) -> None:
+        """Begins to read."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the reading; waits for the thread, at most twice Kafka's timeout."""
+        self._stopping.set()
+        self._thread.join(2 * _TIMEOUT_S)
+
+    def is_alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._read()
+            except (KafkaError, OSError) as error:
+                _log.warning("Kafka at %s can't be read, trying again: %s", self._kafka.bootstrap_servers, type(error).__name__)
+                self._fail(error)
+            except Exception as error:  # a bug must not leave a page that looks alive
+                _log.exception("reading stopped, trying again")
+                self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self._state.unreachable(f"Kafka at {self._kafka.bootstrap_servers} can't be read ({type(error).__name__}).")
+        self._stopping.wait(_RETRY_SECONDS)
+
+    def _read(self) -> None:
+        with closing(TopicReader(self._kafka, "clientscope-serve", silence_s=_TIMEOUT_S, wait_ms=100)) as reader:
+            self._seek(reader)
+            self._follow(reader)
+
+    def _seek(self, reader: TopicReader) -> None:
+        """Where an earlier reader stopped, or else at the beginning of what matters."""
+        ranges = reader.ranges(*TOPICS, since_ms=dict.fromkeys(_LAST_DAY, self._clock() - DAY_MS))
+        missing = sorted(set(TOPICS) - {partition.topic for partition in ranges})
+        if missing:
+            raise KafkaError(f"no such topic: {', '.join(missing)}")
+        self._ranges = ranges | self._ranges
+        self._positions = {partition: first for partition, (first, _) in ranges.items()} | self._positions
+        reader.seek({partition: OffsetRange(self._positions[partition], end) for partition, (_, end) in ranges.items()})
+
+    def _follow(self, reader: TopicReader) -> None:
+        next_check = 0.0
+        while not self._stopping.is_set():
+            batches = reader.poll(_POLL_S)
+            for partition, records in batches.items():
+                self._state.apply(
+                    TopicRecord(r.topic, r.timestamp, r.key, r.value, _ahead(r.headers), r.partition, r.offset) for r in records
+                )
+                self._positions[partition] = records[-1].offset + 1
+            if time.monotonic() >= next_check:
+                self._check(reader)
+                next_check = time.monotonic() + _CHECK_SECONDS
+
+    def _check(self, reader: TopicReader) -> None:
+        """Asks for the ends: that Kafka answers is also the proof that silence means nothing happened.
+
+        Raises:
+            KafkaError, TimeoutError: it doesn't answer.
+        """
+        ends = reader.ends()
+        before, self._ends = self._ends, ends
+        if self._state.feed()[0] == "live":
+            # A gateway must not be taken for silent because its heartbeat is still to be read.
+            if all(self._positions[partition] >= end for partition, end in before.items()):
+                self._state.tick(self._clock())
+            return
+        # The position moves past what compaction took away, where the last record read doesn't.
+        positions = {partition: reader.position(partition) for partition in ends}
+        if all(positions[partition] >= end for partition, end in ends.items()):
+            self._state.live()
+        else:
+            self._state.catching_up(
+                read=sum(positions[partition] - self._ranges[partition].first for partition in ends),
+                total=sum(end - self._ranges[partition].first for partition, end in ends.items()),
+            )
+
+
+def _ahead(headers: Sequence[tuple[str, bytes | None]]) -> bool:
+    return any(name == AHEAD for name, _ in headers)

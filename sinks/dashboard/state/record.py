@@ -1,0 +1,24 @@
+"""A topic's record as the page takes it in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TopicRecord:
+    """One record of a topic.
+
+    Attributes:
+        timestamp_ms: LogAppendTime.
+        ahead: whether it has the header `clientscope.records.topics.AHEAD`.
+        partition, offset: where it lies.
+    """
+
+    topic: str
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    ahead: bool = False
+    partition: int = 0
+    offset: int = 0

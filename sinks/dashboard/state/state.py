@@ -1,0 +1,278 @@
+"""Views of all that is known: lists, groups, one client, numbers by minute.
+
+Where rows are many, they are fetched under the lock and made into answers outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from clientscope.api.brokers import Brokers
+from clientscope.api.clients import ClientGroups, ClientList, ConnectedClient, ConnectionRow, Connections, Facets, GroupBy
+from clientscope.api.common import Feed
+from clientscope.api.findings import FindingGroups, FindingList
+from clientscope.api.gauges import GaugeList
+from clientscope.api.results import Results
+from clientscope.api.series import Series
+from clientscope.findings.record import Finding
+from clientscope.findings.record import State as FindingState
+from clientscope.gauges import GatewayValue, GaugeValue
+from clientscope.query import BROKERS, Query, parse
+from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from sinks.dashboard.rows import lists as rows
+from sinks.dashboard.rows.groups import facets, group_sort, groups
+from sinks.dashboard.rows.judging import key_of_client, tenant
+from sinks.dashboard.rows.lists import Lists
+from sinks.dashboard.rows.pushes import IndexedPush
+from sinks.dashboard.state.findings import FindingChoice, FindingGroupBy
+from sinks.dashboard.state.known import DISAGREE_AFTER_MS
+from sinks.dashboard.state.overview import SOFTWARE_ROWS, Summary
+from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.series import MINUTE_MS
+from sinks.dashboard.state.status import differences
+from udfs.kernels.applications import application_of
+
+__all__ = ["DISAGREE_AFTER_MS", "SOFTWARE_ROWS", "LastRead", "State", "TopicRecord"]
+
+MOST_STARTS = 10
+_FACETS_KEPT, _FACETS_KEPT_MS = 100, 1_000
+MOST_CONNECTIONS = 100
+"""Of one client's page."""
+
+
+class LastRead(NamedTuple):
+    """What is known of one client at one moment.
+
+    Attributes:
+        push: its last one; None where it never pushed.
+        starts: pushes of its earlier starts, the newest first, one more than is shown.
+    """
+
+    version: int
+    feed: Feed
+    client: ConnectedClient
+    connected: bool
+    connections: tuple[ConnectionRow, ...]
+    push: IndexedPush | None
+    starts: tuple[IndexedPush, ...]
+    starts_of_application: bool
+    findings: tuple[Finding, ...]
+
+
+class State(Summary):
+    """What the topics say, as of the last record applied.
+
+    Every method may be called from any thread.  Before the feed is live, views say so and hold no numbers.
+    """
+
+    def __init__(self, **limits: int) -> None:
+        super().__init__(**limits)
+        self._facets: dict[tuple[str, int], tuple[Facets, int]] = {}
+
+    @property
+    def _reading(self) -> Lists:
+        return self._connections.reading
+
+    def _codes(self) -> set[str]:
+        return self._connections.writing.judging.codes()
+
+    def _total(self, items: Sequence[object]) -> int | None:
+        return len(items) if self._feed.was_live else None
+
+    def gauges(self, limit: int) -> GaugeList:
+        """See `Gauges`."""
+        with self._lock:
+            items = sorted(self._gauges.series.values(), key=lambda g: (-g.connections, g.model_dump_json())) if self._feed.was_live else []
+            return GaugeList(version=self._versions.of[GAUGES], feed=self._feed.now, total=self._total(items), items=items[:limit])
+
+    def connections(self, limit: int, *, offset: int = 0, q: str = "", sort: str = "", key: str = "", now_ms: int = 0) -> Connections:
+        """See `Connections`.
+
+        Raises:
+            QueryError: ``q`` or ``sort`` can't be read.
+        """
+        query, keys = self._reading.parsed(q, now_ms), rows.connection_sort(sort)
+        with self._lock:
+            version, feed = self._versions.of[CONNECTIONS], self._feed.now
+            found, total = self._reading.connections(query, keys, offset, limit, key) if self._feed.was_live else ([], None)
+        return Connections.model_construct(
+            version=version, feed=feed, total=total, offset=offset, items=[rows.connection(row) for row in found]
+        )
+
+    def clients(self, limit: int, *, offset: int = 0, q: str = "", sort: str = "", now_ms: int = 0) -> ClientList:
+        """See `ClientList`.
+
+        Raises:
+            QueryError: ``q`` or ``sort`` can't be read.
+        """
+        query, keys = self._reading.parsed(q, now_ms), rows.client_sort(sort)
+        with self._lock:
+            version, feed = self._versions.of[CONNECTIONS], self._feed.now
+            found, total = self._reading.clients(query, keys, offset, limit) if self._feed.was_live else ([], None)
+        return ClientList.model_construct(version=version, feed=feed, total=total, offset=offset, items=[rows.client(row) for row in found])
+
+    def client_groups(self, group: GroupBy, limit: int, *, offset: int = 0, q: str = "", sort: str = "", now_ms: int = 0) -> ClientGroups:
+        """See `ClientGroups`.
+
+        Raises:
+            QueryError: ``q`` or ``sort`` can't be read.
+        """
+        query, keys = self._reading.parsed(q, now_ms), group_sort(sort)
+        with self._lock:
+            version, feed = self._versions.of[CONNECTIONS], self._feed.now
+            items, total = groups(self.database, query, self._codes(), group, keys, offset, limit) if self._feed.was_live else ([], None)
+        return ClientGroups.model_construct(version=version, feed=feed, total=total, offset=offset, group=group, items=items)
+
+    def facets(self, limit: int, *, q: str = "", now_ms: int = 0) -> Facets:
+        """See `Facets`.
+
+        Raises:
+            QueryError: ``q`` can't be read.
+        """
+        query = self._reading.parsed(q, now_ms)
+        with self._lock:
+            version, feed = self._versions.of[CONNECTIONS] + self._versions.of[FINDINGS], self._feed.now
+            kept = self._facets.get((q, limit))
+            if kept and kept[0].feed == feed and (kept[0].version == version or 0 < now_ms - kept[1] < _FACETS_KEPT_MS):
+                return kept[0]
+            items, total = facets(self.database, query, self._codes(), limit) if self._feed.was_live else ([], None)
+            found = Facets(version=version, feed=feed, total=total, items=items)
+            if len(self._facets) >= _FACETS_KEPT:
+                self._facets.clear()
+            self._facets[q, limit] = found, now_ms
+            return found
+
+    def export(self, *, q: str = "", sort: str = "", now_ms: int = 0) -> Iterator[ConnectedClient] | None:
+        """All clients that ``q`` leaves, as they are when each is reached; None while the topics are being read for the first time.
+
+        Raises:
+            QueryError: ``q`` or ``sort`` can't be read.
+        """
+        query, keys = self._reading.parsed(q, now_ms), rows.client_sort(sort)
+        with self._lock:
+            if not self._feed.was_live:
+                return None
+            ids = self._reading.all_clients(query, keys)
+        return self._exported(ids)
+
+    def _exported(self, ids: list[int]) -> Iterator[ConnectedClient]:
+        for part in rows.chunks(ids):
+            with self._lock:
+                found = self._reading.client_rows(part)
+            yield from map(rows.client, found)
+
+    def one_client(self, key: str) -> LastRead | None:
+        """What is known of one client, and of its pushes, at one moment; None where nothing is."""
+        with self._lock:
+            row = self._reading.one(key) if self._feed.was_live else None
+            client = rows.client(row) if row else self._reading.gone(key)
+            if client is None:
+                return None
+            names = tenant(client.principal), client.client_id or "", client.address
+            key_of_push = key_of_client(client.cluster, client.principal, client.address, client.instance_id)
+            push = self._index.of_client(names[1], names[2], names[0], key_of_push)
+            starts, of_application = self._index.starts(push, MOST_STARTS + 1) if push else ([], False)
+            fingerprints = self._connections.writing.judging.fingerprints(*names, application_of(names[1]))
+            found = sorted(filter(None, map(self._findings.one, fingerprints)), key=lambda finding: finding.urgency)
+            return LastRead(
+                version=self._versions.of[CONNECTIONS],
+                feed=self._feed.now,
+                client=client,
+                connected=row is not None,
+                connections=tuple(map(rows.connection, self._reading.connections(Query(), (), 0, MOST_CONNECTIONS, key)[0])),
+                push=push,
+                starts=tuple(starts),
+                starts_of_application=of_application,
+                findings=tuple(found),
+            )
+
+    def brokers(self, now_ms: int, q: str = "") -> Brokers:
+        """See `Brokers`.
+
+        Raises:
+            QueryError: ``q`` can't be read.
+        """
+        query = parse(q, BROKERS, now_ms)
+        with self._lock:
+            items = self._status.brokers(now_ms, query) if self._feed.was_live else []
+            return Brokers(
+                version=self._versions.of[STATUS],
+                feed=self._feed.now,
+                total=self._total(items),
+                items=items,
+                differences=differences(items),
+            )
+
+    def series_by_minute(self, now_ms: int, count: int) -> Series:
+        """See `Series`."""
+        with self._lock:
+            minutes = self._series.minutes(now_ms, count)
+            nothing: list[int | None] = [None] * count
+            total, versions, other = self._series.connections(minutes) if self._feed.was_live else (nothing, [], nothing)
+            opened, closed = self._series.changes(minutes) if self._feed.was_live else (nothing, nothing)
+            return Series(
+                version=self.version,
+                feed=self._feed.now,
+                minutes=[minute * MINUTE_MS for minute in minutes],
+                connections=total,
+                versions=versions,
+                other=other,
+                opened=opened,
+                closed=closed,
+                pushes=self._pushes_by_minute(now_ms, minutes) if self._feed.was_live else nothing,
+            )
+
+    def results(self, limit: int, fired_only: bool = False) -> Results:
+        """See `Results`."""
+        with self._lock:
+            items = self._pushes.results(fired_only) if self._feed.was_live else []
+            return Results(version=self._versions.of[RESULTS], feed=self._feed.now, total=self._total(items), items=items[:limit])
+
+    def findings(self, choice: FindingChoice, offset: int, limit: int, sort: str = "", now_ms: int = 0) -> FindingList:
+        """See `FindingList`.
+
+        Raises:
+            QueryError: ``choice.q`` or ``sort`` can't be read.
+        """
+        with self._lock:
+            items, total = self._findings.find(choice, offset, limit, sort, now_ms)
+            version = self._versions.of[FINDINGS]
+            if not self._feed.was_live:
+                return FindingList(version=version, feed=self._feed.now, total=None, offset=offset, items=[])
+            return FindingList(version=version, feed=self._feed.now, total=total, offset=offset, items=items)
+
+    def finding_groups(self, choice: FindingChoice, group: FindingGroupBy, offset: int, limit: int, now_ms: int = 0) -> FindingGroups:
+        """See `FindingGroups`.
+
+        Raises:
+            QueryError: ``choice.q`` can't be read.
+        """
+        with self._lock:
+            items = self._findings.grouped(choice, group, now_ms)
+            if not self._feed.was_live:
+                items = []
+            version, page = self._versions.of[FINDINGS], items[offset : offset + limit]
+            return FindingGroups(version=version, feed=self._feed.now, total=self._total(items), offset=offset, items=page)
+
+    def finding(self, fingerprint: str) -> Finding | None:
+        """One finding; None where there is none."""
+        with self._lock:
+            return self._findings.one(fingerprint)
+
+    def finding_counts(self) -> dict[tuple[str, FindingState], int] | None:
+        """Findings by severity and state; None while nothing is known of them, or nothing was judged."""
+        with self._lock:
+            if not self._feed.was_live or self._nothing_judged():
+                return None
+            return dict(self._findings.counts())
+
+    def series(self) -> list[GaugeValue]:
+        """The gauges as they are; none before the feed was first live."""
+        with self._lock:
+            return list(self._gauges.series.values()) if self._feed.was_live else []
+
+    def gateway_values(self) -> list[GatewayValue]:
+        """What the topic says of each gateway; nothing before the feed was first live."""
+        with self._lock:
+            return list(self._gauges.gateways.values()) if self._feed.was_live else []

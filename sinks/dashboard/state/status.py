@@ -1,0 +1,169 @@
+"""What our own processes and the brokers say of themselves, from ``clientscope.status``."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from clientscope.api.brokers import ApiRange, BrokerItem, Difference, RangeAt
+from clientscope.api.overview import ProcessHealth
+from clientscope.catalog.releases import api_name
+from clientscope.errors import RecordError
+from clientscope.query import BROKERS, Query, matches
+from clientscope.status.record import STALE_AFTER, BrokerStatus, ProcessStatus
+from clientscope.topic_values import parse
+
+MAX_KEY_BYTES = 8_192
+EVERYTHING = Query()
+_PROCESSES = ("gateway", "stream", "query", "deliver", "serve")
+
+
+class StatusTable:
+    """The newest of each, at most ``limit``; what doesn't fit is counted in ``dropped``.  Times are Kafka's, in ms since the epoch."""
+
+    def __init__(self, limit: int = 10_000) -> None:
+        self.dropped: Counter[str] = Counter()
+        self._limit = limit
+        self._processes: dict[bytes, tuple[ProcessStatus, int]] = {}
+        self._brokers: dict[bytes, tuple[BrokerStatus, int]] = {}
+        self._stale: frozenset[bytes] = frozenset()
+
+    def apply(self, key: bytes | None, value: bytes | None, arrived_ms: int) -> bool:
+        """Takes a record; a tombstone has no value.  Returns whether anything changed.
+
+        Raises:
+            RecordError: it is nothing that is said there.
+        """
+        if key is None or len(key) > MAX_KEY_BYTES:
+            raise RecordError("key")
+        if value is None:
+            return self._processes.pop(key, None) is not None or self._brokers.pop(key, None) is not None
+        kind = _kind(key)
+        if key not in self._processes and key not in self._brokers and len(self._processes) + len(self._brokers) >= self._limit:
+            self.dropped["status"] += 1
+            return False
+        if kind == "broker":
+            self._brokers[key] = parse(BrokerStatus, value), arrived_ms
+        elif kind in _PROCESSES:
+            self._processes[key] = parse(ProcessStatus, value), arrived_ms
+        else:
+            return False  # of a later release
+        return True
+
+    def tick(self, now_ms: int) -> bool:
+        """Whether somebody fell silent, or is back, since the last call."""
+        told = [(key, each) for table in (self._processes, self._brokers) for key, each in table.items()]
+        stale = frozenset(key for key, (status, at_ms) in told if _is_stale(status, at_ms, now_ms))
+        changed, self._stale = stale != self._stale, stale
+        return changed
+
+    def health(self, now_ms: int) -> list[ProcessHealth]:
+        """Each process and query, by kind and id."""
+        found = sorted(self._processes.values(), key=lambda each: (_PROCESSES.index(each[0].kind), each[0].id))
+        return [_health(status, at_ms, now_ms) for status, at_ms in found]
+
+    def condition(self, kind: str, name: str, now_ms: int) -> str | None:
+        """How one process or query is: its condition, ``stale``, or None where it doesn't tell."""
+        for status, at_ms in self._processes.values():
+            if (status.kind, status.id) == (kind, name):
+                return "stale" if _is_stale(status, at_ms, now_ms) else status.condition
+        return None
+
+    def brokers(self, now_ms: int, query: Query = EVERYTHING) -> list[BrokerItem]:
+        """Each broker that a query leaves, by cluster and number."""
+        found = sorted(self._brokers.values(), key=lambda each: (each[0].cluster, each[0].broker))
+        items = (_broker(status, at_ms, now_ms) for status, at_ms in found)
+        return [item for item in items if matches(query, BROKERS, *_searched(item))]
+
+
+def differences(brokers: list[BrokerItem]) -> list[Difference]:
+    """The APIs about which brokers of one cluster don't say the same; of those that could be asked, and still count."""
+    found = []
+    for cluster in sorted({broker.cluster for broker in brokers}):
+        said = {
+            broker.broker: {each.api_key: each for each in broker.apis}
+            for broker in brokers
+            if broker.cluster == cluster and broker.apis is not None and not broker.stale
+        }
+        for key in sorted({key for apis in said.values() for key in apis}):
+            alike: dict[tuple[int, int] | None, list[int]] = {}
+            for broker, apis in said.items():
+                alike.setdefault((apis[key].lowest, apis[key].highest) if key in apis else None, []).append(broker)
+            if len(alike) > 1:
+                ranges = [RangeAt(brokers=ids, lowest=each and each[0], highest=each and each[1]) for each, ids in alike.items()]
+                found.append(Difference(cluster=cluster, api_key=key, name=api_name(key) or "", ranges=ranges))
+    return found
+
+
+def _searched(broker: BrokerItem) -> tuple[dict[str, object], str]:
+    """What fields are asked for, and what words are searched for in."""
+    values: dict[str, object] = {
+        "software": broker.software_name,
+        "version": broker.software_version or "",
+        "broker": broker.broker,
+        "cluster": broker.cluster,
+        "host": broker.host,
+        "rack": broker.rack,
+        "gateway": broker.gateway,
+        "source": broker.source,
+    }
+    words = (broker.software_name, broker.software_version, broker.cluster, f"{broker.host}:{broker.port}", broker.rack, broker.gateway)
+    return values, "\n".join(word for word in words if word).lower()
+
+
+def _kind(key: bytes) -> str:
+    try:
+        parts = json.loads(key)
+    except ValueError:
+        raise RecordError("key") from None
+    if not isinstance(parts, list) or len(parts) != 2 or not isinstance(parts[0], str):
+        raise RecordError("key")
+    return parts[0]
+
+
+def _is_stale(status: ProcessStatus | BrokerStatus, at_ms: int, now_ms: int) -> bool:
+    """Who ended as it was told to is silent for good, and that is no news."""
+    ended = isinstance(status, ProcessStatus) and status.condition == "stopped"
+    return not ended and now_ms - at_ms > STALE_AFTER * status.interval_ms
+
+
+def _health(status: ProcessStatus, at_ms: int, now_ms: int) -> ProcessHealth:
+    stale = _is_stale(status, at_ms, now_ms)
+    silent = f"Nothing was heard of it for {(now_ms - at_ms) // 1000} seconds."
+    return ProcessHealth(
+        kind=status.kind,
+        id=status.id,
+        condition=status.condition,
+        reason=silent if stale else status.reason,
+        version=status.version,
+        stale=stale,
+        started_ms=status.started_ms,
+        told_ms=at_ms,
+        lag_records=status.lag_records,
+        lag_ms=status.lag_ms,
+        last_record_ms=status.last_record_ms,
+        figures=status.figures,
+    )
+
+
+def _broker(status: BrokerStatus, at_ms: int, now_ms: int) -> BrokerItem:
+    numbered = {int(key): span for key, span in status.apis.items() if key.isdecimal() and len(key) <= 5}
+    ranges = [
+        ApiRange(api_key=key, name=api_name(key) or "", lowest=lowest, highest=highest)
+        for key, (lowest, highest) in sorted(numbered.items())
+    ]
+    return BrokerItem(
+        cluster=status.cluster,
+        broker=status.broker,
+        host=status.host,
+        port=status.port,
+        rack=status.rack,
+        software_name=status.software_name or None,
+        software_version=status.software_version or None,
+        source=status.source,
+        apis=ranges or None,
+        reason=status.reason,
+        gateway=status.gateway,
+        told_ms=at_ms,
+        stale=_is_stale(status, at_ms, now_ms),
+    )

@@ -1,0 +1,60 @@
+"""One writer at a time for a Delta table on a file system: Spark and delta-rs commit to the same log, each by its own means.
+
+Delta asks a store to create a log file only if it isn't there. delta-rs does that by a hard link. Delta's log store for Spark and local
+files looks whether the file is there, and then renames a new one over whatever is: a version that delta-rs commits in between is
+overwritten, its rows are gone, and nobody hears of it. Tables that Spark doesn't write need none of this.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+_PATIENCE_S = 600.0
+_LOOK_S = 0.05
+_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+
+
+@contextmanager
+def committing(table: Path) -> Iterator[None]:
+    """Whoever reads a version of the table and commits the next one does so in here; others wait.
+
+    By flock(2) on a file beside the table, which ends with the process: it holds between processes of one machine, and on NFS as far as
+    its server locks.
+
+    Raises:
+        TimeoutError: another one has it for ten minutes.
+        OSError: the history directory can't be written.
+    """
+    path = table.with_name(f".{table.name}.lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        deadline = time.monotonic() + _PATIENCE_S
+        while not _taken(descriptor):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"another process has been committing to {table} for {_PATIENCE_S:.0f} s")
+            time.sleep(_LOOK_S)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        log.warning("the file system of the history directory has no locks: run `clientscope history` only while the job doesn't run")
+    return True

@@ -1,1 +1,0 @@
-"""What is told of the rules: ``clientscope rules``, and docs/rules.md."""

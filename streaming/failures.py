@@ -1,0 +1,113 @@
+"""Why a query failed, from what Spark says of it: what happened in a line, and what to do.  Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from clientscope.errors import ClientscopeError, EnvironmentProblem
+
+
+class Failure(NamedTuple):
+    """Why a query doesn't run.
+
+    Attributes:
+        cause: one line, from Spark or from what was raised; it may name paths and hosts.
+        kind: what happened, in words that stay the same while it lasts; no more than findings may say.
+        hint: what to do; empty where only the log can say.
+        lasting: whether the next attempt fails too, unless somebody does something.
+        fatal_record: whether a single record may be what its workers die of.
+    """
+
+    cause: str
+    kind: str = "it failed"
+    hint: str = "see the job's log"
+    lasting: bool = False
+    fatal_record: bool = False
+
+
+_AGAIN = "clientscope checkpoints verify says more, and checkpoints/README.md how to start a query again from its topic"
+_KNOWN = (
+    (
+        re.compile(r"KAFKA_DATA_LOSS|OffsetOutOfRangeException|Some data may have been lost because"),
+        Failure("", "records that it has not read are gone from its topic", _AGAIN),
+    ),
+    (
+        # Spark names no condition for a log or a state file that is damaged: Hadoop's checksums and its own parsers fail.
+        re.compile(
+            r"CANNOT_LOAD_STATE_STORE|STATE_STORE_\w*(?:INCOMPATIBLE|NOT_COMPATIBLE|NOT_FOUND|MISMATCH|INVALID|NOT_EMPTY|FAILURE)"
+            r"|BATCH_METADATA_NOT_FOUND|CHECKPOINT_|STREAMING_CHECKPOINT_MISSING_METADATA_FILE|INVALID_LOG_VERSION|MALFORMED_LOG_FILE"
+            r"|Failed to read log file|batch \d+ doesn't exist|Checksum error: \S*/(?:metadata|(?:offsets|commits|sources|state)/)"
+        ),
+        Failure("", "its checkpoint is damaged, or another version's", _AGAIN, lasting=True),
+    ),
+    (
+        re.compile(r"CONCURRENT_STREAM_LOG_UPDATE"),
+        Failure(
+            "",
+            "another job writes the same checkpoint",
+            "stop one of the two jobs: the other runs on another machine or without clientscope's lock",
+            lasting=True,
+        ),
+    ),
+    (
+        re.compile(r"No space left on device|Disk quota exceeded|ENOSPC|EDQUOT"),
+        Failure("", "a disk is full", "make room where --history-dir, --checkpoint-dir and Spark's local files are; it then continues"),
+    ),
+    (
+        re.compile(r"Permission denied|Read-only file system|EROFS"),
+        Failure("", "it may not write its files", "let the job's user write below --history-dir and --checkpoint-dir; it then continues"),
+    ),
+    (
+        re.compile(r"DELTA_\w+|DeltaTable\w*Exception|\.delta\.\w+Exception"),
+        Failure("", "its Delta table can't be written", "see the job's log, and restore the table from a backup; docs/history.md"),
+    ),
+    (
+        re.compile(
+            r"KafkaTimeoutError|KafkaConnectionError|Unable to bootstrap|no broker answers|could not be read to its end"
+            r"|org\.apache\.kafka\.common\.errors\.(?:Timeout|Disconnect|Network)\w*"
+        ),
+        Failure(
+            "", "Kafka doesn't answer", "is the broker up, and --bootstrap-servers its INTERNAL listener? it continues once Kafka answers"
+        ),
+    ),
+    (
+        re.compile(r"Python worker exited unexpectedly|MemoryError|PythonException|ExecutorLostFailure"),
+        Failure("", "its workers die", "the record that does it is searched and quarantined; docs/cluster.md", fatal_record=True),
+    ),
+)
+"""By Spark's error conditions where there are such."""
+
+_OF_PYTHON, _CAUSED_BY = "An exception was raised by the Python Proxy", "Caused by: "
+_RAISED = re.compile(r"[A-Za-z_][\w.]*: ")
+"""A line of a traceback that names what was raised."""
+
+
+def understood(failed: str | BaseException) -> Failure:
+    """What a failure means.
+
+    Args:
+        failed: as Spark tells it, with the stack traces of a JVM and of Python; or what was raised here.
+    """
+    if isinstance(failed, ClientscopeError) and not isinstance(failed, EnvironmentProblem):
+        return Failure(str(failed)[:500], "it can't continue", failed.hint or Failure("").hint, lasting=True)
+    text = str(failed) if isinstance(failed, str | ClientscopeError) else f"{type(failed).__name__}: {failed}"
+    known = next((failure for pattern, failure in _KNOWN if pattern.search(text)), Failure(""))
+    return known._replace(cause=cause_in(text))
+
+
+def cause_in(text: str) -> str:
+    """What failed, in a line, and what that was caused by in the end: ``… Task failed …: java.io.IOException: No space left on device``.
+
+    Args:
+        text: as Spark tells it, with the stack traces of a JVM and of Python. What a sink's Python raises stands behind a first line that
+            says nothing but that it is Python's.
+    """
+    lines = text.strip().splitlines()
+    what = lines[0] if lines else "without a cause"
+    if what.startswith(_OF_PYTHON):
+        raised = [line for line in lines if _RAISED.match(line)]
+        of_the_jvm = [line[2:] for line in lines if line.startswith(": ")]
+        what = next(iter([*of_the_jvm, *reversed(raised)]), what)
+    causes = [line.strip().removeprefix(_CAUSED_BY) for line in lines if line.strip().startswith(_CAUSED_BY)]
+    return what[:500] if not causes or causes[-1] in what else f"{what[:300]}: {causes[-1][:200]}"

@@ -1,0 +1,231 @@
+"""What each client last pushed, by application, and who of them is connected."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.records.client_key import Tenant
+from clientscope.severities import SEVERITIES
+from streaming.findings.inputs import JudgedPush, Settings, There
+from streaming.findings.liveness import Liveness
+from streaming.findings.overflow import Overflow
+
+log = logging.getLogger(__name__)
+
+MOST_CLIENTS = 200_000
+"""That are remembered; see `clientscope.fair_share` for who makes room for further ones."""
+
+MOST_BYTES = 256 * 1024 * 1024
+"""Of what they push, as text; the same text of one tenant's clients counts once."""
+
+MOST_APPLICATIONS = 100_000
+"""That are remembered, in the same way."""
+
+FORGET_MS = 30 * 24 * 60 * 60_000
+"""An application that hasn't pushed for so long is forgotten."""
+
+_FORGET_CLIENT_MS = 60 * 60_000
+"""A client that isn't connected is forgotten so long after its push; its application isn't."""
+
+_STARTS = 8
+"""Configurations of its last starts that are kept of an application."""
+
+
+@dataclass(frozen=True)
+class PushStart:
+    """A configuration that an application started with and had not had lately."""
+
+    appended_ms: int
+    settings: Settings
+
+
+@dataclass
+class OneApplication:
+    """One application.
+
+    Attributes:
+        key: `clientscope.findings.fingerprints.application_key`.
+        clients: those that are remembered.
+        starts: its last different configurations, the newest last.
+        findings: fingerprints of what was ever found of it.
+        newest_ms: when it last pushed.
+        tenant: who pushed last.
+    """
+
+    key: str
+    clients: dict[str, JudgedPush] = field(default_factory=dict)
+    starts: list[PushStart] = field(default_factory=list)
+    findings: set[str] = field(default_factory=set)
+    newest_ms: int = 0
+    tenant: Tenant = ""
+
+
+class PushedClients:
+    """All of them.  Times are ms since the epoch, of Kafka's clock.
+
+    Attributes:
+        full: what had to be forgotten because it was too much, by ``clients`` and ``applications``.
+    """
+
+    def __init__(self, liveness: Liveness, most: int = MOST_CLIENTS) -> None:
+        self.full = {"clients": Overflow(), "applications": Overflow()}
+        self.applications: dict[str, OneApplication] = {}
+        self._liveness = liveness
+        self._most = most
+        self._of: dict[str, str] = {}
+        self._newest_there: dict[There, JudgedPush] = {}
+        self._alike: dict[tuple[Tenant, int], int] = {}  # how many clients of a tenant have the same settings
+        self.held_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def application(self, key: str) -> OneApplication:
+        """The one of this key, which is remembered from now on."""
+        return self.applications.setdefault(key, OneApplication(key))
+
+    def apply(self, push: JudgedPush) -> tuple[OneApplication, JudgedPush | None] | None:
+        """Takes in a push; returns its application, and what the same client pushed before; None for one that came before already."""
+        client = push.client
+        earlier = self._of.get(client)
+        before = self.applications[earlier].clients.get(client) if earlier is not None else None
+        if before is not None and push.place <= before.place:
+            return None
+        if earlier is not None and earlier != push.application:
+            self.applications[earlier].clients.pop(client, None)
+        application = self.application(push.application)
+        if before is not None:
+            self._weigh(before, -1)
+        self._weigh(push, 1)
+        application.clients[client] = push
+        application.tenant = push.tenant
+        application.newest_ms = max(application.newest_ms, push.appended_ms)
+        self._of[client] = push.application
+        there = push.there
+        if before is not None and before.there != there:
+            self._leave(before)
+        newest = self._newest_there.get(there)
+        if newest is None or newest.place <= push.place:
+            self._newest_there[there] = push
+        return application, before
+
+    def started(self, application: OneApplication, push: JudgedPush) -> PushStart | None:
+        """Notes the configuration that a push has; returns the one before it, if this one is new."""
+        starts = application.starts
+        if any(start.settings == push.settings for start in starts):
+            return None
+        # A producer and a consumer may share a client.id: who pushes other keys is another client.
+        alike = [start for start in starts if start.settings.keys() == push.settings.keys()]
+        if alike and push.appended_ms < alike[-1].appended_ms:
+            return None
+        starts.append(PushStart(push.appended_ms, push.settings))
+        del starts[:-_STARTS]
+        return alike[-1] if alike else None
+
+    def is_live(self, push: JudgedPush, now_ms: int) -> bool:
+        """Whether the client that pushed is still there."""
+        newest = self._newest_there.get(push.there)
+        return self._liveness.is_live(push, newest is push or newest is None, now_ms)
+
+    def left_ms(self, there: There, push: JudgedPush | None = None) -> int | None:
+        """When a client that isn't connected closed its last connection; None where that isn't known."""
+        return self._liveness.left_ms(there, push)
+
+    def live(self, application: OneApplication, now_ms: int) -> list[JudgedPush]:
+        """The newest pushes of its clients that are connected."""
+        return [push for push in application.clients.values() if self.is_live(push, now_ms)]
+
+    def known(self, application: str, client: str) -> JudgedPush | None:
+        """What a client last pushed as this application."""
+        of = self.applications.get(application)
+        return None if of is None else of.clients.get(client)
+
+    def of(self, client: str) -> JudgedPush | None:
+        """What a client last pushed."""
+        application = self._of.get(client)
+        return None if application is None else self.known(application, client)
+
+    def erase(self, client: str) -> JudgedPush | None:
+        """Lets go of one client; returns what it had pushed."""
+        push = self.of(client)
+        if push is not None:
+            self._forget([push])
+        return push
+
+    def forget(self, now_ms: int) -> tuple[list[JudgedPush], list[OneApplication]]:
+        """Lets go of who is gone for long, and of what is too much; returns the clients, and the applications, that were forgotten."""
+        gone = [push for push in self._all() if now_ms - push.appended_ms > _FORGET_CLIENT_MS and not self.is_live(push, now_ms)]
+        self._forget(gone)
+        silent = [each for each in self.applications.values() if not each.clients and now_ms - each.newest_ms > FORGET_MS]
+        for each in silent:
+            del self.applications[each.key]
+        clients, applications = self.make_room()
+        return gone + clients, silent + applications
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is too much of anything."""
+        return len(self._of) > self._most or self.held_bytes > MOST_BYTES or len(self.applications) > MOST_APPLICATIONS
+
+    def make_room(self) -> tuple[list[JudgedPush], list[OneApplication]]:
+        """Lets go of what is too much; returns the clients, and the applications, that were forgotten."""
+        gone: list[JudgedPush] = []
+        if len(self._of) > self._most:
+            gone += self._too_many(self._most, lambda push: 1)
+        if self.held_bytes > MOST_BYTES:
+            gone += self._too_many(MOST_BYTES, lambda push: max(1, push.size // self._alike[push.tenant, id(push.settings)]))
+        if len(self.applications) <= MOST_APPLICATIONS:
+            return gone, []
+        held = [HeldEntry(each.key, each.tenant, len(each.clients), each.newest_ms) for each in self.applications.values()]
+        excess = too_many(held, MOST_APPLICATIONS - MOST_APPLICATIONS // BATCH)
+        self.full["applications"].dropped(excess)
+        applications = [self.applications[str(each.key)] for each in excess]
+        theirs = [push for each in applications for push in each.clients.values()]
+        self._forget(theirs)
+        for each in applications:
+            del self.applications[each.key]
+        return gone + theirs, applications
+
+    def _too_many(self, room: int, size: Callable[[JudgedPush], int]) -> list[JudgedPush]:
+        held = [HeldEntry(push, push.tenant, _matters(push), push.appended_ms, size(push)) for push in self._all()]
+        excess = too_many(held, room - room // BATCH)
+        log.error("more than %d clients, or %d bytes: findings omit %d of them", self._most, MOST_BYTES, len(excess))
+        self.full["clients"].dropped(excess)
+        gone = [cast(JudgedPush, each.key) for each in excess]
+        self._forget(gone)
+        return gone
+
+    def _weigh(self, push: JudgedPush, by: int) -> None:
+        """Settings are the same object where they are the same text (`streaming.findings.inputs.InputReader`)."""
+        key = push.tenant, id(push.settings)
+        count = self._alike.get(key, 0) + by
+        if count:
+            self._alike[key] = count
+        else:
+            del self._alike[key]
+        if not count or count == by:
+            self.held_bytes += by * push.size
+
+    def _all(self) -> Iterator[JudgedPush]:
+        for application in self.applications.values():
+            yield from application.clients.values()
+
+    def _forget(self, pushes: Iterable[JudgedPush]) -> None:
+        for push in pushes:
+            if self._of.pop(push.client, None) is not None:
+                self._weigh(push, -1)
+            self.applications[push.application].clients.pop(push.client, None)
+            self._leave(push)
+
+    def _leave(self, push: JudgedPush) -> None:
+        if self._newest_there.get(push.there) is push:
+            del self._newest_there[push.there]
+
+
+def _matters(push: JudgedPush) -> int:
+    """How much it matters that a client is kept: how bad it is."""
+    return max((SEVERITIES.index(verdict.severity) for verdict in push.verdicts), default=-1)

@@ -1,0 +1,213 @@
+"""Findings, over time and across the fleet: from pushes and connections to what ``clientscope.findings`` says.
+
+The driver keeps what each client last pushed and which connections are open, and nothing else is state: at its start the job reads both
+topics again, the first from its beginning, the second from `CONNECTIONS_BACK_MS` ago, which is how long a gateway takes to name every open
+connection once more. What the past can't say again (since when, how often, whom it was told to) stands in the findings themselves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from clientscope.findings.conditions import Condition, Conditions, gateway_subject
+from clientscope.findings.decisions import Decision
+from clientscope.findings.fingerprints import application_key, fingerprint
+from clientscope.profiles import Thresholds
+from clientscope.records.codec import Kind
+from streaming.findings import fleet
+from streaming.findings.book import MOST_FINDINGS, Book, Changes
+from streaming.findings.clients import MOST_APPLICATIONS, MOST_CLIENTS, OneApplication, PushedClients
+from streaming.findings.finding_records import Policy
+from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush
+from streaming.findings.liveness import MOST_CONNECTIONS, Liveness
+from streaming.findings.retention import Kept
+from udfs.kernels.applications import of_client
+from udfs.kernels.finding_inputs import TOMBSTONE
+
+__all__ = ["CONNECTIONS_BACK_MS", "FindingsEngine"]
+
+CONNECTIONS_BACK_MS = 7 * 60 * 60_000
+"""An open connection is recorded again every six hours."""
+
+_COMPARE_EVERY_MS = 10_000
+_FORGET_EVERY_MS = 5 * 60_000
+_MOST_ERASED = 100_000
+
+
+class FindingsEngine:
+    """What is known, and what follows from it.  Without I/O; times are ms since the epoch.
+
+    Args:
+        published: the newest values of ``clientscope.findings`` by key.
+        conditions: what other parts of the job tell of themselves.
+        kept: whose records are on ``clientscope.configs``.
+
+    Attributes:
+        clients: who has pushed, and what.
+    """
+
+    def __init__(
+        self, published: Mapping[str, bytes], policy: Policy, thresholds: Thresholds, conditions: Conditions, kept: Kept | None = None
+    ) -> None:
+        self.kept = Kept() if kept is None else kept  # an empty one is false
+        self._ending: dict[str, int] = {}
+        self._erased: dict[str, int] = {}
+        self._liveness = Liveness()
+        self.clients = PushedClients(self._liveness)
+        self._book = Book(self.clients, policy, published)
+        self._reader = InputReader()
+        self._judges = fleet.Judges(thresholds)
+        self._conditions = conditions
+        self._heard: dict[str, int] = {}
+        self._changes: dict[str, fleet.Change] = {}
+        self._compared_ms = self._forgot_ms = 0
+        self._full = {
+            "clients": (self.clients.full["clients"], MOST_CLIENTS),
+            "applications": (self.clients.full["applications"], MOST_APPLICATIONS),
+            "connections": (self._liveness.full, MOST_CONNECTIONS),
+            "findings": (self._book.full, MOST_FINDINGS),
+        }
+
+    def apply(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Takes in what a batch has; repeated and late records do no harm.
+
+        Args:
+            rows: ``PUSH`` or ``CONNECTION`` of `udfs.kernels.finding_inputs`, with ``partition``, ``offset`` and ``appended_ms``; in the
+                order of each partition.
+        """
+        for row in sorted(rows, key=lambda row: (row["appended_ms"], row.get("offset", 0))):
+            if row["kind"] is None:
+                self._pushed(row)
+            elif row["kind"] == TOMBSTONE:
+                self._ended(row["record_key"], row["appended_ms"])
+            else:
+                self._happened(ConnectionChange._make(map(row.get, ConnectionChange._fields)))
+
+    def decided(self, decisions: Mapping[str, Decision | None]) -> None:
+        """Takes in what people have decided, by fingerprint; None takes a decision back."""
+        for which, decision in decisions.items():
+            self._book.decided(which, decision)
+
+    def changes(self, now_ms: int) -> Changes:
+        """What to write, once all has been read that there was at the start; `written` says that it was."""
+        for condition in self._conditions.take():
+            self._condition(condition)
+        for table, (overflow, most) in self._full.items():
+            if (told := overflow.condition(table, most, now_ms)) is not None:
+                self._condition(told)
+        self._erase()
+        if abs(now_ms - self._compared_ms) >= _COMPARE_EVERY_MS:  # a clock may have been set back
+            self._compared_ms = now_ms
+            self._compare(now_ms)
+        if abs(now_ms - self._forgot_ms) >= _FORGET_EVERY_MS:
+            self._forgot_ms = now_ms
+            self._forgotten(*self.clients.forget(now_ms), now_ms)
+        return self._book.changes(now_ms)
+
+    def written(self, changes: Changes, now_ms: int) -> None:
+        """These stand on the topic now."""
+        self._book.written(changes, now_ms)
+
+    def over(self, now_ms: int) -> list[str]:
+        """Keys of ``clientscope.configs`` whose clients' time is over, once all has been read that there was at the start."""
+        return self.kept.due(now_ms, lambda client: self._is_live(client, now_ms))
+
+    def ended(self, keys: Iterable[str], now_ms: int) -> None:
+        """Tombstones stand there under these keys now."""
+        self._ending = {key: at_ms for key, at_ms in self._ending.items() if now_ms - at_ms < _FORGET_EVERY_MS}
+        for key in keys:
+            self._ending[key] = now_ms
+            self.kept.ended(key)
+
+    def dropped(self) -> dict[str, int]:
+        """How much was ever left out of what, because it was too much."""
+        return {table: overflow.count for table, (overflow, _) in self._full.items()}
+
+    def sizes(self) -> dict[str, int]:
+        """How much is kept of what."""
+        return {
+            "clients": len(self.clients),
+            "applications": len(self.clients.applications),
+            "connections": self._liveness.connections,
+            "findings": len(self._book.entries),
+            "records": len(self.kept),
+        }
+
+    def _pushed(self, row: Mapping[str, Any]) -> None:
+        push = self._reader.push(row)
+        self.kept.pushed(push, row.get("record_key"))
+        taken = self.clients.apply(push)
+        if taken is None:
+            return
+        application, earlier = taken
+        before = self.clients.started(application, push) if earlier is None else None
+        if before is not None:
+            self._changes[application.key] = fleet.Change(before, application.starts[-1])
+        self._book.pushed(application, push)
+        if self.clients.is_full:
+            self._forgotten(*self.clients.make_room(), push.appended_ms)
+
+    def _forgotten(self, clients: list[JudgedPush], applications: list[OneApplication], now_ms: int) -> None:
+        if clients or applications:
+            self._book.forgotten(clients, applications, now_ms)
+            for application in applications:
+                self._changes.pop(application.key, None)
+
+    def _is_live(self, client: str, now_ms: int) -> bool:
+        push = self.clients.of(client)
+        return push is not None and self.clients.is_live(push, now_ms)
+
+    def _erase(self) -> None:
+        if self._erased:
+            self._book.erased(self._erased)
+            self._erased = {}
+
+    def _ended(self, key: str, now_ms: int) -> None:
+        """Its client is erased, or gone for long: by this job, or another one, or a person."""
+        self._erased[key] = now_ms
+        if len(self._erased) >= _MOST_ERASED:
+            self._erase()
+        if self._ending.pop(key, None) is not None:
+            return
+        client = self.kept.client(key)
+        self.kept.ended(key)
+        if client == key and (push := self.clients.erase(client)) is not None:
+            self._book.forgotten([push], [], now_ms)
+
+    def _happened(self, event: ConnectionChange) -> None:
+        self._liveness.apply(event)
+        self.kept.happened(event)
+        if event.kind == Kind.HEARTBEAT:
+            subject = gateway_subject(event.cluster, event.broker, event.gateway)
+            self._heard[subject] = max(self._heard.get(subject, 0), event.appended_ms)
+            self._book.condition(fingerprint("OP001", "", subject), Condition("OP001", subject, False, "high", "", event.appended_ms))
+
+    def _condition(self, condition: Condition) -> None:
+        if condition.code == "OP001" and self._heard.get(condition.subject, 0) > condition.at_ms:
+            return
+        self._book.condition(fingerprint(condition.code, "", condition.subject), condition)
+
+    def _compare(self, now_ms: int) -> None:
+        applications = self.clients.applications.items()
+        live = {key: pushes for key, application in applications if (pushes := self.clients.live(application, now_ms))}
+        told = [entry.fingerprint for entry in self._book.entries.values() if entry.code == fleet.STORM.code and entry.present]
+        for rule, found in (
+            (fleet.DRIFT, fleet.drift(live, self._judges, now_ms)),
+            (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
+            (fleet.RARE, fleet.rare_values(live, self._judges)),
+            (fleet.VERSION, fleet.old_versions(live, self._judges)),
+            (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, told, now_ms)),
+        ):
+            self._book.compared(rule.code, found)
+
+    def _storms(self, now_ms: int) -> dict[str, fleet.Storms]:
+        """What each application closed, for those that closed enough to be looked at."""
+        applications: dict[str, list[tuple[str | None, str | None]]] = {}
+        closed: Counter[str] = Counter()
+        for who, count in self._liveness.closed(now_ms).items():
+            key = application_key(who[0], of_client(who[1]), None)
+            applications.setdefault(key, []).append(who)
+            closed[key] += count
+        return {key: fleet.Storms(count, self._liveness.open_of(applications[key])) for key, count in closed.items()}

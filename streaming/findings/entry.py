@@ -1,0 +1,163 @@
+"""One finding as it is kept: who has it and where, how far it got, and its state in its life (`streaming.findings.lifecycle`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.findings.decisions import Decision
+from clientscope.findings.record import MOST_CLIENTS, Alert, Client, Finding, Kind
+from clientscope.records.client_key import Tenant, tenant_of
+from streaming.findings.inputs import JudgedPush
+
+Place = tuple[str, str]
+"""An application's key, and a setting's."""
+
+MOST_PLACES_KEPT = 1_000
+"""Of one leak; the record names a tenth of them."""
+
+MOST_EVIDENCE = 20
+_MOST_REACHED = 50
+
+
+@dataclass
+class Where:
+    """One place of a finding.  Times are ms since the epoch.
+
+    Attributes:
+        clients: who has it there, and how bad it is with each: an index in ``SEVERITIES``.
+        last_seen_ms: when a push last had it; passed_ms: when a push of that application last was without it.
+    """
+
+    clients: dict[str, int] = field(default_factory=dict)
+    last_seen_ms: int = 0
+    passed_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FindingStanding:
+    """Where a finding stands in its life, as of the last `streaming.findings.lifecycle.advance`.  Times are ms since the epoch.
+
+    Attributes:
+        is_open: whether it is open; a secret that was there again between two looks counts as opened and stopped.
+        opened_ms: when it was last opened; 0 before the first time.
+        ended_ms: when it then ended; 0 while it is open.
+        reopened: how often it came back.
+        quiet_since_ms: since when no connected client has it; of leaks.
+        alert: the last notification that it asked for; None for none.
+        worst_alerted: the worst severity of those since it was last opened; -1 for none.
+    """
+
+    is_open: bool = False
+    opened_ms: int = 0
+    ended_ms: int = 0
+    reopened: int = 0
+    quiet_since_ms: int | None = None
+    alert: Alert | None = None
+    worst_alerted: int = -1
+
+
+@dataclass
+class FindingEntry:
+    """One finding.
+
+    Attributes:
+        severity: an index in ``SEVERITIES``; the worst of those that have it.
+        message: what the rule says.
+        present: of what is found by comparing, and of our own operation: whether it is so now.
+        compared: whom the comparison was about.
+        standing: its life so far.
+        back_ms: when it was there again after it had ended; 0 if it wasn't.
+        lately: the newest pushes that had it since it was last looked at, by client; worst_lately: the worst severity among them, or -1.
+        known: the clients that its record names, by key.
+        tenant: whose room it takes; of what several tenants have, the one with the fewest findings.
+        published: its record on the topic, and published_at_ms when it was written.
+    """
+
+    fingerprint: str
+    code: str
+    kind: Kind
+    low_confidence: bool = False
+    severity: int = 0
+    message: str = ""
+    settings: tuple[Mapping[str, Any], ...] = ()
+    application: str | None = None
+    places: dict[Place, Where] = field(default_factory=dict)
+    first_seen_ms: int = 0
+    last_seen_ms: int = 0
+    present: bool = False
+    compared: Sequence[JudgedPush] = ()
+    standing: FindingStanding = FindingStanding()
+    back_ms: int = 0
+    redacted_at: list[str] = field(default_factory=list)
+    written_to: list[str] = field(default_factory=list)
+    evidence: list[str] = field(default_factory=list)
+    decision: Decision | None = None
+    published: Finding | None = None
+    published_at_ms: int = 0
+    tenant: Tenant = ""
+    lately: dict[str, JudgedPush] = field(default_factory=dict)
+    worst_lately: int = -1
+    known: dict[str, Client] = field(default_factory=dict)
+
+    def place(self, place: Place) -> Where:
+        """Where it is found; beyond `MOST_PLACES_KEPT` places, those go first of whoever has the most of them."""
+        where = self.places.get(place)
+        if where is None:
+            if len(self.places) >= MOST_PLACES_KEPT:
+                held = [HeldEntry(key, tenant_of(json.loads(key[0])[0], ""), 0, at.last_seen_ms) for key, at in self.places.items()]
+                for one in too_many(held, MOST_PLACES_KEPT - MOST_PLACES_KEPT // BATCH):
+                    del self.places[cast(Place, one.key)]
+            where = self.places[place] = Where()
+        return where
+
+    @property
+    def matters(self) -> int:
+        """How much it matters that it is kept: its severity; least of all once it has ended."""
+        return -1 if self.published is not None and self.published.state in ("resolved", "closed") else self.severity
+
+    @property
+    def is_leak(self) -> bool:
+        """Whether it is a secret for sure."""
+        return self.kind == "leak" and not self.low_confidence
+
+    def seen(self, at_ms: int) -> None:
+        """It was there at this time."""
+        if not self.standing.is_open and 0 < self.standing.ended_ms < at_ms:
+            self.back_ms = min(self.back_ms or at_ms, at_ms)
+        self.first_seen_ms = min(self.first_seen_ms or at_ms, at_ms)
+        self.last_seen_ms = max(self.last_seen_ms, at_ms)
+
+    def had_by(self, push: JudgedPush, severity: int) -> None:
+        """A push has it; perhaps the next one of that client hasn't, before anything is looked at."""
+        self.worst_lately = max(self.worst_lately, severity)
+        self.lately.pop(push.client, None)
+        self.lately[push.client] = push
+        if len(self.lately) > MOST_CLIENTS:
+            del self.lately[next(iter(self.lately))]
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether it was there, for however short a time, since somebody could last hear of it."""
+        return not self.standing.is_open and (self.back_ms > 0 or not self.standing.opened_ms)
+
+    def reached(self, gateway: str, written_to: str | None) -> None:
+        """How far a secret got."""
+        known, new = (self.redacted_at, gateway) if written_to is None else (self.written_to, written_to)
+        if new not in known:
+            known.append(new)
+            del known[:-_MOST_REACHED]
+
+    def note(self, sentence: str) -> None:
+        """Something else that is known of it."""
+        if sentence not in self.evidence:
+            self.evidence.append(sentence)
+            del self.evidence[:-MOST_EVIDENCE]
+
+    @property
+    def passed(self) -> bool:
+        """Whether newer pushes are without it everywhere, so that it ends once nobody who is connected has it."""
+        return bool(self.places) and all(where.last_seen_ms < where.passed_ms for where in self.places.values())

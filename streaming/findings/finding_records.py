@@ -1,0 +1,174 @@
+"""From an entry to its record, and back at the next start."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from clientscope.findings import wording
+from clientscope.findings.record import (
+    MOST_PLACES,
+    Application,
+    Client,
+    Decided,
+    Finding,
+    FindingOwner,
+    LeakPlace,
+    Reach,
+    State,
+    Suppressed,
+)
+from clientscope.profiles import client_patterns
+from clientscope.profiles.owners import Owners
+from clientscope.profiles.suppressions import Suppression, suppressing
+from clientscope.records.client_key import tenant_of
+from clientscope.severities import SEVERITIES
+from clientscope.topic_values import Setting
+from streaming.findings.entry import FindingEntry, FindingStanding, Where
+from streaming.findings.entry import Place as EntryPlace
+from streaming.findings.inputs import JudgedPush
+from streaming.findings.named_clients import record_key
+from streaming.findings.problems import TEXTS, RuleText
+
+_UNKNOWN = RuleText("", "", "")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What people said beforehand: whose it is, and what nobody is to be told."""
+
+    owners: Owners = field(default_factory=Owners)
+    suppressions: tuple[Suppression, ...] = ()
+
+    def suppression(self, entry: FindingEntry, now_ms: int) -> Suppression | None:
+        """The one that keeps notifications of an entry back on this day (UTC)."""
+        client = _client(application_of(entry), list(entry.known.values()))
+        return suppressing(self.suppressions, entry.code, client, datetime.fromtimestamp(now_ms / 1000, UTC).date())
+
+
+def record_of(
+    entry: FindingEntry, state: State, live: Mapping[EntryPlace, Sequence[JudgedPush]], suppression: Suppression | None, owners: Owners
+) -> Finding:
+    """The record of an entry as it is now.
+
+    Args:
+        live: the newest pushes of connected clients that have it, by place.
+        suppression: what keeps its notifications back.
+    """
+    text = TEXTS.get(entry.code, _UNKNOWN)
+    application = application_of(entry)
+    clients = list(entry.known.values())
+    owner = owners.of(_client(application, clients))
+    settings = [Setting.model_validate(setting) for setting in entry.settings]
+    places = _places(entry, live) if entry.kind == "leak" else []
+    place_count = len(entry.places) if entry.kind == "leak" else 0
+    standing = entry.standing
+    return Finding(
+        fingerprint=entry.fingerprint,
+        code=entry.code,
+        name=text.name,
+        kind=entry.kind,
+        severity=SEVERITIES[entry.severity],
+        confidence="low" if entry.low_confidence else "high",
+        state=state,
+        message=wording.message(entry.message, application, settings, places, place_count),
+        sentence=entry.message,
+        use_instead=text.use_instead,
+        link=text.link,
+        application=application,
+        settings=settings,
+        clients=clients,
+        client_count=len({push.client for pushes in live.values() for push in pushes}),
+        places=places,
+        place_count=place_count,
+        reach=Reach(redacted_at=entry.redacted_at, written_to=entry.written_to) if entry.kind == "leak" else None,
+        first_seen_ms=entry.first_seen_ms,
+        last_seen_ms=entry.last_seen_ms,
+        opened_ms=standing.opened_ms or entry.first_seen_ms,
+        ended_ms=standing.ended_ms or None,
+        reopened=standing.reopened,
+        evidence=list(entry.evidence),
+        owner=FindingOwner(team=owner.team, contact=owner.contact) if owner else None,
+        suppressed=_suppressed(suppression),
+        decided=_decided(entry) if state == "closed" else None,
+        alert=standing.alert,
+        revision=entry.published.revision + 1 if entry.published else 0,
+    )
+
+
+def restored(record: Finding) -> FindingEntry:
+    """The entry that a record was made of, as far as the record says; who has it, pushes say once more."""
+    entry = FindingEntry(record.fingerprint, record.code, record.kind, record.confidence == "low", SEVERITIES.index(record.severity))
+    entry.message = record.sentence or record.message
+    entry.known = {record_key(client): client for client in record.clients}
+    entry.settings = tuple(setting.model_dump(exclude_none=True) for setting in record.settings)
+    ended = record.state in ("resolved", "stopped")
+    keys = [(key_of(place.application), place.key) for place in record.places]
+    if record.kind in ("setting", "fleet") or (record.kind == "leak" and not keys):
+        entry.application = key_of(record.application)
+        keys = [(entry.application, "")] if record.kind == "setting" else keys
+    elif keys:
+        entry.application = key_of(record.application)
+    passed_ms = max(record.ended_ms or 0, record.last_seen_ms + 1) if ended else 0
+    entry.places = {key: Where(last_seen_ms=record.last_seen_ms, passed_ms=passed_ms) for key in keys}
+    entry.first_seen_ms, entry.last_seen_ms = record.first_seen_ms, record.last_seen_ms
+    entry.present = record.state == "open"
+    entry.standing = FindingStanding(
+        is_open=record.state == "open",
+        opened_ms=record.opened_ms,
+        ended_ms=record.ended_ms or 0,
+        reopened=record.reopened,
+        alert=record.alert,
+        worst_alerted=SEVERITIES.index(record.severity) if record.alert and record.state == "open" else -1,
+    )
+    entry.evidence = list(record.evidence)
+    if record.reach:
+        entry.redacted_at, entry.written_to = list(record.reach.redacted_at), list(record.reach.written_to)
+    entry.published = record
+    entry.tenant = tenant_of(record.application.principal, record.clients[0].address if record.clients else "")
+    return entry
+
+
+def application_of(entry: FindingEntry) -> Application:
+    """Whose it is; empty of what concerns no application."""
+    return identity(entry.application) if entry.application else Application()
+
+
+def identity(key: str) -> Application:
+    """An application's key, taken apart."""
+    principal, client_id, group = json.loads(key)
+    return Application(principal=principal, client_id=client_id, group=group)
+
+
+def key_of(application: Application) -> str:
+    """The key again."""
+    return json.dumps([application.principal, application.client_id, application.group], ensure_ascii=False, separators=(",", ":"))
+
+
+def _client(of: Application, clients: Sequence[Client]) -> client_patterns.PatternSubject:
+    """Whom patterns are asked about: the first client that is named, in full; else its application."""
+    if clients:
+        return client_patterns.PatternSubject(clients[0].principal, of.group, clients[0].client_id)
+    return client_patterns.PatternSubject(of.principal, of.group, of.client_id)
+
+
+def _places(entry: FindingEntry, live: Mapping[EntryPlace, Sequence[JudgedPush]]) -> list[LeakPlace]:
+    counts = {key: len(pushes) for key, pushes in live.items()}
+    order = sorted(entry.places, key=lambda key: (-counts.get(key, 0), -entry.places[key].last_seen_ms, key))
+    return [
+        LeakPlace(application=identity(key[0]), key=key[1], clients=counts.get(key, 0), last_seen_ms=entry.places[key].last_seen_ms)
+        for key in order[:MOST_PLACES]
+    ]
+
+
+def _decided(entry: FindingEntry) -> Decided | None:
+    made = entry.decision
+    if made is None:
+        return None
+    return Decided(resolution=made.resolution, by=made.by, why=made.why, at_ms=made.at_ms, until=made.until)
+
+
+def _suppressed(by: Suppression | None) -> Suppressed | None:
+    return Suppressed(reason=by.reason, until=by.until, where=by.where) if by else None

@@ -1,0 +1,255 @@
+"""Findings that one push can't show: clients compared with each other, and with themselves earlier.
+
+Each comparison is made anew from what is known now, so it comes to the same after a restart.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from clientscope.catalog.configs import TYPES, Type
+from clientscope.catalog.dialects.dialect import numbers
+from clientscope.findings.fingerprints import fingerprint
+from clientscope.profiles import Thresholds
+from clientscope.severities import SEVERITIES
+from streaming.findings.clients import PushStart
+from streaming.findings.inputs import JudgedPush, Settings
+from streaming.findings.problems import Problem
+from udfs.rules.engine.rule import FIRED, Rule
+from udfs.rules.registry import FLEET_RULES
+
+DRIFT, CHANGED, RARE, VERSION, STORM = FLEET_RULES
+
+MOST_SETTINGS = 10
+"""Settings that one finding names."""
+
+_MINUTE_MS, _HOUR_MS = 60_000, 3_600_000
+_CHOICES = {"acks", "auto.offset.reset", "compression.type", "group.protocol", "isolation.level", "partition.assignment.strategy"}
+_COMPARED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE)
+
+
+Live = Mapping[str, Sequence[JudgedPush]]
+"""Of each application the newest pushes of its clients that are connected."""
+
+
+class Found(NamedTuple):
+    """One finding of a comparison.
+
+    Attributes:
+        application: `clientscope.findings.fingerprints.application_key` of whose it is.
+        evidence: sentences.
+        clients: that it is about, as far as they are connected.
+        at_ms: when it was so.
+    """
+
+    problem: Problem
+    application: str
+    evidence: list[str]
+    clients: Sequence[JudgedPush]
+    at_ms: int
+
+
+class Change(NamedTuple):
+    """An application's last start with another configuration."""
+
+    before: PushStart
+    now: PushStart
+
+
+class Storms(NamedTuple):
+    """What an application closed in five minutes, and has open."""
+
+    closed: int
+    open: int
+
+
+class Judges:
+    """The fleet's rules, by whose limits they judge whom."""
+
+    def __init__(self, thresholds: Thresholds) -> None:
+        self._thresholds = thresholds
+        self._chosen: dict[tuple[str, str], Mapping[str, float] | None] = {}
+
+    def limits(self, rule: Rule, application: str) -> Mapping[str, float] | None:
+        """The rule's limits for an application; None where the rule is off."""
+        if (rule.code, application) not in self._chosen:
+            principal, client_id, group, *_ = json.loads(application)
+            profile = self._thresholds.profiles[self._thresholds.choose(principal, group, client_id)]
+            is_on = rule.code not in profile.off and (rule.enabled or rule.code in profile.on)
+            self._chosen[rule.code, application] = {**rule.limits, **profile.limits.get(rule.code, {})} if is_on else None
+            if len(self._chosen) > 100_000:
+                self._chosen.clear()
+                return self.limits(rule, application)
+        return self._chosen[rule.code, application]
+
+
+def drift(live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
+    """AN310: connected clients of one group, or else of one application, that differ though none has started lately."""
+    cohorts: dict[str, list[JudgedPush]] = defaultdict(list)
+    for application, pushes in live.items():
+        principal, _, group, *_ = json.loads(application)
+        cohort = application if group is None else json.dumps([principal, None, group], ensure_ascii=False, separators=(",", ":"))
+        cohorts[cohort] += pushes
+    found: dict[str, Found] = {}
+    for cohort, pushes in cohorts.items():
+        limits = judges.limits(DRIFT, cohort)
+        if limits is None or len(pushes) < 2 or _newest_ms(pushes) > now_ms - limits["minutes"] * _MINUTE_MS:
+            continue
+        differ = _differences(pushes)
+        if differ:
+            found |= _one(DRIFT, cohort, differ, pushes, _newest_ms(pushes))
+    return found
+
+
+def changed(changes: Mapping[str, Change], live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
+    """AN401: applications that started with other values than before, lately."""
+    found: dict[str, Found] = {}
+    for application, (before, now) in changes.items():
+        limits = judges.limits(CHANGED, application)
+        if limits is None or now_ms - now.appended_ms > limits["hours"] * _HOUR_MS:
+            continue
+        differ = {
+            key: [f"{key}: {_shown(before.settings[key])} before, {_shown(value)} now"]
+            for key, value in now.settings.items()
+            if key in before.settings and before.settings[key] != value
+        }
+        if differ:
+            told = {key: (now.settings[key], lines) for key, lines in differ.items()}
+            found |= _one(CHANGED, application, told, live.get(application, ()), now.appended_ms)
+    return found
+
+
+def rare_values(live: Live, judges: Judges) -> dict[str, Found]:
+    """AN402: applications that are alone with a value."""
+    by_library: dict[str, dict[str, Settings]] = defaultdict(dict)
+    for application, pushes in live.items():
+        for push in pushes:
+            by_library[push.software_name][application] = push.settings
+    found: dict[str, Found] = {}
+    for of_applications in by_library.values():
+        holders: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+        for application, settings in of_applications.items():
+            for key, value in settings.items():
+                if isinstance(value, str) and (TYPES.get(key) in _COMPARED or key in _CHOICES):
+                    holders[key][value].append(application)
+        alone: dict[str, dict[str, tuple[Any, list[str]]]] = defaultdict(dict)
+        for key, values in holders.items():
+            total = sum(map(len, values.values()))
+            usual = max(values, key=lambda value: len(values[value]))
+            for value, applications in values.items():
+                if len(applications) != 1 or value == usual:
+                    continue
+                limits = judges.limits(RARE, applications[0])
+                if limits and total >= limits["applications"] and len(values[usual]) * 100 >= total * limits["usual_percent"]:
+                    line = f"{key}: {_shown(value)} here alone, {_shown(usual)} in {len(values[usual])} of {total} applications"
+                    alone[applications[0]][key] = value, [line]
+        for application, differ in alone.items():
+            found |= _one(RARE, application, differ, live[application], _newest_ms(live[application]))
+    return found
+
+
+def old_versions(live: Live, judges: Judges) -> dict[str, Found]:
+    """AN403: applications with a release that nearly nobody else has any more."""
+    by_library: dict[str, dict[str, str]] = defaultdict(dict)
+    for application, pushes in live.items():
+        for library, version in {(push.software_name, push.software_version) for push in pushes}:
+            known = by_library[library].get(application)
+            if numbers(version) and (known is None or numbers(version) < numbers(known)):
+                by_library[library][application] = version
+    found: dict[str, Found] = {}
+    for library, versions in by_library.items():
+        order = sorted(numbers(version) for version in versions.values())
+        for application, version in versions.items():
+            limits = judges.limits(VERSION, application)
+            if limits is None or len(order) < limits["applications"]:
+                continue
+            as_old = bisect_right(order, numbers(version))
+            if as_old * 100 <= len(order) * limits["rare_percent"]:
+                line = f"{library} {version}: {as_old} of {len(order)} applications have this release or an older one"
+                found |= _one(VERSION, application, {"": (None, [line])}, live[application], _newest_ms(live[application]))
+    return found
+
+
+def storms(counts: Mapping[str, Storms], live: Live, judges: Judges, under_way: Iterable[str], now_ms: int) -> dict[str, Found]:
+    """AN404: applications that open and close connections all the time.
+
+    Args:
+        counts: by application.
+        under_way: fingerprints of those that are told already, which are over only at half the limit.
+    """
+    told = set(under_way)
+    found: dict[str, Found] = {}
+    for application, (closed, now_open) in counts.items():
+        limits = judges.limits(STORM, application)
+        if limits is None:
+            continue
+        part = 2 if fingerprint(STORM.code, application, "") in told else 1
+        if closed * part >= limits["closed"] and closed * part >= limits["times_open"] * now_open:
+            rounded = 10 ** max(0, len(str(closed)) - 1)  # so that the sentence, which is written again with each change, stays
+            line = f"more than {closed // rounded * rounded - 1} connections closed within five minutes"
+            found |= _one(STORM, application, {"": (None, [line])}, live.get(application, ()), now_ms)
+    return found
+
+
+def _differences(pushes: Sequence[JudgedPush]) -> dict[str, tuple[Any, list[str]]]:
+    """Keys under which clients with the same release of a library differ → the usual value, and a sentence on who has which."""
+    by_release: dict[tuple[str, str], list[JudgedPush]] = defaultdict(list)
+    for push in pushes:
+        by_release[push.software_name, push.software_version].append(push)
+    differ: dict[str, tuple[Any, list[str]]] = {}
+    for alike in by_release.values():
+        # Clients with the same settings share one object (`streaming.findings.inputs.InputReader`).
+        numbers_of = Counter(id(push.settings) for push in alike)
+        distinct = {id(push.settings): push.settings for push in alike}
+        if len(distinct) == 1:
+            continue
+        for key in sorted(set.intersection(*(set(settings) for settings in distinct.values()))):
+            counts: Counter[str] = Counter()
+            for which, settings in distinct.items():
+                if isinstance(settings[key], str):
+                    counts[settings[key]] += numbers_of[which]
+            if len(counts) > 1:
+                # The same after a restart, in whatever order they came.
+                usual = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+                told = [f"{_shown(value)} on {count} client{'s' if count > 1 else ''}" for value, count in usual[:5]]
+                others = len(counts) - len(told)
+                more = f", and {others} other values" if others > 0 else ""
+                differ[key] = usual[0][0], [f"{key}: {', '.join(told)}{more}"]
+    return differ
+
+
+def _one(
+    rule: Rule, application: str, differ: Mapping[str, tuple[Any, list[str]]], clients: Sequence[JudgedPush], at_ms: int
+) -> dict[str, Found]:
+    """One finding of an application, whatever the number of settings: many go wrong together."""
+    which = fingerprint(rule.code, application, "")
+    named = list(differ.items())[:MOST_SETTINGS]
+    settings = tuple({"key": key, "origin": "pushed", **_told(value)} for key, (value, _) in named if key)
+    lines = [line for _, (_, lines) in named for line in lines]
+    if len(differ) > len(named):
+        lines.append(f"and {len(differ) - len(named)} more settings")
+    problem = Problem(which, rule.code, "fleet", "", SEVERITIES.index(rule.severity), rule.message(FIRED), settings)
+    return {which: Found(problem, application, lines, clients, at_ms)}
+
+
+def _newest_ms(pushes: Sequence[JudgedPush]) -> int:
+    return max(push.appended_ms for push in pushes)
+
+
+def _told(value: Any) -> dict[str, Any]:
+    if isinstance(value, list):
+        return {"reason": value[1], "length": value[2], "digest": value[3]}
+    return {"value": value}
+
+
+def _shown(value: Any) -> str:
+    """A value in a sentence; a redacted one is another by its digest alone."""
+    if isinstance(value, list):
+        return "a secret" + (f" with digest {value[3][:8]}" if value[3] else "")
+    if not isinstance(value, str):
+        return "nothing"
+    return value if len(value) <= 60 else value[:59] + "…"

@@ -1,0 +1,154 @@
+"""What arrives: a client's push with what the rules said of it, or what happened to a connection (`udfs.kernels.finding_inputs`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from clientscope.records.client_key import Tenant, instance_of, tenant_of
+from clientscope.records.principals import authenticated
+
+There = tuple[str, str | None, str | None, str]
+"""See `whereabouts`."""
+
+Settings = Mapping[str, Any]
+"""Key → value; of a redacted one ``["redacted", reason, length, digest]``."""
+
+
+def whereabouts(cluster: str, principal: str | None, client_id: str | None, address: str) -> There:
+    """What all connections of one process have in common, and of its like on the same host.
+
+    Who doesn't authenticate has no principal here, as in records of earlier releases: a push may be older than its client's connections.
+    """
+    return cluster, authenticated(principal), client_id, address
+
+
+class RuleVerdict(NamedTuple):
+    """A rule that fired on a push.
+
+    Attributes:
+        settings: those that decided, as ``clientscope.results`` has them.
+    """
+
+    code: str
+    severity: str
+    message: str
+    settings: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPush:
+    """One client's newest configuration.  What many have in common is shared: verdicts and settings are the same objects.
+
+    Attributes:
+        client: which client it is: `clientscope.records.client_key.client_key`.
+        appended_ms: Kafka's time of the record, in ms since the epoch.
+        offset: in its partition of ``clientscope.configs``, which one client always writes to.
+        application: `clientscope.findings.fingerprints.application_key`.
+        unjudged: codes of the rules that couldn't judge it.
+        written: keys of secrets that stand in the record itself.
+        size: of its settings and verdicts as text.
+        tenant: whose it is, for bounds.
+    """
+
+    client: str
+    appended_ms: int
+    partition: int
+    offset: int
+    cluster: str
+    broker: int
+    gateway: str
+    epoch: int
+    connection: int
+    address: str
+    principal: str | None
+    client_id: str | None
+    software_name: str
+    software_version: str
+    application: str
+    verdicts: tuple[RuleVerdict, ...]
+    unjudged: frozenset[str]
+    settings: Settings
+    written: tuple[str, ...]
+    size: int
+    tenant: Tenant
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Orders the pushes of one client."""
+        return self.appended_ms, self.offset
+
+    @property
+    def instance_id(self) -> str | None:
+        """Its instance id, if it has one."""
+        return instance_of(self.client)
+
+    @property
+    def there(self) -> There:
+        """What its connections have in common with it."""
+        return whereabouts(self.cluster, self.principal, self.client_id, self.address)
+
+
+class ConnectionChange(NamedTuple):
+    """What happened to a connection, or a gateway's heartbeat; ``kind`` as in `clientscope.records.codec.Kind`."""
+
+    appended_ms: int
+    kind: int
+    sequence: int
+    cluster: str
+    broker: int
+    gateway: str
+    epoch: int
+    connection: int
+    address: str
+    principal: str | None
+    client_id: str | None
+    client: str = ""
+
+
+_SHARED = ("application", "cluster", "gateway", "principal", "software_name", "software_version")
+"""Texts that many pushes have in common."""
+
+
+class InputReader:
+    """Makes pushes of rows.  What is the same text becomes the same object, so that a fleet's memory grows with its configurations."""
+
+    def __init__(self, most_texts: int = 50_000) -> None:
+        self._most_texts = most_texts
+        self._known: dict[tuple[str, str], Any] = {}
+
+    def push(self, row: Mapping[str, Any]) -> JudgedPush:
+        """One of `udfs.kernels.finding_inputs.PUSH`, with ``partition``, ``offset`` and ``appended_ms`` beside it."""
+        fields = {name: row[name] for name in JudgedPush.__slots__ if name in row}
+        for name in _SHARED:
+            if row[name] is not None:
+                fields[name] = self._same("text", row[name])
+        fields["verdicts"] = self._same("rules", row["rules"])
+        fields["unjudged"] = self._same("not_evaluable", row["not_evaluable"])
+        fields["settings"] = self._same("settings", row["settings"])
+        fields["tenant"] = tenant_of(row["principal"], row["address"])
+        fields["size"] = len(row["settings"]) + len(row["rules"])
+        fields["written"] = tuple(json.loads(row["written"]))
+        return JudgedPush(**fields)
+
+    def _same(self, kind: str, text: str) -> Any:
+        known = self._known.get((kind, text))
+        if known is None:
+            if len(self._known) >= self._most_texts:
+                self._known.clear()  # what is in use lives on; what comes again is made once more
+            known = self._known[kind, text] = _MAKE[kind](text)
+        return known
+
+
+def _verdicts(text: str) -> tuple[RuleVerdict, ...]:
+    return tuple(RuleVerdict(each["code"], each["severity"], each["message"], tuple(each["settings"])) for each in json.loads(text))
+
+
+_MAKE: Mapping[str, Any] = {
+    "text": str,
+    "rules": _verdicts,
+    "not_evaluable": lambda text: frozenset(json.loads(text)),
+    "settings": json.loads,
+}

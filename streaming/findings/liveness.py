@@ -1,0 +1,176 @@
+"""Which clients are connected now, by the connection records: who fails a rule counts only while somebody runs it."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Hashable, Iterable
+from typing import TypeVar, cast
+
+from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.records.client_key import tenant_of
+from clientscope.records.codec import Kind
+from streaming.findings.inputs import ConnectionChange, JudgedPush, There, whereabouts
+from streaming.findings.overflow import Overflow
+
+_GRACE_MS = 30_000
+"""For so long after its push a client counts as connected whose connection hasn't been read yet."""
+
+_WINDOW_MS = 5 * 60_000
+_SLICE_MS = 10_000
+MOST_CONNECTIONS = 500_000
+"""Open ones that are known; see `clientscope.fair_share` for who makes room for further ones."""
+
+_MOST_NAMES = 1_000
+"""client.ids of one principal that are told apart among what is closed within ten seconds; the others count as none."""
+
+_MOST_LATELY = 100_000
+
+Gateway = tuple[str, int, str]
+Who = tuple[str | None, str | None]
+"""Principal and client.id."""
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+class Liveness:
+    """Open connections, and how many each client has.  Times are ms since the epoch, of Kafka's clock."""
+
+    def __init__(self) -> None:
+        self._epochs: dict[Gateway, int] = {}
+        self._sequences: dict[Gateway, int] = {}
+        self._open: dict[Gateway, dict[int, tuple[There, Who]]] = {}
+        self._connections: Counter[There] = Counter()
+        self._of_who: Counter[Who] = Counter()
+        self._total = 0
+        self._closed: deque[tuple[int, Counter[Who]]] = deque()
+        self._names: Counter[str | None] = Counter()  # of each principal in the last slice of what was closed
+        self.full = Overflow()
+        self._lately: dict[tuple[Gateway, int, int], int] = {}
+        self._left: dict[There, int] = {}
+
+    @property
+    def connections(self) -> int:
+        """Open ones, of all clients."""
+        return self._total
+
+    def apply(self, event: ConnectionChange) -> None:
+        """Takes in one; those of a gateway come in its order, some of them twice."""
+        gateway = event.cluster, event.broker, event.gateway
+        epoch = self._epochs.get(gateway, -1)
+        if event.epoch < epoch:
+            return
+        if event.epoch > epoch:  # what the process before had open ended with it
+            self._gone(gateway, event.appended_ms)
+            self._epochs[gateway], self._sequences[gateway] = event.epoch, -1
+        if event.sequence <= self._sequences[gateway]:
+            return
+        self._sequences[gateway] = event.sequence
+        if event.kind == Kind.HEARTBEAT:
+            return
+        client = self._drop(gateway, event.connection)
+        if event.kind == Kind.CLOSED:
+            self._count_closed(event)
+            self._leave(client, event.appended_ms)
+            self._lately[gateway, event.epoch, event.connection] = event.appended_ms
+            while (oldest := next(iter(self._lately.items())))[1] < event.appended_ms - 2 * _GRACE_MS or len(self._lately) > _MOST_LATELY:
+                del self._lately[oldest[0]]
+        else:
+            if self._total >= MOST_CONNECTIONS:
+                self._make_room()
+            client = whereabouts(event.cluster, event.principal, event.client_id, event.address)
+            who = event.principal, event.client_id
+            self._open.setdefault(gateway, {})[event.connection] = client, who
+            self._connections[client] += 1
+            self._left.pop(client, None)
+            self._of_who[who] += 1
+            self._total += 1
+
+    def left_ms(self, there: There, push: JudgedPush | None = None) -> int | None:
+        """When a client closed its last connection, with its like on the same host; or else the one it pushed on; None where not known."""
+        own = None if push is None else self._lately.get(((push.cluster, push.broker, push.gateway), push.epoch, push.connection))
+        return self._left.get(there, own)
+
+    def _gone(self, gateway: Gateway, at_ms: int) -> None:
+        """Nothing is open at a gateway any more."""
+        for connection in list(self._open.get(gateway, ())):
+            self._leave(self._drop(gateway, connection), at_ms)
+        self._open.pop(gateway, None)
+
+    def _leave(self, client: There | None, at_ms: int) -> None:
+        if client is not None and client not in self._connections:
+            self._left.pop(client, None)
+            self._left[client] = at_ms
+            if len(self._left) > _MOST_LATELY:
+                del self._left[next(iter(self._left))]
+
+    def is_live(self, push: JudgedPush, is_newest_there: bool, now_ms: int) -> bool:
+        """Whether the client that pushed is still there.
+
+        Its own connection may be closed, since clients close what is idle, while others of it are open; which those are is known by
+        principal, client.id and address alone.
+
+        Args:
+            is_newest_there: no later push came from the same principal and client.id at the same address.
+        """
+        gateway = push.cluster, push.broker, push.gateway
+        if push.connection in self._open.get(gateway, ()) and self._epochs[gateway] == push.epoch:
+            return True
+        if now_ms - push.appended_ms < _GRACE_MS and (gateway, push.epoch, push.connection) not in self._lately:
+            return True
+        return is_newest_there and self._connections[push.there] > 0
+
+    def open_of(self, who: Iterable[Who]) -> int:
+        """Connections that these clients have open."""
+        return sum(self._of_who[each] for each in who)
+
+    def closed(self, now_ms: int) -> Counter[Who]:
+        """How many connections each client closed in the last five minutes."""
+        while self._closed and self._closed[0][0] <= now_ms - _WINDOW_MS:
+            self._closed.popleft()
+        total: Counter[Who] = Counter()
+        for _, counts in self._closed:
+            total.update(counts)
+        return total
+
+    def _make_room(self) -> None:
+        """Those who have most of the connections are known by fewer of them."""
+        held = [
+            HeldEntry((gateway, number), tenant_of(there[1], there[3]), 0, number)
+            for gateway, connections in self._open.items()
+            for number, (there, _) in connections.items()
+        ]
+        gone = too_many(held, MOST_CONNECTIONS - MOST_CONNECTIONS // BATCH)
+        self.full.dropped(gone)
+        for each in gone:
+            self._drop(*cast(tuple[Gateway, int], each.key))
+
+    def _count_closed(self, event: ConnectionChange) -> None:
+        begin = event.appended_ms // _SLICE_MS * _SLICE_MS
+        if not self._closed or self._closed[-1][0] < begin:
+            self._closed.append((begin, Counter()))
+            self._names.clear()
+            while self._closed[0][0] <= begin - _WINDOW_MS:
+                self._closed.popleft()
+        counts, who = self._closed[-1][1], (event.principal, event.client_id)
+        if who not in counts:
+            self._names[event.principal] += 1
+            if self._names[event.principal] > _MOST_NAMES:
+                who = event.principal, None
+        counts[who] += 1
+
+    def _drop(self, gateway: Gateway, connection: int) -> There | None:
+        """Forgets a connection; returns whose it was."""
+        known = self._open.get(gateway, {}).pop(connection, None)
+        if known is None:
+            return None
+        self._total -= 1
+        client, who = known
+        _less(self._connections, client)
+        _less(self._of_who, who)
+        return client
+
+
+def _less(counter: Counter[_Key], key: _Key) -> None:
+    counter[key] -= 1
+    if counter[key] <= 0:
+        del counter[key]

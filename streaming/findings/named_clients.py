@@ -1,0 +1,79 @@
+"""The clients that a finding names: those that have it now, and those that had it last."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from clientscope.findings.record import MOST_CLIENTS, Client
+from streaming.findings.entry import FindingEntry, Place
+from streaming.findings.inputs import JudgedPush, There, whereabouts
+
+
+class Holders(NamedTuple):
+    """The newest pushes of those that have it.
+
+    Attributes:
+        live: place → of those that are connected, in any order.
+        gone: of those that are remembered and aren't connected.
+        left_ms: when a client that is gone closed its last connection; None where that isn't known.
+    """
+
+    live: Mapping[Place, list[JudgedPush]]
+    gone: Iterable[JudgedPush]
+    left_ms: Callable[[There, JudgedPush | None], int | None]
+
+
+def named(entry: FindingEntry, holders: Holders, live: Mapping[str, JudgedPush]) -> dict[str, Client]:
+    """At most `MOST_CLIENTS`, by key: the newest of those that are connected, then those that left last.
+
+    Those that the entry knows already stay named though nothing else is known of them any more.
+
+    Args:
+        live: those of all places, by client.
+    """
+    newest = heapq.nlargest(MOST_CLIENTS, live.values(), key=_place)
+    clients = {push.client: _known(entry, push, None) for push in newest}
+    gone = {push.client: push for push in (*holders.gone, *entry.lately.values()) if push.client not in live}
+    for push in heapq.nlargest(MOST_CLIENTS, gone.values(), key=_place):
+        clients[push.client] = _known(entry, push, holders.left_ms(push.there, push) or push.appended_ms)
+    for key, client in entry.known.items():
+        if key not in clients and key not in live:
+            if client.disconnected_ms is None:
+                left_ms = holders.left_ms(whereabouts(client.cluster, client.principal, client.client_id, client.address), None)
+                client = client.model_copy(update={"disconnected_ms": left_ms or client.pushed_ms})  # noqa: PLW2901
+            clients[key] = client
+    order = sorted(clients.items(), key=lambda item: (item[1].disconnected_ms is not None, -(item[1].disconnected_ms or item[1].pushed_ms)))
+    return dict(order[:MOST_CLIENTS])
+
+
+def record_key(client: Client) -> str:
+    """The key of its record; findings of release 0.1.0 don't say it."""
+    return client.key or f"{client.gateway} {client.address} {client.client_id} {client.instance_id} {client.pushed_ms}"
+
+
+def _place(push: JudgedPush) -> tuple[int, int]:
+    return push.place
+
+
+def _known(entry: FindingEntry, push: JudgedPush, disconnected_ms: int | None) -> Client:
+    """As it was named before, if nothing has changed."""
+    known = entry.known.get(push.client)
+    same = known is not None and (known.pushed_ms, known.principal) == (push.appended_ms, push.principal)
+    if known is not None and same and (known.disconnected_ms is None) == (disconnected_ms is None):
+        return known
+    return Client(
+        key=push.client,
+        client_id=push.client_id,
+        instance_id=push.instance_id,
+        principal=push.principal,
+        address=push.address,
+        software_name=push.software_name,
+        software_version=push.software_version,
+        cluster=push.cluster,
+        broker=push.broker,
+        gateway=push.gateway,
+        pushed_ms=push.appended_ms,
+        disconnected_ms=disconnected_ms,
+    )

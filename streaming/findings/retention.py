@@ -1,0 +1,158 @@
+"""Whose records stand on ``clientscope.configs``, when each client was last seen, and whose records are to go.
+
+A client is seen whenever it pushes and whenever a connection record names it: as it connects and leaves, and each six hours between.  Its
+record goes 30 days after that; one without an instance id goes after a day, since no other connection will ever have its key.  A principal
+(or, without one, an address) has a bounded number of records; beyond it those go first that were seen longest ago, of clients that aren't
+connected.
+
+Both Kafka's clock and the job's have to say that the time is over, so neither alone ends anything early when it jumps ahead.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.records.client_key import Tenant, instance_of
+from streaming.findings.inputs import ConnectionChange, JudgedPush
+
+DAY_MS = 24 * 60 * 60_000
+KEEP_DAYS = 30.0
+"""For so long after it was last seen the record of a client with an instance id is kept."""
+
+KEEP_CONNECTION_MS = DAY_MS
+"""For so long that of a client without one."""
+
+MOST_OF_ONE = 20_000
+"""Records of one tenant, besides those of clients that are connected."""
+
+MOST_KEPT = 500_000
+"""Of all tenants, in the same way."""
+
+AT_ONCE = 1_000
+"""Records that are ended in one writing."""
+
+_ROUND_MS, _HOUR_MS = 60_000, 60 * 60_000
+
+
+Record = tuple[Tenant, int, int]
+"""One record of the topic: whose it is, when its client was last seen, and when it last pushed.  Plain, since they are many."""
+
+
+@dataclass(frozen=True)
+class LastSeen:
+    """What an earlier process of the job has noted: the topics can't say any more when each client was last seen.
+
+    Attributes:
+        times: client → ms since the epoch, where that isn't just when it pushed.
+        floor_ms: nobody counts as seen before this: nothing is known of what was until then.
+    """
+
+    times: Mapping[str, int] = field(default_factory=dict)
+    floor_ms: int = 0
+
+
+class Kept:
+    """Without I/O; times are ms since the epoch, those of records by Kafka's clock."""
+
+    def __init__(self, seen: LastSeen = LastSeen(), keep_days: float = KEEP_DAYS) -> None:
+        self._records: dict[str, Record] = {}
+        self._of_tenant: Counter[Tenant] = Counter()
+        self._before = seen
+        self._keep_ms = int(keep_days * DAY_MS)
+        self._round_ms = min(_ROUND_MS, self._keep_ms // 4)
+        self._clients: dict[str, str] = {}  # of keys that aren't their client's, such as those of 0.1.0
+        self._strange: dict[str, str] = {}  # the same the other way round
+        self._newest_ms = self._looked_ms = 0
+        self._due: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def pushed(self, push: JudgedPush, record_key: str | None) -> None:
+        """A push was read.
+
+        Args:
+            record_key: its record's, where that isn't the client's.
+        """
+        self._newest_ms = max(self._newest_ms, push.appended_ms)
+        key = record_key or push.client
+        known = self._records.get(key)
+        if known is None:
+            seen_ms = max(push.appended_ms, self._before.times.get(push.client, 0), self._before.floor_ms)
+            self._records[key] = push.tenant, seen_ms, push.appended_ms
+        else:
+            self._less(known[0])
+            self._records[key] = push.tenant, max(push.appended_ms, known[1]), max(push.appended_ms, known[2])
+        self._of_tenant[push.tenant] += 1
+        if record_key is not None:
+            self._clients[record_key], self._strange[push.client] = push.client, record_key
+
+    def happened(self, event: ConnectionChange) -> None:
+        """A connection record was read."""
+        self._newest_ms = max(self._newest_ms, event.appended_ms)
+        for key in (event.client, self._strange.get(event.client)) if self._strange else (event.client,):
+            if key is not None and (known := self._records.get(key)) is not None and event.appended_ms > known[1]:
+                self._records[key] = known[0], event.appended_ms, known[2]
+
+    def ended(self, key: str) -> None:
+        """The topic has a tombstone under this key."""
+        known = self._records.pop(key, None)
+        if known is not None:
+            self._less(known[0])
+        client = self._clients.pop(key, None)
+        if client is not None and self._strange.get(client) == key:
+            del self._strange[client]
+
+    def due(self, now_ms: int, is_live: Callable[[str], bool]) -> list[str]:
+        """Keys whose records are to be ended now, at most `AT_ONCE`; `ended` says that they are.
+
+        They are looked for once a minute.
+
+        Args:
+            is_live: whether the client of this key is connected.
+        """
+        if not self._due and abs(now_ms - self._looked_ms) >= self._round_ms:  # a clock may have been set back
+            self._looked_ms = now_ms
+            self._due = self._look(min(now_ms, self._newest_ms), is_live)
+        found, self._due = self._due[:AT_ONCE], self._due[AT_ONCE:]
+        return [key for key in found if key in self._records and not is_live(self.client(key))]
+
+    def client(self, key: str) -> str:
+        """Whose record it is."""
+        return self._clients.get(key, key)
+
+    def seen(self) -> dict[str, int]:
+        """When clients were last seen, where that is more than an hour after their push."""
+        return {self.client(key): seen_ms for key, (_, seen_ms, pushed_ms) in self._records.items() if seen_ms - pushed_ms > _HOUR_MS}
+
+    def _look(self, at_ms: int, is_live: Callable[[str], bool]) -> list[str]:
+        due = {key: None for key in self._records if self._is_over(key, at_ms)}
+        crowds = {tenant for tenant, count in self._of_tenant.items() if count > MOST_OF_ONE}
+        if crowds:
+            gone = self._gone(lambda key, record: record[0] in crowds and key not in due, is_live)
+            for tenant in crowds:
+                theirs = [each for each in gone if each.tenant == tenant]
+                due |= dict.fromkeys(str(each.key) for each in too_many(theirs, MOST_OF_ONE - MOST_OF_ONE // BATCH))
+        if len(self._records) - len(due) > MOST_KEPT:
+            gone = self._gone(lambda key, record: key not in due, is_live)
+            due |= dict.fromkeys(str(each.key) for each in too_many(gone, MOST_KEPT - MOST_KEPT // BATCH))
+        return list(due)
+
+    def _gone(self, which: Callable[[str, Record], bool], is_live: Callable[[str], bool]) -> list[HeldEntry]:
+        candidates = ((key, record) for key, record in self._records.items() if which(key, record))
+        return [HeldEntry(key, tenant, 0, seen_ms) for key, (tenant, seen_ms, _) in candidates if not is_live(self.client(key))]
+
+    def _is_over(self, key: str, at_ms: int) -> bool:
+        client = self.client(key)
+        if client != key and client in self._records:
+            return True  # the client has a newer record under its own key
+        keep_ms = self._keep_ms if instance_of(client) is not None else min(self._keep_ms, KEEP_CONNECTION_MS)
+        return at_ms - self._records[key][1] > keep_ms
+
+    def _less(self, tenant: Tenant) -> None:
+        self._of_tenant[tenant] -= 1
+        if not self._of_tenant[tenant]:
+            del self._of_tenant[tenant]

@@ -1,0 +1,143 @@
+"""The gauges: from the counts that gateways tell to what ``clientscope.gauges`` says.
+
+The driver keeps what the topic says, and nothing else is state: at its start it reads the topic, and from then on it takes in entries and
+writes what differs. What is lost with the process (which series were at zero, which gateways are gone) matters only to a record that
+comes out of order across the restart, and is mended by that gateway's next heartbeat, or by its silence.
+
+One value per series, and one per gateway of what concerns it as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping
+
+from streaming.gauges.gateway import Changes, GatewaySeries, GaugeEntry, Value
+
+__all__ = ["Changes", "GaugeEntry", "Gauges"]
+
+log = logging.getLogger(__name__)
+
+HEARTBEATS = 3
+"""So many intervals without a heartbeat, and a gateway is lost."""
+
+MOST_GATEWAYS = 10_000
+"""Records of a further one are left out, and told in the log."""
+
+FORGET_S = 24 * 60 * 60.0
+"""For how long a gateway that is gone is remembered, so that a record of it that comes late isn't taken for its return.
+
+A producer repeats a record for minutes at most. What comes after a day comes from reading the topic once more, to its end: the farewell
+or the silence is read again too.
+"""
+
+_UNKNOWN_INTERVAL_MS = 30_000
+_SERIES_FIELDS = 6
+_PLACE, _COUNTED = ("cluster", "gateway"), ("broker", "epoch", "sequence")
+_OF_SERIES = (
+    (*_PLACE, "listener", "software_name", "software_version"), (*_COUNTED, "connections", "opened", "closed"), {"timestamp_ms": 0},
+)  # fmt: skip
+_OF_GATEWAYS = (_PLACE, _COUNTED, {"heartbeat_interval_ms": None, "timestamp_ms": 0, "opened": None, "closed": None})
+"""Of a value's fields the texts and the numbers that it can't be used without, and what others are where they are missing."""
+
+
+class Gauges:
+    """What is known of all gateways.  Without I/O; times are seconds of a clock that never goes back.
+
+    Args:
+        published: the topic's newest values by key, as ``clientscope.kafka.compacted.read_compacted`` returns them.
+        now: when that was; the gateways found there get the benefit of the doubt from then on.
+        lost: called with the cluster, broker and id of each gateway that is lost.
+    """
+
+    def __init__(self, published: Mapping[str, bytes], now: float, lost: Callable[[str, int, str], None] = lambda *_: None) -> None:
+        self._lost = lost
+        self._gateways: dict[tuple[str, int, str], GatewaySeries] = {}
+        self._refused = False
+        rows: list[Value] = []
+        series: list[Value] = []
+        for key, text in published.items():
+            try:
+                of_series = len(json.loads(key)) == _SERIES_FIELDS
+                (series if of_series else rows).append(_completed(json.loads(text), of_series))
+            except (ValueError, TypeError):
+                log.warning("%.200s on the gauges' topic is not what a job writes, and is ignored until its gateway's next heartbeat", key)
+        for value in (*rows, *series):
+            gateway = self._gateway(value["cluster"], value["broker"], value["gateway"], value["epoch"], now)
+            if gateway is not None:
+                gateway.epoch = max(gateway.epoch, value["epoch"])
+        for load, values in ((GatewaySeries.load_row, rows), (GatewaySeries.load_series, series)):
+            for value in values:
+                if (gateway := self._gateways.get(_key(value))) is not None:
+                    load(gateway, value)
+
+    def apply(self, entries: Iterable[GaugeEntry], now: float) -> Changes:
+        """Takes in what a batch has; returns what to write: a value, or None for a tombstone.
+
+        Args:
+            entries: in any order, repeated or late.
+        """
+        entries = list(entries)
+        newest_ms = max((entry.appended_ms for entry in entries), default=0)
+        by_gateway: dict[tuple[str, int, str], list[GaugeEntry]] = {}
+        for entry in entries:
+            by_gateway.setdefault(entry[:3], []).append(entry)
+        changes: Changes = {}
+        for key, of_gateway in by_gateway.items():
+            gateway = self._gateway(*key, of_gateway[0].epoch, now)
+            if gateway is not None:
+                gateway.apply(of_gateway, newest_ms, now)
+                changes |= gateway.changes()
+        return changes
+
+    def expire(self, now: float) -> Changes:
+        """Takes away the series of gateways that have been silent for too long.  To be called only when all has been read."""
+        changes: Changes = {}
+        for key, gateway in list(self._gateways.items()):
+            if gateway.gone_at is not None:
+                if now - gateway.gone_at > FORGET_S:
+                    del self._gateways[key]
+            elif now - gateway.heard_at > HEARTBEATS * (gateway.interval_ms or _UNKNOWN_INTERVAL_MS) / 1000:
+                log.warning("gateway %s is lost: no heartbeat for %.0f s", json.dumps(key), now - gateway.heard_at)
+                gateway.gone_at = now
+                self._lost(*key)
+                changes |= gateway.changes()
+        return changes
+
+    def size(self) -> tuple[int, int]:
+        """Rows of the state, and the bytes that its series take."""
+        gateways = self._gateways.values()
+        return sum(len(gateway.series) + 1 for gateway in gateways), sum(gateway.series.size_bytes for gateway in gateways)
+
+    def _gateway(self, cluster: str, broker: int, gateway: str, epoch: int, now: float) -> GatewaySeries | None:
+        key = (cluster, broker, gateway)
+        if key not in self._gateways:
+            if len(self._gateways) >= MOST_GATEWAYS:
+                gone = [(known.gone_at, other) for other, known in self._gateways.items() if known.gone_at is not None]
+                if not gone:
+                    if not self._refused:
+                        log.error("more than %d gateways: gauges of further ones, as of %s, are left out", MOST_GATEWAYS, json.dumps(key))
+                    self._refused = True
+                    return None
+                del self._gateways[min(gone)[1]]
+            self._gateways[key] = GatewaySeries(cluster, broker, gateway, epoch, now)
+        return self._gateways[key]
+
+
+def _completed(value: object, of_series: bool) -> Value:
+    """A value of the topic with what this release needs: an earlier one may have written fewer fields, a later one more.
+
+    Raises:
+        TypeError, ValueError: it doesn't say which series or gateway it is about, or what of it.
+    """
+    names, numbers, defaults = _OF_SERIES if of_series else _OF_GATEWAYS
+    if not isinstance(value, dict):
+        raise TypeError("no object")
+    if any(not isinstance(value.get(name), str) for name in names) or any(type(value.get(name)) is not int for name in numbers):
+        raise ValueError("fields are missing")
+    return {**defaults, **value}
+
+
+def _key(value: Value) -> tuple[str, int, str]:
+    return value["cluster"], value["broker"], value["gateway"]

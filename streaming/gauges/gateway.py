@@ -1,0 +1,255 @@
+"""One gateway: its newest process, its heartbeats, and what the topic says of it."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeAlias
+
+from clientscope.records.series import series_key
+from streaming.gauges.series import Beyond, SeriesCount, SeriesTable, names
+
+MINUTE_MS = 60_000
+_FUTURE_MS = 5 * MINUTE_MS
+_PAST_MS = 24 * 60 * MINUTE_MS
+_MOST_PENDING = 3
+_BETWEEN_SAMPLES_MS = 1_000
+_NOT_COMPARED = ("sequence", "timestamp_ms")
+
+Value: TypeAlias = dict[str, Any]
+Changes: TypeAlias = dict[str, bytes | None]
+_PartsBeyond: TypeAlias = dict[tuple[int, int], dict[str, Beyond]]
+
+
+class GaugeEntry(NamedTuple):
+    """One row of ``streaming.transforms.gauges``: ``udfs.kernels.connection_counts.ENTRY``, and Kafka's timestamp."""
+
+    cluster: str
+    broker: int
+    gateway: str
+    listener: str | None
+    software_name: str | None
+    software_version: str | None
+    epoch: int
+    sequence: int
+    timestamp_ms: int
+    connections: int | None
+    opened: int | None
+    closed: int | None
+    heartbeat_interval_ms: int
+    heartbeat_part: int
+    heartbeat_parts: int
+    client_instances: int
+    opened_connections: int
+    closed_connections: int
+    appended_ms: int
+
+    @property
+    def heartbeat(self) -> int:
+        """The sequence at which its heartbeat began."""
+        return self.sequence - self.heartbeat_part
+
+
+class ConnectionRate:
+    """By how much two counters have risen within the last minute, by Kafka's clock.
+
+    Where samples are further apart it is their average. An epoch's first sample is the beginning, and a counter that falls begins
+    anew, so no rate is ever negative or counts what another process did.
+    """
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[int, int, int]] = deque()
+
+    def per_minute(self, at_ms: int, opened: int, closed: int) -> tuple[int, int]:
+        """Takes in a sample; returns both rates."""
+        samples = self._samples
+        if samples and (opened < samples[-1][1] or closed < samples[-1][2]):
+            samples.clear()
+        while len(samples) > 1 and samples[1][0] <= at_ms - MINUTE_MS:
+            samples.popleft()
+        if not samples or at_ms - samples[-1][0] >= _BETWEEN_SAMPLES_MS:
+            samples.append((at_ms, opened, closed))
+        since_ms, opened_then, closed_then = samples[0]
+        over_ms = max(at_ms - since_ms, MINUTE_MS)
+        return round((opened - opened_then) * MINUTE_MS / over_ms), round((closed - closed_then) * MINUTE_MS / over_ms)
+
+
+class GatewaySeries:
+    """What is known of one gateway, and published.
+
+    Attributes:
+        epoch: of its newest process; what an older one said is void.
+        heard_at: when its last heartbeat was appended, on the caller's clock; before the first, when it was first heard of.
+        interval_ms: of its heartbeats; None before the first.
+        gone_at: since when it has left or is lost; None while it is there.
+    """
+
+    def __init__(self, cluster: str, broker: int, gateway: str, epoch: int, now: float) -> None:
+        self._place = {"cluster": cluster, "broker": broker, "gateway": gateway}
+        self._key = json.dumps([cluster, broker, gateway], separators=(",", ":"), ensure_ascii=False)
+        self._stale: set[bytes] = set()  # series of older epochs that the topic still names
+        self._published: Value | None = None
+        self._begin(epoch, now)
+
+    def _begin(self, epoch: int, now: float) -> None:
+        self.epoch, self.heard_at = epoch, now
+        self.interval_ms: int | None = None
+        self.gone_at: float | None = None
+        self.series = SeriesTable()
+        self._newest = -1
+        self._pending: dict[int, dict[int, dict[str, Beyond]]] = {}  # heartbeat -> part -> listener -> what found no room
+        self._rate = ConnectionRate()
+        self._row: Value | None = None
+
+    def load_row(self, row: Value) -> None:
+        """What the topic says of the gateway itself, under this epoch or an older one."""
+        self._published = row
+        if row["epoch"] != self.epoch:
+            return
+        self._row = row
+        self.interval_ms = row["heartbeat_interval_ms"]
+        self.series.floor = self._newest = row["sequence"]
+        if row["opened"] is not None:
+            self._rate.per_minute(row["timestamp_ms"], row["opened"], row["closed"])
+
+    def load_series(self, value: Value) -> None:
+        """What the topic says of a series; one of an older epoch is taken away with the next changes."""
+        key = series_key(value["listener"], value["software_name"], value["software_version"])
+        if value["epoch"] == self.epoch:
+            self.series.load(key, SeriesCount(*(value[name] for name in SeriesCount._fields[:-1])))
+        else:
+            self._stale.add(key)
+
+    def apply(self, entries: Iterable[GaugeEntry], newest_ms: int, now: float) -> None:
+        """Takes in what one batch has of this gateway, in any order.
+
+        Args:
+            newest_ms: Kafka's time of the batch's newest record.
+        """
+        entries = list(entries)
+        epoch = max(entry.epoch for entry in entries)
+        if epoch > self.epoch:
+            self._stale.update(self.series.withdraw())
+            self._begin(epoch, now)
+        entries = [entry for entry in entries if entry.epoch == self.epoch]
+        beyond = self._merge([entry for entry in entries if entry.listener is not None])
+        for entry in sorted((entry for entry in entries if entry.listener is None), key=lambda entry: entry.sequence):
+            # How old it is by Kafka's clock alone, so that ours needn't agree with it.
+            self._beat(entry, now - (newest_ms - entry.appended_ms) / 1000, now, beyond)
+
+    def changes(self) -> Changes:
+        """What must be written so that the topic says what is known; from then on it counts as written."""
+        changes: dict[bytes, SeriesCount | None] = dict.fromkeys(self._stale)
+        self._stale.clear()
+        changes |= dict.fromkeys(self.series.withdraw()) if self.gone_at is not None else self.series.changes()
+        written: Changes = {f"{self._key[:-1]},{key.decode()}]": self._value(key, count) for key, count in changes.items()}
+        row = self._row if self.gone_at is None else None
+        if row is not None:
+            others = sum(each.series for each in self.series.beyond.values())
+            row = {**row, "other_series": others, "sequence": self.series.floor}
+        if _compared(row) != _compared(self._published):
+            written[self._key] = None if row is None else _json(row)
+            self._published = row
+        return written
+
+    def _merge(self, entries: Iterable[GaugeEntry]) -> _PartsBeyond:
+        """Takes in counts; returns the sums, by heartbeat and part, of the series that found no room."""
+        beyond: _PartsBeyond = {}
+        counted: set[tuple[int, bytes]] = set()
+        for entry in entries:
+            listener = entry.listener or ""
+            key = series_key(listener, entry.software_name or "", entry.software_version or "")
+            count = SeriesCount(
+                max(0, entry.connections or 0), max(0, entry.opened or 0), max(0, entry.closed or 0), entry.sequence,
+                clamped(entry.timestamp_ms, entry.appended_ms),
+            )  # fmt: skip
+            if not self.series.merge(key, count, entry.heartbeat_parts > 0) and (entry.sequence, key) not in counted:
+                counted.add((entry.sequence, key))
+                sums = beyond.setdefault((entry.heartbeat, entry.heartbeat_part), {})
+                sums[listener] = sums.get(listener, Beyond()).plus(Beyond(1, *count[:3]))
+        return beyond
+
+    def _beat(self, entry: GaugeEntry, appended_at: float, now: float, beyond: _PartsBeyond) -> None:
+        """A heartbeat, or one part of it; an interval of 0 says farewell."""
+        first = entry.heartbeat
+        if entry.heartbeat_interval_ms <= 0:
+            self._newest = max(self._newest, first)
+            self.series.complete(entry.sequence + 1, entry.sequence + 1, {}, entry.appended_ms)
+            self.gone_at = self.gone_at or now
+            return
+        if first > self._newest:
+            self.heard_at = appended_at if self.interval_ms is None else max(self.heard_at, appended_at)
+            self.interval_ms = entry.heartbeat_interval_ms
+            self.gone_at = None
+            self._newest = first
+            self._row = self._told(entry)
+        if first < self.series.floor:
+            return
+        parts = self._pending.setdefault(first, {})
+        parts.setdefault(entry.heartbeat_part, beyond.get((first, entry.heartbeat_part), {}))
+        if len(parts) >= entry.heartbeat_parts:
+            sums: dict[str, Beyond] = {}
+            for of_part in parts.values():
+                for listener, more in of_part.items():
+                    sums[listener] = sums.get(listener, Beyond()).plus(more)
+            self.series.complete(first, first + len(parts), sums, clamped(entry.timestamp_ms, entry.appended_ms))
+            self._pending = {number: pending for number, pending in self._pending.items() if number > first}
+        elif len(self._pending) > _MOST_PENDING:
+            del self._pending[min(self._pending)]
+
+    def _told(self, entry: GaugeEntry) -> Value:
+        """The gateway's own row, as one heartbeat has it."""
+        opened: int | None = None
+        closed: int | None = None
+        rates: tuple[int | None, int | None] = (None, None)
+        if entry.opened_connections >= 0 and entry.closed_connections >= 0:
+            opened, closed = entry.opened_connections, entry.closed_connections
+            rates = self._rate.per_minute(entry.appended_ms, opened, closed)
+        skew_ms = entry.timestamp_ms - entry.appended_ms
+        return {
+            **self._place,
+            "instances": max(0, entry.client_instances),
+            "opened_per_minute": rates[0],
+            "closed_per_minute": rates[1],
+            "opened": opened,
+            "closed": closed,
+            "other_series": 0,
+            "heartbeat_interval_ms": entry.heartbeat_interval_ms,
+            "clock_skew_minutes": round(skew_ms / MINUTE_MS) if abs(skew_ms) > _FUTURE_MS else 0,
+            "epoch": self.epoch,
+            "sequence": entry.heartbeat,
+            "timestamp_ms": entry.appended_ms,
+        }
+
+    def _value(self, key: bytes, count: SeriesCount | None) -> bytes | None:
+        if count is None:
+            return None
+        listener, name, version = names(key)
+        return _json(
+            {
+                **self._place,
+                "listener": listener,
+                "software_name": name,
+                "software_version": version,
+                "connections": count.connections,
+                "opened": count.opened,
+                "closed": count.closed,
+                "epoch": self.epoch,
+                "sequence": count.sequence,
+                "timestamp_ms": count.timestamp_ms,
+            }
+        )
+
+
+def clamped(timestamp_ms: int, appended_ms: int) -> int:
+    """A gateway's time, or Kafka's where the former can't be right: five minutes ahead of it, or a day behind (F29)."""
+    return timestamp_ms if appended_ms - _PAST_MS <= timestamp_ms <= appended_ms + _FUTURE_MS else appended_ms
+
+
+def _compared(row: Value | None) -> Value | None:
+    return None if row is None else {name: value for name, value in row.items() if name not in _NOT_COMPARED}
+
+
+def _json(value: Value) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")

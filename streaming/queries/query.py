@@ -1,0 +1,64 @@
+"""What a query is to the job that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from clientscope.config import StreamSettings
+from clientscope.digest import DigestKey
+from clientscope.findings.conditions import Conditions
+from clientscope.profiles import Thresholds
+from sinks.quality.quality import Quality
+from streaming.culprits.probe import Kernel
+from streaming.findings.finding_records import Policy
+from streaming.supervision import Running
+from streaming.turns import Turns
+
+
+@dataclass(frozen=True, slots=True)
+class JobContext:
+    """What the job has for each of its queries.
+
+    Attributes:
+        digest_key: digests leaks that no gateway has redacted; None makes no digests.
+        thresholds: which profile holds for whom.
+        policy: whose findings are, and which are suppressed.
+        conditions: takes what a query notices of clientscope's own processes, as findings.
+        turns: who may keep a core busy for seconds.
+        quality: looks at samples of what is kept; None where it is off.
+    """
+
+    spark: SparkSession
+    settings: StreamSettings
+    digest_key: DigestKey | None
+    thresholds: Thresholds
+    policy: Policy
+    conditions: Conditions
+    turns: Turns
+    quality: Quality | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobQuery:
+    """A query with its sink.
+
+    Its name, and what its checkpoint depends on, is its line in `streaming.checkpoints.plans.QUERIES`. Supervision, checkpoints, their
+    commands, metrics and `clientscope.status` take it from there.
+
+    Attributes:
+        start: starts the query, and again after each failure, from then on in a thread of the query's own. It raises what Kafka and Spark
+            raise, and leaves nothing open then.
+        reads, writes: topics; the job checks at its start that it may.
+        kernel: what its workers run over its records' values, to find the record that kills them; None where the same records are
+            decoded by a query that has one.
+        is_live: whether somebody waits for what it writes: history waits while it is far behind, and the job is ready once it has begun.
+    """
+
+    start: Callable[[JobContext], Running]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    kernel: Callable[[DigestKey | None], Kernel] | None = None
+    is_live: bool = False

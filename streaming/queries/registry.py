@@ -1,0 +1,22 @@
+"""The queries by name: `QUERY` of the file that has each name of `streaming.checkpoints.plans.QUERIES`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+
+from streaming.checkpoints import plans
+from streaming.queries.query import JobQuery
+
+
+def _query(name: str) -> JobQuery:
+    query = import_module(f"streaming.queries.{name}").QUERY
+    if not isinstance(query, JobQuery):
+        raise TypeError(f"streaming.queries.{name}.QUERY is not a JobQuery")
+    if query.kernel is None and name in plans.PLANS:
+        raise ValueError(f"{name} has a checkpoint, so a record that kills its workers must be found: it needs a kernel")
+    return query
+
+
+QUERIES: Mapping[str, JobQuery] = {name: _query(name) for name in plans.QUERIES}
+"""Every query, in the order in which the job starts them."""

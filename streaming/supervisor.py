@@ -1,0 +1,170 @@
+"""All queries of the job, each supervised in a thread of its own: what waits for Kafka or for a disk there holds up no other."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial
+
+from clientscope.clock import now_ms
+from clientscope.errors import EnvironmentProblem
+from clientscope.findings.conditions import Condition, Conditions
+from streaming.checkpoints.at_start import Checkpoints
+from streaming.checkpoints.compare import RecordsLost
+from streaming.checkpoints.manifest import Refused
+from streaming.checkpoints.offsets import Lost
+from streaming.checkpoints.plans import PLANS
+from streaming.failures import Failure
+from streaming.job_metrics import JobMetrics
+from streaming.parking import Parking
+from streaming.progress import read_to
+from streaming.supervision import Running, Watched
+
+log = logging.getLogger(__name__)
+
+_LOOK_S, _FIRST_LOOK_S = 1.0, 0.1
+"""Until a query has read its source, the job's start waits for it."""
+
+_TELL_S = 5.0
+"""How often Spark is asked for its reports, each of which it writes as JSON: more often would cost the queries time."""
+
+_STUCK_S = 600.0
+"""No look takes so long but one that never ends: where Kafka is away, its clients wait for half a minute each."""
+
+_SETTLES_S = 15.0
+
+
+class Supervisor:
+    """Starts the queries, and their threads later.
+
+    Args:
+        starts: how each query is started, by its name.
+        live: those that somebody waits for; the others write now and then.
+        search: finds the record that a query's workers die of; see `streaming.culprits.search`.
+        told: called in a query's thread with its name and itself, every few seconds while it runs.
+
+    Attributes:
+        watched: the queries.
+        ends: why the job must end; None while it needn't.
+    """
+
+    def __init__(
+        self,
+        starts: Mapping[str, Callable[[], Running]],
+        live: Container[str],
+        checkpoints: Checkpoints,
+        conditions: Conditions,
+        metrics: JobMetrics,
+        search: Callable[[str], bool],
+        told: Callable[[str, Running], None],
+        history_interval_s: float,
+    ) -> None:
+        self.ends: RecordsLost | None = None
+        self._live = live
+        self._checkpoints, self._conditions, self._metrics, self._told = checkpoints, conditions, metrics, told
+        self._topics = checkpoints.watch(self._refused, self.hurry)
+        self._stopping = threading.Event()
+        metrics.lost(checkpoints.lost())
+        self.watched = [self._watched(name, start, search, history_interval_s) for name, start in starts.items()]
+        self._looked_s = {each.name: time.monotonic() for each in self.watched}
+        self._threads = [threading.Thread(target=self._run, args=(each,), name=each.name, daemon=True) for each in self.watched]
+
+    def start(self) -> None:
+        """Begins to supervise."""
+        self._topics.start()
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, patience_s: float = 2.0) -> None:
+        """Starts nothing any more; waits ``patience_s`` at most for looks that are under way."""
+        self._stopping.set()
+        self._topics.stop()
+        deadline = time.monotonic() + patience_s
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, deadline - time.monotonic()))
+
+    def hurry(self) -> None:
+        """What parked queries failed by is gone, it seems. From any thread."""
+        for each in self.watched:
+            each.hurry()
+
+    def problems(self) -> str:
+        """A line for each query that is parked, and one for Kafka: why, and what to do. From any thread.
+
+        Queries wait minutes for Kafka, within Spark, before they fail.
+        """
+        return "\n".join(problem for problem in (self._topics.away, *(each.problem for each in self.watched)) if problem)
+
+    def stuck(self) -> str:
+        """Which queries nobody looks at any more; empty where that is none. From any thread."""
+        now = time.monotonic()
+        silent = {name: now - looked_s for name, looked_s in self._looked_s.items() if now - looked_s > _STUCK_S}
+        return "; ".join(f"query {name} has not been checked for {silent_s:.0f} s" for name, silent_s in silent.items())
+
+    def _watched(self, name: str, start: Callable[[], Running], search: Callable[[str], bool], history_interval_s: float) -> Watched:
+        parked = partial(self._is_parked, name)
+        if name not in PLANS:
+            # What has no checkpoint can't have a damaged one, and fails at no record that others don't: it waits until they have found it.
+            return Watched(name, start, parked=parked, parking=Parking(_SETTLES_S))
+        # History may have nothing to write for so long, and fails only then.
+        settles_s = _SETTLES_S if name in self._live else _SETTLES_S + 2 * history_interval_s
+        return Watched(name, start, partial(self._prepare, name), partial(search, name), parked, Parking(settles_s))
+
+    def _run(self, each: Watched) -> None:
+        told_s = 0.0
+        while not self._stopping.wait(_LOOK_S if each.begun or each.running is None else _FIRST_LOOK_S):
+            now = time.monotonic()
+            each.look(now)
+            self._metrics.watched(each.name, each.well, each.restarts)
+            running = each.running
+            if running is not None and now - told_s >= _TELL_S:
+                told_s = now
+                try:
+                    self._tell(each.name, running)
+                except Exception:  # of a query that ends at this moment
+                    log.exception("what Spark reports of query %s can't be read", each.name)
+            self._looked_s[each.name] = time.monotonic()
+
+    def _tell(self, name: str, running: Running) -> None:
+        reports = running.query.recentProgress
+        self._metrics.progressed(name, reports)
+        if reports:
+            self._topics.read(name, read_to(reports[-1]))
+        self._told(name, running)
+
+    def _prepare(self, query: str) -> None:
+        """Before a query is started again, in its thread."""
+        try:
+            self._checkpoints.prepare(query)
+        except RecordsLost as error:
+            if self._checkpoints.on_lost_records == "stop":
+                self.ends = error
+            raise
+        self._metrics.lost(self._checkpoints.lost(query))
+
+    def _is_parked(self, query: str, parked: bool, failure: Failure) -> None:
+        message = f"Query {query} is parked and retried, since {failure.kind}: {failure.hint}." if parked else ""
+        self._conditions.tell(Condition("OP005", f"query {query}", parked, "high", message, now_ms()))
+
+    def _refused(self, query: str, why: Refused) -> None:
+        """A query reads what is not its topic any more. From the watch's thread."""
+        anew = EnvironmentProblem(f"{PLANS[query].topic} is another topic now")
+        for each in self.watched:
+            if each.name == query:
+                each.refuse(why)
+            elif each.name not in PLANS:  # it begins anew at each start
+                each.refuse(anew)
+
+
+def tell_lost(conditions: Conditions, query: str, lost: Sequence[Lost]) -> None:
+    """Says as a finding that a query continues without records."""
+    for topic in sorted({each.topic for each in lost}):
+        number = sum(each.end - each.begin for each in lost if each.topic == topic and each.end is not None)
+        message = (
+            f"Query {query} skipped {number} records of {topic}, which were gone before it had read them: give the topic more retention, or"
+            " the job less downtime; then close this."
+        )
+        conditions.tell(Condition("OP006", f"query {query} of {topic}", True, "high", message, now_ms()))

@@ -1,0 +1,314 @@
+"""F34: what a client calls itself, or its settings, is judged before it is written down: singly in the gateway, in batches in the job."""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from corpora import corpus
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from record_bytes import config_record, connection_record, heartbeat, setting
+
+from clientscope.catalog import sensitive_names
+from clientscope.catalog.configs import TYPES
+from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.sensitive import Tier, reason, shown, tier
+from clientscope.catalog.sensitive_names import FIELDS, JUDGED_AS_SETTINGS, judge_key_text, judge_name
+from clientscope.digest import DigestKey
+from clientscope.gateway.metrics import GatewayMetrics
+from clientscope.gateway.place import GatewayPlace
+from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.gateway.request_log import RequestLog
+from clientscope.gateway.worker.messages import Logged
+from clientscope.policy.interface import ClientConfig
+from clientscope.policy.redaction import ClientNames, redact
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, ValueState, decode, encode, schema
+from clientscope.records.principals import anonymous_if_unsaid
+from clientscope.session.state import UNKNOWN, Identity, PrincipalSource
+from clientscope.topic_values import Setting
+from sinks.dashboard.state.connection_events import events
+from udfs.decoding.decode import decoder
+from udfs.kernels.connection_counts import counts
+from udfs.kernels.finding_inputs import connected, pushed
+from udfs.kernels.results import results
+from udfs.redaction.names import redact_names
+from udfs.redaction.pushes import Pushes
+from udfs.redaction.pushes import redact as redact_pushes
+
+KEY = DigestKey(b"k" * 32)
+PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJlY2FuYXJ5"
+RANDOM = "q7Rk2ZpX9vLm4TnB8sWc6YdH"
+
+SECRETS = (
+    "AKIAIOSFODNN7EXAMPLE",
+    "clientscope-AKIAIOSFODNN7EXAMPLE",
+    "svc_AKIAIOSFODNN7EXAMPLE_eu",
+    "1.0-AKIAIOSFODNN7EXAMPLE",
+    JWT,
+    f"1.0-{JWT}",
+    f"svc_ghp_{'a1B2' * 9}",
+    f"orders-glpat-{'x9' * 10}",
+    "password=hunter2",
+    "orders;password:hunter2",
+    "https://orders:hunter2@registry.example.org/",
+    'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="hunter2";',
+    "xoxb-123456789012-canary",
+    "x" * 300 + "-AKIAIOSFODNN7EXAMPLE",
+)
+"""Names that no field may show, wherever the secret stands in them."""
+
+SECRET_KEYS = (
+    *SECRETS,
+    "sasl.password = hunter2",
+    "sasl.password: hunter2",
+    "client.secret hunter2",
+    "api_key\thunter2",
+    "sasl.jaas.config=org.x.PlainLoginModule required",
+    RANDOM,
+)
+
+SOFTWARE = (
+    ("apache-kafka-java", "4.4.0"), ("apache-kafka-java", "7.6.0-ccs"), ("apache-kafka-java", "3.9.0-SNAPSHOT"),
+    ("apache-kafka-java", "4.1.0-IV3"), ("apache-kafka-java", "2.8.2.Final-redhat-00001"), ("librdkafka", "2.5.3"),
+    ("confluent-kafka-go", "v2.3.0-rdkafka-2.3.0"), ("confluent-kafka-python", "2.6.1-rdkafka-2.6.1"),
+    ("confluent-kafka-dotnet", "2.3.0"), ("sarama", "v1.43.2"), ("sarama", "v0.0.0-20240214171218-4a6d4d86dc0e"), ("kgo", "v1.22.0"),
+    ("kafka-python", "3.0.12"), ("aiokafka", "0.14.0"), ("kafkajs", "2.2.4"), ("rskafka", "0.5.0"), ("Blizzard.node-rdkafka", "v3.2.1"),
+    ("confluent-kafka-javascript", "v0.4.0-librdkafka-2.5.3"), ("reactor-kafka", "1.3.23.RELEASE"), ("unknown", "unknown"),
+    ("in-house", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"), ("in-house", "2.8.0-g9f86d08"), ("in-house", "20240101T120000Z"),
+    ("in-house", "0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11"),
+    ("com.example.payments.OrdersStreamProcessorApplicationV2", "1.0.0"), ("", ""),
+)  # fmt: skip
+
+PRINCIPALS = (
+    "alice", "User:ANONYMOUS", "CN=orders,OU=Payments,O=Example Corp,L=Zürich,C=CH", "kafka/broker1.example.org@EXAMPLE.ORG",
+    "system:serviceaccount:payments:orders-token-reader", "spiffe://cluster.local/ns/payments/sa/orders", "$ConnectionString",
+    "arn:aws:sts::123456789012:assumed-role/orders/i-0abcd1234efgh5678", "ABCDEFGHIJKLMNOP", "sa-7q3xk2",
+    # A subject that Auth0 gives to an application: public, and random.
+    "Zx8mQ4rT1vLp9KcN2bYs7WdF3hGj6AeU@clients", "0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11", "svc@project.iam.gserviceaccount.com",
+)  # fmt: skip
+
+CLIENT_IDS = (
+    "orders", "orders-7d9f8b6c5d-x2x4z", "orders-4f9c2b7e-1a63-4d0e-9b58-6c1f0a7d3e92", "connect-cluster-1-offsets", "rdkafka", "sarama",
+    "producer-1", "app-1b3668c2-9a76-408f-85b2-1beb464711a6-StreamThread-1-restore-consumer", "password-service", "token-issuer:eu",
+    "01ARZ3NDEKTSV4RRFFQ69G5FAV", "MkU3OEVBNTcwNTJENDM2Qk", "consumer-orders:1", "ip-10-0-0-1.eu-west-1.compute.internal", "订单",
+    "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+)  # fmt: skip
+
+
+def test_every_string_of_both_records_is_judged_as_some_table_says() -> None:
+    """A new field fails here until somebody has said how it is judged."""
+
+    def strings(fields: list[dict[str, Any]]) -> Iterator[str]:
+        for field in fields:
+            if field["type"] == "string":
+                name = field["name"]
+                yield "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
+            yield from strings(field.get("fields", []))
+
+    there = {name for record in ("ClientConfigRecord", "ClientConnectionRecord") for name in strings(schema(record)["fields"])}
+    assert there == FIELDS.keys() | JUDGED_AS_SETTINGS
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_secret_is_hidden_in_every_field_and_its_placeholder_isnt(field: str, secret: str) -> None:
+    for names in (ClientNames(), ClientNames(KEY)):
+        hidden = names(field, secret)
+        assert hidden.startswith("[redacted") and len(hidden) <= 27
+        assert names(field, hidden) == shown(hidden, field) == hidden, "what was judged once is left alone"
+    assert ClientNames(KEY)(field, secret) != ClientNames(KEY)(field, secret + "-2"), "a digest tells two of them apart"
+    assert ClientNames(KEY)(field, secret) == ClientNames(DigestKey(b"k" * 32))(field, secret), "and finds one again"
+    assert shown(secret, field) == "[redacted]"
+
+
+@pytest.mark.parametrize("secret", SECRET_KEYS)
+def test_a_key_that_is_a_secret_takes_its_value_along_and_is_as_bad(secret: str) -> None:
+    for value in ("", "x", "rest of the line"):
+        pushed = ClientConfig(secret, value, 1, False)
+        told = redact(pushed, KEY, 3)
+        assert told.config_key.startswith("[redacted ") and secret not in str(told.to_dict() if hasattr(told, "to_dict") else told)
+        assert redact(pushed, None, 3).config_key == "[redacted 3]"
+        assert told.config_value is None
+        bad = Tier.DOUBTFUL if secret == RANDOM else Tier.CREDENTIAL
+        assert tier(told.value_state, told.config_key, 1, told.value_length) is bad, "judged by the placeholder"
+        assert judge_key_text(told.config_key) is ValueState.PRESENT
+    assert reason(f"{RANDOM}.password", "hunter2", 1) is ValueState.VALUE_SHAPE, "or it would be harmless once its key is gone"
+
+
+def test_innocent_names_stay() -> None:
+    for names in (ClientNames(), ClientNames(KEY)):
+        for name, version in SOFTWARE:
+            assert (names("client_software_name", name), names("count_software_version", version)) == (name, version)
+        assert [names("principal", each) for each in PRINCIPALS] == list(PRINCIPALS)
+        assert [names("client_id", each) for each in CLIENT_IDS] == list(CLIENT_IDS)
+        for field in ("cluster_id", "gateway_id", "listener_name", "client_address", "reason"):
+            for text in ("MkU3OEVBNTcwNTJENDM2Qk", "gateway-1.example.org:9092", "CLIENT", "::ffff:10.0.0.1", "client_closed"):
+                assert names(field, text) == text
+
+
+def test_a_client_id_that_looks_random_is_hidden_and_a_principal_isnt() -> None:
+    """docs/specifications.md: ids that anybody may choose; a token's subject is given, and tells whose a client is."""
+    assert ClientNames()("client_id", f"orders-{RANDOM}") == "[redacted]"
+    assert ClientNames()("client_software_name", f"orders-{RANDOM}") == "[redacted]"
+    assert ClientNames()("principal", RANDOM) == RANDOM
+
+
+def test_no_key_and_no_id_of_the_corpora_or_of_any_library_is_hidden() -> None:
+    """The false positives: none among some 3,000 keys and 180 ids."""
+    lines = [*corpus("innocent"), *corpus("leaks")]
+    keys = {line["key"] for line in lines} | set(TYPES)
+    keys |= {name for dialect in DIALECTS for name in getattr(dialect, "names", {})}
+    assert len(keys) > 3_000
+    assert [key for key in keys if judge_key_text(key) is not ValueState.PRESENT] == []
+    named = ("client.id", "clientid", "group.id", "groupid", "transactional.id", "application.id", "sasl.username", "username", "user")
+    ids = {line["value"] for line in corpus("innocent") if line["key"].replace("_", ".").replace("-", ".").lower() in named}
+    assert len(ids) > 100
+    assert [each for each in ids if judge_name(each, True) is not ValueState.PRESENT] == []
+
+
+def identities(secret: str) -> list[Identity]:
+    return [
+        Identity(client_id=secret), Identity(software_name=secret), Identity(software_version=secret),
+        Identity(principal=secret, principal_source=PrincipalSource.PLAIN),
+    ]  # fmt: skip
+
+
+@contextmanager
+def logged(lines: io.StringIO) -> Iterator[RequestLog]:
+    log = RequestLog("-", 1_000, PLACE, lambda what, reason: None, stdout=lines, names=lambda: ClientNames(KEY))
+    yield log
+    log.close()
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_nothing_that_leaves_the_gateway_has_a_clients_secret_name(secret: str) -> None:
+    metrics = GatewayMetrics()
+    registry = ConnectionRegistry(PLACE, names=ClientNames(KEY), hidden=lambda field: metrics.count("names_redacted", field))
+    records, lines = [], io.StringIO()
+    with logged(lines) as log:
+        for number, identity in enumerate(identities(secret)):
+            records.append(registry.opened(number, "10.0.0.1", 1))
+            records.append(registry.identified(number, identity, 2))
+            records.append(registry.identified(number, Identity(software_name="java", software_version="2"), 3))
+            records.append(registry.identified(number, identity, 4))
+            log.write(Logged("c", 0.0, bytes(12), identity, 1.0))
+        told = [registry.listing(), [str(registry.context(number)) for number in range(4)], str(registry.counts())]
+        records += [*registry.heartbeat(5, 1_000), *registry.again(range(4), 6)]
+        records += [registry.closed(number, "client_closed", 7) for number in range(4)]
+    written = [encode(record) for record in records if record is not None]
+    assert len(written) == 25
+    piece = secret[-12:]
+    assert not any(piece.encode() in value for value in written)
+    assert piece not in json.dumps(told, default=str) and piece not in lines.getvalue()
+    assert json.dumps(told, default=str).count("[redacted ") >= 9 and lines.getvalue().count("[redacted ") == 4
+    counted = {
+        sample.labels["field"]: sample.value
+        for family in metrics.registry.collect() if family.name == "clientscope_gateway_names_redacted"
+        for sample in family.samples if sample.name.endswith("_total")
+    }  # fmt: skip
+    assert counted == dict.fromkeys(("client_id", "client_software_name", "client_software_version", "principal"), 2.0)
+
+
+def test_a_connection_that_a_worker_lists_again_is_known_by_what_is_recorded_of_it() -> None:
+    """Else each list would publish all redacted, and all cut, clients once more."""
+    registry = ConnectionRegistry(PLACE, names=ClientNames(KEY))
+    for number, identity in enumerate([*identities(SECRETS[0]), Identity(client_id="o" * 300)]):
+        registry.opened(number, "10.0.0.1", 1, identity)
+        assert registry.knows_as(number, identity)
+        assert not registry.knows_as(number, Identity(client_id="another"))
+
+
+def test_what_is_redacted_without_a_digest_infers_nobodys_software() -> None:
+    registry = ConnectionRegistry(PLACE)
+    registry.opened(1, "10.0.0.1", 1, Identity(client_id=SECRETS[0], software_name="java", software_version="1"))
+    registry.opened(2, "10.0.0.1", 1, Identity(client_id=SECRETS[1]))
+    assert [each.inferred for each in registry.listing()] == [None, None]
+
+
+TEXTS = st.sampled_from([*SECRETS, *SECRET_KEYS, *CLIENT_IDS, *PRINCIPALS, "", "acks", "[redacted 1]"]) | st.text(max_size=10)
+NAMED = dict.fromkeys(
+    ("client_id", "client_software_name", "client_software_version", "principal", "client_address", "listener_name"), TEXTS
+)
+
+
+@example({"client_id": SECRETS[0]}, [(key, "x", 1) for key in SECRET_KEYS], True)
+@example({}, [("acks", "0", 1), (SECRET_KEYS[0], "x", 1), (SECRET_KEYS[0], "y", 8), (f"{RANDOM}.password", "hunter2", 1)], False)
+@given(st.fixed_dictionaries({}, optional=NAMED), st.lists(st.tuples(TEXTS, TEXTS, st.integers(0, 8)), max_size=5), st.booleans())
+@settings(deadline=None, max_examples=150)
+def test_the_job_makes_of_a_raw_push_what_a_gateway_makes(
+    who: dict[str, str], pushed_settings: list[tuple[str, str, int]], digests: bool
+) -> None:
+    key = KEY if digests else None
+    raw = config_record(*(setting(name, value, config_type=of) for name, value, of in pushed_settings), **who)
+    (row,) = redact_pushes(decoder("ClientConfigRecord")(pa.array([raw], pa.binary())), key).to_pylist()
+    scalar = decode(ClientConfigRecord, raw)
+    scalar.principal = anonymous_if_unsaid(scalar.principal, scalar.security_protocol)
+    ClientNames(key).of_record(scalar)
+    assert {name: row[name] for name in NAMED} == {name: getattr(scalar, name) for name in NAMED}
+    expected = [redact(ClientConfig(name, value, of, False), key, place) for place, (name, value, of) in enumerate(pushed_settings, 1)]
+    fields = ("config_key", "config_value", "value_state", "value_length", "value_digest")
+    assert [[each[name] for name in fields] for each in row["configs"]] == [[getattr(each, name) for name in fields] for each in expected]
+
+
+@given(
+    st.lists(st.fixed_dictionaries({}, optional={**NAMED, "reason": TEXTS, "previous_software_name": TEXTS}), min_size=1, max_size=4), TEXTS
+)
+@settings(deadline=None, max_examples=150)
+def test_the_job_makes_of_a_raw_connection_what_a_gateway_makes(who: list[dict[str, str]], counted: str) -> None:
+    raw = [connection_record(number, [(counted, "1", 1, 1, 0), ("java", counted, 1, 1, 0)], **each) for number, each in enumerate(who)]
+    rows = redact_names(decoder("ClientConnectionRecord")(pa.array(raw, pa.binary())), KEY).to_pylist()
+    for row, value in zip(rows, raw, strict=True):
+        scalar = decode(ClientConnectionRecord, value)
+        scalar.principal = anonymous_if_unsaid(scalar.principal, scalar.security_protocol)
+        ClientNames(KEY).of_record(scalar)
+        assert {name: row[name] for name in (*NAMED, "reason", "previous_software_name")} == {
+            name: getattr(scalar, name) for name in (*NAMED, "reason", "previous_software_name")
+        }
+        told = [(each["count_software_name"], each["count_software_version"]) for each in row["counts"]]
+        assert told == [(each.count_software_name, each.count_software_version) for each in scalar.counts]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_no_kernel_of_the_job_and_no_reader_of_the_page_passes_a_raw_name_on(secret: str) -> None:
+    """A record that no gateway wrote, or one of an earlier release."""
+    texts = [name for name in FIELDS if not name.startswith("count_")]
+    instance = uuid.uuid4()
+    pushes = pa.array([config_record(setting(secret, "x"), client_instance_id=instance, **{name: secret}) for name in texts
+                       if name not in ("reason", "previous_software_name", "previous_software_version")])  # fmt: skip
+    connections = [
+        connection_record(number, [(secret, secret, 1, 1, 0)], **{name: secret})
+        for number, name in enumerate(texts) if name != "digest_key_id"
+    ]  # fmt: skip
+    connections += [heartbeat(50, [("java", secret, 1, 1, 0)]), connection_record(51, cluster_id=secret)]
+    made = [
+        results(Pushes(redact_pushes(decoder("ClientConfigRecord")(pushes), KEY))).to_pylist(),
+        pushed(pushes, KEY).to_pylist(),
+        connected(pa.array(connections), KEY).to_pylist(),
+        counts(pa.array(connections), KEY).to_pylist(),
+        [str(each) for each in (*events(connections), *events(connections[:1]), *events(connections[-1:]))],
+    ]
+    for each in made:
+        text = json.dumps(each, default=str)
+        assert len(text) > 100 and "[redacted" in text
+        assert secret[-12:] not in text
+
+
+def test_a_setting_of_a_record_that_somebody_else_wrote_is_read_without_its_secret_key() -> None:
+    read = Setting.model_validate({"key": "sasl.password = hunter2", "value": "x"})
+    assert (read.key, read.value, read.reason) == ("[redacted]", None, "value_shape")
+    assert Setting.model_validate({"key": "password=hunter2"}).key == "[redacted]"
+    assert Setting.model_validate({"key": "acks", "value": "all"}).value == "all"
+
+
+def test_unknown_is_no_name_to_judge() -> None:
+    assert ClientNames()("client_software_name", UNKNOWN) == UNKNOWN
+    assert ClientNames()("client_id", None) is None
+    assert sensitive_names.placeholder() == "[redacted]"

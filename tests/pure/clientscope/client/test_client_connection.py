@@ -1,0 +1,368 @@
+"""The handshake in kafka-python's own clients, against a scripted broker that speaks real bytes."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import kafka
+import pytest
+from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, SILENT, ScriptedBroker, error, eventually
+
+from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from clientscope.errors import SettingsError
+from clientscope.wire.codes import API_VERSIONS, PUSH_CONFIG
+
+
+@pytest.fixture
+def broker() -> Iterator[Callable[..., ScriptedBroker]]:
+    brokers: list[ScriptedBroker] = []
+
+    def make(**settings: Any) -> ScriptedBroker:
+        brokers.append(ScriptedBroker(**settings))
+        return brokers[-1]
+
+    yield make
+    for made in brokers:
+        made.close()
+
+
+Brokers = Callable[..., ScriptedBroker]
+
+
+def use(client: kafka.KafkaAdminClient) -> None:
+    """One request of the user's, on a connection of its own: the bootstrap connection is closed by then."""
+    client.list_topics()
+
+
+def with_network_settings(**settings: Any) -> type[KafkaAdminClient]:
+    """A client of somebody's who gives kafka-python's network layer what its clients don't take."""
+
+    class Subclass(KafkaAdminClient):
+        def _prepare(self, *arguments: Any) -> dict[str, Any]:
+            configs = super()._prepare(*arguments)
+            return {**configs, "kafka_client": functools.partial(configs["kafka_client"], **settings)}
+
+    return Subclass
+
+
+def test_pushes_before_any_request_of_the_users_and_once(broker: Brokers) -> None:
+    server = broker()
+    with closing(KafkaAdminClient(bootstrap_servers=server.address, client_id="ops")) as client:
+        use(client)
+    first, second = server.orders()
+    assert first[:3] == [API_VERSIONS, PUSH_CONFIG, METADATA]
+    assert PUSH_CONFIG not in second
+    assert server.instance_ids == {client.client_instance_id}, "the same on every connection"
+    (push,) = server.pushes
+    assert [(config.config_key, config.config_value, config.is_default) for config in push.configs] == [
+        ("client.id", "ops", False),
+        ("request.timeout.ms", "30000", True),
+    ]
+
+
+def test_pushes_after_authentication(broker: Brokers) -> None:
+    server = broker()
+    secret = {"sasl_plain_username": "ops", "sasl_plain_password": "hunter2"}
+    settings = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", **secret}
+    with closing(KafkaAdminClient(bootstrap_servers=server.address, **settings)) as client:
+        use(client)
+    assert server.orders()[0] == [API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, PUSH_CONFIG, METADATA]
+    assert "hunter2" not in repr(server.pushes)
+
+
+def test_pushes_with_one_request_in_flight(broker: Brokers) -> None:
+    server = broker()
+    with closing(KafkaAdminClient(bootstrap_servers=server.address, max_in_flight_requests_per_connection=1)) as client:
+        use(client)
+    assert len(server.pushes) == 1
+
+
+def test_api_versions_of_the_users_own_says_the_same(broker: Brokers) -> None:
+    server = broker()
+    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
+        client.describe_features()
+    assert server.orders()[1] == [API_VERSIONS, API_VERSIONS]
+    assert server.instance_ids == {client.client_instance_id}
+
+
+def test_each_client_is_an_instance(broker: Brokers) -> None:
+    server = broker()
+    for _ in range(2):
+        with closing(KafkaAdminClient(bootstrap_servers=server.address)):
+            pass
+    assert len(server.pushes) == 2
+    assert len(server.instance_ids) == 2
+
+
+@pytest.mark.parametrize(("client_class", "key"), [(KafkaProducer, "acks"), (KafkaConsumer, "fetch.min.bytes")])
+def test_producer_and_consumer(broker: Brokers, client_class: Any, key: str) -> None:
+    server = broker()
+    with closing(client_class(bootstrap_servers=server.address)):
+        (push,) = server.pushes
+    assert key in [config.config_key for config in push.configs]
+
+
+def test_disabled_sends_nothing_and_no_id(broker: Brokers) -> None:
+    server = broker()
+    with closing(KafkaAdminClient(bootstrap_servers=server.address, enable_config_push=False)) as client:
+        use(client)
+    assert (server.pushes, server.instance_ids, client.client_instance_id) == ([], {None}, None)
+
+
+def test_a_broker_without_it_is_asked_nothing(broker: Brokers) -> None:
+    server = broker(advertises=False)
+    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
+        use(client)
+    assert server.pushes == []
+    assert server.instance_ids == {client.client_instance_id}
+
+
+def test_a_later_node_that_advertises_it_gets_the_push(broker: Brokers) -> None:
+    old, new = broker(advertises=False), broker()
+    old.brokers = {2: new.port}
+    with closing(KafkaAdminClient(bootstrap_servers=old.address)) as client:
+        use(client)
+    assert old.pushes == []
+    assert new.orders()[0][:2] == [API_VERSIONS, PUSH_CONFIG]
+
+
+def test_a_later_node_that_does_not_advertise_it_is_asked_nothing(broker: Brokers) -> None:
+    new, old = broker(script=(CLOSE,)), broker(advertises=False)
+    new.brokers = {2: old.port}
+    with closing(KafkaAdminClient(bootstrap_servers=new.address)) as client:
+        use(client)
+    assert len(new.pushes) == 2
+    assert old.pushes == []
+
+
+@pytest.mark.parametrize("code", [42, 35])
+def test_other_fatal_errors_are_logged_and_the_client_goes_on(broker: Brokers, code: int, caplog: pytest.LogCaptureFixture) -> None:
+    server = broker(script=(error(code),))
+    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
+        use(client)
+    assert len(server.pushes) == 1
+    # kafka-python has warnings of its own, of a machine that is slow.
+    ours = [record for record in caplog.records if record.levelno >= logging.WARNING and record.name.startswith("clientscope")]
+    assert [record.name for record in ours] == ["clientscope.client"]
+
+
+def test_a_long_throttle_does_not_hold_the_client_up(broker: Brokers) -> None:
+    server = broker(script=(error(89, throttle_ms=3_600_000),))
+    started = time.monotonic()
+    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
+        use(client)
+    assert len(server.pushes) == 1
+    assert time.monotonic() - started < 2
+
+
+def test_an_unanswered_push_takes_half_of_the_connections_time_at_most(broker: Brokers) -> None:
+    server = broker(script=(SILENT,))
+    started = time.monotonic()
+    with closing(KafkaAdminClient(bootstrap_servers=server.address, bootstrap_timeout_ms=2000)) as client:
+        use(client)
+    assert 1 < time.monotonic() - started < 4
+    assert len(server.pushes) == 1
+
+
+def test_a_slow_answer_to_a_push_does_not_fail_the_users_request_behind_it(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "clientscope.client")
+    old, slow = broker(advertises=False), broker(script=(1.0,))
+    old.brokers = {2: slow.port}
+    with closing(with_network_settings(socket_connection_setup_timeout_ms=600)(bootstrap_servers=old.address)) as client:
+        use(client)
+        assert [order.count(PUSH_CONFIG) for order in slow.orders()] == [1, 0], "a connection that leaves it behind"
+        assert eventually(lambda: "configuration pushed" in caplog.text)
+
+
+def test_a_broker_that_closes_on_every_push_loses_three_connections(broker: Brokers) -> None:
+    server = broker(script=(CLOSE,) * 9)
+    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
+        use(client)
+    assert len(server.pushes) == 3
+
+
+def test_sensitive_keys_are_named_once_and_nothing_left_is_no_request(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
+    server = broker()
+    settings = {"config_push_allowed_keys": "security.protocol, my.secret", "bootstrap_servers": server.address}
+    with closing(KafkaAdminClient(**settings)) as client:
+        use(client)
+    assert server.pushes == []
+    (record,) = (record for record in caplog.records if record.name == "clientscope.client")
+    assert record.getMessage() == "not pushed, as they are sensitive: 'security.protocol', 'my.secret'"
+
+
+def test_a_kafka_client_of_the_users_is_left_alone(broker: Brokers) -> None:
+    server = broker()
+    own = kafka.KafkaAdminClient.DEFAULT_CONFIG["kafka_client"]
+    with closing(KafkaAdminClient(bootstrap_servers=server.address, kafka_client=own)) as client:
+        use(client)
+    assert (server.pushes, server.instance_ids) == ([], {None})
+
+
+def test_unknown_settings_are_still_refused(broker: Brokers) -> None:
+    with pytest.raises(kafka.errors.KafkaConfigurationError, match="nonsense"):
+        KafkaAdminClient(bootstrap_servers=broker().address, nonsense=1)
+
+
+def said(server: ScriptedBroker) -> list[list[tuple[int, str, str, Any]]]:
+    """What came in ApiVersions requests, by connection."""
+    return [
+        [
+            (request.API_VERSION, request.client_software_name, request.client_software_version, request.client_instance_id)
+            for request in requests
+            if request.API_KEY == API_VERSIONS
+        ]
+        for requests in server.connections
+    ]
+
+
+def test_kip_511_on_unsupported_version_the_brokers_range_is_used(broker: Brokers) -> None:
+    server = broker(refusals=((35, 3),))
+    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
+        instance_id = client.client_instance_id
+    same = ("kafka-python", kafka.__version__, instance_id)
+    assert said(server)[0] == [(4, *same), (3, *same)]
+    assert server.orders()[0][:3] == [API_VERSIONS, API_VERSIONS, PUSH_CONFIG]
+
+
+def test_kip_511_on_unsupported_version_without_a_range_v0_is_used(broker: Brokers) -> None:
+    server = broker(refusals=((35, None),))
+    with closing(KafkaAdminClient(bootstrap_servers=server.address)):
+        pass
+    assert [version for version, *_ in said(server)[0]] == [4, 0]
+    assert len(server.pushes) == 1
+
+
+@pytest.mark.parametrize(("newest", "asked"), [(None, [4, 0]), (4, [4]), (99, [4]), (2, [4, 2])])
+def test_kip_511_a_broker_that_supports_no_version_is_not_asked_for_ever(broker: Brokers, newest: int | None, asked: list[int]) -> None:
+    server = broker(refusals=((35, newest),) * 10_000)
+    with pytest.raises(kafka.errors.KafkaTimeoutError):
+        KafkaAdminClient(bootstrap_servers=server.address, bootstrap_timeout_ms=300)
+    connections = {tuple(version for version, *_ in connection) for connection in said(server)}
+    assert tuple(asked) in connections
+    assert all(list(one) == asked[: len(one)] for one in connections), "the last one may have been cut off by the client's time"
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "cause"),
+    [
+        ("bad name", "1.0", "client_software_name 'bad name':"),
+        ("good", "-", "client_software_version '-':"),
+        ("", "\n", "client_software_name '' and client_software_version '\\n':"),
+        ("good", "1.0", "client_software_name 'good', client_software_version '1.0' as invalid"),
+    ],
+)
+def test_kip_511_on_invalid_request_the_client_gives_up_and_names_the_cause(
+    broker: Brokers, name: str, version: str, cause: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = broker(refusals=((42, None),) * 100)
+    with pytest.raises(kafka.errors.InvalidRequestError) as raised:
+        with_network_settings(client_software_name=name, client_software_version=version)(bootstrap_servers=server.address)
+    assert cause in str(raised.value)
+    assert server.orders() == [[API_VERSIONS]]
+    (record,) = (record for record in caplog.records if record.name == "clientscope.client")
+    assert cause in record.getMessage()
+
+
+def test_kip_511_invalid_request_of_one_broker_is_that_brokers_where_another_took_the_name(broker: Brokers) -> None:
+    first, second = broker(), broker(refusals=((42, None),))
+    first.brokers = {2: second.port}
+    with closing(KafkaAdminClient(bootstrap_servers=first.address)) as client:
+        with pytest.raises(kafka.errors.InvalidRequestError, match="client_software_name 'kafka-python'"):
+            use(client)
+        use(client)
+    assert len(second.connections) == 2
+
+
+def test_exactly_one_request_more_is_sent(broker: Brokers) -> None:
+    def requests_until_the_first_answer(advertises: bool, **settings: Any) -> list[list[int]]:
+        server = broker(advertises=advertises)
+        with closing(KafkaAdminClient(bootstrap_servers=server.address, **settings)) as client:
+            use(client)
+        return server.orders()
+
+    without = requests_until_the_first_answer(True, enable_config_push=False)
+    assert requests_until_the_first_answer(False) == without, "a broker that doesn't advertise it"
+    pushing = requests_until_the_first_answer(True)
+    assert pushing[0].pop(1) == PUSH_CONFIG
+    assert pushing == without
+
+
+def test_pushes_once_though_connections_close_for_being_idle(broker: Brokers) -> None:
+    server = broker()
+    with closing(KafkaAdminClient(bootstrap_servers=server.address, connections_max_idle_ms=100)) as client:
+        for connections in (2, 3, 4):
+            use(client)
+            assert len(server.connections) == connections
+            assert eventually(lambda: client._manager._conns == {}), "closed by the client"
+    assert len(server.pushes) == 1
+    assert server.instance_ids == {client.client_instance_id}
+
+
+def test_pushes_once_though_the_broker_restarts(broker: Brokers) -> None:
+    server = broker()
+    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
+        use(client)
+        server.close_connections()
+        assert eventually(lambda: len(server.connections) > 2), "kafka-python connects again by itself"
+        use(client)
+    assert len(server.pushes) == 1
+
+
+def test_listed_settings_of_ours_are_pushed_like_kafkas(broker: Brokers) -> None:
+    server = broker()
+    keys = "config.push.allowed.keys,enable.config.push,default.api.timeout.ms,retry.backoff.max.ms"
+    with closing(KafkaAdminClient(bootstrap_servers=server.address, config_push_allowed_keys=keys, retry_backoff_max_ms=700)):
+        (push,) = server.pushes
+    assert [(config.config_key, config.config_value, config.is_default) for config in push.configs] == [
+        ("config.push.allowed.keys", keys, False),
+        ("enable.config.push", "true", True),
+        ("default.api.timeout.ms", "60000", True),
+        ("retry.backoff.max.ms", "700", False),
+    ]
+
+
+@pytest.mark.parametrize("client_class", [KafkaProducer, KafkaConsumer, KafkaAdminClient])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("enable_config_push", "false"), ("embedded", "yes"), ("embedded", None), ("default_api_timeout_ms", "abc"),
+        ("default_api_timeout_ms", 0), ("default_api_timeout_ms", None), ("default_api_timeout_ms", True),
+        ("default_api_timeout_ms", float("nan")), ("default_api_timeout_ms", 2**31), ("retry_backoff_max_ms", "soon"),
+        ("retry_backoff_max_ms", -1), ("retry_backoff_ms", "soon"), ("config_push_allowed_keys", 5), ("config_push_allowed_keys", [None]),
+    ],
+)  # fmt: skip
+def test_invalid_settings_are_refused_with_a_hint(client_class: Any, name: str, value: Any) -> None:
+    with pytest.raises(SettingsError, match=name) as raised:
+        client_class(bootstrap_servers="127.0.0.1:1", **{name: value})
+    assert raised.value.hint
+
+
+@pytest.mark.parametrize("value", [5000, 5000.0, "5000"])
+def test_a_timeout_may_be_text_as_in_a_file(broker: Brokers, value: Any) -> None:
+    server = broker()
+    with closing(KafkaAdminClient(bootstrap_servers=server.address, default_api_timeout_ms=value, retry_backoff_max_ms=0)):
+        assert len(server.pushes) == 1
+
+
+def test_an_application_that_embeds_clients_pushes_once(broker: Brokers) -> None:
+    server = broker()
+    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as outer:
+        for embedding in (KafkaProducer, KafkaConsumer):
+            with closing(embedding(bootstrap_servers=server.address, embedded=outer.client_instance_id)) as inner:
+                assert inner.client_instance_id == outer.client_instance_id
+    assert len(server.pushes) == 1
+    assert server.instance_ids == {outer.client_instance_id}
+
+
+def test_an_embedded_client_pushes_nothing_and_says_no_id(broker: Brokers) -> None:
+    server = broker()
+    for embedding in (KafkaProducer, KafkaConsumer, KafkaAdminClient):
+        with closing(embedding(bootstrap_servers=server.address, embedded=True)) as inner:
+            assert inner.client_instance_id is None
+    assert (server.pushes, server.instance_ids) == ([], {None})

@@ -1,0 +1,150 @@
+"""One client instance's handshake, as questions and answers on a clock of the test's."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from clientscope.backoff import Backoff
+from clientscope.catalog.configs import Type
+from clientscope.client.handshake import Handshake, backoff
+from clientscope.client.settings import ConfigEntry
+from clientscope.wire.codes import CONFIG_MAX_BYTES
+from clientscope.wire.messages import PushConfigResponse
+
+ENTRY = ConfigEntry("acks", "all", Type.STRING, True)
+RETRIABLE = 7  # REQUEST_TIMED_OUT
+UNSPREAD = Backoff(0.1, 1.0)
+
+
+def handshake(*entries: ConfigEntry, timeout: float = 60.0, pauses: Backoff = UNSPREAD) -> Handshake:
+    made = Handshake(timeout, pauses)
+    made.configure(entries or (ENTRY,))
+    return made
+
+
+def answer(code: int = 0, throttle_ms: int = 0, message: str | None = None) -> PushConfigResponse:
+    return PushConfigResponse(version=0, error_code=code, throttle_time_ms=throttle_ms, error_message=message)
+
+
+def test_pushes_once() -> None:
+    pushing = handshake()
+    request = pushing.request(0.0)
+    assert request is not None
+    (config,) = request.configs
+    assert (config.config_key, config.config_value, config.config_type, config.is_default) == ("acks", "all", 1, True)
+    assert pushing.request(0.1) is None, "another connection while the first still waits"
+    assert pushing.answered(answer(), 0.2) is None
+    assert pushing.request(0.3) is None
+
+
+def test_nothing_to_push_is_no_request() -> None:
+    pushing = Handshake(60.0, UNSPREAD)
+    assert pushing.request(0.0) is None
+    pushing.configure(())
+    assert pushing.request(0.0) is None
+
+
+@pytest.mark.parametrize("code", [1324, 40, 42, 35, 31])
+def test_not_retried(code: int, caplog: pytest.LogCaptureFixture) -> None:
+    pushing = handshake()
+    assert pushing.request(0.0)
+    assert pushing.answered(answer(code, message="why\nnot"), 0.1) is None
+    assert pushing.request(100.0) is None
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert "'why\\nnot'" in record.getMessage(), "escaped, since a broker wrote it"
+
+
+def test_retried_with_backoff() -> None:
+    pushing = handshake()
+    now, waits = 0.0, []
+    for _ in range(6):
+        assert pushing.request(now)
+        wait = pushing.answered(answer(RETRIABLE), now)
+        assert wait is not None
+        assert pushing.request(now + wait / 2) is None, "not before its time, on any connection"
+        waits.append(wait)
+        now += wait
+    assert waits == [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
+    assert pushing.request(now)
+    assert pushing.answered(answer(), now) is None
+
+
+def test_throttling_is_waited_out_first() -> None:
+    pushing = handshake()
+    assert pushing.request(0.0)
+    assert pushing.answered(answer(89, throttle_ms=5000), 0.0) == 5.0
+    assert pushing.request(4.9) is None
+    assert pushing.request(5.0)
+
+
+def test_throttled_but_taken_is_taken() -> None:
+    pushing = handshake()
+    assert pushing.request(0.0)
+    assert pushing.answered(answer(0, throttle_ms=5000), 0.0) is None
+    assert pushing.request(6.0) is None
+
+
+def test_ends_at_its_timeout() -> None:
+    pushing = handshake(timeout=10.0)
+    assert pushing.request(0.0)
+    assert pushing.answered(answer(89, throttle_ms=9000), 0.5) == 9.0
+    assert pushing.request(9.5)
+    assert pushing.answered(answer(89, throttle_ms=9000), 9.6) is None
+    assert pushing.request(20.0) is None
+
+
+def test_timeout_between_connections() -> None:
+    pushing = handshake(timeout=10.0)
+    assert pushing.request(0.0)
+    pushing.lost("KafkaConnectionError")
+    assert pushing.request(10.0) is None
+
+
+def test_lost_connections_are_counted() -> None:
+    pushing = handshake()
+    for now in range(3):
+        assert pushing.request(float(now))
+        pushing.lost("KafkaConnectionError")
+    assert pushing.request(3.0) is None
+
+
+@pytest.mark.parametrize(("length", "is_sent"), [(10_000, True), (CONFIG_MAX_BYTES, False)])
+def test_payload_limit(length: int, is_sent: bool) -> None:
+    pushing = handshake(ConfigEntry("client.id", "x" * length, Type.STRING, False))
+    assert (pushing.request(0.0) is not None) is is_sent
+
+
+def test_payload_limit_to_the_byte() -> None:
+    def body(length: int) -> Any:
+        return handshake(ConfigEntry("client.id", "x" * length, Type.STRING, False)).request(0.0)
+
+    room = CONFIG_MAX_BYTES - len(body(1000).encode()) + 1000
+    assert len(body(room).encode()) == CONFIG_MAX_BYTES
+    assert body(room + 1) is None
+
+
+def test_backoff_is_spread_by_a_fifth_and_bounded() -> None:
+    low, high = (replace(backoff(100, 1000), random=lambda value=value: value) for value in (0.0, 1.0))
+    assert [low.seconds(0), high.seconds(0)] == pytest.approx([0.08, 0.12])
+    assert [low.seconds(3), high.seconds(3)] == pytest.approx([0.64, 0.96])
+    assert (low.seconds(50), high.seconds(50)) == (0.8, 1.0)
+    assert backoff(0, 0).seconds(0) == 0.01, "no client asks a broker without end"
+
+
+def test_a_forked_process_is_another_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    pushing = handshake()
+    before = pushing.client_instance_id
+    assert pushing.client_instance_id == before
+    assert before.version == 4
+    assert pushing.request(0.0)
+    assert pushing.answered(answer(), 0.0) is None
+    pid = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: pid + 1)
+    assert pushing.client_instance_id != before
+    assert pushing.request(1.0)

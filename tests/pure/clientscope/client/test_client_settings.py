@@ -1,0 +1,221 @@
+"""What is pushed for which settings of kafka-python's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import kafka
+import pytest
+
+from clientscope.catalog import sensitive
+from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
+from clientscope.client.dry_run import why_held_back
+from clientscope.client.settings import Collected, ConfigEntry, allowed_keys, collect, collect_dialect, flat, push_enabled, split_keys
+from clientscope.errors import SettingsError
+
+CLIENTS = {
+    ClientType.PRODUCER: kafka.KafkaProducer,
+    ClientType.CONSUMER: kafka.KafkaConsumer,
+    ClientType.ADMIN: kafka.KafkaAdminClient,
+}
+
+
+def collected(client_type: ClientType, keys: tuple[str, ...] | None = None, **settings: Any) -> Collected:
+    """As if the user had made a client of this type with these settings."""
+    config = {**CLIENTS[client_type].DEFAULT_CONFIG, **settings}
+    return collect(client_type, config, settings.keys(), DEFAULT_KEYS[client_type] if keys is None else keys)
+
+
+def test_producer() -> None:
+    assert collected(ClientType.PRODUCER, client_id="orders", linger_ms=20) == Collected(
+        entries=(
+            ConfigEntry("acks", "all", Type.STRING, True),
+            ConfigEntry("batch.size", "16384", Type.INT, True),
+            # kafka-python has no buffer.memory
+            ConfigEntry("client.id", "orders", Type.STRING, False),
+            ConfigEntry("compression.type", "none", Type.STRING, True),
+            ConfigEntry("delivery.timeout.ms", "120000", Type.INT, True),
+            ConfigEntry("enable.idempotence", "true", Type.BOOLEAN, True),
+            ConfigEntry("linger.ms", "20", Type.LONG, False),
+            ConfigEntry("max.in.flight.requests.per.connection", "5", Type.INT, True),
+            ConfigEntry("request.timeout.ms", "30000", Type.INT, True),
+            ConfigEntry("retries", "2147483647", Type.INT, True),
+        ),
+        sensitive=(),
+    )
+
+
+def test_consumer_without_a_group() -> None:
+    entries = collected(ClientType.CONSUMER, auto_offset_reset="earliest").entries
+    assert [entry.key for entry in entries] == [key for key in DEFAULT_KEYS[ClientType.CONSUMER] if key != "group.id"]
+    assert ConfigEntry("auto.offset.reset", "earliest", Type.STRING, False) in entries
+    assert ConfigEntry("request.timeout.ms", "30000", Type.INT, True) in entries
+
+
+def test_admin() -> None:
+    entries = collected(ClientType.ADMIN, client_id="ops").entries
+    assert entries == (ConfigEntry("client.id", "ops", Type.STRING, False), ConfigEntry("request.timeout.ms", "30000", Type.INT, True))
+
+
+def test_a_setting_given_at_its_default_is_not_a_default() -> None:
+    assert collected(ClientType.PRODUCER, ("linger.ms",), linger_ms=0).entries == (ConfigEntry("linger.ms", "0", Type.LONG, False),)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "true"),
+        ({"acks": 0}, "false"),
+        ({"acks": 1}, "false"),
+        ({"retries": 0}, "false"),
+        ({"max_in_flight_requests_per_connection": 6}, "false"),
+        ({"enable_idempotence": False}, "false"),
+        ({"enable_idempotence": False, "transactional_id": "t"}, "true"),
+    ],
+)
+def test_idempotence_is_what_kafka_python_will_make_of_it(settings: dict[str, Any], expected: str) -> None:
+    (entry,) = collected(ClientType.PRODUCER, ("enable.idempotence",), **settings).entries
+    assert (entry.value, entry.is_default) == (expected, "enable_idempotence" not in settings)
+
+
+@pytest.mark.parametrize(
+    ("key", "settings", "expected"),
+    [
+        ("acks", {"acks": "all"}, "all"),
+        ("acks", {"acks": -1}, "all"),
+        ("acks", {"acks": 0}, "0"),
+        ("compression.type", {"compression_type": "zstd"}, "zstd"),
+        ("linger.ms", {"linger_ms": 5.0}, "5"),
+        ("linger.ms", {"linger_ms": 0.5}, "0.5"),
+        ("linger.ms", {"linger_ms": float("inf")}, "9223372036854775807"),
+        ("bootstrap.servers", {"bootstrap_servers": ["a:1", "b:2"]}, "a:1,b:2"),
+    ],
+)
+def test_values_as_kafka_writes_them(key: str, settings: dict[str, Any], expected: str) -> None:
+    (entry,) = collected(ClientType.PRODUCER, (key,), **settings).entries
+    assert entry.value == expected
+
+
+def test_f34_a_key_that_is_a_secret_is_held_back_without_its_name() -> None:
+    got = collect_dialect("java", ClientType.PRODUCER, {"acks": "all"}, keys=["acks", "sasl.password = hunter2"])
+    assert [entry.key for entry in got.entries] == ["acks"]
+    assert got.sensitive == ("[redacted]",)
+
+
+def test_sensitive_settings_are_held_back_by_prefix_type_word_and_shape() -> None:
+    keys = ("acks", "sasl.mechanism", "security.protocol", "partitioner.class", "key.serializer", "client.id", "group.id", "my.app.key")
+    got = collected(
+        ClientType.PRODUCER, keys, sasl_mechanism="PLAIN", key_serializer=str.encode, client_id="https://app:hunter2@example.org"
+    )
+    assert [entry.key for entry in got.entries] == ["acks"]
+    assert got.sensitive == ("sasl.mechanism", "security.protocol", "partitioner.class", "key.serializer", "client.id", "my.app.key")
+
+
+def test_names_of_classes_in_lists_are_held_back() -> None:
+    keys = ("metric.reporters", "partition.assignment.strategy", "check.crcs")
+    got = collected(ClientType.CONSUMER, keys, metric_reporters=[kafka.KafkaConsumer])
+    assert ([entry.key for entry in got.entries], got.sensitive) == (["check.crcs"], keys[:2])
+    assert {why_held_back(key) for key in got.sensitive} == {"names of classes are never pushed"}
+
+
+def test_kafka_pythons_own_spelling_of_a_secret_is_custom() -> None:
+    got = collected(ClientType.PRODUCER, ("sasl.plain.password", "sasl_plain_password"), sasl_plain_password="hunter2")  # noqa: S106
+    assert got == Collected((), ("sasl.plain.password", "sasl_plain_password"))
+
+
+def test_allowed_keys_are_pushed_once_and_in_their_order() -> None:
+    got = collected(ClientType.CONSUMER, ("max.poll.records", "check.crcs", "max.poll.records"))
+    assert [(entry.key, entry.value) for entry in got.entries] == [("max.poll.records", "500"), ("check.crcs", "true")]
+
+
+@pytest.mark.parametrize("client_type", ClientType)
+def test_default_lists_are_known_and_harmless(client_type: ClientType) -> None:
+    for key in DEFAULT_KEYS[client_type]:
+        assert sensitive.reason(key, "", TYPES[key]).name == "PRESENT"
+
+
+def test_every_kafka_python_setting_of_kafkas_has_a_type() -> None:
+    """A setting of kafka-python's that would look custom only because the catalogue lacks it."""
+    known = {name for client in CLIENTS.values() for name in client.DEFAULT_CONFIG if name.replace("_", ".") in TYPES}
+    assert {"acks", "group_id", "client_rack", "transactional_id", "heartbeat_interval_ms", "max_partition_fetch_bytes"} <= known
+
+
+def test_of_a_dialect_only_what_the_user_set_is_known() -> None:
+    settings = {"linger.ms": "20", "acks": -1, "client.id": "orders", "sasl.jaas.config": "x", "value.serializer": str.encode}
+    assert collect_dialect("java", ClientType.PRODUCER, settings, version="3.9.2") == Collected(
+        entries=(
+            ConfigEntry("acks", "all", Type.STRING, False),
+            ConfigEntry("batch.size", "16384", Type.INT, True),
+            ConfigEntry("buffer.memory", "33554432", Type.LONG, True),
+            ConfigEntry("client.id", "orders", Type.STRING, False),
+            ConfigEntry("compression.type", "none", Type.STRING, True),
+            ConfigEntry("delivery.timeout.ms", "120000", Type.INT, True),
+            ConfigEntry("enable.idempotence", "true", Type.BOOLEAN, True),
+            ConfigEntry("linger.ms", "20", Type.LONG, False),
+            ConfigEntry("max.in.flight.requests.per.connection", "5", Type.INT, True),
+            ConfigEntry("request.timeout.ms", "30000", Type.INT, True),
+            ConfigEntry("retries", "2147483647", Type.INT, True),
+        ),
+        sensitive=(),
+    )
+
+
+def test_a_dialects_setting_given_at_its_default_is_not_a_default() -> None:
+    (entry,) = collect_dialect("java", ClientType.PRODUCER, {"linger.ms": 5}, ["linger.ms"]).entries
+    assert entry == ConfigEntry("linger.ms", "5", Type.LONG, False)
+    (entry,) = collect_dialect("java", ClientType.PRODUCER, {"linger.ms": None}, ["linger.ms"]).entries
+    assert entry == ConfigEntry("linger.ms", "5", Type.LONG, True)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "settings"),
+    [
+        ("java", {"config.push.allowed.keys": "linger.ms, acks,"}),
+        ("java", {"config": {"push": {"allowed": {"keys": ["linger.ms", "acks"]}}}}),
+        ("librdkafka", {"config.push.allowed.keys": "queue.buffering.max.ms,request.required.acks"}),
+        ("kafka-python", {"config_push_allowed_keys": ["linger_ms", "acks"]}),
+        ("aiokafka", {"config_push_allowed_keys": "linger.ms,acks"}),
+    ],
+)
+def test_allowed_keys_in_any_spelling(dialect: str, settings: dict[str, Any]) -> None:
+    assert [entry.key for entry in collect_dialect(dialect, ClientType.PRODUCER, settings).entries] == ["linger.ms", "acks"]
+    assert collect_dialect(dialect, ClientType.PRODUCER, settings, ["retry.backoff.ms"]).entries[0].key == "retry.backoff.ms"
+
+
+def test_the_allowed_keys_themselves_are_pushed_only_if_listed() -> None:
+    settings = {"config.push.allowed.keys": "acks,config.push.allowed.keys"}
+    entries = collect_dialect("java", ClientType.PRODUCER, settings).entries
+    assert entries[1] == ConfigEntry("config.push.allowed.keys", "acks,config.push.allowed.keys", Type.LIST, False)
+    assert collect_dialect("java", ClientType.PRODUCER, {"config.push.allowed.keys": ""}) == Collected((), ())
+    assert allowed_keys({}) is None
+    assert split_keys(" a,, b ") == split_keys(("a", "", "b ")) == ["a", "b"]
+
+
+def test_a_dialects_secrets_are_held_back_whether_set_or_not() -> None:
+    keys = ("sasl.jaas.config", "ssl.key.password", "key.serializer", "my.key", "client.id", "sasl_plain_password")
+    settings = {"sasl.jaas.config": "hunter2", "my.key": "x", "client.id": "AKIA" + "A" * 16}
+    assert collect_dialect("java", ClientType.PRODUCER, settings, keys) == Collected((), keys)
+    assert collect_dialect("aiokafka", ClientType.PRODUCER, {"sasl_plain_password": "hunter2"}, ["sasl_plain_password"]) == Collected(
+        (), ("sasl_plain_password",)
+    )
+
+
+def test_embedded_clients_settings_of_streams_are_custom() -> None:
+    keys = ["producer.linger.ms", "main.consumer.max.poll.records", "num.stream.threads"]
+    got = collect_dialect("java", ClientType.STREAMS, {"producer.linger.ms": 1}, keys)
+    assert got == Collected((ConfigEntry("num.stream.threads", "1", Type.INT, True),), tuple(keys[:2]))
+
+
+@pytest.mark.parametrize("name", ["enable.config.push", "enable_config_push", "enableConfigPush"])
+def test_whether_to_push(name: str) -> None:
+    assert push_enabled({})
+    for value in (True, "true", " True", "1"):
+        assert push_enabled({name: value})
+    for value in (False, "false", "FALSE ", "no", "0"):
+        assert not push_enabled({name: value})
+    with pytest.raises(SettingsError, match=r"enable\.config\.push must be true or false"):
+        push_enabled({name: "off"})
+
+
+def test_levels_are_joined_with_dots() -> None:
+    assert flat({"a": {"b": {"c": 1}, "d": 2}, "e.f": [3], "g": {}}) == {"a.b.c": 1, "a.d": 2, "e.f": [3]}

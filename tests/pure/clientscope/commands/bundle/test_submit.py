@@ -1,0 +1,93 @@
+"""What spark-submit gets, and what is told to who gives it too much or too little.  The rest is in tests/real/test_cluster.py."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from clientscope.commands.bundle import folder as bundle
+from clientscope.config import StreamSettings
+from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.kafka.access import JAAS_VARIABLE
+from streaming.job import run
+from streaming.session import PROGRAM, session
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "connector.jar").write_bytes(b"jar")
+    bundle.write(tmp_path / "bundle", [tmp_path / "connector.jar"])
+    return tmp_path / "bundle"
+
+
+def test_the_zip_is_importable_with_its_data_from_anywhere(folder: Path, tmp_path: Path) -> None:
+    code = """
+import clientscope.cli, streaming.worker_daemon, streaming.culprits.search, streaming.gauges, sinks.quality.suites
+from clientscope.catalog.dialects.java import DATA
+from clientscope.catalog.releases import releases
+from udfs.decoding.decode import decoder
+assert decoder("ClientConfigRecord") and releases() and DATA.read_text()
+modules = [clientscope, streaming, sinks, __import__("udfs")]
+assert all(".zip" in module.__file__ for module in modules), modules
+"""
+    environment = {**os.environ, "PYTHONPATH": bundle.ZIP}
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_same_code_makes_the_same_zip_without_leftovers(folder: Path, tmp_path: Path) -> None:
+    bundle.write(tmp_path / "again", [])
+    assert (folder / bundle.ZIP).read_bytes() == (tmp_path / "again" / bundle.ZIP).read_bytes()
+    names = zipfile.ZipFile(folder / bundle.ZIP).namelist()
+    assert {name.split("/")[0] for name in names} == set(bundle.PACKAGES)
+    assert not [name for name in names if "__pycache__" in name]
+    assert sorted(path.name for path in folder.iterdir()) == sorted([bundle.ZIP, bundle.PROPERTIES, PROGRAM, "jars", "log4j2.properties"])
+
+
+def test_properties_name_what_lies_there(folder: Path) -> None:
+    told = dict(line.split(" ", 1) for line in (folder / bundle.PROPERTIES).read_text().splitlines())
+    assert told["spark.jars"] == str(folder / "jars" / "connector.jar")
+    assert Path(told["spark.submit.pyFiles"]).is_file()
+    assert told["spark.executorEnv.PYTHONPATH"] == bundle.ZIP, "by its name alone: executors have it in their working directories"
+
+
+def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentProblem, match="can't be written"):
+        bundle.write(tmp_path / "file", [])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"master": "spark://m:7077"}, "stream.master has no effect under spark-submit"),
+        ({"driver_memory": "4g"}, "stream.driver_memory has no effect under spark-submit"),
+        (
+            {
+                "kafka_security_protocol": "SASL_PLAINTEXT",
+                "kafka_sasl_mechanism": "PLAIN",
+                "kafka_sasl_username": "u",
+                "kafka_sasl_password": "hunter2",
+            },
+            f"need the environment variable {JAAS_VARIABLE}",
+        ),
+    ],
+)
+def test_what_spark_submit_must_be_told_itself_is_refused(monkeypatch: pytest.MonkeyPatch, given: dict[str, str], told: str) -> None:
+    """Before anything is started: the variable is spark-submit's sign."""
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    monkeypatch.delenv(JAAS_VARIABLE, raising=False)
+    with pytest.raises(SettingsError, match=told):
+        session(StreamSettings.model_validate({"bootstrap_servers": "127.0.0.1:1", **given}))
+
+
+@pytest.mark.parametrize("setting", ["checkpoint_dir", "history_dir"])
+def test_an_object_stores_address_is_no_path(setting: str) -> None:
+    with pytest.raises(SettingsError, match="this is an address"):
+        run(StreamSettings.model_validate({"bootstrap_servers": "127.0.0.1:1", setting: "s3a://bucket/somewhere"}))

@@ -1,0 +1,237 @@
+"""``clientscope lint`` on files, with the real rules: which files, whose settings, exit statuses, errors."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lint_runs import TODAY, run
+
+from clientscope import cli
+from clientscope.catalog.configs import ClientType
+from clientscope.catalog.dialects import dialect
+from clientscope.commands import sources
+from clientscope.commands.lint import LintSettings, files, linting
+
+BAD = "bootstrap.servers=k:9092\nclient.id=orders\nacks=0\n"
+GOOD = "bootstrap.servers=k:9092\nclient.id=orders\nacks=all\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORCE_COLOR", "NO_COLOR", "CLIENTSCOPE_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def codes(out: str) -> set[str]:
+    """Of a JSON document's findings."""
+    return {finding["code"] for finding in json.loads(out)["findings"]}
+
+
+def linted(capsys: pytest.CaptureFixture[str], *arguments: str) -> set[str]:
+    return codes(run(capsys, *arguments, "--output-format", "json")[1])
+
+
+def test_exit_statuses(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "bad.properties").write_text(BAD)
+    (here / "good.properties").write_text(GOOD)
+    assert run(capsys, "good.properties", "--fail-on", "critical")[0] == 0
+    assert run(capsys, "bad.properties")[0] == 1
+    assert run(capsys, "bad.properties", "--fail-on", "high")[0] == 1
+    assert run(capsys, "bad.properties", "--fail-on", "critical")[0] == 0
+    assert run(capsys, "bad.properties", "--fail-on", "never")[0] == 0
+    assert run(capsys, "bad.properties", "nothing.properties")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.properties"], "error: nothing.properties: No such file or directory"),
+        (["."], "error: no file to lint in ."),
+        (["x.properties", "--dialect", "klingon"], "error: unknown dialect 'klingon'"),
+        (["x.properties", "--profile", "klingon"], "error: unknown profile 'klingon'"),
+        (["x.properties", "--rules", "none.toml"], "error: none.toml: No such file or directory"),
+        (["x.properties", "--owners", "none.toml"], "error: none.toml: No such file or directory"),
+        (["x.properties", "--fail-on", "sometimes"], "error: --fail-on: Input should be 'info'"),
+        (["x.settings"], "error: x.settings: unknown format"),
+    ],
+)
+def test_wrong_use_is_status_2(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    status, _, err = run(capsys, *arguments)
+    assert (status, err.startswith(message)) == (2, True), err
+
+
+def test_no_path_is_wrong_use() -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["lint"])
+    assert caught.value.code == 2
+
+
+def test_what_is_wrong_with_one_file_keeps_nobody_from_the_others(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.json").write_text('{"acks": hunter2}')
+    (here / "b.properties").write_text(BAD)
+    (here / "c.properties").write_bytes(b"x" * (1024 * 1024 + 1))
+    status, out, err = run(capsys, "a.json", "b.properties", "c.properties", "--output-format", "concise")
+    assert status == 2
+    assert "b.properties:3:6: AN101 high" in out
+    assert "error: a.json is not JSON: line 1, column 10" in err
+    assert "error: c.properties is larger than 1048576 bytes" in err
+    assert "2 files not read" in out
+
+
+def test_a_directory(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("b/orders.properties", "a.conf", ".git/x.properties", "node_modules/x.properties", "b/orders.txt", ".hidden.properties"):
+        path = here / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(BAD)
+    (here / "src/log4j.properties").write_text("log4j.rootLogger=INFO\n")
+    (here / "src/server.properties").write_text("process.roles=broker\nlog.dirs=/tmp\nacks=0\n")
+    (here / "src/worker.properties").write_text("key.converter=x\ngroup.id=connect\n")
+    (here / "src/chart.yaml").write_text("a: {{ .Values.x }}: y\n")
+    (here / "src/data.json").write_text("[1, 2]")
+    (here / "src/client.yaml").write_text("client.id: orders\nacks: 0\n")
+    (here / "src/again").symlink_to(here / "src")
+    status, out, err = run(capsys, "src", "src/a.conf", "--output-format", "json")
+    assert (status, err) == (1, "")
+    document = json.loads(out)
+    judged = [file["path"] for file in document["files"] if not file["skipped"]]
+    assert judged == [
+        "src/a.conf",
+        "src/client.yaml",
+        "src/b/orders.properties",
+    ]
+    assert {file["path"]: file["skipped"].split(":")[0] for file in document["files"] if file["skipped"]} == {
+        "src/chart.yaml": "src/chart.yaml is not YAML",
+        "src/data.json": "src/data.json is not JSON",
+        "src/log4j.properties": "no setting of a Kafka client (java) in it",
+        "src/server.properties": "a broker's settings",
+        "src/worker.properties": "a Connect worker's settings",
+    }
+
+
+def test_what_is_not_judged_is_never_called_clean(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "log4j.properties").write_text("log4j.rootLogger=INFO\n")
+    status, out, _ = run(capsys, "log4j.properties")
+    assert status == 0
+    assert out.splitlines()[0] == "– log4j.properties: not judged: no setting of a Kafka client (java) in it"
+    (here / "x.properties").write_text("security.protocol=PLAINTEXT\nbootstrap.servers=a:1\n")
+    document = json.loads(run(capsys, "x.properties", "--output-format", "json")[1])
+    assert document["not_judged"] > 0
+    assert "AN101" in document["files"][0]["not_judged"]
+
+
+def test_the_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
+    assert "<stdin>:3:6: AN101" in run(capsys, "-", "--output-format", "concise")[1]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"acks": 0}')))
+    assert "<stdin>:1:10: AN101" in run(capsys, "-", "--format", "json", "--output-format", "concise")[1]
+
+
+def test_the_last_of_several_counts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "x.properties").write_text(BAD + "acks=all\n")
+    out = run(capsys, "x.properties")[1]
+    assert "AN101" not in out
+    assert "note: x.properties:3: acks is there again in line 4, which counts" in out
+    (here / "y.properties").write_text(GOOD + "acks=0\n")
+    assert "y.properties:4:6: AN101" in run(capsys, "y.properties", "--output-format", "concise")[1]
+
+
+def test_librdkafkas_names_are_found_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "x.conf").write_text("metadata.broker.list=a:1\nrequest.required.acks=0\n")
+    assert "x.conf:2:23: AN101" in run(capsys, "x.conf", "--dialect", "librdkafka", "--output-format", "concise")[1]
+
+
+def test_suppressions_and_profiles_come_from_the_rules_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "x.properties").write_text(BAD)
+    (here / "rules.toml").write_text(
+        "[[suppress]]\ncode = 'AN101'\nclient_id = 'ord*'\nreason = 'metrics only'\nuntil = 9999-01-01\n"
+        "[[suppress]]\ncode = 'AN101'\npath = '*'\nreason = 'old'\nuntil = 2020-01-01\n"
+    )
+    (here / "clientscope.toml").write_text("[rules]\nfile = 'rules.toml'\n")
+    out = run(capsys, "x.properties")[1]
+    assert "note: x.properties:3: AN101 is suppressed until 9999-01-01 by rules.toml:1: metrics only" in out
+    assert "note: rules.toml:6: the suppression of AN101 ended on 2020-01-01 and counts no longer" in out
+    settings = sources.load(LintSettings, {"paths": ["x.properties"], "principal": "User:a"}, {})
+    assert "AN101" not in {finding.rule.code for finding in linting.lint(settings, TODAY).findings}
+    (here / "rules.toml").write_text("default = 'x'\n[profiles.x]\nofff = ['AN101']\n")
+    status, _, err = run(capsys, "x.properties")
+    assert (status, err.splitlines()[0]) == (2, "error: rules.toml:3: unknown key profiles.x.offf")
+
+
+def test_what_the_file_does_not_say_counts_as_the_default(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "x.properties").write_text(GOOD)
+    assert "AN112" in linted(capsys, "x.properties")
+    (here / "x.properties").write_text(GOOD + "compression.type=lz4\n")
+    assert "AN112" not in linted(capsys, "x.properties")
+
+
+def test_a_profile_judges_by_its_limits(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "x.properties").write_text(GOOD + "batch.size=32768\n")
+    (here / "rules.toml").write_text("[[assign]]\nprofile = 'msk'\nprincipal = 'User:cloud'\n")
+    assert "AN110" not in linted(capsys, "x.properties")
+    assert "AN110" in linted(capsys, "x.properties", "--profile", "msk")
+    assert "AN110" not in linted(capsys, "x.properties", "--rules", "rules.toml", "--principal", "User:orders")
+    assert "AN110" in linted(capsys, "x.properties", "--rules", "rules.toml", "--principal", "User:cloud")
+    assert "AN110" not in linted(capsys, "x.properties", "--rules", "rules.toml", "--principal", "User:cloud", "--profile", "apache")
+
+
+def test_an_owner(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "x.properties").write_text(BAD)
+    (here / "owners.toml").write_text("[[owner]]\nteam = 'orders'\ncontact = '#orders'\nprincipal = 'User:o*'\n")
+    assert "= owner:" not in run(capsys, "x.properties", "--owners", "owners.toml")[1]
+    assert "= owner: orders (#orders)" in run(capsys, "x.properties", "--owners", "owners.toml", "--principal", "User:orders")[1]
+
+
+@pytest.mark.parametrize(
+    ("names", "library", "expected"),
+    [
+        (["acks"], "java", (ClientType.PRODUCER,)),
+        (["group.id"], "java", (ClientType.CONSUMER,)),
+        (["max.poll.records"], "java", (ClientType.CONSUMER,)),
+        (["bootstrap.servers", "security.protocol", "client.id"], "java", (None,)),
+        (["linger.ms", "group.id"], "java", (ClientType.PRODUCER, ClientType.CONSUMER)),
+        (["application.id", "acks"], "java", (ClientType.STREAMS,)),
+        (["share.acquire.mode", "group.id"], "java", (ClientType.SHARE_CONSUMER,)),
+        (["queue.buffering.max.ms"], "librdkafka", (ClientType.PRODUCER,)),
+        (["group_id"], "kafka-python", (ClientType.CONSUMER,)),
+    ],
+)
+def test_which_client_the_settings_are_for(names: list[str], library: str, expected: tuple[ClientType | None, ...]) -> None:
+    assert files.client_types(names, dialect(library)) == expected
+
+
+def test_the_command_as_a_process(here: Path) -> None:
+    """As a shell runs it: status, no colours in a pipe, and nothing heavy loaded."""
+    (here / "x.properties").write_text(BAD)
+    code = (
+        "import sys; from clientscope.cli import main; status = main(['lint', 'x.properties', '--output-format', 'concise']); "
+        "print(*(m for m in ('pyspark', 'py4j', 'deltalake', 'fastapi', 'uvloop', 'rich') if m in sys.modules)); "
+        "sys.exit(status)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent.parent)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False, encoding="utf-8")
+    *lines, loaded = done.stdout.split("\n")[:-1]
+    assert done.returncode == 1, done.stderr
+    assert loaded == ""
+    assert any(line.startswith("x.properties:3:6: AN101 high ") for line in lines)
+    assert "\x1b" not in done.stdout
+    entry = [sys.executable, "-m", "clientscope.cli", "lint", "x.properties"]
+    coloured = subprocess.run(entry, capture_output=True, text=True, env={**environment, "FORCE_COLOR": "1"}, check=False, encoding="utf-8")
+    assert "\x1b[31mAN101 high\x1b[0m" in coloured.stdout
+
+
+def test_a_terminal_of_few_characters(here: Path) -> None:
+    (here / "x.properties").write_text(BAD + "client.id=caf\\u00e9\n")
+    environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent.parent), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, "-m", "clientscope.cli", "lint", "x.properties"], capture_output=True, env=environment, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert done.stdout.isascii()

@@ -1,0 +1,172 @@
+"""Where in a file each setting stands: properties, JSON and YAML, held to the readers of `clientscope push`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientscope.client.settings_file import parse
+from clientscope.commands.lint.places import MAX_SETTINGS, Placed, Region, read
+from clientscope.errors import SettingsError
+
+
+def placed(text: str | bytes, file_format: str) -> dict[str, Placed]:
+    content = text.encode() if isinstance(text, str) else text
+    return {each.name: each for each in read("x", content, file_format)}
+
+
+PROPERTIES = r"""# acks=0
+acks=1
+  linger.ms : 20
+client.id caf\u00e9
+bootstrap.servers = a:1,\
+                    b:2
+odd\:key\ =v
+empty
+spread \
+  = out
+last=é x"""
+
+
+def test_properties() -> None:
+    found = placed(PROPERTIES, "properties")
+    assert {name: each.value for name, each in found.items()} == parse(Path("x.properties"), PROPERTIES.encode())
+    assert {name: each.region for name, each in found.items()} == {
+        "acks": Region(2, 6, 2, 7),
+        "linger.ms": Region(3, 15, 3, 17),
+        "client.id": Region(4, 11, 4, 20),
+        "bootstrap.servers": Region(5, 21, 6, 24),
+        "odd:key ": Region(7, 12, 7, 13),
+        "empty": Region(8, 6, 8, 6),
+        "spread": Region(10, 5, 10, 8),
+        "last": Region(11, 6, 11, 9),
+    }
+    assert found["linger.ms"].source == "linger.ms : 20"
+    assert found["last"].source == "last=é x", "as an editor shows it, though Java reads ISO-8859-1"
+    assert found["spread"].line == 9
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends(end: str) -> None:
+    assert placed(f"a=1{end}{end}#{end}b=2{end}", "properties")["b"].region == Region(4, 3, 4, 4)
+
+
+JSON = """{
+\t"acks": "0", "linger": {"ms": 5, "deep": {}},
+  "enable.idempotence" : true, "none": null,
+  "bootstrap.servers": ["a:1",
+     "b:2"], "x": 1.0, "big": 1e300
+}"""
+
+
+def test_json() -> None:
+    found = placed(JSON, "json")
+    assert {name: each.value for name, each in found.items()} == {
+        "acks": "0", "linger.ms": "5", "enable.idempotence": "true", "bootstrap.servers": "a:1,b:2", "x": "1", "big": str(int(1e300)),
+    }  # fmt: skip
+    assert found["acks"].region == Region(2, 10, 2, 13)
+    assert found["linger.ms"].region == Region(2, 32, 2, 33)
+    assert found["bootstrap.servers"].region == Region(4, 24, 5, 12)
+    assert found["enable.idempotence"].source == '"enable.idempotence" : true'
+
+
+values = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text(), max_size=3)
+
+
+@given(st.dictionaries(st.text(), st.recursive(values, lambda inner: st.dictionaries(st.text(), inner, max_size=3)), max_size=5))
+def test_json_places_lead_to_the_values(settings: dict[str, object]) -> None:
+    text = json.dumps(settings, indent=1)
+    lines = text.split("\n")
+    for each in read("x", text.encode(), "json"):
+        region = each.region
+        if region.line == region.end_line:
+            written = json.loads(lines[region.line - 1][region.column - 1 : region.end_column - 1])
+            assert each.value is None or isinstance(written, bool | list) or str(written) == each.value
+
+
+YAML = """\
+shared: &shared {linger.ms: 5, acks: 1}
+producer:
+  <<: *shared
+  acks: 0   # a comment
+  enable.idempotence: yes
+  none:
+list: [a, 'b']
+block:
+  - c
+  - d: e
+text: |
+  one
+  two
+date: 2020-01-01
+"""
+
+
+def test_yaml() -> None:
+    found = placed(YAML, "yaml")
+    assert {name: each.value for name, each in found.items()} == {
+        "shared.linger.ms": "5", "shared.acks": "1", "producer.linger.ms": "5", "producer.acks": "0",
+        "producer.enable.idempotence": "true", "list": "a,b", "block": None, "text": "one\ntwo\n", "date": "2020-01-01",
+    }  # fmt: skip
+    assert found["producer.acks"].region == Region(4, 9, 4, 10)
+    assert found["producer.acks"].source == "acks: 0", "without the comment, which might hold anything"
+    assert found["producer.linger.ms"].shared
+    assert found["list"].region == Region(7, 7, 7, 15)
+
+
+def test_repeated_names_come_in_their_order() -> None:
+    for text, file_format in (("a=1\na=2\n", "properties"), ('{"a": 1, "a": 2}', "json"), ("a: 1\na: 2\n", "yaml")):
+        assert [each.value for each in read("x", text.encode(), file_format)] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "file_format", "message"),
+    [
+        ("a=\\u12", "properties", "x is not a Java properties file: it has a \\u"),
+        ("a=\\\n" * 10 + "\\\n" * 100_000, "properties", "a setting has more than 1000 lines"),
+        ('{"acks": hunter2}', "json", "x is not JSON: line 1, column 10"),
+        ("[1]", "json", "expected: names and values"),
+        ("[" * 100_000, "json", "too many levels"),
+        ('{"a":' * 500 + "1" + "}" * 500, "json", "too many levels"),
+        ("a: [hunter2", "yaml", "x is not YAML: line"),
+        ("a: " + "[" * 100_000, "yaml", "too many levels"),
+        ("{a: " * 100_000, "yaml", "too many levels"),
+        ("\n".join(" " * level + "a:" for level in range(900)), "yaml", "too many levels"),
+        ("a: 1\n---\nb: 2\n", "yaml", "it holds several documents"),
+        ("- hunter2\n", "yaml", "expected: names and values"),
+        ("a: !!python/name:hunter2 ''\n", "yaml", "x is not YAML"),
+        ("a: !hunter2 b\n", "yaml", "x is not YAML"),
+        ("a: 9999-99-99\n", "yaml", "it can't be parsed"),
+        ("a: &x {b: *x}\n", "yaml", "too many"),
+        ("\n".join(f"k{n}=" for n in range(MAX_SETTINGS + 1)), "properties", f"more than {MAX_SETTINGS} settings"),
+        (b"a: \xff\n", "yaml", "x is not YAML"),
+        ("a: \x07\n", "yaml", "x is not YAML"),
+    ],
+)
+def test_what_is_wrong_is_said_by_its_line_and_never_quoted(text: str | bytes, file_format: str, message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        placed(text, file_format)
+    assert message in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_aliases_cannot_grow_without_bound() -> None:
+    levels = "\n".join(f"a{n}: &a{n} {{{', '.join(f'k{k}: *a{n - 1}' for k in range(9))}}}" for n in range(1, 12))
+    with pytest.raises(SettingsError, match="more than"):
+        placed("a0: &a0 {x: 1}\n" + levels, "yaml")
+    empty = "\n".join(f"a{n}: &a{n} {{{', '.join(f'k{k}: *a{n - 1}' for k in range(9))}}}" for n in range(1, 6))
+    with pytest.raises(SettingsError, match="more than"):
+        placed("a0: &a0 {}\n" + empty, "yaml")
+    lists = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))
+    assert placed("a0: &a0 [x]\n" + lists, "yaml")["a29"].value is None
+    merges = "\n".join(f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n - 1}'] * 9)}]\n  k{n}: 1" for n in range(1, 12))
+    with pytest.raises(SettingsError, match="more than"):
+        placed("a0: &a0 {x: 1}\n" + merges, "yaml")
+
+
+def test_a_lone_surrogate_is_no_reason_to_fail() -> None:
+    assert placed('{"a": "\\ud800"}', "json")["a"].value == "?"

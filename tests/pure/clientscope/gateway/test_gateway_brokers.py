@@ -1,0 +1,71 @@
+"""gateway/brokers and its page: what goes on the wire follows the broker's JMX, and an inferred range never does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from jmx_exporter import PAGE, exporter
+
+from clientscope.config import GatewaySettings
+from clientscope.errors import EnvironmentProblem
+from clientscope.gateway.brokers import KnownBrokers
+from clientscope.pages import listing
+from clientscope.wire.describe_cluster import BrokerSoftware
+
+
+def test_an_upgrade_behind_a_gateway_that_runs_on(caplog: pytest.LogCaptureFixture) -> None:
+    with exporter(PAGE % "4.3.1") as url:
+        known = KnownBrokers(GatewaySettings(broker_jmx=url), 1)
+        assert known.on_the_wire == BrokerSoftware("Kafka", None), "before it has looked"
+        known.look()
+        assert known.on_the_wire == BrokerSoftware("Kafka", "4.3.1")
+    for _ in range(3):
+        known.look()
+        assert known.on_the_wire == BrokerSoftware("Kafka", None), "the broker is down: it may come back as another"
+    assert len(caplog.records) == 1, "said once"
+    with exporter(PAGE % "4.4.0") as url:
+        after = KnownBrokers(GatewaySettings(broker_jmx=url), 1)
+        after.look()
+        assert after.on_the_wire == BrokerSoftware("Kafka", "4.4.0")
+
+
+def test_what_is_declared_is_not_looked_for() -> None:
+    known = KnownBrokers(GatewaySettings(broker_software_name="mine", broker_jmx="http://127.0.0.1:1/"), 1)
+    known.look()
+    assert known.on_the_wire == BrokerSoftware("mine", None)
+
+
+def test_without_any_source_it_is_kafka_of_no_known_version() -> None:
+    known = KnownBrokers(GatewaySettings(), 1)
+    known.look()
+    assert known.on_the_wire == BrokerSoftware("Kafka", None)
+
+
+def test_a_version_alone_is_kafkas() -> None:
+    assert KnownBrokers(GatewaySettings(broker_software_version="4.4.0"), 1).on_the_wire == BrokerSoftware("Kafka", "4.4.0")
+
+
+def test_another_makers_version_has_no_name() -> None:
+    with exporter(PAGE % "7.6.0-ccs") as url:
+        known = KnownBrokers(GatewaySettings(broker_jmx=url), 1)
+        known.look()
+    assert known.on_the_wire == BrokerSoftware(None, "7.6.0-ccs")
+
+
+def asked(content: Callable[[], Any], host: str = "127.0.0.1:9465") -> tuple[str, bytes]:
+    statuses: list[str] = []
+    body = b"".join(listing(content)({"HTTP_HOST": host}, lambda status, headers: statuses.append(status)))
+    return statuses[0], body
+
+
+def test_the_page_and_what_it_says_when_no_broker_answers() -> None:
+    def none() -> Any:
+        raise EnvironmentProblem("no broker answers at b:1")
+
+    status, body = asked(lambda: [{"broker": 1}])
+    assert (status, json.loads(body)) == ("200 OK", [{"broker": 1}])
+    assert asked(none) == ("503 Service Unavailable", b"no broker answers at b:1\n")
+    assert asked(none, "attacker.example:80")[0] == "403 Forbidden"

@@ -1,0 +1,118 @@
+"""quota: whatever comes when, no more passes than the buckets hold, and the wait that is told is the true one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientscope.gateway.quota import PushQuota, PushRate
+
+PUSHES = st.lists(st.tuples(st.integers(0, 4), st.floats(0, 5)), max_size=200)
+
+
+def test_a_client_that_pushes_once_passes_and_a_crash_loop_is_told_to_wait() -> None:
+    quota = PushQuota(PushRate(0.5, 3), PushRate(1000, 1000))
+    assert [quota.take("loop", float(second)) for second in range(4)] == [0, 0, 0, 0]
+    assert quota.take("loop", 4.0) == 0
+    assert quota.take("loop", 4.5) == 1500
+    assert quota.take("other", 4.5) == 0
+
+
+def test_the_bucket_for_all_holds_whoever_changes_its_name() -> None:
+    quota = PushQuota(PushRate(1, 1), PushRate(10, 5))
+    assert [quota.take(f"new-{number}", 0.0) for number in range(6)] == [0, 0, 0, 0, 0, 100]
+
+
+def test_a_refused_push_costs_nothing() -> None:
+    quota = PushQuota(PushRate(1, 1), PushRate(100, 2))
+    assert quota.take("a", 0.0) == 0
+    assert all(quota.take("a", 0.0) == 1000 for _ in range(50))
+    assert quota.take("b", 0.0) == 0
+
+
+def test_no_more_clients_are_remembered_than_may_be() -> None:
+    quota = PushQuota(PushRate(1, 1), PushRate(1e9, 10**9), most_clients=3)
+    for number in range(10):
+        quota.take(number, 0.0)
+    assert len(quota) == 3
+    assert quota.take(9, 0.0) > 0
+    assert quota.take(0, 0.0) == 0  # forgotten, hence full again
+
+
+@given(PUSHES, st.floats(0.1, 10), st.integers(1, 5), st.floats(0.1, 20), st.integers(1, 10))
+def test_never_more_than_burst_and_rate_allow(
+    pushes: list[tuple[int, float]], rate: float, burst: int, rate_all: float, burst_all: int
+) -> None:
+    quota = PushQuota(PushRate(rate, burst), PushRate(rate_all, burst_all))
+    now, passed = 0.0, []
+    for client, pause in pushes:
+        now += pause
+        wait_ms = quota.take(client, now)
+        if wait_ms == 0:
+            passed.append((client, now))
+        else:
+            assert quota.take(client, now) == wait_ms
+    for client in {None, *(client for client, _ in passed)}:
+        times = [at for who, at in passed if client is None or who == client]
+        limit, most = (rate_all, burst_all) if client is None else (rate, burst)
+        for first, start in enumerate(times):
+            for last in range(first, len(times)):
+                assert last - first + 1 <= most + (times[last] - start) * limit + 1e-6
+
+
+@given(PUSHES, st.integers(0, 4))
+def test_after_the_wait_that_was_told_it_passes(pushes: list[tuple[int, float]], client: int) -> None:
+    quota = PushQuota(PushRate(0.7, 2), PushRate(3, 4))
+    now = 0.0
+    for other, pause in pushes:
+        now += pause
+        quota.take(other, now)
+    wait_ms = quota.take(client, now)
+    if wait_ms > 1:
+        assert quota.take(client, now + (wait_ms - 1.001) / 1000) > 0
+    if wait_ms:
+        assert quota.take(client, now + wait_ms / 1000 + 1e-6) == 0
+
+
+NO_LIMIT = PushRate(1e9, 10**9)
+
+
+def test_f44_whoever_invents_ids_meets_the_quotas_of_its_principal_and_its_address() -> None:
+    for principal, whose in (("User:mallory", "quota_principal"), (None, "quota_address")):
+        quota = PushQuota(PushRate(1, 10), NO_LIMIT, per_principal=PushRate(50, 100), per_address=PushRate(10, 200))
+        passed = sum(
+            quota.take(number, 0.0, principal=principal, address=f"10.0.0.{number % 3 if principal else 1}") == 0 for number in range(617)
+        )
+        assert (passed, quota.refused_by) == (100 if principal else 200, whose)
+        assert len(quota) == passed, "of those that were refused nothing is kept"
+        assert quota.take("new", 0.0, principal="User:victim", address="10.0.0.99") == 0, "and nobody else waits"
+
+
+def test_f44_an_ipv6_host_has_one_bucket_for_all_its_addresses() -> None:
+    quota = PushQuota(NO_LIMIT, NO_LIMIT, per_address=PushRate(1, 5))
+    assert sum(quota.take(number, 0.0, address=f"2001:db8:1:2::{number:x}") == 0 for number in range(100)) == 5
+    assert quota.take("other", 0.0, address="2001:db8:1:3::1") == 0
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.sampled_from([None, "a", "b"]), st.integers(0, 2), st.floats(0, 3)), max_size=150),
+    st.integers(1, 5),
+    st.integers(1, 8),
+)
+def test_f44_whatever_ids_are_invented_no_principal_and_no_address_gets_more_than_its_own(
+    pushes: list[tuple[int, str | None, int, float]], of_principal: int, of_address: int
+) -> None:
+    quota = PushQuota(NO_LIMIT, NO_LIMIT, 5, per_principal=PushRate(0.5, of_principal), per_address=PushRate(0.8, of_address))
+    now, passed = 0.0, []
+    for client, principal, address, pause in pushes:
+        now += pause
+        if quota.take(client, now, principal=principal, address=str(address)) == 0:
+            passed.append((principal, address, now))
+    for which, rate, burst in ((0, 0.5, of_principal), (1, 0.8, of_address)):
+        for name in {each[which] for each in passed} - {None}:
+            times = [each[2] for each in passed if each[which] == name]
+            assert all(
+                last - first + 1 <= burst + (times[last] - times[first]) * rate + 1e-6
+                for first in range(len(times))
+                for last in range(first, len(times))
+            )

@@ -1,0 +1,164 @@
+"""gateway/registry: the counts after any history equal a recount of what is open (Hypothesis makes the histories)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientscope.gateway.place import GatewayPlace
+from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.records.codec import ClientConnectionRecord, Kind, PrincipalSource, decode, encode
+from clientscope.session.state import UNKNOWN, Identity
+
+PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")
+NAMES = ("kafka-python", "librdkafka", "apache-kafka-java")
+
+events = st.lists(st.tuples(st.sampled_from(["open", "identify", "close"]), st.integers(0, 9), st.sampled_from(NAMES)), max_size=60)
+
+
+@given(events)
+def test_the_newest_count_of_each_series_is_the_truth(history: list[tuple[str, int, str]]) -> None:
+    registry = ConnectionRegistry(PLACE)
+    truth: dict[int, str] = {}
+    newest: dict[str, tuple[int, int]] = {}
+    sequence = ids = 0
+    for step, number, name in history:
+        record = None
+        if step == "open":
+            said = number % 2 == 1
+            identity = Identity("app", name, UNKNOWN if name == UNKNOWN else "1.0") if said else None
+            record = registry.opened(ids, "10.0.0.1", 5, identity)
+            truth[ids] = name if said else UNKNOWN
+            ids += 1
+        elif truth:
+            connection_id = sorted(truth)[number % len(truth)]
+            if step == "identify":
+                record = registry.identified(connection_id, Identity("app", name, UNKNOWN if name == UNKNOWN else "1.0"), 6)
+                truth[connection_id] = name
+            else:
+                record = registry.closed(connection_id, "client_closed", 7)
+                del truth[connection_id]
+        if record is None:
+            continue
+        assert encode(record) == record.encode(version=0)
+        again = decode(ClientConnectionRecord, encode(record))
+        assert again == record
+        assert registry.open_from("10.0.0.1") == len(truth)
+        assert record.sequence == sequence
+        sequence += 1
+        for count in record.counts:
+            newest[count.count_software_name] = (record.sequence, count.open_connections)
+            assert count.opened_total - count.closed_total == count.open_connections >= 0
+    assert {name: value for name, (_, value) in newest.items() if value} == dict(Counter(truth.values()))
+    heartbeat = {c.count_software_name: c.open_connections for r in registry.heartbeat(8, 5000) for c in r.counts}
+    assert {name: value for name, value in heartbeat.items() if value} == dict(Counter(truth.values()))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "tls", "principal"),
+    [
+        ("PLAINTEXT", False, "User:ANONYMOUS"), ("SSL", False, "User:ANONYMOUS"), ("SSL", True, None),
+        ("SASL_PLAINTEXT", False, None), ("SASL_SSL", False, None), ("SASL_SSL", True, None),
+    ],
+)  # fmt: skip
+def test_who_has_said_nothing_is_anonymous_where_it_need_not_authenticate(protocol: str, tls: bool, principal: str | None) -> None:
+    registry = ConnectionRegistry(replace(PLACE, security_protocol=protocol, tls=tls))
+    record = registry.opened(1, "10.0.0.1", 5)
+    context = registry.context(1)
+    assert context is not None and context.principal == record.principal == registry.listing()[0].principal == principal
+    assert record.principal_source == PrincipalSource.NONE
+    heartbeats = registry.heartbeat(8, 5000)
+    assert [each.principal for each in heartbeats] == [None] * len(heartbeats)
+
+
+def test_a_connection_closes_once() -> None:
+    registry = ConnectionRegistry(PLACE)
+    registry.opened(7, "10.0.0.1", 1)
+    assert registry.closed(7, "client_closed", 2) is not None
+    assert registry.closed(7, "broker_closed", 3) is None
+    assert registry.identified(7, Identity("app", "x", "1"), 4) is None
+
+
+def test_a_series_at_zero_is_told_in_three_heartbeats_and_then_no_more() -> None:
+    registry = ConnectionRegistry(PLACE)
+    registry.opened(7, "10.0.0.1", 1)
+    registry.closed(7, "client_closed", 2)
+    told = [len(registry.heartbeat(3, 5000)[0].counts) for _ in range(5)]
+    assert told == [1, 1, 1, 0, 0]
+
+
+def test_f37_a_series_that_is_gone_makes_room_and_counts_from_zero_when_it_comes_again() -> None:
+    registry = ConnectionRegistry(PLACE, most_series=3)
+    for number in range(2):
+        registry.opened(number, "10.0.0.1", 1, Identity("app", "java", str(number)))
+        registry.closed(number, "client_closed", 2)
+    registry.opened(3, "10.0.0.1", 3, Identity("app", "java", "3"))
+    registry.opened(4, "10.0.0.1", 3, Identity("app", "java", "4"))
+    assert registry.counts() == {("java", "3"): 1, ("other", "other"): 1}
+    for _ in range(4):
+        registry.heartbeat(4, 5000)
+    registry.opened(5, "10.0.0.1", 5, Identity("app", "java", "0"))
+    assert registry.counts() == {("java", "3"): 1, ("other", "other"): 1, ("java", "0"): 1}
+    (beat,) = registry.heartbeat(6, 5000)
+    assert {count.count_software_version: count.opened_total for count in beat.counts} == {"3": 1, "other": 1, "0": 1}
+    assert (beat.opened_connections, beat.closed_connections) == (5, 2), "of the gateway as a whole nothing is forgotten"
+
+
+def test_f37_long_names_fill_the_bytes_before_the_number() -> None:
+    registry = ConnectionRegistry(PLACE, most_bytes=10_000)
+    for number in range(100):
+        registry.opened(number, "10.0.0.1", 1, Identity("app", "n" * 256, f"{number:0256}"))
+    counts = registry.counts()
+    assert len(counts) == 16, "other among them"
+    assert sum(counts.values()) == 100
+    for number in range(100):
+        registry.closed(number, "client_closed", 2)
+    for _ in range(4):
+        registry.heartbeat(3, 5000)
+    registry.opened(100, "10.0.0.1", 4, Identity("app", "n" * 256, "1"))
+    assert list(registry.counts()) == [("n" * 256, "1")], "what is gone takes none"
+
+
+def test_a_client_id_that_is_a_credential_is_not_recorded() -> None:
+    registry = ConnectionRegistry(PLACE)
+    opened = registry.opened(1, "10.0.0.1", 0, Identity("AKIAIOSFODNN7EXAMPLE", "java", "4.4.0"))
+    assert opened is not None and opened.client_id == "[redacted]"
+    identified = registry.identified(1, Identity("orders", "java", "4.4.0"), 1)
+    assert identified is not None and identified.client_id == "orders"
+
+
+def test_an_open_connection_is_recorded_again_every_six_hours() -> None:
+    registry = ConnectionRegistry(PLACE)
+    six_hours = 6 * 60 * 60 * 1000
+    first, second = 0, 1
+    registry.opened(first, "10.0.0.1", 0)
+    registry.opened(second, "10.0.0.2", 1000)
+    registry.identified(first, Identity("app", "kafka-python", "3.0.12"), 2000)
+    assert [r.connection_id for r in registry.present(six_hours + 1000)] == [second]
+    (again,) = registry.present(six_hours + 2000)
+    assert (again.kind, again.connection_id, again.client_id) == (Kind.PRESENT, first, "app")
+    assert registry.present(six_hours + 3000) == []
+    registry.closed(first, "client_closed", six_hours + 4000)
+    assert [r.connection_id for r in registry.present(3 * six_hours)] == [second]
+
+
+def test_f37_pairs_beyond_the_limit_count_as_other() -> None:
+    registry = ConnectionRegistry(PLACE, most_series=3)
+    for number in range(10):
+        registry.opened(number, "10.0.0.1", 1)
+        registry.identified(number, Identity("app", f"random-{number}", "1"), 2)
+    assert registry.counts() == {("random-0", "1"): 1, ("random-1", "1"): 1, ("other", "other"): 8}
+
+
+def test_heartbeat_parts_fit_a_record_and_say_how_many_there_are() -> None:
+    registry = ConnectionRegistry(PLACE)
+    for number in range(2500):
+        registry.opened(number, "10.0.0.1", 1)
+        registry.identified(number, Identity("app", "n" * 300, str(number)), 2)
+    records = registry.heartbeat(3, 5000)
+    assert [(r.heartbeat_part, r.heartbeat_parts) for r in records] == [(0, 3), (1, 3), (2, 3)]
+    assert all(r.kind == Kind.HEARTBEAT and len(encode(r)) < 1_000_000 for r in records)

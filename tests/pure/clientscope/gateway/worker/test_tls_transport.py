@@ -1,0 +1,231 @@
+"""TLS between a socket and a protocol: bytes, ends and failures as a socket's protocol gets them, whatever way records are cut."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any, cast
+
+import pytest
+import uvloop
+
+from clientscope.gateway.worker import sides
+from clientscope.gateway.worker.tls_transport import TlsTransport
+
+
+class App(asyncio.Protocol):
+    """What happens to it, in order; it sends back what it gets."""
+
+    def __init__(self) -> None:
+        self.got = bytearray()
+        self.said: list[str] = []
+        self.began, self.ended = asyncio.Event(), asyncio.Event()
+        self.transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.said.append("made")
+
+    def data_received(self, data: bytes) -> None:
+        self.got += data
+        self.began.set()
+        self.transport.write(data)
+
+    def eof_received(self) -> None:
+        self.said.append("eof")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.said.append(type(exc).__name__)
+        self.ended.set()
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+    folder = tmp_path_factory.mktemp("pem")
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost"
+    subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return made
+
+
+def client_context() -> ssl.SSLContext:
+    made = ssl.create_default_context()
+    made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
+    return made
+
+
+@contextmanager
+def peer(theirs: socket.socket, act: Callable[[ssl.SSLSocket], None]) -> Iterator[None]:
+    """A client in a thread of its own, by Python's blocking TLS."""
+
+    def run() -> None:
+        with client_context().wrap_socket(theirs) as wrapped:
+            act(wrapped)
+
+    thread = Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def played(context: ssl.SSLContext, act: Callable[[ssl.SSLSocket], None]) -> App:
+    """The protocol's side of a connection whose client does this, until it has ended."""
+
+    async def main() -> App:
+        app = App()
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        transport = TlsTransport(context, app)
+        with peer(theirs, act):
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: transport, ours)
+            async with asyncio.timeout(20):
+                await transport.shake_hands()
+                await app.ended.wait()
+        return app
+
+    return uvloop.run(main())
+
+
+@pytest.mark.parametrize("size", [1, 16_384, 16_385, 3_000_000])
+def test_bytes_come_and_go_as_they_are(context: ssl.SSLContext, size: int) -> None:
+    sent, back = os.urandom(size), bytearray()
+
+    def act(client: ssl.SSLSocket) -> None:
+        writing = Thread(target=client.sendall, args=(sent,))
+        writing.start()
+        while len(back) < size and (piece := client.recv(65_536)):
+            back.extend(piece)
+        writing.join()
+
+    app = played(context, act)
+    assert app.got == back == sent
+    assert app.said == ["made", "NoneType"]
+
+
+def test_the_peers_close_notify_is_its_end(context: ssl.SSLContext) -> None:
+    def act(client: ssl.SSLSocket) -> None:
+        client.sendall(b"last")
+        assert client.recv(4) == b"last"
+        client.unwrap()
+
+    assert played(context, act).said == ["made", "eof", "NoneType"]
+
+
+def test_bytes_that_are_no_record_end_it_with_the_reason(context: ssl.SSLContext) -> None:
+    def act(client: ssl.SSLSocket) -> None:
+        with socket.socket(fileno=os.dup(client.fileno())) as bare:
+            bare.sendall(b"no record of TLS at all")
+        with pytest.raises(ssl.SSLError, match="alert"):
+            client.recv(1)
+
+    assert played(context, act).said == ["made", "SSLError"]
+
+
+def test_a_failed_handshake_is_raised_and_the_protocol_hears_nothing(context: ssl.SSLContext) -> None:
+    async def main() -> App:
+        app = App()
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        transport = TlsTransport(context, app)
+        await asyncio.get_running_loop().connect_accepted_socket(lambda: transport, ours)
+        with theirs:
+            theirs.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            with pytest.raises(ssl.SSLError, match=r"(?i)http.request"):
+                await transport.shake_hands()
+        return app
+
+    assert uvloop.run(main()).said == []
+
+
+def test_a_handshake_that_is_not_waited_for_ends_the_connection(context: ssl.SSLContext) -> None:
+    async def main() -> bytes:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        theirs.setblocking(False)
+        transport = TlsTransport(context, App())
+        await asyncio.get_running_loop().connect_accepted_socket(lambda: transport, ours)
+        with theirs:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await transport.shake_hands()
+            return await asyncio.wait_for(asyncio.get_running_loop().sock_recv(theirs, 10), 10)
+
+    assert uvloop.run(main()) == b""
+
+
+def test_nothing_is_taken_off_a_socket_that_is_not_read(context: ssl.SSLContext) -> None:
+    async def main() -> tuple[int, int]:
+        app = App()
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        transport = TlsTransport(context, app)
+        sent = 0
+
+        def act(client: ssl.SSLSocket) -> None:
+            nonlocal sent
+            client.sendall(b"x")
+            assert client.recv(1) == b"x"
+            client.settimeout(0.5)
+            try:
+                while sent < 20_000_000:
+                    sent += client.send(bytes(16_384))
+            except TimeoutError:
+                pass
+
+        with peer(theirs, act):
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: transport, ours)
+            await transport.shake_hands()
+            await app.began.wait()
+            transport.pause_reading()
+            await asyncio.sleep(1)
+            held = len(app.got)
+            transport.abort()
+        return held, sent
+
+    held, sent = uvloop.run(main())
+    assert held == 1
+    assert sent < 1_000_000, "the rest is where the kernel stops the sender"
+
+
+def test_what_has_closed_by_itself_and_is_not_read_ends_all_the_same(context: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The peer has said its close_notify, and reads nothing: its socket would stay for as long as it likes."""
+    monkeypatch.setattr(sides, "_LINGER_S", 0.05)
+
+    async def main() -> App:
+        app = App()
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        transport = TlsTransport(context, app)
+        left = Event()
+
+        def act(client: ssl.SSLSocket) -> None:
+            client.sendall(b"x")
+            left.wait(20)
+
+        with peer(theirs, act):
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: transport, ours)
+            await transport.shake_hands()
+            await app.began.wait()
+            transport.write(bytes(5_000_000))
+            transport.close()
+            side = sides.ClientSide(cast(Any, None))
+            side.transport = transport
+            side.close(at_once=False)
+            try:
+                async with asyncio.timeout(10):
+                    await app.ended.wait()
+            finally:
+                left.set()
+        return app
+
+    assert uvloop.run(main()).said == ["made", "NoneType"]

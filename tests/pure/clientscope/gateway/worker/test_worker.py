@@ -1,0 +1,121 @@
+"""gateway/worker: what the main process can't take is made good by what stands."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from multiprocessing.connection import Connection
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from clientscope.config import GatewaySettings
+from clientscope.gateway import channel as channels
+from clientscope.gateway.channel import Channel
+from clientscope.gateway.place import GatewayPlace
+from clientscope.gateway.worker.messages import Asked, Closed, Named, Opened, Report, Standing, WorkerPlan
+from clientscope.gateway.worker.process import Worker
+from clientscope.policy.interface import ClientConfig
+from clientscope.session.state import Identity, Pushed
+
+PLAN = WorkerPlan(1 << 32, GatewaySettings(), GatewayPlace("cluster", 1, "gateway", 0, "CLIENT"), None)
+
+
+def relay(address: str) -> Any:
+    """Of a relay, what a worker keeps of it."""
+    answers: list[Any] = []
+    return SimpleNamespace(address=address, identity=Identity("app"), connection_id=-1, answers=answers, handle=answers.append)
+
+
+async def worker_and_reader() -> tuple[Worker, Connection]:
+    ours, theirs = socket.socketpair()
+    loop = asyncio.get_running_loop()
+    worker: Worker | None = None
+    _, channel = await loop.create_unix_connection(lambda: Channel(lambda _: None, drained=lambda: worker and worker.room()), sock=ours)
+    worker = Worker(PLAN, channel)
+    return worker, Connection(theirs.detach())
+
+
+async def read_until_quiet(reader: Connection) -> list[Report]:
+    reports = []
+    while await asyncio.to_thread(reader.poll, 0.3):
+        reports.append(await asyncio.to_thread(reader.recv))
+    return reports
+
+
+def test_reports_are_gathered_and_pushes_are_not() -> None:
+    async def scenario() -> list[Report]:
+        worker, reader = await worker_and_reader()
+        one = relay("10.0.0.1")
+        for _ in range(50):
+            one.connection_id = worker.opened(one, one.address)
+        worker.count("frames_refused", "bad_length")
+        worker.count("frames_refused", "bad_length")
+        worker.pushed(one, Pushed(1, (ClientConfig("acks", "all", 1, False),)))
+        return await read_until_quiet(reader)
+
+    (report,) = asyncio.run(scenario())
+    assert [type(event) for event in report.events] == [Opened] * 50 + [Asked]
+    assert report.counts == {("frames_refused", "bad_length"): 2}
+
+
+def test_who_says_at_once_who_it_is_is_one_event() -> None:
+    async def scenario() -> list[Report]:
+        worker, reader = await worker_and_reader()
+        quick, slow = relay("10.0.0.1"), relay("10.0.0.2")
+        for one in (quick, slow):
+            one.connection_id = worker.opened(one, one.address)
+        worker.identified(quick.connection_id, Identity("before"))
+        worker.identified(quick.connection_id, Identity("quick"))
+        worker.closed(quick, "client_closed")
+        reports = await read_until_quiet(reader)
+        worker.identified(slow.connection_id, Identity("slow"))
+        return reports + await read_until_quiet(reader)
+
+    first, second = asyncio.run(scenario())
+    assert first.events == [
+        Opened(1 << 32, "10.0.0.1", Identity("quick")),
+        Opened((1 << 32) + 1, "10.0.0.2"),
+        Closed(1 << 32, "client_closed"),
+    ]
+    assert second.events == [Named((1 << 32) + 1, Identity("slow"))]
+
+
+def test_what_the_main_process_did_not_take_is_made_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channels, "_MOST_UNSENT", 10_000)
+
+    async def scenario() -> tuple[list[Report], set[int], list[Any]]:
+        worker, reader = await worker_and_reader()
+        relays = []
+        for number in range(5_000):
+            relays.append(one := relay(f"10.0.{number // 250}.{number % 250}"))
+            one.connection_id = worker.opened(one, one.address)
+            worker.count("upstream_failures", "TimeoutError")
+            if number % 50 == 0:
+                await asyncio.sleep(0.006)
+            if number % 2:
+                worker.closed(one, "client_closed")
+        asking = relays[-2]
+        worker.pushed(asking, Pushed(7, ()))
+        await asyncio.sleep(0.01)
+        answered = list(asking.answers)
+        return await read_until_quiet(reader), {one.connection_id for one in relays[::2]}, answered
+
+    reports, open_ids, answered = asyncio.run(scenario())
+    seen: set[int] = set()
+    standing = 0
+    for event in (event for report in reports for event in report.events):
+        match event:
+            case Opened(connection_id):
+                seen.add(connection_id)
+            case Closed(connection_id):
+                seen.discard(connection_id)
+            case Standing(connections):
+                standing += 1
+                seen = {connection_id for connection_id, _, _ in connections}
+    assert standing
+    assert seen == open_ids
+    assert sum(report.counts.get(("upstream_failures", "TimeoutError"), 0) for report in reports) == 5_000
+    assert [event.token for event in answered] == [7], "a push is sent away at once"
+    assert sum(report.counts.get(("pushes_refused", "busy"), 0) for report in reports) == 1

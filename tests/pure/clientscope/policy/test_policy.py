@@ -1,0 +1,130 @@
+"""policy: what is sensitive is taken out before anything is published, and its owner hears of it."""
+
+from __future__ import annotations
+
+import hmac
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from request_contexts import CONTEXT, INSTANCE
+
+from clientscope.catalog.sensitive import reason
+from clientscope.digest import DigestKey
+from clientscope.errors import InvalidConfigException
+from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
+from clientscope.policy.publishing import PublishingPolicy
+from clientscope.records.codec import ClientConfigRecord, ValueState, decode
+
+SECRET = 'x.PlainLoginModule required username="u" password="hunter2";'
+
+
+def published(configs: list[ClientConfig], key_file: Path | None = None, context: RequestContext = CONTEXT) -> tuple[Any, str, str | None]:
+    """The record, its key, and what the policy refused with."""
+    sent: list[tuple[str, str, bytes]] = []
+
+    def publish(topic: str, key: str, value: bytes) -> Future[None]:
+        sent.append((topic, key, value))
+        return Future()
+
+    policy = PublishingPolicy()
+    policy.configure({"clientscope.publish": publish, "clientscope.digest.key.file": key_file})
+    refusal = None
+    try:
+        policy.process(context, ClientConfigData(tuple(configs), 5))
+    except InvalidConfigException as error:
+        refusal = str(error)
+    ((topic, key, value),) = sent
+    assert topic == "clientscope.configs"
+    assert b"hunter2" not in value
+    return decode(ClientConfigRecord, value), key, refusal
+
+
+def test_a_harmless_push_is_published_as_it_is() -> None:
+    record, key, refusal = published([ClientConfig("acks", "all", 1, True)])
+    assert refusal is None
+    assert key == CONTEXT.client_key and key.startswith(f"{INSTANCE}/")
+    (config,) = record.configs
+    assert (config.config_key, config.config_value, config.value_state, config.is_default, config.value_length) == (
+        "acks",
+        "all",
+        0,
+        True,
+        3,
+    )
+
+
+def test_a_secret_is_redacted_and_refused_with_its_key_and_reason_but_not_its_value(tmp_path: Path) -> None:
+    key_file = tmp_path / "digest.key"
+    key_file.write_text("k" * 64)
+    key_file.chmod(0o600)
+    record, _, refusal = published([ClientConfig("acks", "0", 1, False), ClientConfig("sasl.jaas.config", SECRET, 8, False)], key_file)
+    harmless, secret = record.configs
+    assert harmless.config_value == "0"
+    assert (secret.config_value, secret.value_state, secret.value_length) == (None, ValueState.KEY_PREFIX, len(SECRET))
+    assert secret.value_digest == hmac.digest(b"k" * 64, SECRET.encode(), "sha256")
+    assert record.digest_key_id == DigestKey(b"k" * 64).key_id
+    assert refusal is not None and "sasl.jaas.config (key prefix)" in refusal and "hunter2" not in refusal
+
+
+def test_a_setting_that_no_library_has_is_redacted_and_named() -> None:
+    pushed = [("acks", "0"), ("app.contact", "jane@example.com"), ("metric.reporters", "com.acme.Reporter"), ("ｐａｓｓｗｏｒｄ", "x")]
+    record, _, refusal = published([ClientConfig(key, value, 1, False) for key, value in pushed])
+    assert [config.config_value for config in record.configs] == ["0", None, None, None]
+    assert refusal is not None and "app.contact (custom), metric.reporters (type), ｐａｓｓｗｏｒｄ (custom)" in refusal
+
+
+def test_f34_names_and_keys_that_are_secrets_are_redacted_and_the_key_is_named_by_its_place() -> None:
+    """Whoever runs the policy: the gateway's registry has judged names already."""
+    secret = "svc-AKIAIOSFODNN7EXAMPLE"
+    who = replace(CONTEXT, principal=secret, client_id=secret, software_name=secret, software_version=secret)
+    record, _, refusal = published(
+        [ClientConfig("acks", "0", 1, False), ClientConfig("sasl.password = hunter2", "", 1, False)], context=who
+    )
+    assert {record.principal, record.client_id, record.client_software_name, record.client_software_version} == {"[redacted]"}
+    assert [config.config_key for config in record.configs] == ["acks", "[redacted 2]"]
+    assert refusal is not None and "setting 2 by its name (value shape)" in refusal and "hunter2" not in refusal
+
+
+def test_f34_a_log_line_of_a_push_has_no_value_and_no_secret_key() -> None:
+    pushed = ClientConfigData((ClientConfig("acks", "all", 1, True), ClientConfig("sasl.password = hunter2", SECRET, 1, False)), 5)
+    assert "'acks', 3 characters" in repr(pushed) and "'[redacted]'" in repr(pushed)
+    assert "hunter2" not in f"{pushed} {pushed.configs}"
+
+
+def test_a_client_without_an_instance_id_has_a_key_of_its_own() -> None:
+    context = RequestContext("c", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, 0, None, "unknown", "unknown", None)
+    assert published([ClientConfig("acks", "0", 1, False)], context=context)[1] == "gw/1000/7"
+
+
+def test_a_credential_as_client_id_is_not_recorded_beside_the_settings_either() -> None:
+    context = replace(CONTEXT, client_id="https://user:hunter2@example.com/")
+    record, _, refusal = published([ClientConfig("client.id", "https://user:hunter2@example.com/", 1, False)], context=context)
+    assert (record.client_id, record.configs[0].config_value) == ("[redacted]", None)
+    assert refusal is not None and "hunter2" not in refusal
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "config_type", "state"),
+    [
+        ("sasl.mechanism", "PLAIN", 1, ValueState.KEY_PREFIX),
+        ("sasl_plain_password", "x", 1, ValueState.KEY_PREFIX),
+        ("producer.ssl.keystore.location", "/x", 1, ValueState.KEY_INFIX),
+        ("partitioner.class", "x.Y", 1, ValueState.KEY_SUFFIX),
+        ("anything", "x", 8, ValueState.TYPE),
+        ("basic.auth.user.info", "u:p", 1, ValueState.KEY_WORD),
+        ("schema.registry.api_key", "x", 1, ValueState.KEY_WORD),
+        ("client.id", SECRET, 1, ValueState.VALUE_SHAPE),
+        ("metadata.url", "https://user:pass@example.com/", 1, ValueState.VALUE_SHAPE),
+        ("client.id", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2ln", 1, ValueState.VALUE_SHAPE),
+        ("client.id", "AKIAIOSFODNN7EXAMPLE", 1, ValueState.VALUE_SHAPE),
+        ("client.id", "orders-7d9f8b6c5-x2x4z", 1, ValueState.PRESENT),
+        ("group.id", "cc03ac5e-41a0-4b3e-9eb2-7d2f0ab5f4a5", 1, ValueState.PRESENT),
+        ("linger.ms", "5", 4, ValueState.PRESENT),
+        ("bootstrap.servers", "kafka-1:9092,kafka-2:9092", 6, ValueState.PRESENT),
+    ],
+)
+def test_what_is_sensitive(key: str, value: str, config_type: int, state: ValueState) -> None:
+    assert reason(key, value, config_type) is state

@@ -1,0 +1,232 @@
+"""Profiles, a user's rules file, suppressions and owners: who is judged by what, and errors that say the line and the key."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from clientscope.errors import SettingsError
+from clientscope.profiles import APACHE, BUILT_IN, Profile, Thresholds, owners, rules_file
+from clientscope.profiles.builtin import sources
+from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
+from clientscope.profiles.suppressions import suppressing
+from clientscope.profiles.toml_tables import lines
+from udfs.rules.registry import RULES
+
+KNOWN = {"AN101": (), "AN107": ("low", "high"), "AN112": (), "SK001": ()}
+
+GOOD = """\
+default = "msk"
+
+[profiles.payments]
+base = "strict"
+on = ["AN101"]
+[profiles.payments.limits.AN107]
+low = 90
+
+[profiles.strict]
+off = ["AN101", "AN112"]
+limits.AN107 = { low = 1, high = 2.5 }
+
+[[assign]]
+profile = "payments"
+group = ["payments-*", "ledger"]
+
+[[assign]]
+profile = "strict"
+principal = "User:?"
+client_id = "[ab]*"
+
+[[suppress]]
+code = "AN112"
+client_id = "legacy-*"
+reason = "its brokers are too old"
+until = 2027-01-31
+
+[[suppress]]
+code = "SK001"
+path = "test/**"
+reason = "made for tests"
+until = 2026-01-31
+"""
+
+
+def read(tmp_path: Path, text: str) -> rules_file.RulesFile:
+    file = tmp_path / "rules.toml"
+    file.write_text(text)
+    return rules_file.read(file, KNOWN)
+
+
+def test_everybody_has_the_rules_own_limits_unless_told_otherwise() -> None:
+    assert Thresholds().profiles == (APACHE,)
+    assert Thresholds().choose("User:a", "g", "c") == 0
+    assert Profile("apache") == APACHE
+
+
+def test_a_profile_is_laid_over_its_base(tmp_path: Path) -> None:
+    thresholds = read(tmp_path, GOOD).thresholds
+    payments = next(profile for profile in thresholds.profiles if profile.name == "payments")
+    assert payments.off == {"AN112"}
+    assert payments.on == {"AN101"}
+    assert payments.limits == {"AN107": {"low": 90.0, "high": 2.5}}
+
+
+@pytest.mark.parametrize(
+    ("principal", "group", "client_id", "name"),
+    [
+        (None, "payments-1", None, "payments"),
+        (None, "ledger", "a", "payments"),
+        ("User:x", "ledgers", "abc", "strict"),
+        ("User:xy", "ledgers", "abc", "msk"),
+        ("User:x", None, None, "msk"),
+        (None, None, None, "msk"),
+        (None, "PAYMENTS-1", None, "msk"),
+    ],
+)
+def test_the_first_assignment_that_fits_decides(
+    tmp_path: Path, principal: str | None, group: str | None, client_id: str | None, name: str
+) -> None:
+    thresholds = pickle.loads(pickle.dumps(read(tmp_path, GOOD).thresholds))  # noqa: S301 - our own, as Spark sends it to its workers
+    assert thresholds.profiles[thresholds.choose(principal, group, client_id)].name == name
+
+
+def test_one_profile_for_everybody(tmp_path: Path) -> None:
+    rules = read(tmp_path, GOOD)
+    assert [profile.name for profile in rules_file.by_name(rules, "payments").profiles] == ["payments"]
+    assert rules_file.by_name(rules_file.RulesFile(), "durable").profiles == (BUILT_IN["durable"],)
+    with pytest.raises(SettingsError, match="unknown profile 'paments'") as caught:
+        rules_file.by_name(rules, "paments")
+    assert caught.value.hint == "known: apache, msk, eventhubs, low-latency, durable, strict, payments"
+
+
+def test_suppressions_fit_by_code_whom_and_date(tmp_path: Path) -> None:
+    legacy, tests = read(tmp_path, GOOD).suppressions
+    assert (legacy.until, legacy.reason, legacy.where) == (date(2027, 1, 31), "its brokers are too old", f"{tmp_path}/rules.toml:22")
+    client = PatternSubject(client_id="legacy-7", path="test/a/b.properties")
+    assert suppressing((legacy, tests), "AN112", client, date(2027, 1, 31)) is legacy
+    assert suppressing((legacy, tests), "AN112", client, date(2027, 2, 1)) is None
+    assert legacy.expired(date(2027, 2, 1))
+    assert suppressing((legacy, tests), "AN101", client, date(2026, 1, 1)) is None
+    assert suppressing((legacy, tests), "SK001", client, date(2026, 1, 1)) is tests
+    assert suppressing((legacy, tests), "AN112", PatternSubject(), date(2026, 1, 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("defualt = 'msk'\n", ":1: unknown key defualt"),
+        ("\ndefault = 'mks'\n", ":2: default: unknown profile 'mks'"),
+        ("[profiles.x]\nbase = 'y'\n", ":2: base: unknown profile 'y'"),
+        ("[profiles.msk]\noff = []\n", ":1: profiles.msk: this name is taken by a built-in profile"),
+        ("[profiles.x]\nbase = 'y'\n[profiles.y]\nbase = 'x'\n", ":2: profiles.x.base: it is based on itself"),
+        ("[profiles.x]\non = ['AN101']\noff = ['AN101']\n", ":3: profiles.x: AN101 is both on and off"),
+        ("[profiles.x]\noff = [\n  'AN999',\n]\n", ":2: profiles.x.off: no rule has the code AN999"),
+        ("[profiles.x.limits.AN999]\na = 1\n", ":1: profiles.x.limits.AN999: no rule has the code AN999"),
+        ("[profiles.x.limits.AN107]\nlow = 1\nlwo = 1\n", ":3: profiles.x.limits.AN107.lwo: AN107 has no limit lwo, but: high, low"),
+        ("[profiles.x.limits.AN107]\nlow = 'much'\n", ":2: profiles.x.limits.AN107.low: Input should be a valid number"),
+        ("[[assign]]\nprofile = 'msk'\ngroup = 'a'\n[[assign]]\ngroup = 'b'\n", ":4: assign[2].profile is missing"),
+        ("[[assign]]\nprofile = 'msk'\n\ngruop = 'a'\n", ":4: unknown key assign[1].gruop"),
+        ("[[assign]]\nprofile = 'msk'\n", ":1: assign[1] has no pattern"),
+        ("[[assign]]\nprofile = 'msk'\ngroup = []\n", ":3: assign[1].group: a pattern, or a list of them, is expected"),
+        ("[[suppress]]\ncode = 'AN101'\ngroup = '*'\nuntil = 2027-01-01\n", ":1: suppress[1].reason is missing"),
+        ("[[suppress]]\ncode = 'AN101'\ngroup = '*'\nreason = ''\nuntil = 2027-01-01\n", ":4: suppress[1].reason: String should have at"),
+        (
+            "[[suppress]]\ncode = 'AN101'\ngroup = '*'\nreason = 'x'\nuntil = 'soon'\n",
+            ":5: suppress[1].until: Input should be a valid date",
+        ),
+        ("[[suppress]]\ncode = 'AN102'\ngroup = '*'\nreason = 'x'\nuntil = 2027-01-01\n", ":2: suppress[1].code: no rule has the code"),
+        ("[[suppress]]\ncode = 'AN101'\nreason = 'x'\nuntil = 2027-01-01\n", ":1: suppress[1] has no pattern"),
+        ("default = \n", "is not TOML"),
+    ],
+)
+def test_what_is_wrong_is_said_with_line_and_key(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read(tmp_path, text)
+    assert message in str(caught.value)
+    assert caught.value.hint
+
+
+def test_lines_of_toml() -> None:
+    text = "a = 1\n[[b]]\nc = 2\n[b.d]\n'e f'.g = 3\n[[b]]\nc = 4\n[ h . \"i.j\" ] # [k]\nl=5\n"
+    assert lines(text) == {
+        ("a",): 1, ("b", 0): 2, ("b", 0, "c"): 3, ("b", 0, "d"): 4, ("b", 0, "d", "e f", "g"): 5, ("b", 1): 6, ("b", 1, "c"): 7,
+        ("h", "i.j"): 8, ("h", "i.j", "l"): 9,
+    }  # fmt: skip
+
+
+def test_whom_needs_every_field_that_it_names() -> None:
+    whom = ClientPattern(principal=("User:a*",), path=("conf/*",))
+    assert whom.fits(PatternSubject(principal="User:ab", path="conf/x.properties"))
+    assert not whom.fits(PatternSubject(principal="User:ab"))
+    assert not whom.fits(PatternSubject(principal="User:b", path="conf/x.properties"))
+    assert ClientPattern().fits(PatternSubject())
+
+
+OWNERS = """\
+[[owner]]
+team = "payments"
+contact = "#payments-oncall"
+principal = ["User:payments-*", "User:ledger"]
+
+[[owner]]
+team = "web"
+contact = "web@example.com"
+client_id = "web-*"
+"""
+
+
+def test_the_first_owner_that_fits_decides(tmp_path: Path) -> None:
+    file = tmp_path / "owners.toml"
+    file.write_text(OWNERS)
+    known = owners.read(file)
+    assert known.of(PatternSubject(principal="User:ledger", client_id="web-1")) == owners.Owner("payments", "#payments-oncall")
+    assert known.of(PatternSubject(principal="User:web", client_id="web-1")) == owners.Owner("web", "web@example.com")
+    assert known.of(PatternSubject(principal="User:web")) is None
+    assert owners.Owners().of(PatternSubject(principal="User:web")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[owner]]\nteam = 'a'\ncontact = 'b'\n", ":1: owner[1] has no pattern"),
+        (OWNERS + "[[owner]]\nteam = 'c'\nclient_id = 'd'\n", ":10: owner[3].contact is missing"),
+        ("[[owner]]\nteam = 'a'\ncontact = 'b'\nclient = 'c'\n", ":4: unknown key owner[1].client"),
+        ("[[owners]]\n", ":1: unknown key owners"),
+    ],
+)
+def test_a_wrong_owners_file(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "owners.toml"
+    file.write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        owners.read(file)
+    assert message in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="No such file"):
+        owners.read(tmp_path / "none.toml")
+    with pytest.raises(SettingsError, match="Is a directory"):
+        rules_file.read(tmp_path, KNOWN)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_built_in_profile_gives_a_source_for_each_value(name: str) -> None:
+    profile = BUILT_IN[name]
+    stated = [f"{kind} {code}" for kind, codes in (("on", profile.on), ("off", profile.off)) for code in codes]
+    stated += [f"{code} {limit}" for code, limits in profile.limits.items() for limit in limits]
+    found = {} if profile is APACHE else sources(name)
+    assert sorted(found) == sorted(stated)
+    assert all(len(source) > 10 for source in found.values())
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_built_in_profile_names_rules_and_limits_that_there_are_and_changes_them(name: str) -> None:
+    profile = BUILT_IN[name]
+    assert list(rules_file.unknown(profile, {rule.code: tuple(rule.limits) for rule in RULES})) == []
+    for rule in RULES:
+        for limit, value in profile.limits.get(rule.code, {}).items():
+            assert value != rule.limits[limit], (rule.code, limit)
+    assert not profile.on & {rule.code for rule in RULES if rule.enabled}

@@ -1,0 +1,129 @@
+"""Which client a record is of: one spelling, that no client can choose so that it is another's."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from uuid import UUID
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clientscope.gateway.place import GatewayPlace
+from clientscope.gateway.policy.guard import client_of
+from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.policy.interface import RequestContext
+from clientscope.records.client_key import client_key, instance_of, is_anonymous, tenant_of
+from clientscope.records.principals import ANONYMOUS
+from clientscope.session.state import Identity
+from udfs.kernels.client_keys import client_keys
+
+INSTANCE = UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
+CONTEXT = RequestContext(
+    "cluster", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, 0, "orders", "kafka-python", "3.0.12", INSTANCE
+)  # fmt: skip
+
+OF_0_1 = "9ff9364336a76f94e0bbb62d41d3bff6"
+"""The digest in the key of an anonymous client at 10.0.0.1 of cluster c; written down, so that it stays."""
+
+# Texts that look alike where parts are put together carelessly.
+TEXTS = st.text(st.sampled_from("ab/|:0=@\n é\ud800"), max_size=6) | st.text(max_size=300)
+PRINCIPALS = st.none() | st.just(ANONYMOUS) | TEXTS
+WHOSE = st.tuples(TEXTS, PRINCIPALS, TEXTS, st.none() | st.sampled_from([INSTANCE, UUID(int=7)]))
+
+
+def key(cluster: str, principal: str | None, address: str, instance: UUID | None) -> str:
+    return client_key(cluster, principal, address, instance, "gw", 1, 2)
+
+
+@settings(deadline=None)
+@given(WHOSE, WHOSE)
+def test_two_clients_have_two_keys(one: tuple[str, str | None, str, UUID | None], other: tuple[str, str | None, str, UUID | None]) -> None:
+    def means(client: tuple[str, str | None, str, UUID | None]) -> tuple[object, ...]:
+        cluster, principal, address, instance = client
+        principal = None if principal == ANONYMOUS else principal
+        return ("connection",) if instance is None else (cluster, principal, address if principal is None else "", instance)
+
+    assert (key(*one) == key(*other)) == (means(one) == means(other))
+    assert len(key(*one)) <= 69 and instance_of(key(*one)) == (None if one[3] is None else str(one[3]))
+
+
+def test_no_text_that_a_client_chooses_makes_it_another() -> None:
+    assert key("c", None, "User:a", INSTANCE) != key("c", "User:a", "10.0.0.1", INSTANCE), "an address that reads like a principal"
+    assert key("c", "principal/x", "", INSTANCE) != key("c/principal", "x", "", INSTANCE), "a separator in a name"
+
+
+def test_a_gateway_cannot_be_named_so_that_a_connection_is_a_client_with_an_id() -> None:
+    of_instance = key("c", "User:a", "10.0.0.1", INSTANCE)
+    for gateway in (str(INSTANCE), of_instance, f"{INSTANCE}/{'0' * 32}"):
+        connection = client_key("c", "User:a", "10.0.0.1", None, gateway, 1, 2)
+        assert connection != of_instance and instance_of(connection) is None
+
+
+STORED = TEXTS.map(lambda text: text.encode("utf-8", "replace").decode())
+CLIENTS = st.tuples(
+    st.sampled_from("cd"), st.none() | st.just(ANONYMOUS) | STORED, STORED, st.none() | st.sampled_from([INSTANCE, UUID(int=7)])
+)
+
+
+@settings(deadline=None)
+@given(st.lists(CLIENTS, max_size=20))
+def test_a_batch_has_the_same_keys_as_each_record(clients: list[tuple[str, str | None, str, UUID | None]]) -> None:
+    columns = {
+        "cluster": pa.array([each[0] for each in clients], pa.string()),
+        "principal": pa.array([each[1] for each in clients], pa.string()),
+        "address": pa.array([each[2] for each in clients], pa.string()),
+        "instance_id": pa.array([each[3] and str(each[3]) for each in clients], pa.string()),
+        "gateway": pa.array(["gw"] * len(clients), pa.string()),
+        "epoch": pa.array([1] * len(clients), pa.int64()),
+        "connection": pa.array([2] * len(clients), pa.int64()),
+    }
+    assert client_keys(columns).to_pylist() == [key(*each) for each in clients]
+
+
+def test_who_does_not_authenticate_is_known_by_its_address_as_in_0_1_0() -> None:
+    """There the principal was null: an upgrade makes no client another, and no client is another's because both are anonymous."""
+    assert key("c", ANONYMOUS, "10.0.0.1", INSTANCE) == key("c", None, "10.0.0.1", INSTANCE) == f"{INSTANCE}/{OF_0_1}"
+    assert key("c", ANONYMOUS, "10.0.0.1", INSTANCE) != key("c", ANONYMOUS, "10.0.0.2", INSTANCE)
+    assert tenant_of(ANONYMOUS, "10.0.0.1") == tenant_of(None, "10.0.0.1") == "@10.0.0.1"
+    assert is_anonymous(tenant_of(ANONYMOUS, "10.0.0.1"))
+
+
+def test_the_gateway_tells_clients_of_two_principals_apart_though_they_send_one_id() -> None:
+    registry = ConnectionRegistry(GatewayPlace("cluster", 1, "gw", 1, "CLIENT"))
+    long = "User:CN=" + "x" * 300
+    principals = ["User:a", "User:b", None, long + "1", long + "2"]
+    for number, principal in enumerate(principals):
+        registry.opened(number, "10.0.0.1", 0, Identity("app", "java", "1", INSTANCE, principal))
+    registry.opened(9, "10.0.0.2", 0, Identity("app", "java", "1", INSTANCE, "User:a"))
+    assert registry.instances() == len(principals)
+    contexts = [registry.context(number) for number in range(len(principals))]
+    assert len({context.client_key for context in contexts if context}) == len({client_of(each) for each in contexts if each}) == 5
+    assert all(len(context.principal or "") <= 256 for context in contexts if context)
+
+
+def test_whom_the_guard_sends_away_is_a_principals_client() -> None:
+    assert client_of(replace(CONTEXT, principal="User:a")) != client_of(replace(CONTEXT, principal="User:b"))
+    assert client_of(replace(CONTEXT, principal="User:a", connection_id=8)) == client_of(replace(CONTEXT, principal="User:a"))
+    assert client_of(CONTEXT) != client_of(replace(CONTEXT, client_address="10.0.0.2"))
+
+
+@pytest.mark.parametrize(
+    ("principal", "address", "tenant"),
+    [
+        ("User:a", "10.0.0.1", "=User:a"),
+        ("10.0.0.1", "10.0.0.2", "=10.0.0.1"),
+        (None, "10.0.0.1", "@10.0.0.1"),
+        (None, "2001:db8:1:2:3:4:5:6", "@2001:db8:1:2::/64"),
+        (None, "::ffff:10.0.0.1", "@10.0.0.1"),
+        (None, "no address", "@no address"),
+    ],
+)
+def test_whose_a_client_is(principal: str | None, address: str, tenant: str) -> None:
+    assert tenant_of(principal, address) == tenant
+
+
+def test_the_key_says_nothing_of_the_principal() -> None:
+    assert re.fullmatch(f"{INSTANCE}/[0-9a-f]{{32}}", key("c", "User:secret-name", "10.0.0.1", INSTANCE))

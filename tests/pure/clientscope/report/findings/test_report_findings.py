@@ -1,0 +1,173 @@
+"""clientscope findings: what is listed in which order and form, how one is shown, and that hostile names stay text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import date
+from typing import Any
+
+import pytest
+from made_findings import BILLING, NOW_MS, fingerprint, leak, made
+from rich.console import Console
+
+from clientscope.errors import SettingsError
+from clientscope.findings.record import Application, Finding, LeakPlace, Suppressed
+from clientscope.report.findings import details, formats, table
+from clientscope.report.findings.selecting import FindingFilter, found_by
+from clientscope.report.listing import console, csv_line
+
+SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="rules.toml:4")
+
+LISTED = [
+    made(1),
+    leak(2),
+    made(3, severity="low", code="AN112", application=BILLING, clients=[]),
+    made(4, state="resolved", ended_ms=NOW_MS),
+    leak(5, state="stopped", ended_ms=NOW_MS),
+    made(6, suppressed=SUPPRESSED),
+    leak(7, code="SK004", severity="medium", confidence="low", places=[], place_count=0),
+]
+
+
+def shown(content: Any, width: int = 200, **more: Any) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, **more).print(content)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def filtered(findings: list[Finding], **given: Any) -> list[int]:
+    wanted = FindingFilter.of(**given)
+    chosen = sorted(filter(wanted.takes, findings), key=lambda finding: finding.urgency)
+    return [int(finding.fingerprint[:8], 16) for finding in chosen]
+
+
+@pytest.mark.parametrize(
+    ("given", "numbers"),
+    [
+        ({}, [2, 1, 3, 5, 7]),
+        ({"every": True}, [2, 1, 6, 3, 5, 4, 7]),
+        ({"state": "stopped, resolved"}, [5, 4]),
+        ({"state": "resolved", "every": True}, [4]),
+        ({"severity": "high"}, [2, 1, 5]),
+        ({"code": "SK*"}, [2, 5, 7]),
+        ({"code": "AN112"}, [3]),
+        ({"principal": "User:bill*"}, [2, 3, 5]),
+        ({"principal": "user:bill*"}, []),
+        ({"client_id": "orders-1"}, [2, 1, 5, 7]),
+        ({"client_id": "billing", "severity": "critical"}, [2, 5]),
+    ],
+)
+def test_what_is_listed_and_in_which_order(given: dict[str, Any], numbers: list[int]) -> None:
+    assert filtered(LISTED, **given) == numbers
+
+
+def test_a_state_that_is_none_is_said() -> None:
+    with pytest.raises(SettingsError, match="unknown state 'opne'"):
+        FindingFilter.of(state="open,opne")
+
+
+@pytest.mark.parametrize(
+    ("findings", "given", "said"),
+    [
+        ([], {}, ["there are no findings at all: either nothing is wrong, or the streaming job has judged nothing yet"]),
+        ([made(4, state="resolved")], {}, ["none is open or stopped; 1 in other states, which --all lists"]),
+        ([made(1)], {"code": "SK*"}, ["none of 1 findings matches"]),
+        ([made(6, suppressed=SUPPRESSED)], {}, ["1 suppressed by the rules file; --all lists it"]),
+        ([made(1)], {}, []),
+    ],
+)
+def test_what_is_not_listed_is_said(findings: list[Finding], given: dict[str, Any], said: list[str]) -> None:
+    wanted = FindingFilter.of(**given)
+    chosen = [finding for finding in findings if wanted.takes(finding)]
+    assert list(wanted.left_out(findings, len(chosen))) == said
+
+
+def test_the_table() -> None:
+    lines = shown(table.findings([LISTED[1], LISTED[0], LISTED[6]], NOW_MS)).splitlines()
+    assert lines[0].split() == ["SEVERITY", "CODE", "STATE", "CLIENTS", "FINDING", "SINCE", "FINGERPRINT"]
+    assert lines[1].split()[-3:] == ["3", "d", "00000002"]
+    assert lines[2].startswith("high      AN101  open         1  records are sent")
+    assert lines[4] == table.LOW_CONFIDENCE
+    assert "SK004" in lines[6]
+    wide = shown(table.findings([LISTED[0]], NOW_MS, wide=True), 250)
+    assert "shop (#shop-oncall)" in wide and "2026-09-18T14:13:20+00:00" in wide
+
+
+def test_a_pipe_gets_lines_that_are_not_folded_and_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    view = table.findings([made(message="a sentence " * 40)], NOW_MS)
+    narrow = Console(file=io.StringIO(), width=80)
+    assert console(narrow, view).width > 400
+    assert console(Console(force_terminal=True, width=80), view).width == 80
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[31m" not in shown(view, force_terminal=True)
+    monkeypatch.delenv("NO_COLOR")
+    assert "\x1b[31m" in shown(view, force_terminal=True)
+
+
+HOSTILE = "=cmd|'/C calc'!A0\x1b[31m\u202e\n[red]x[/red]"
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_hostile_names_stay_text(wide: bool) -> None:
+    application = Application(principal=HOSTILE, client_id=HOSTILE, group=HOSTILE)
+    finding = leak(message=HOSTILE, application=application, places=[LeakPlace(application=application, key=HOSTILE)], evidence=[HOSTILE])
+    for content in (table.findings([finding], NOW_MS, wide=wide), details.of(finding, NOW_MS)):
+        text = shown(content, 400)
+        assert "\x1b" not in text and "\u202e" not in text
+        assert "[red]x[/red]" in text
+    # what didn't come through the topic's own cleaning either
+    raw = Finding.model_construct(**{**dict(made()), "message": HOSTILE})
+    assert "\x1b" not in shown(table.findings([raw], NOW_MS), 400)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", '=HYPERLINK("http://x","y")'])
+def test_a_cell_of_csv_is_no_formula(text: str) -> None:
+    finding = made(application=Application(client_id=text), message=f"{text}, and more")
+    told = formats.cells(finding)
+    (row,) = csv.reader(io.StringIO(csv_line(told.values())))
+    cells = dict(zip(told, row, strict=True))
+    assert cells["client_id"][0] in "'\ufffd"
+    assert cells["message"][0] in "'\ufffd"
+    assert (cells["client_count"], cells["fingerprint"], cells["ended"]) == ("1", fingerprint(1), "")
+
+
+def test_all_of_one() -> None:
+    text = shown(details.of(leak(decided=None, reopened=2, suppressed=SUPPRESSED), NOW_MS))
+    for part in (
+        "critical SK001 pushed_credential",
+        "use instead  a file that only the client reads",
+        "open, reopened 2 times",
+        "old brokers (until 2027-01-31, rules.toml:4)",
+        "redacted at  gw-1",
+        "written to   clientscope.configs-0@42",
+        "2026-09-18T14:13:20+00:00 (3 d ago)",
+        "sasl.jaas.config = redacted (key infix, 90 bytes, digest abababababababab…)",
+        "billing, group billing-eu, User:billing: sasl.jaas.config, 1 client, last seen",
+        "Evidence",
+        "orders-1, apache-kafka-java 3.9.2, User:orders, 10.0.0.7, broker 1 by gw-1, pushed 2026-09-21T14:13:20+00:00",
+    ):
+        assert part in text, part
+
+
+def test_a_fingerprint_by_its_first_digits() -> None:
+    findings = [made(0xAABBCC01), made(0xAABBCC02), made(0x12345678)]
+    assert found_by("123456", findings) is findings[2]
+    assert found_by(f"{fingerprint(0xAABBCC02).upper()} ", findings) is findings[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "hint"),
+    [
+        ("12345", "12345 is too short", "at least 6"),
+        ("AN101", "'AN101' is not a fingerprint", "32 hexadecimal digits"),
+        ("aabbcc", "aabbcc is the beginning of 2 fingerprints", "aabbcc0100"),
+        ("12345679", "no finding has the fingerprint 12345679", "did you mean 12345678?"),
+        ("ffffff", "no finding has the fingerprint ffffff", "clientscope findings --all"),
+    ],
+)
+def test_a_fingerprint_that_is_none_or_several(given: str, error: str, hint: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        found_by(given, [made(0xAABBCC01), made(0xAABBCC02), made(0x12345678)])
+    assert error in str(caught.value) and hint in str(caught.value.hint)

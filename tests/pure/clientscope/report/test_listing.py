@@ -1,0 +1,163 @@
+"""What every command that lists has in common: formats, order, limit, and what goes where."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from rich.text import Text
+
+from clientscope.config import ListingSettings
+from clientscope.errors import SettingsError
+from clientscope.report.listing import Listed, csv_line, show
+
+FIELDS = ("name", "version", "count", "severity", "of")
+ROWS: list[dict[str, Any]] = [
+    {"name": "b", "version": "2.10", "count": 2, "severity": "low", "of": {"x": 1}},
+    {"name": "a", "version": "2.9", "count": 10, "severity": "critical", "of": None},
+    {"name": "c", "version": None, "count": None, "severity": "medium", "of": []},
+]
+
+
+class Settings(ListingSettings):
+    section = "listing"
+
+
+def listed(rows: list[dict[str, Any]] = ROWS, **more: Any) -> Listed[dict[str, Any]]:
+    return Listed(rows, lambda row: row, lambda row: str(row["name"]), lambda found, wide: Text(f"{len(found)} rows {wide}"), **more)
+
+
+def told(capsys: pytest.CaptureFixture[str], more: dict[str, Any] | None = None, **given: Any) -> tuple[str, str]:
+    show(Settings(**given), FIELDS, lambda: listed(**(more or {})))
+    return capsys.readouterr()
+
+
+def test_each_format(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys) == ("3 rows False\n", "")
+    assert told(capsys, output="wide")[0] == "3 rows True\n"
+    assert json.loads(told(capsys, output="json")[0]) == ROWS
+    assert [json.loads(line) for line in told(capsys, output="jsonl")[0].splitlines()] == ROWS
+    assert told(capsys, output="name")[0] == "b\na\nc\n"
+    lines = list(csv.reader(io.StringIO(told(capsys, output="csv")[0])))
+    assert lines == [list(FIELDS), ["b", "2.10", "2", "low", '{"x": 1}'], ["a", "2.9", "10", "critical", ""], ["c", "", "", "medium", "[]"]]
+
+
+def test_an_item_may_be_several_lines_of_csv(capsys: pytest.CaptureFixture[str]) -> None:
+    cells = {"cells": lambda row: [{"name": row["name"], "api": 1}, {"name": row["name"], "api": 2}]}
+    assert told(capsys, cells, output="csv", limit=1) == ("name,api\nb,1\nb,2\n", "2 more; raise --limit to see them\n")
+    show(Settings(output="csv"), FIELDS, lambda: listed([], cells=cells["cells"]))
+    assert capsys.readouterr().out == ",".join(FIELDS) + "\n", "nothing is found, and the columns are still named"
+
+
+@pytest.mark.parametrize(
+    ("sort", "names"),
+    [
+        ("name", "abc"), ("-name", "cba"), ("version", "abc"), ("-version", "bac"), ("count", "bac"), ("-count", "abc"),
+        ("severity", "bca"), ("-severity,name", "acb"), ("", "bac"), (" name , ", "abc"),
+    ],
+)  # fmt: skip
+def test_order(capsys: pytest.CaptureFixture[str], sort: str, names: str) -> None:
+    assert told(capsys, output="name", sort=sort)[0].replace("\n", "") == names, "versions by their numbers; what isn't known comes last"
+
+
+def test_a_field_that_is_none_is_said_before_anything_is_asked() -> None:
+    with pytest.raises(SettingsError, match="unknown field 'size'") as caught:
+        show(Settings(sort="size"), FIELDS, lambda: pytest.fail("asked"))
+    assert "name, version, count" in str(caught.value.hint)
+
+
+def test_what_is_not_listed_is_said_beside_the_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, {"left_out": ["2 suppressed"]}, output="name", limit=2) == (
+        "b\na\n",
+        "1 more; raise --limit to see them\n2 suppressed\n",
+    )
+    assert told(capsys, output="name", limit=3)[1] == ""
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1"])
+def test_a_cell_of_csv_is_no_formula(cell: str) -> None:
+    assert next(csv.reader(io.StringIO(csv_line([cell]))))[0] == f"'{cell}"
+
+
+@pytest.mark.parametrize("cell", ["one\r\n=cmd", "a\n=1+1", "a\r=1"])
+def test_f36_a_line_end_in_a_cell_begins_no_row(cell: str) -> None:
+    assert list(csv.reader(io.StringIO(csv_line([cell, "next"]), newline=""))) == [[cell, "next"]]
+
+
+def test_numbers_stay_numbers() -> None:
+    assert csv_line([-1, 2.5, None, "a,b"]) == '-1,2.5,,"a,b"'
+
+
+@pytest.mark.parametrize("output", ["json", "csv", "name"])
+def test_what_ends_cannot_be_watched(output: Any) -> None:
+    with pytest.raises(SettingsError, match="--watch never ends"):
+        show(Settings(output=output, watch=True), FIELDS, listed)
+
+
+WATCHED = """
+from clientscope.report import listing
+from rich.text import Text
+import sys
+sys.path.insert(0, "tests/pure/clientscope/report")
+from test_listing import FIELDS, Settings, listed
+looks = []
+def ask():
+    looks.append(1)
+    if len(looks) > 2:
+        raise KeyboardInterrupt
+    return listed()
+listing.EVERY_S = 0
+try:
+    listing.show(Settings(watch=True), FIELDS, ask)
+except KeyboardInterrupt:
+    pass
+"""
+
+
+def test_watching_is_json_lines_in_a_pipe_and_a_screen_on_a_terminal() -> None:
+    piped = subprocess.run([sys.executable, "-c", WATCHED], check=True, capture_output=True, text=True, timeout=60)
+    assert [json.loads(line) for line in piped.stdout.splitlines()] == ROWS * 2
+    mine, terminal = pty.openpty()
+    on_terminal = subprocess.Popen([sys.executable, "-c", WATCHED], stdout=terminal, env={**os.environ, "TERM": "xterm"})
+    os.close(terminal)
+    shown = b""
+    try:
+        while part := os.read(mine, 65_536):
+            shown += part
+    except OSError:  # how Linux says that the other side is closed
+        pass
+    assert on_terminal.wait(60) == 0
+    assert b"3 rows" in shown and b"{" not in shown
+    assert b"\x1b[?1049h" in shown, "the alternate screen"
+
+
+def test_the_version_is_said_without_anything_else() -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "clientscope", "--version"]
+    ended = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    assert ended.stdout.startswith("clientscope ")
+    assert "pydantic" not in ended.stderr and "argparse" not in ended.stderr
+
+
+def test_shells_can_complete() -> None:
+    for shell in ("bash", "zsh"):
+        ended = subprocess.run(
+            [sys.executable, "-m", "clientscope", "completion", shell], check=True, capture_output=True, text=True, timeout=60
+        )
+        assert "--bootstrap-servers" in ended.stdout
+        assert "api-versions" in ended.stdout
+
+
+def test_an_error_is_two_lines_and_with_debug_a_traceback_too() -> None:
+    command = [sys.executable, "-m", "clientscope"]
+    wrong = ["connections", "--admin", "127.0.0.1:1", "--sort", "nothing"]
+    plain = subprocess.run([*command, *wrong], check=False, capture_output=True, text=True, timeout=60)
+    assert (plain.returncode, [line.split(":")[0] for line in plain.stderr.splitlines()]) == (1, ["error", "hint"])
+    debug = subprocess.run([*command, "--debug", *wrong], check=False, capture_output=True, text=True, timeout=60)
+    assert "Traceback" in debug.stderr and "error: --sort" in debug.stderr

@@ -1,0 +1,133 @@
+"""report: what `clientscope connections` leaves, compares and shows."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from alert_receivers import serving
+from rich.console import Console
+
+from clientscope.api.gateway import GATEWAY_CONNECTIONS, GatewayConnection
+from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.report.connections import FIELDS, ConnectionFilter, fetch, table
+from clientscope.report.text import age
+from clientscope.report.versions import matcher
+
+
+def connection(name: str, version: str, client_id: str | None = "app", **more: Any) -> GatewayConnection:
+    values = {
+        "ClientId": client_id, "ClientName": name, "ClientVersion": version, "Inferred": None, "ClientAddress": "10.0.0.7",
+        "Principal": None, "Listener": "CLIENT", "SecurityProtocol": "PLAINTEXT", "ConnectionId": 1, "OpenedMs": 0, **more,
+    }  # fmt: skip
+    return GatewayConnection.model_validate(values)
+
+
+ALL = [
+    connection("librdkafka", "2.3.0"),
+    connection("apache-kafka-java", "3.9.2", "orders-1", Principal="User:alice"),
+    connection("apache-kafka-java", "2.8.1", "orders-2"),
+    connection("unknown", "unknown", None),
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "version", "holds"),
+    [
+        ("", "anything", True),
+        ("<3.0", "2.8.1", True),
+        ("<3.0", "3.0", False),
+        ("<3.0", "10.1", False),
+        ("<3.0", "unknown", False),
+        ("!=3", "unknown", False),
+        (">=2.8,<3.9", "3.8.0-ccs", True),
+        (">=2.8, <3.9", "3.9.0-ccs", False),
+        ("==3", "3.0.0", True),
+        ("<=v2.3", "v2.3.0", True),
+        ("3.9.*", "3.9.1", True),
+        ("3.9.1", "3.9.10", False),
+        (">" + "9" * 5000, "1.0", False),
+    ],
+)
+def test_versions(wanted: str, version: str, holds: bool) -> None:
+    assert matcher(wanted)(version) is holds
+
+
+@pytest.mark.parametrize("wanted", ["<", "<x", ">=2.8,3", "<3.0;", "=3"])
+def test_a_comparison_that_is_none_is_said(wanted: str) -> None:
+    if wanted == "=3":
+        wanted = "<=,3"
+    with pytest.raises(SettingsError, match="is not a comparison"):
+        matcher(wanted)
+
+
+@pytest.mark.parametrize(
+    ("filters", "left"),
+    [
+        ({}, ["orders-2", "orders-1", "app", None]),
+        ({"software": "apache-kafka-java", "software_version": "<3.0"}, ["orders-2"]),
+        ({"software": "*kafka*"}, ["orders-2", "orders-1", "app"]),
+        ({"client_id": "orders-*"}, ["orders-2", "orders-1"]),
+        ({"principal": "User:*"}, ["orders-1"]),
+        ({"software": "unknown"}, [None]),
+    ],
+)
+def test_filters(filters: dict[str, str], left: list[str | None]) -> None:
+    assert [c.client_id for c in ConnectionFilter.of(**filters).select(ALL)] == left  # type: ignore[arg-type]
+
+
+def shown(connections: list[GatewayConnection], width: int = 140) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width).print(table(connections, 3600 * 5))
+    return out.getvalue()
+
+
+def test_the_table_marks_what_is_inferred() -> None:
+    text = shown([connection("unknown", "unknown", "fr", Inferred=["franz-go", "1.22"]), *ALL])
+    assert "5 connections" in text
+    assert "franz-go (inferred)  1.22" in text
+    assert "5 h" in text
+
+
+def test_hostile_names_are_text_alone() -> None:
+    text = shown([connection("[red]x[/red]\x1b[31m", "1\n2", "\u202eevil")])
+    assert "[red]x[/red]�[31m" in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert len(text.splitlines()) == 3
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(-3, "0 s"), (59.9, "60 s"), (60, "1 min"), (7200, "2 h"), (200_000, "2 d")])
+def test_ages(seconds: float, text: str) -> None:
+    assert age(seconds) == text
+
+
+def test_nobody_there_is_said() -> None:
+    with pytest.raises(EnvironmentProblem, match=r"no gateway answers at 127\.0\.0\.1:1"):
+        fetch("127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (b'[{"ClientName": "canary-1"}]', r"another form \(ClientId: missing\)"),
+        (b'{"canary-1": 1}', r"another form \(as a whole: list_type\)"),
+        (b"canary-1", r"another form \(as a whole: json_invalid\)"),
+    ],
+)
+def test_an_answer_of_another_form_is_said_and_not_quoted(body: bytes, problem: str) -> None:
+    def answer(handler: Any) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    with serving(always=answer) as server, pytest.raises(EnvironmentProblem, match=problem) as caught:
+        fetch(f"127.0.0.1:{server.port}")
+    assert "canary" not in str(caught.value)
+
+
+def test_it_is_listed_under_the_names_of_the_kip_and_sorted_by_them() -> None:
+    (named,) = GATEWAY_CONNECTIONS.dump_python(ALL[:1], by_alias=True)
+    assert set(named) == set(FIELDS)

@@ -1,0 +1,241 @@
+"""`clientscope clients` and `top`: what they show of a real page, and what they say where there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import urllib.request
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+import uvicorn
+from page_state import NOW_MS, found, live, opened, pushed, result
+from textual.widgets import DataTable, Static
+
+from clientscope import cli
+from clientscope.api.clients import ClientList, ConnectedClient
+from clientscope.api.overview import Overview
+from clientscope.commands.top import TopSettings
+from clientscope.errors import EnvironmentProblem
+from clientscope.local.process import free_port
+from clientscope.records.topics import GAUGES
+from clientscope.report.api import Api
+from clientscope.report.clients import FIELDS
+from clientscope.report.top import Top
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.http import assets
+from sinks.dashboard.http.access import LOCAL, Access, Token
+from sinks.dashboard.state.record import TopicRecord
+
+HOSTILE = "a\x1b[31mb[red]c"
+SECRET = "0123456789abcdef0123"
+
+
+def gauge(name: str, version: str, connections: int) -> TopicRecord:
+    place = {"cluster": "c", "broker": 1, "gateway": "gw", "listener": "CLIENT", "software_name": name, "software_version": version}
+    return TopicRecord(
+        GAUGES, NOW_MS, json.dumps(list(place.values())).encode(), json.dumps({**place, "connections": connections}).encode()
+    )
+
+
+def records() -> Iterator[TopicRecord]:
+    yield opened(1, client_software_name="java", client_software_version="2.8.1")
+    yield opened(2, client_id="other", client_address="10.0.0.2", client_software_name="java", client_software_version="4.4.0")
+    yield opened(3, client_id=HOSTILE, client_address="10.0.0.3", client_software_name="go", client_software_version="1.0")
+    yield pushed(0)
+    yield result(0, rules=["AN101"])
+    yield found(1)
+    yield gauge("java", "2.8.1", 1)
+    yield gauge("java", "4.4.0", 3)
+
+
+def serve(access: Access) -> Iterator[str]:
+    app = create_app(live(*records()), assets.load(), lambda: NOW_MS, loopback_only=True, access=access)
+    port = free_port()
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        thread.join(0.01)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[str]:
+    yield from serve(LOCAL)
+
+
+@pytest.fixture(scope="module")
+def locked() -> Iterator[str]:
+    yield from serve(Access([Token("ann", "reader", SECRET)]))
+
+
+def clients(page: str, *flags: str) -> int:
+    return cli.main(["clients", "--url", page, *flags])
+
+
+def test_clients_with_what_is_wrong_with_each(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    assert clients(page) == 0
+    out = capsys.readouterr().out
+    rows = {line.split()[0]: line.split() for line in out.splitlines()[1:]}
+    assert rows["app"][1:3] == ["java", "2.8.1"]
+    assert rows["app"][-2:] == ["1", "high"]
+    assert rows["other"][-1] == "–", "not judged is not clean"
+    assert "\x1b" not in out and "[red]" in out
+    assert clients(page, "-o", "wide") == 0
+    assert "gw" in capsys.readouterr().out
+
+
+def test_the_search_and_the_formats_are_the_apis(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert clients(page, "-o", "jsonl", "version:<3", "software:java") == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    one = json.loads(line)
+    assert (one["client_id"], one["software_version"], one["findings"]["worst"]) == ("app", "2.8.1", "high")
+    assert clients(page, "-o", "name", "--sort=-software_version") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert clients(page, "software:nothing") == 0
+    assert capsys.readouterr().err == "no client matches\n"
+
+
+def test_a_mistake_in_the_search_is_shown_at_its_place(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert clients(page, "java", "sofware:x") == 1
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error.startswith("error: the search is wrong at character 6: ")
+    assert "software" in hint
+
+
+def test_a_page_that_wants_a_token(locked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert clients(locked) == 1
+    assert "hint: --token-file" in capsys.readouterr().err
+    token = tmp_path / "token"
+    token.write_text(SECRET)
+    token.chmod(0o644)
+    assert clients(locked, "--token-file", str(token)) == 1
+    assert "every user of this machine may use it" in capsys.readouterr().err
+    token.chmod(0o600)
+    assert clients(locked, "--token-file", str(token), "-o", "name") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_nobody_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert clients(f"http://127.0.0.1:{free_port()}") == 1
+    assert "error: no clientscope serve answers" in capsys.readouterr().err
+
+
+def cells(top: Top) -> list[list[str]]:
+    table = top.query_one("#main", DataTable)
+    return [[cell.plain for cell in table.get_row(row.key)] for row in table.ordered_rows]
+
+
+def test_top_shows_the_overview_and_leads_on(page: str) -> None:
+    async def play() -> None:
+        top = Top(Api(TopSettings(url=page)))
+        async with top.run_test(size=(140, 30)) as pilot:
+
+            async def until(wanted: str) -> None:
+                for _ in range(100):
+                    await pilot.pause(0.1)
+                    if any(wanted in cell for row in cells(top) for cell in row):
+                        return
+                raise AssertionError(f"{wanted} is not in {cells(top)}")
+
+            await until("4.4.0")
+            assert [row[:2] for row in cells(top)] == [["java", "4.4.0"], ["java", "2.8.1"]], "the largest first"
+            assert "75.0%" in cells(top)[0][4]
+            assert "4 connections" in str(top.query_one("#summary", Static).render())
+            await pilot.press("j", "enter")
+            await until("app")
+            assert len(cells(top)) == 1, "the clients of that software version"
+            await pilot.press("f")
+            await until("AN101")
+            await pilot.press("slash", *"client_id:other", "enter")
+            await until("other")
+            await pilot.press("escape")
+            await until("4.4.0")
+            await pilot.press("c")
+            await until(HOSTILE.replace("\x1b", "\ufffd"))
+
+    asyncio.run(play())
+
+
+def test_top_says_that_the_page_is_gone() -> None:
+    async def play() -> None:
+        top = Top(Api(TopSettings(url=f"http://127.0.0.1:{free_port()}")))
+        async with top.run_test() as pilot:
+            for _ in range(100):
+                await pilot.pause(0.1)
+                if "no clientscope serve answers" in str(top.query_one("#summary", Static).render()):
+                    return
+            raise AssertionError("nothing is said")
+
+    asyncio.run(play())
+
+
+def test_top_does_not_start_without_a_page() -> None:
+    with pytest.raises(EnvironmentProblem):
+        Api(TopSettings(url=f"http://127.0.0.1:{free_port()}")).get("overview", {}, Overview)
+
+
+def answered(content: bytes) -> ClientList:
+    """What a server's answer to one request for clients is taken for."""
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answering) as server:
+        thread = threading.Thread(target=server.handle_request, daemon=True)
+        thread.start()
+        try:
+            return Api(TopSettings(url=f"http://127.0.0.1:{server.server_port}")).get("clients", {}, ClientList)
+        finally:
+            thread.join(10)
+
+
+CLIENTS = {"version": 1, "feed": "live", "total": 0, "items": []}
+
+
+def test_what_a_later_release_adds_to_an_answer_is_ignored() -> None:
+    assert answered(json.dumps({**CLIENTS, "later": {"more": 1}}).encode()).total == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        ({**CLIENTS, "items": [{HOSTILE: HOSTILE}]}, "items: missing"),
+        ({**CLIENTS, "total": HOSTILE}, "total: int_parsing"),
+        ({**CLIENTS, "feed": HOSTILE}, "feed: literal_error"),
+        ([HOSTILE], "as a whole: model_type"),
+    ],
+)
+def test_an_answer_of_another_form_is_refused_and_never_quoted(content: object, field: str) -> None:
+    with pytest.raises(EnvironmentProblem) as caught:
+        answered(json.dumps(content).encode())
+    assert field in str(caught.value) and "release" in (caught.value.hint or "")
+    assert HOSTILE not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"<!doctype html><p>something else", b"\xff", b"", b"[" * 100_000])
+def test_what_is_no_json_comes_from_no_clientscope(content: bytes) -> None:
+    with pytest.raises(EnvironmentProblem, match=r"no clientscope serve answers at .*: the answer is no JSON"):
+        answered(content)
+
+
+def test_what_commands_print_is_what_the_api_says(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with urllib.request.urlopen(f"{page}/api/v1/clients?limit=10") as response:
+        said = json.load(response)["items"]
+    assert clients(page, "-o", "json") == 0
+    assert json.loads(capsys.readouterr().out) == said
+    assert set(FIELDS) <= ConnectedClient.model_fields.keys()

@@ -1,0 +1,52 @@
+"""session/handlers: one file for each api key, and all of them registered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clientscope.session import handlers
+from clientscope.session.handler import Handler
+from clientscope.session.handlers import HANDLERS, by_key
+from clientscope.session.session import Session
+from clientscope.session.state import SessionState
+from clientscope.wire.frames import REQUEST_HEAD, Treatment
+
+_FOLDER = Path(handlers.__file__).parent
+
+
+def test_every_file_is_registered_once_and_in_order() -> None:
+    names = [path.stem for path in _FOLDER.glob("k*.py")]
+    keys = [handler.key for handler in HANDLERS]
+    assert sorted(keys) == keys
+    assert [f"k{key}" for key in keys] == sorted((name.partition("_")[0] for name in names), key=lambda name: int(name[1:]))
+
+
+def test_two_handlers_of_one_key_are_an_error_at_start() -> None:
+    with pytest.raises(ValueError, match="same api key"):
+        by_key((*HANDLERS, HANDLERS[0]))
+
+
+@pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: f"k{handler.key}")
+@pytest.mark.parametrize("length", [10, 64 * 1024 + 1, 2**31 - 1])
+def test_whether_a_request_is_read_changes_nothing(handler: Handler[Any], length: int) -> None:
+    """It is asked again for a frame that comes in parts."""
+    state = SessionState(push_config=True, config_max_bytes=10_240, sasl=True, authenticated=False)
+    for version in handler.versions or range(3):
+        before = repr(state)
+        first = handler.wants(state, REQUEST_HEAD.pack(length, handler.key, version, 7))
+        assert handler.wants(state, REQUEST_HEAD.pack(length, handler.key, version, 7)) is first
+        assert first is not Treatment.READ or length <= 64 * 1024, "what is kept is bounded"
+        assert repr(state) == before
+
+
+@pytest.mark.parametrize("handler", [each for each in HANDLERS if each.versions is not None], ids=lambda handler: f"k{handler.key}")
+def test_a_version_whose_layout_is_unknown_passes(handler: Handler[Any]) -> None:
+    """Byte for byte, under the client's own correlation id."""
+    assert handler.versions is not None
+    for version in (-1, handler.versions.stop):
+        session = Session(True, 10_240)
+        frame = REQUEST_HEAD.pack(14, handler.key, version, 7) + b"\0\3app\0"
+        assert b"".join(command.data for command in session.from_client(frame) if hasattr(command, "data")) == frame

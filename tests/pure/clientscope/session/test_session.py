@@ -1,0 +1,319 @@
+"""session: transcripts over bytes that real clients and a real broker sent; no socket, no clock."""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+import uuid
+from typing import Any
+
+import pytest
+from kafka.protocol.metadata import ApiVersionsResponse
+from places import TESTS
+from played import Played, from_broker, from_client
+
+from clientscope.errors import WireError
+from clientscope.policy.interface import ClientConfig
+from clientscope.session.events import Send
+from clientscope.session.session import Session
+from clientscope.session.state import Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
+from clientscope.session.unanswered import FIRST_ID, IDS
+from clientscope.wire import api_versions
+from clientscope.wire.codes import (
+    CONFIG_TOO_LARGE,
+    ERROR_NAMES,
+    INVALID_CONFIG,
+    INVALID_REQUEST,
+    PUSH_CONFIG,
+    UNSUPPORTED_VERSION,
+)
+from clientscope.wire.frames import REQUEST_HEAD, Passed
+from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
+
+FIXTURES = [json.loads(line) for line in (TESTS / "fixtures" / "wire.jsonl").read_text().splitlines()]
+CLIENTS = sorted({line["client"] for line in FIXTURES})
+
+
+def captured(client: str, way: str, api_key: int = 18) -> bytes:
+    """One frame as it was captured; the responses are the gateway's, with our key in them."""
+    return next(bytes.fromhex(f["frame"]) for f in FIXTURES if (f["client"], f["way"], f["api_key"]) == (client, way, api_key))
+
+
+def without_our_key(frame: bytes) -> bytes:
+    """The broker's own answer, from the gateway's."""
+    flexible = b"\x05\x2c\x00\x00\x00\x00\x00"
+    entry = flexible if flexible in frame else flexible[:-1]
+    before, _, after = frame[12 if entry == flexible else 14 :].partition(entry)
+    count = bytes([frame[10] - 1]) + frame[11:12] if entry == flexible else struct.pack(">i", struct.unpack_from(">i", frame, 10)[0] - 1)
+    body = frame[4:10] + (count if entry != flexible else count[:1] + frame[11:12]) + before + after
+    return struct.pack(">i", len(body)) + body
+
+
+def response(code: int = 0, version: int = 4, correlation_id: int = 1) -> bytes:
+    """A broker's answer, with the keys that these transcripts use."""
+    keys = [ApiVersionsResponse.ApiVersion(version=version, api_key=key, min_version=0, max_version=9) for key in (0, 1, 3, 8, 18)]
+    message = ApiVersionsResponse(version=version, error_code=code, api_keys=keys)
+    message.with_header(correlation_id=correlation_id)
+    return bytes(message.encode(header=True, framed=True))
+
+
+def push_frame(configs: list[tuple[str, Any, int]], correlation_id: int = 2, version: int = 0) -> bytes:
+    entry = PushConfigRequest.Config
+    message = PushConfigRequest(
+        version=0, configs=[entry(version=0, config_key=k, config_value=v, config_type=t, is_default=False) for k, v, t in configs]
+    )
+    message.with_header(correlation_id=correlation_id, client_id="orders-producer")
+    frame = bytes(message.encode(header=True, framed=True))
+    return frame[:6] + struct.pack(">h", version) + frame[8:]
+
+
+def connected(client: str = "clientscope producer") -> Session:
+    """A session whose client has said who it is."""
+    session = Session(True, 10_240)
+    list(from_client(session, captured(client, "request")))
+    list(from_broker(session, response(version=4, correlation_id=1)))
+    return session
+
+
+def answered(command: Any) -> Any:
+    assert isinstance(command, ToClient)
+    return PushConfigResponse.decode(command.data[4:], version=0, header=True)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_identity_is_what_the_client_said_once_the_broker_accepts(client: str) -> None:
+    session = Session(True, 10_240)
+    request = captured(client, "request")
+    assert [type(c) for c in from_client(session, request)] == [ToBroker]
+    assert session.identity.software_name == "unknown"
+    list(from_broker(session, captured(client, "response")))
+    name, version = {"clientscope producer": "kafka-python 3.0.12", "clientscope consumer": "kafka-python 3.0.12"}.get(
+        client, client
+    ).split()
+    if name == "aiokafka":
+        assert (session.identity.software_name, session.identity.software_version) == ("unknown", "unknown")
+        assert session.identity.client_id == "legacy-billing"
+    else:
+        expected = {"java": "apache-kafka-java", "confluent-kafka": "confluent-kafka-python"}.get(name, name)
+        assert session.identity.software_name == expected
+        assert session.identity.software_version.startswith(version)
+    assert (session.identity.instance_id is not None) == client.startswith("clientscope")
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_broker_sees_what_the_client_sent_but_for_our_tag(client: str) -> None:
+    request = captured(client, "request")
+    (command,) = from_client(Session(True, 10_240), request)
+    assert isinstance(command, ToBroker)
+    if client.startswith("clientscope"):
+        assert len(command.data) == len(request) - (2 + 1 + 16)
+        assert api_versions.read_request(command.data).instance_id is None
+    else:
+        assert command.data == request
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_answer_is_the_brokers_but_for_our_key(client: str) -> None:
+    session = Session(True, 10_240)
+    list(from_client(session, captured(client, "request")))
+    original = captured(client, "response")
+    version = next(f["api_version"] for f in FIXTURES if f["client"] == client and f["api_key"] == 18)
+    plain = without_our_key(original)
+    assert api_versions.advertise(plain, version, PUSH_CONFIG, 0, 0) == original
+    assert [c.data for c in from_broker(session, plain) if isinstance(c, ToClient)] == [original]
+
+
+def test_without_a_policy_nothing_is_advertised_and_a_push_goes_upstream() -> None:
+    session = Session(False, 10_240)
+    list(from_client(session, captured("java 4.4.0", "request")))
+    plain = without_our_key(captured("java 4.4.0", "response"))
+    assert [c.data for c in from_broker(session, plain) if isinstance(c, ToClient)] == [plain]
+    push = push_frame([("acks", "all", 1)])
+    assert list(from_client(session, push)) == [Passed(push), Counted("requests_unserved", "unknown_api_key")]
+
+
+def test_a_push_has_its_turn_by_a_carrier_and_never_reaches_the_broker() -> None:
+    session = connected()
+    fetch = struct.pack(">ihhi", 8, 1, 4, 7)
+    carrier, passed = from_client(session, captured("clientscope producer", "request", PUSH_CONFIG) + fetch)
+    assert isinstance(carrier, ToBroker) and passed == Passed(fetch)
+    said, asked = api_versions.read_request(carrier.data), api_versions.read_request(captured("clientscope producer", "request"))
+    assert (said.api_version, said.software_name, said.client_id) == (asked.api_version, asked.software_name, asked.client_id)
+    fetched = struct.pack(">ii", 6, 7) + b"ok"
+    answers = from_broker(session, response(correlation_id=said.correlation_id) + fetched)
+    pushed = next(answers)
+    assert isinstance(pushed, Pushed) and {c.key for c in pushed.configs} >= {"acks", "linger.ms", "client.id"}
+    assert pushed.correlation_id == REQUEST_HEAD.unpack_from(captured("clientscope producer", "request", PUSH_CONFIG))[3]
+    assert 0 <= time.time() * 1000 - pushed.received_ms < 60_000
+    assert session.unanswered_pushes == 1
+    assert session.answer(pushed.token + 1, Verdict(0)) == []
+    counted, answer = session.answer(pushed.token, Verdict(INVALID_CONFIG, "no"))
+    assert counted == Counted("pushes_answered", "invalid_config")
+    assert (answered(answer).error_code, answered(answer).error_message) == (INVALID_CONFIG, "no")
+    assert session.answer(pushed.token, Verdict(0)) == []  # the first verdict counts
+    assert list(answers) == [Passed(fetched)]
+    assert session.unanswered_pushes == 0
+
+
+def test_a_push_that_is_pipelined_behind_api_versions_is_pushed_by_who_that_says() -> None:
+    session = Session(True, 10_240)
+    _, carrier = from_client(
+        session, captured("clientscope producer", "request") + captured("clientscope producer", "request", PUSH_CONFIG)
+    )
+    assert isinstance(carrier, ToBroker)
+    carrier_id = api_versions.read_request(carrier.data).correlation_id
+    commands = list(from_broker(session, response() + response(correlation_id=carrier_id)))
+    assert [type(c) for c in commands] == [Identified, ToClient, Pushed]
+    assert session.identity.software_name == "kafka-python"
+
+
+def test_a_client_that_begins_with_another_request_is_known_by_its_client_id() -> None:
+    session = Session(True, 10_240)
+    body = struct.pack(">hhih", 3, 1, 1, 8) + b"kafka-go" + b"rest"
+    frame = struct.pack(">i", len(body)) + body
+    assert list(from_client(session, frame)) == [Identified(Identity("kafka-go")), Passed(frame)]
+    assert list(from_client(session, frame)) == [Passed(frame)]
+
+
+def test_a_push_before_any_api_versions_leaves_the_client_unknown() -> None:
+    session = Session(True, 10_240)
+    (carrier,) = from_client(session, push_frame([("acks", "0", 1)]))
+    assert isinstance(carrier, ToBroker)
+    assert api_versions.read_request(carrier.data).api_version == 0
+    assert session.identity.software_name == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("frame", "code", "reason"),
+    [
+        (push_frame([]), INVALID_REQUEST, "no_configs"),
+        (push_frame([("", "x", 1)]), INVALID_REQUEST, "empty_key"),
+        (push_frame([("acks", "all", 1), ("acks", "0", 1)]), INVALID_REQUEST, "duplicate_key"),
+        (push_frame([("acks", "x", 9)]), INVALID_REQUEST, "bad_type"),
+        (push_frame([("acks", "x", -1)]), INVALID_REQUEST, "bad_type"),
+        (push_frame([("acks", "0", 1)], version=1), UNSUPPORTED_VERSION, "unsupported_version"),
+        (push_frame([("acks", "x" * 10_240, 1)]), CONFIG_TOO_LARGE, "too_large"),
+        (push_frame([("acks", "x" * 100_000, 1)]), CONFIG_TOO_LARGE, "too_large"),
+    ],
+)
+def test_f11_a_push_that_is_wrong_is_answered_and_counted(frame: bytes, code: int, reason: str) -> None:
+    session = connected()
+    counted, carrier = from_client(session, frame)
+    assert counted == Counted("pushes_refused", reason)
+    assert isinstance(carrier, ToBroker)
+    counted, answer = from_broker(session, response(correlation_id=api_versions.read_request(carrier.data).correlation_id))
+    assert counted == Counted("pushes_answered", ERROR_NAMES[code])
+    assert answered(answer).error_code == code
+
+
+def test_f11_any_garbling_of_a_push_is_answered_and_the_next_request_is_read() -> None:
+    whole = captured("clientscope producer", "request", PUSH_CONFIG)
+    for cut in range(12, len(whole) - 1):
+        frame = struct.pack(">i", cut - 4) + whole[4:cut]
+        session = connected()
+        commands = list(from_client(session, frame + struct.pack(">ihhi", 8, 1, 4, 7)))
+        assert [type(c) for c in commands[-3:]] == [Counted, ToBroker, Passed], cut
+
+
+@pytest.mark.parametrize("name", ["", "-x", "ä b"])
+def test_a_name_that_the_broker_refuses_changes_nothing(name: str) -> None:
+    session = connected()
+    before = session.identity
+    body = struct.pack(">hhihB", 18, 3, 5, -1, 0)
+    text = name.encode()
+    frame = body + bytes([len(text) + 1]) + text + b"\x021\x00"
+    list(from_client(session, struct.pack(">i", len(frame)) + frame))
+    list(from_broker(session, response(INVALID_REQUEST, 3, 5)))
+    assert session.identity.software_name == before.software_name
+
+
+def test_f04_a_version_that_the_broker_lacks_makes_the_client_unknown_until_it_asks_again() -> None:
+    session = connected()
+    request = captured("kafka-python 3.0.12", "request")
+    newer = request[:6] + struct.pack(">h", 99) + request[8:]
+    list(from_client(session, newer))
+    refusal = response(UNSUPPORTED_VERSION, 0)
+    commands = list(from_broker(session, refusal))
+    assert commands[-1] == ToClient(refusal)
+    assert isinstance(commands[0], Identified) and commands[0].identity.software_name == "unknown"
+    list(from_client(session, request))
+    list(from_broker(session, response()))
+    assert session.identity.software_name == "kafka-python"
+
+
+def test_f01_acks_0_requests_leave_nothing_behind() -> None:
+    session = connected()
+    produce = struct.pack(">ihhi", 8, 0, 9, 3)
+    for _ in range(1000):
+        assert list(from_client(session, produce)) == [Passed(produce)]
+    assert len(session.unanswered) == 0
+
+
+def test_f01_acks_0_under_ids_of_the_gateways_own_range_leaves_nothing_behind() -> None:
+    """The one thing that is kept of such requests; it is bounded, and an answer that came after them settles it."""
+    session = connected()
+    played = Played(session)
+    sent, most = 0, 0
+    while sent < 3000:
+        frame = struct.pack(">ihhi", 8, 0, 9, FIRST_ID + sent % IDS)
+        out, sent = played.client(frame), sent + 1
+        most = max(most, session.unanswered.noted)
+        for command in out:
+            if isinstance(command, Send) and command.data != frame:  # the gateway asks for an answer that settles them
+                played.broker(response(correlation_id=struct.unpack_from(">i", command.data, 8)[0]))
+        assert not played.holds
+    assert 0 < most <= IDS // 2
+    (asked,) = (c for c in played.client(captured("clientscope producer", "request")) if isinstance(c, Send))
+    played.broker(response(correlation_id=struct.unpack_from(">i", asked.data, 8)[0]))
+    assert len(session.unanswered) == 0
+    assert not session.unanswered.noted
+
+
+def test_an_api_versions_request_that_cannot_be_read_goes_on_as_it_came() -> None:
+    frame = struct.pack(">ihhihB", 11 + 3, 18, 3, 1, -1, 0) + b"\xff\xff\xff"
+    session = Session(True, 10_240)
+    assert list(from_client(session, frame)) == [Counted("unreadable_frames", "api_versions_truncated"), ToBroker(frame)]
+    (answer,) = from_broker(session, response(version=3))
+    assert answer == ToClient(response(version=3))
+    assert session.identity.software_name == "unknown"
+
+
+def v5(rest: bytes) -> bytes:
+    body = struct.pack(">hhih", 18, 5, 9, 3) + b"app" + b"\0" + b"\x05java" + b"\x045.0" + rest
+    return struct.pack(">i", len(body)) + body
+
+
+INSTANCE = uuid.UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
+
+
+def test_the_texts_v5_gives_the_instance_id_and_goes_upstream_as_v4() -> None:
+    session = Session(True, 10_240)
+    (command,) = from_client(session, v5(INSTANCE.bytes + b"\0"))
+    assert isinstance(command, ToBroker)
+    seen = api_versions.read_request(command.data)
+    assert (seen.api_version, seen.correlation_id, seen.software_name, seen.instance_id) == (4, 9, "java", None)
+    list(from_broker(session, response(version=4, correlation_id=9)))
+    assert session.identity == Identity("app", "java", "5.0", INSTANCE)
+
+
+@pytest.mark.parametrize(
+    "rest", [b"\0" + b"\0\0\0\1" + b"\0", b"\x0e" + b"c" * 13 + b"\0\0\0\1" + b"\0", b"\0" + b"\xff" * 4 + b"\1\x09\1x"]
+)
+def test_kafkas_own_v5_goes_upstream_untouched(rest: bytes) -> None:
+    frame = v5(rest)
+    assert list(from_client(Session(True, 10_240), frame)) == [ToBroker(frame)]
+
+
+def test_what_is_neither_v5_is_left_to_the_broker() -> None:
+    frame = v5(b"\xff" * 7)
+    assert list(from_client(Session(True, 10_240), frame))[-1] == ToBroker(frame)
+
+
+def test_bytes_that_are_no_kafka_end_the_session() -> None:
+    with pytest.raises(WireError, match="bad_length"):
+        list(from_client(Session(True, 10_240), b"GET / HTTP/1.1\r\n"))
+
+
+def test_a_pushed_value_is_in_no_repr() -> None:
+    assert "hunter2" not in repr(ClientConfig("sasl.jaas.config", "hunter2", 8, False))

@@ -1,0 +1,174 @@
+"""session: a client that chooses its correlation ids, or its tokens, to pass for another gains nothing (F41)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from typing import Any
+
+import pytest
+from kafka.protocol.metadata import ApiVersionsResponse
+from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
+from played import Played, frames, request_id
+
+from clientscope.session import sasl
+from clientscope.session.allowance import FRAME_BYTES, LEAST_BURST_BYTES
+from clientscope.session.session import Session
+from clientscope.session.state import Verdict
+from clientscope.session.unanswered import FIRST_ID, IDS, MOST_UNANSWERED
+from clientscope.wire.frames import FRAMES_PER_TURN
+from clientscope.wire.messages import ApiVersionsRequest
+
+ILLEGAL_SASL_STATE = 34
+LIST_GROUPS = 16
+
+
+def framed(message: Any, correlation_id: int, client_id: str | None = None) -> bytes:
+    message.with_header(*([correlation_id] if client_id is None else [correlation_id, client_id]))
+    return bytes(message.encode(header=True, framed=True))
+
+
+def list_groups(correlation_id: int) -> bytes:
+    return struct.pack(">ihhih", 10, LIST_GROUPS, 1, correlation_id, -1)
+
+
+def list_groups_answer(correlation_id: int) -> bytes:
+    """ListGroups v1: throttle time 0, no error, no groups; ten zero bytes."""
+    return struct.pack(">iiihi", 14, correlation_id, 0, 0, 0)
+
+
+@pytest.mark.parametrize("sasl_listener", [False, True])
+def test_f41_zero_bytes_of_another_answer_are_no_success_of_sasl(sasl_listener: bool) -> None:
+    session = Session(True, 10_240, sasl=sasl_listener)
+    played = Played(session)
+    steps = [
+        (SaslHandshakeRequest(version=1, mechanism="PLAIN"), SaslHandshakeResponse(version=1, error_code=34, mechanisms=[])),
+        (
+            SaslAuthenticateRequest(version=1, auth_bytes=b"\0victim\0x"),
+            SaslAuthenticateResponse(version=1, error_code=34, error_message="no", auth_bytes=b"", session_lifetime_ms=0),
+        ),
+    ]
+    for number, (request, refusal) in enumerate(steps, 5):
+        played.client(list_groups(number) + framed(request, number, "app"))
+        _, asked = list(frames(bytes(played.to_broker)))[-2:]
+        played.broker(list_groups_answer(number) + framed(refusal, request_id(asked)))
+        assert bytes(played.to_client).endswith(list_groups_answer(number) + framed(refusal, number))
+    assert session.identity.principal is None
+    assert session.authenticated is not sasl_listener
+
+
+def test_f41_an_id_of_the_gateways_own_range_is_not_used_for_a_request_behind_it() -> None:
+    """Whatever the client has in flight under such ids, unanswered ones (acks=0) included."""
+    session = Session(True, 10_240)
+    played = Played(session)
+    say_hello = framed(ApiVersionsRequest(version=3, client_software_name="a", client_software_version="1"), 1, "app")
+    played.client(list_groups(FIRST_ID) + list_groups(FIRST_ID + 2) + say_hello + say_hello + list_groups(FIRST_ID + 1) + say_hello)
+    asked = [request_id(frame) for frame in frames(bytes(played.to_broker))]
+    assert asked == [FIRST_ID, FIRST_ID + 2, FIRST_ID + 1, FIRST_ID + 3, FIRST_ID + 1, FIRST_ID + 4]
+    answers = [
+        framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), own) if number in (2, 3, 5) else list_groups_answer(own)
+        for number, own in enumerate(asked)
+    ]
+    played.broker(b"".join(answers))
+    assert [struct.unpack_from(">i", frame, 4)[0] for frame in frames(bytes(played.to_client))] == [
+        FIRST_ID, FIRST_ID + 2, 1, 1, FIRST_ID + 1, 1,
+    ]  # fmt: skip
+
+
+def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_settles_them() -> None:
+    session = Session(True, 10_240)
+    played = Played(session)
+    produce = b"".join(struct.pack(">ihhihhh", 14, 0, 9, FIRST_ID + number, -1, 0, 0)[:18] for number in range(IDS))
+    played.client(produce + list_groups(5))
+    sent = list(frames(bytes(played.to_broker)))
+    assert played.holds and IDS // 2 <= len(sent) <= IDS // 2 + FRAMES_PER_TURN + 1
+    carrier = sent[-1]
+    assert struct.unpack_from(">h", carrier, 4)[0] == 18 and request_id(carrier) not in [request_id(frame) for frame in sent[:-1]]
+    while played.holds:
+        own = request_id(list(frames(bytes(played.to_broker)))[-1])
+        played.broker(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own))
+    asked = [frame for frame in frames(bytes(played.to_broker)) if struct.unpack_from(">h", frame, 4)[0] != 18]
+    assert b"".join(asked) == produce + list_groups(5), "nothing of the client's is changed or lost"
+    assert not played.to_client, "the answers to the gateway's own requests are no client's"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "token", "name"),
+    [
+        ("SCRAM-SHA-256", b"n,,n=attacker,r=abc,n=victim", "User:attacker"),
+        ("SCRAM-SHA-512", b"n,a=attacker,n=attacker,r=abc,tokenauth=false", "User:attacker"),
+        ("SCRAM-SHA-256", b"n,,m=n=victim,n=attacker,r=abc", "User:attacker"),
+        ("SCRAM-SHA-256", b"n,,n=at=2Cta=3Dck,r=abc", "User:at,ta=ck"),
+        ("SCRAM-SHA-256", b"n,,n=tokenid,r=abc,tokenauth=false,tokenauth=TRUE", None),
+        ("SCRAM-SHA-256", b"n,,n=tokenid,r=abc,tokenauth=true,tokenauth=false", "User:tokenid"),
+        ("SCRAM-SHA-256", b"y,,n=victim,r=abc", None),
+        ("SCRAM-SHA-256", b"n,,n=vic=tim,r=abc", None),
+        ("SCRAM-SHA-256", b"n,,n=victim", None),
+        ("SCRAM-SHA-256", b"x\nn,,n=victim,r=abc", None),
+        ("SCRAM-SHA-1", b"n,,n=victim,r=abc", None),
+        ("PLAIN", b"\0attacker\0secret\0victim", None),
+        ("PLAIN", b"victim\0attacker\0secret", None),
+        ("PLAIN", b"attacker\0attacker\0secret", "User:attacker"),
+        ("PLAIN", b"\0attacker\0", None),
+    ],
+)
+def test_f41_a_token_names_whom_kafka_takes_it_for(mechanism: str, token: bytes, name: str | None) -> None:
+    assert sasl.claimed(mechanism, token).name == name
+
+
+def bearer(subject: str) -> str:
+    return ".".join(
+        base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "none"}, {"sub": subject})
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [
+        ("n,,\x01auth=Bearer {attacker}.\x01\x01", "User:attacker"),
+        ("n,,\x01auth=Bearer {victim}.\x01auth=Bearer {attacker}.\x01\x01", "User:attacker"),
+        ("n,,\x01auth=bEARER   {attacker}.\x01traceid=auth\x01\x01", "User:attacker"),
+        ("n,,auth=Bearer {victim}.\x01auth=Bearer {attacker}.\x01\x01", None),
+        ("n,,\x01auth=Bearer {victim}. {attacker}.\x01\x01", None),
+        ("n,,\x01auth=Bearer {victim}.\x01", None),
+    ],
+)
+def test_f41_a_bearer_token_is_the_one_that_kafka_checks(first: str, name: str | None) -> None:
+    text = first.format(attacker=bearer("attacker"), victim=bearer("victim"))
+    assert sasl.claimed("OAUTHBEARER", text.encode()).name == name
+
+
+def test_f42_requests_wait_while_64_await_an_answer_whatever_their_verdict() -> None:
+    """And a carrier is short, however long the client's own ApiVersions was."""
+    session = Session(True, 10_240)
+    played = Played(session, Verdict(0))
+    long_name = framed(ApiVersionsRequest(version=3, client_software_name="n" * 5_000, client_software_version="1"), 1, "app")
+    played.client(long_name)
+    (asked,) = frames(bytes(played.to_broker))
+    played.broker(framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), request_id(asked)))
+    refused = struct.pack(">ihhih", 10, 1324, 7, 9, -1)
+    played.client(refused * 1_000)
+    carriers = list(frames(bytes(played.to_broker)))[1:]
+    assert played.holds and len(carriers) == MOST_UNANSWERED
+    assert max(map(len, carriers)) <= 512
+    assert session.identity.software_name == "n" * 5_000, "a carrier that the broker refuses changes nothing"
+
+
+def test_f43_what_is_read_of_a_connection_is_bounded_and_flows_again_with_time() -> None:
+    now_s = 0.0
+    session = Session(True, 10_240, clock=lambda: now_s)
+    played = Played(session, Verdict(0))
+    push = struct.pack(">ihhih", 10, 1324, 0, 9, -1)
+    rounds = 0
+    played.client(push * 5_000)
+    while played.held_s is None and rounds < 1_000:
+        rounds += 1
+        waiting = list(session.unanswered.ids())
+        played.broker(b"".join(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own) for own in waiting))
+    taken = len(list(frames(bytes(played.to_broker))))
+    assert taken <= LEAST_BURST_BYTES / FRAME_BYTES + 1
+    assert played.held_s is not None and played.held_s > 0
+    now_s += 16
+    played.go_on()
+    assert len(list(frames(bytes(played.to_broker)))) > taken

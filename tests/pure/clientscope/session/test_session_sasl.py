@@ -1,0 +1,242 @@
+"""session/sasl: whom the broker accepted is known, from what passes; and who is not accepted yet doesn't push."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import uuid
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.protocol.metadata import ApiVersionsResponse
+from kafka.protocol.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+from played import Played, frames, from_broker, from_client
+
+from clientscope.errors import WireError
+from clientscope.records.codec import PrincipalSource
+from clientscope.session import sasl
+from clientscope.session.session import Session
+from clientscope.session.state import Identified, Pushed, ToBroker, ToClient
+from clientscope.wire.frames import Passed
+from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest
+
+PLAIN = b"\0alice\0canary-password"
+
+
+def jwt(payload: Any) -> bytes:
+    parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "none"}, payload)]
+    return f"n,,\x01auth=Bearer {'.'.join(parts)}.\x01\x01".encode()
+
+
+def framed(message: Any, correlation_id: int, client_id: str | None = None) -> bytes:
+    message.with_header(*([correlation_id] if client_id is None else [correlation_id, client_id]))
+    return bytes(message.encode(header=True, framed=True))
+
+
+def bare(token: bytes) -> bytes:
+    return struct.pack(">i", len(token)) + token
+
+
+def handshake(session: Session, mechanism: str, version: int = 1, code: int = 0) -> None:
+    """The client's request and the broker's answer; both pass as they are."""
+    request = framed(SaslHandshakeRequest(version=version, mechanism=mechanism), 7, "orders")
+    assert ToBroker(request) in list(from_client(session, request))
+    response = framed(SaslHandshakeResponse(version=version, error_code=code, mechanisms=[mechanism]), 7)
+    assert list(from_broker(session, response)) == [ToClient(response)]
+
+
+def authenticate(session: Session, token: bytes, answer: bytes, version: int = 2, code: int = 0, lifetime_ms: int = 0) -> list[Any]:
+    request = framed(SaslAuthenticateRequest(version=version, auth_bytes=token), 8, "orders")
+    assert list(from_client(session, request)) == [ToBroker(request)]
+    message = SaslAuthenticateResponse(
+        version=version, error_code=code, error_message="no" if code else None, auth_bytes=answer, session_lifetime_ms=lifetime_ms
+    )
+    response = framed(message, 8)
+    commands = list(from_broker(session, response))
+    assert commands[-1] == ToClient(response)
+    return commands[:-1]
+
+
+def push() -> bytes:
+    configs = [PushConfigRequest.Config(version=0, config_key="acks", config_value="all", config_type=1, is_default=False)]
+    return framed(PushConfigRequest(version=0, configs=configs), 9, "orders")
+
+
+def who(session: Session) -> tuple[str | None, int, bool]:
+    return session.identity.principal, session.identity.principal_source, session.authenticated
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_plain(version: int) -> None:
+    session = Session(True, 10_240, sasl=True)
+    handshake(session, "PLAIN")
+    (identified,) = authenticate(session, PLAIN, b"", version)
+    assert identified == Identified(session.identity)
+    assert who(session) == ("User:alice", PrincipalSource.PLAIN, True)
+    assert "canary-password" not in repr(asdict(session._state))
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_scram_only_when_the_server_has_signed(mechanism: str) -> None:
+    session = Session(True, 10_240, sasl=True)
+    handshake(session, mechanism)
+    assert authenticate(session, b"n,,n=al=2Cice=3D,r=nonce", b"r=nonce2,s=c2FsdA==,i=4096") == []
+    assert who(session) == (None, PrincipalSource.NONE, False)
+    authenticate(session, b"c=biws,r=nonce2,p=cHJvb2Y=", b"v=c2lnbmF0dXJl")
+    assert who(session) == ("User:al,ice=", PrincipalSource.SCRAM, True)
+
+
+def test_a_delegation_tokens_id_is_nobodys_name() -> None:
+    session = Session(True, 10_240, sasl=True)
+    handshake(session, "SCRAM-SHA-256")
+    authenticate(session, b"n,,n=tokenid,r=nonce,tokenauth=true", b"r=n,s=c2FsdA==,i=4096")
+    authenticate(session, b"c=biws,r=n,p=cHJvb2Y=", b"v=c2lnbmF0dXJl")
+    assert who(session) == (None, PrincipalSource.NONE, True)
+
+
+def test_a_tokens_subject() -> None:
+    session = Session(True, 10_240, sasl=True)
+    handshake(session, "OAUTHBEARER")
+    authenticate(session, jwt({"sub": "billing-svc"}), b"")
+    assert who(session) == ("User:billing-svc", PrincipalSource.TOKEN, True)
+
+
+def test_a_refused_token_is_answered_without_an_error_code_and_is_refused_all_the_same() -> None:
+    session = Session(True, 10_240, sasl=True)
+    handshake(session, "OAUTHBEARER")
+    authenticate(session, jwt({"sub": "mallory"}), b'{"status":"invalid_token"}')
+    assert who(session) == (None, PrincipalSource.NONE, False)
+
+
+def test_a_wrong_password() -> None:
+    session = Session(True, 10_240, sasl=True)
+    handshake(session, "PLAIN")
+    authenticate(session, PLAIN, b"", code=58)
+    assert who(session) == (None, PrincipalSource.NONE, False)
+
+
+def test_a_mechanism_that_the_broker_lacks_begins_nothing() -> None:
+    session = Session(True, 10_240, sasl=True)
+    handshake(session, "PLAIN", code=33)
+    assert not session.authenticated
+    handshake(session, "SCRAM-SHA-256")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "tokens"),
+    [
+        ("PLAIN", [(b"\0a\0b", b"")]),
+        ("PLAIN", [(b"\0Gary\0" + b"x" * 40, b"")]),  # "\0G" is an api key of Kafka's
+        ("SCRAM-SHA-512", [(b"n,,n=a,r=1", b"r=12,s=,i=4096"), (b"c=biws,r=12,p=", b"v=")]),
+    ],
+)
+def test_bare_tokens_of_handshake_v0_and_requests_after_them(mechanism: str, tokens: list[tuple[bytes, bytes]]) -> None:
+    session = Session(True, 10_240, sasl=True)
+    handshake(session, mechanism, version=0)
+    for token, answer in tokens:
+        assert not session.authenticated
+        assert list(from_client(session, bare(token))) == [ToBroker(bare(token))]
+        assert list(from_broker(session, bare(answer)))[-1] == ToClient(bare(answer))
+    assert session.authenticated
+    assert str(session.identity.principal).startswith(("User:a", "User:Gary"))
+    request = framed(ApiVersionsRequest(version=3, client_software_name="old", client_software_version="1"), 10, "orders")
+    response = framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), 10)
+    assert list(from_client(session, request)) == [ToBroker(request)]
+    assert any(isinstance(command, ToClient) and len(command.data) > len(response) for command in from_broker(session, response))
+    assert (session.identity.software_name, session.identity.client_id) == ("old", "orders")
+
+
+def test_bare_tokens_of_an_unknown_mechanism_pass_unread() -> None:
+    session = Session(True, 10_240, sasl=True)
+    handshake(session, "GSSAPI", version=0)
+    for token in (b"\x60\x82 ticket of Kerberos", b"", b"\x05\x04ok"):
+        assert b"".join(bytes(p.data) for p in from_client(session, bare(token)) if isinstance(p, Passed)) == bare(token)
+    assert session.identity.principal is None
+
+
+def test_again_on_the_same_connection_by_the_same_user_alone() -> None:
+    session = Session(True, 10_240, sasl=True)
+    for name in ("alice", "mallory"):  # Kafka refuses another principal on one connection
+        handshake(session, "PLAIN")
+        with pytest.raises(WireError, match="unauthenticated_push"):
+            list(from_client(session, push()))
+        authenticate(session, f"\0{name}\0secret".encode(), b"", lifetime_ms=5_000)
+    assert who(session) == ("User:alice", PrincipalSource.PLAIN, True)
+
+
+def test_f41_nothing_of_sasl_is_read_once_the_broker_has_accepted_for_good() -> None:
+    session = Session(True, 10_240, sasl=True)
+    handshake(session, "PLAIN")
+    authenticate(session, PLAIN, b"")
+    request = framed(SaslHandshakeRequest(version=1, mechanism="PLAIN"), 7, "orders")
+    assert list(from_client(session, request)) == [Passed(request)]
+    assert session.authenticated
+
+
+def test_f12_a_push_before_authentication_has_succeeded_ends_the_connection() -> None:
+    session = Session(True, 10_240, sasl=True)
+    with pytest.raises(WireError, match="unauthenticated_push"):
+        list(from_client(session, push()))
+    session = Session(True, 10_240, sasl=True)
+    handshake(session, "PLAIN")
+    token = framed(SaslAuthenticateRequest(version=2, auth_bytes=PLAIN), 8, "orders")
+    played = Played(session)
+    played.client(token + push())
+    assert len(list(frames(bytes(played.to_broker)))) == 1, "what is behind a step of SASL waits for its answer"
+    refusal = SaslAuthenticateResponse(version=2, error_code=58, error_message="no", auth_bytes=b"", session_lifetime_ms=0)
+    (own,) = session.unanswered.ids()
+    played.broker(framed(refusal, own))
+    assert played.ended == "unauthenticated_push"
+
+
+def test_a_push_after_it_is_taken_and_names_survive_a_second_authentication() -> None:
+    session = Session(True, 10_240, sasl=True)
+    instance = uuid.UUID(int=5)
+    said = ApiVersionsRequest(version=3, client_software_name="java", client_software_version="4", client_instance_id=instance)
+    list(from_client(session, framed(said, 1, "orders")))
+    list(from_broker(session, framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), 1)))
+    handshake(session, "PLAIN")
+    authenticate(session, PLAIN, b"")
+    identity = session.identity
+    assert (identity.software_name, identity.instance_id, identity.principal) == ("java", instance, "User:alice")
+    (carrier,) = from_client(session, push())
+    assert isinstance(carrier, ToBroker)
+    (correlation_id,) = struct.unpack_from(">i", carrier.data, 8)
+    (pushed,) = from_broker(session, framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), correlation_id))
+    assert isinstance(pushed, Pushed)
+    assert session.identity == identity
+
+
+@given(
+    st.sampled_from(["PLAIN", "SCRAM-SHA-256", "OAUTHBEARER", "GSSAPI"]),
+    st.binary(max_size=200),
+    st.sampled_from([b"", b"n,,\x01auth=Bearer a."]),
+)
+def test_any_token_is_somebody_or_nobody(mechanism: str, token: bytes, before: bytes) -> None:
+    principal = sasl.claimed(mechanism, before + token)
+    assert (principal.name is None) == (principal.source is PrincipalSource.NONE)
+
+
+@pytest.mark.parametrize("payload", [{}, {"sub": 5}, {"sub": ""}, {"sub": None}, [], "text"])
+def test_a_token_without_a_subject(payload: Any) -> None:
+    assert sasl.claimed("OAUTHBEARER", jwt(payload)) == sasl.Principal()
+
+
+@pytest.mark.parametrize("sasl_listener", [False, True])
+def test_a_certificate_names_its_owner_unless_sasl_does(sasl_listener: bool) -> None:
+    session = Session(True, 10_000, sasl=sasl_listener)
+    told = session.named_by_certificate("User:CN=alice")
+    expected = (None, PrincipalSource.NONE) if sasl_listener else ("User:CN=alice", PrincipalSource.CERTIFICATE)
+    assert (session.identity.principal, session.identity.principal_source) == expected
+    assert told == ([] if sasl_listener else [Identified(session.identity)])
+    list(from_client(session, framed(ApiVersionsRequest(version=0), 1, "app")))
+    assert (session.identity.principal, session.identity.principal_source) == expected

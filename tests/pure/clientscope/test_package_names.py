@@ -1,0 +1,71 @@
+"""package_names: another distribution that installs one of the top-level names is named by every command, before it runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from clientscope import package_names
+
+PROJECT = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+[project]
+name = "mosaicml-streaming"
+version = "0.13.0"
+[tool.hatch.build.targets.wheel]
+packages = ["{package}"]
+"""
+
+
+def installed(folder: Path, package: str) -> Path:
+    """A wheel of another distribution with such a package, unpacked as pip does."""
+    (folder / "project" / package).mkdir(parents=True)
+    (folder / "project" / package / "__init__.py").write_text("StreamingDataset = None\n")
+    (folder / "project" / "pyproject.toml").write_text(PROJECT.format(package=package))
+    build = "import hatchling.build, sys; hatchling.build.build_wheel(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, str(folder)], cwd=folder / "project", check=True, capture_output=True)
+    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
+        wheel.extractall(folder / "site")
+    return folder / "site"
+
+
+def run(*words: str, path: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(path)}
+    return subprocess.run(
+        [sys.executable, "-m", "clientscope", *words], cwd=path, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("words", [("topics",), ("stream", "--help"), ("rules",)])
+def test_another_distribution_of_a_name_is_named(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = run(*words, path=installed(tmp_path, "streaming"))
+    assert done.returncode == 1
+    problem, hint = done.stderr.splitlines()
+    assert problem == "error: the distribution mosaicml-streaming installs a package named streaming too, so clientscope can't use its own"
+    assert hint.startswith("hint: install clientscope into an environment of its own: python3 -m venv ")
+
+
+def test_a_folder_that_hides_a_package_is_named(tmp_path: Path) -> None:
+    (tmp_path / "sinks").mkdir()
+    (tmp_path / "sinks" / "__init__.py").touch()
+    done = run("topics", path=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        f"error: the package sinks is imported from {tmp_path / 'sinks'}, not from {package_names.ROOT / 'sinks'}"
+    )
+
+
+def test_distributions_with_other_names_are_ignored(tmp_path: Path) -> None:
+    done = run("rules", path=installed(tmp_path, "streamings"))
+    assert done.returncode == 0, done.stderr
+
+
+def test_this_environment_is_whole() -> None:
+    package_names.check()

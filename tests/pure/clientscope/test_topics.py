@@ -1,0 +1,76 @@
+"""Topics that were created aren't known to every broker at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clientscope import topics
+from clientscope.errors import EnvironmentProblem
+from clientscope.records.topics import BY_NAME, RESULTS
+
+
+class LateCluster:
+    """Brokers by what `topics.create` asks of them: so many answers come from one that has not heard of the topic."""
+
+    def __init__(self, late: int) -> None:
+        self.late, self.created = late, False
+
+    def describe_topics(self, names: list[str]) -> list[dict[str, Any]]:
+        known = self.created and self.late <= 0
+        self.late -= self.created
+        return [{"name": name, "error_code": 0 if known else 3} for name in names]
+
+    def create_topics(self, new: dict[str, Any], wait_for_metadata: bool) -> None:
+        self.created = True
+
+    def describe_configs(self, resources: list[Any], config_filter: str) -> dict[str, Any]:
+        return {"topic": {RESULTS: {key: {"value": value} for key, value in BY_NAME[RESULTS].required_configs.items()}}}
+
+    def close(self) -> None:
+        pass
+
+
+def test_it_returns_once_they_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = LateCluster(late=2)
+    monkeypatch.setattr(topics, "connected", lambda kafka: cluster)
+    assert topics.create("127.0.0.1:1", names=[RESULTS]) == [RESULTS]
+    assert cluster.late < 0
+
+
+def test_it_gives_up_where_they_never_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "connected", lambda kafka: LateCluster(late=10**9))
+    monkeypatch.setattr(topics, "_KNOWN_S", 0.2)
+    with pytest.raises(EnvironmentProblem, match="are missing"):
+        topics.create("127.0.0.1:1", names=[RESULTS])
+
+
+@pytest.mark.parametrize(
+    ("retention_ms", "accepted"),
+    [
+        ("86400000", True),
+        ("86400001", True),
+        ("2592000000", True),
+        ("-1", True),
+        ("86399999", False),
+        ("0", False),
+        ("-2", False),
+        ("", False),
+    ],
+)
+def test_f47_a_topic_may_keep_its_records_for_longer_than_it_has_to(
+    monkeypatch: pytest.MonkeyPatch, retention_ms: str, accepted: bool
+) -> None:
+    cluster = LateCluster(late=0)
+    cluster.created = True
+    configs = {key: {"value": value} for key, value in BY_NAME[RESULTS].required_configs.items()} | {
+        "retention.ms": {"value": retention_ms}
+    }
+    monkeypatch.setattr(cluster, "describe_configs", lambda resources, config_filter: {"topic": {RESULTS: configs}})
+    monkeypatch.setattr(topics, "connected", lambda kafka: cluster)
+    if accepted:
+        assert topics.create("127.0.0.1:1", names=[RESULTS]) == []
+    else:
+        with pytest.raises(EnvironmentProblem, match=rf"has retention.ms={retention_ms}, not 86400000"):
+            topics.create("127.0.0.1:1", names=[RESULTS])

@@ -1,0 +1,97 @@
+"""wire/frames: the same frames come out however the bytes were cut on their way, and nothing is held that needn't be."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientscope.errors import WireError
+from clientscope.wire.frames import Discarded, Frame, FrameScanner, Passed, Treatment
+
+READ, DISCARD = b"R", b"D"
+
+
+def treat(head: bytes) -> Treatment:
+    return {READ: Treatment.READ, DISCARD: Treatment.DISCARD}.get(head[4:5], Treatment.PASS)
+
+
+def frame(payload: bytes) -> bytes:
+    return struct.pack(">i", len(payload)) + payload
+
+
+payloads = st.tuples(st.sampled_from([b"R", b"D", b"P"]), st.binary(min_size=0, max_size=40)).map(lambda p: p[0] + p[1])
+
+
+@given(st.lists(payloads), st.data())
+def test_any_cutting_gives_the_same_pieces(frames: list[bytes], data: st.DataObject) -> None:
+    stream = b"".join(map(frame, frames))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    scanner = FrameScanner(5, 0)
+    out: list[tuple[str, bytes]] = []
+    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        for piece in scanner.feed(stream[start:end], treat):
+            if isinstance(piece, Passed):
+                kind, content = "passed", bytes(piece.data)
+            elif isinstance(piece, Frame):
+                kind, content = "read", piece.data
+            else:
+                kind, content = "discarded", piece.head
+            if kind == "passed" and out and out[-1][0] == "passed":
+                out[-1] = ("passed", out[-1][1] + content)
+            elif content:
+                out.append((kind, content))
+    expected: list[tuple[str, bytes]] = []
+    for payload in frames:
+        whole = frame(payload)
+        kind = {READ: "read", DISCARD: "discarded"}.get(payload[:1], "passed")
+        content = whole[:5] if kind == "discarded" else whole
+        if kind == "passed" and expected and expected[-1][0] == "passed":
+            expected[-1] = ("passed", expected[-1][1] + content)
+        else:
+            expected.append((kind, content))
+    assert out == expected
+
+
+@pytest.mark.parametrize(
+    "bad", [b"\xff\xff\xff\xff", struct.pack(">i", 7), struct.pack(">i", 2**31 - 1), b"GET / HTTP/1.1", b"\x16\x03\x01\x02"]
+)
+def test_f06_a_nonsense_length_ends_the_stream(bad: bytes) -> None:
+    with pytest.raises(WireError, match="bad_length"):
+        list(FrameScanner(12, 8).feed(bad, lambda head: Treatment.PASS))
+
+
+def test_a_large_frame_that_passes_is_not_held() -> None:
+    scanner = FrameScanner(5, 0)
+    first = list(scanner.feed(struct.pack(">i", 100_000_000) + b"P" + b"x" * 100, treat))
+    assert [len(piece.data) for piece in first if isinstance(piece, Passed)] == [105]
+    chunk = b"y" * 1000
+    assert list(scanner.feed(chunk, treat)) == [Passed(chunk)]
+    assert not scanner.held
+
+
+def test_a_discarded_frame_keeps_its_head_alone() -> None:
+    scanner = FrameScanner(5, 0)
+    pieces = list(scanner.feed(struct.pack(">i", 1_000_000) + b"D" + b"x" * 5000, treat))
+    assert pieces == [Discarded(struct.pack(">i", 1_000_000) + b"D")]
+    assert list(scanner.feed(b"x" * (1_000_000 - 5001) + frame(b"Pz"), treat)) == [Passed(frame(b"Pz"))]
+
+
+@given(st.lists(payloads), st.data())
+def test_skipping_what_passes_comes_to_the_same(frames: list[bytes], data: st.DataObject) -> None:
+    stream = b"".join(map(frame, frames))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    fed, skipping = FrameScanner(5, 0), FrameScanner(5, 0)
+    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        received = stream[start:end]
+        pieces = list(fed.feed(received, treat))
+        if skipping.skip(received, lambda data, position: treat(data[position : position + 5]) is Treatment.PASS):
+            assert b"".join(bytes(piece.data) for piece in pieces if isinstance(piece, Passed)) == received
+            assert all(isinstance(piece, Passed) for piece in pieces)
+        else:
+            assert list(skipping.feed(received, treat)) == pieces
+        assert [getattr(skipping, name) for name in FrameScanner.__slots__ if name != "_needed"] == [
+            getattr(fed, name) for name in FrameScanner.__slots__ if name != "_needed"
+        ]

@@ -1,0 +1,138 @@
+"""deploy/kubernetes: by Kubernetes' own schemas, and by our own commands. No Kubernetes runs in the tests."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import yaml
+from places import ROOT
+
+from clientscope.commands.registry import COMMANDS
+from clientscope.commands.sources import parse
+from clientscope.config import StreamSettings
+
+HERE = ROOT / "deploy" / "kubernetes"
+PLAIN = ("network.yaml", "kafka-with-gateways.yaml", "clientscope.yaml")
+"""What Kubernetes itself knows; stream.yaml is the Spark operator's."""
+
+
+def documents(name: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((HERE / name).read_text()))
+
+
+def pods() -> list[tuple[str, dict[str, Any]]]:
+    every = [each for name in PLAIN for each in documents(name)]
+    return [(each["metadata"]["name"], each["spec"]["template"]["spec"]) for each in every if "template" in each["spec"]]
+
+
+CONTAINERS = [(f"{name}-{each['name']}", each, spec) for name, spec in pods() for each in spec["containers"]]
+
+
+def test_kubernetes_takes_them() -> None:
+    command = [sys.executable, "-m", "kubernetes_validate", "--strict", *(str(HERE / name) for name in PLAIN)]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(("container", "spec"), [each[1:] for each in CONTAINERS], ids=[each[0] for each in CONTAINERS])
+def test_a_container_can_do_little_and_its_volumes_are_there(container: dict[str, Any], spec: dict[str, Any]) -> None:
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["automountServiceAccountToken"] is False
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
+    }  # fmt: skip
+    assert "memory" in container["resources"]["limits"]
+    named = {volume["name"] for volume in spec.get("volumes", ())} | {"data"}
+    assert {mount["name"] for mount in container.get("volumeMounts", ())} <= named
+    ports = {port["name"] for port in container.get("ports", ())}
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        if probe in container:
+            how = container[probe].get("httpGet") or container[probe]["tcpSocket"]
+            assert how["port"] in ports
+
+
+@pytest.mark.parametrize("name", [name for name, container, _ in CONTAINERS if "args" in container])
+def test_our_command_lines_are_taken_by_our_commands(name: str) -> None:
+    (container,) = [container for each, container, _ in CONTAINERS if each == name]
+    flags = [flag.replace("$(NODE_ID)", "0") for flag in container["args"]]
+    assert flags[0] == "clientscope"
+    parse(next(each.settings for each in COMMANDS if each.words in ([flags[1]], [flags[1], "run"])), flags[2:])
+
+
+def test_the_job_is_the_spark_operators() -> None:
+    (job,) = documents("stream.yaml")
+    assert (job["apiVersion"], job["kind"]) == ("sparkoperator.k8s.io/v1beta2", "SparkApplication")
+    settings = parse(StreamSettings, job["spec"]["arguments"])
+    assert str(settings.checkpoint_dir).startswith(job["spec"]["driver"]["volumeMounts"][0]["mountPath"])
+    assert job["spec"]["driver"]["volumeMounts"] == job["spec"]["executor"]["volumeMounts"]
+    assert job["spec"]["restartPolicy"]["type"] == "Always"
+    lock = (HERE.parents[1] / "requirements.lock").read_text()
+    assert f"pyspark=={job['spec']['sparkVersion']}" in lock
+
+
+def test_no_image_runs_without_a_digest() -> None:
+    """As they stand the names are invalid: kustomization.yaml, which deploy/pin.sh writes, puts digests in."""
+    made = yaml.safe_load((HERE / "kustomization.in").read_text())
+    images = {each["image"] for _, each, _ in CONTAINERS} | {documents("stream.yaml")[0]["spec"]["image"]}
+    assert images == {f"{each['name']}@sha256:unpinned" for each in made["images"]}
+    assert all(re.fullmatch(r"@[A-Z]+@", each["digest"]) for each in made["images"]), "nobody has looked one up here"
+    assert {*made["resources"]} == {*PLAIN, "stream.yaml"}
+
+
+def policies() -> dict[str, dict[str, Any]]:
+    return {each["metadata"]["name"]: each["spec"] for each in documents("network.yaml")}
+
+
+def allowed(to: dict[str, str], port: str, who: dict[str, str]) -> bool:
+    """Whether a pod may reach a port of another, by Kubernetes' rules: what some policy selects gets what some policy allows."""
+    chosen = [spec for spec in policies().values() if spec["podSelector"]["matchLabels"].items() <= to.items()]
+    rules = [rule for spec in chosen for rule in spec.get("ingress", ())]
+    return not chosen or any(
+        ("ports" not in rule or port in {each["port"] for each in rule["ports"]})
+        and ("from" not in rule or any(peer["podSelector"]["matchLabels"].items() <= who.items() for peer in rule["from"]))
+        for rule in rules
+    )
+
+
+def test_nothing_goes_round_a_gateway() -> None:
+    every = [each for name in PLAIN for each in documents(name) if "template" in each["spec"]]
+    labels = {each["metadata"]["name"]: each["spec"]["template"]["metadata"]["labels"] for each in every}
+    job = documents("stream.yaml")[0]["spec"]
+    labels |= {"driver": job["driver"]["labels"], "executor": job["executor"]["labels"]}
+    stranger, prometheus = {"app": "orders"}, {"app.kubernetes.io/name": "prometheus"}
+    kafka = labels["kafka"]
+    assert allowed(kafka, "client", stranger)
+    for port in ("internal", "controller", "metrics"):
+        assert not allowed(kafka, port, stranger)
+    for name in labels:
+        assert allowed(kafka, "internal", labels[name])
+        assert allowed(kafka, "controller", labels[name]) is (name == "kafka")
+        assert not allowed(labels[name], "anything", stranger)
+    assert allowed(kafka, "metrics", prometheus) and allowed(labels["clientscope-deliver"], "metrics", prometheus)
+    assert allowed(labels["driver"], "anything", labels["executor"]) and allowed(labels["executor"], "anything", labels["driver"])
+    assert allowed(labels["clientscope-serve"], "http", stranger)
+    broker = next(each for _, each, _ in CONTAINERS if each["image"].startswith("docker.io/apache/kafka"))
+    environment = {each["name"]: each.get("value", "") for each in broker["env"]}
+    assert "CLIENT://127.0.0.1:19091" in environment["KAFKA_LISTENERS"], "what the pod alone reaches"
+    (service,) = [each for each in documents("kafka-with-gateways.yaml") if each["kind"] == "Service"]
+    assert {port["name"] for port in service["spec"]["ports"]} == {"client", "metrics"}, "neither INTERNAL nor the controller"
+
+
+def test_internal_is_authenticated_and_encrypted() -> None:
+    for name, container, spec in CONTAINERS:
+        environment = {each["name"]: each.get("value", "") for each in container["env"]}
+        if name == "kafka-kafka":
+            assert "INTERNAL:SASL_SSL,CONTROLLER:SSL" in environment["KAFKA_LISTENER_SECURITY_PROTOCOL_MAP"]
+            assert environment["KAFKA_LISTENER_NAME_CONTROLLER_SSL_CLIENT_AUTH"] == "required"
+        else:
+            assert environment["CLIENTSCOPE_KAFKA_SECURITY_PROTOCOL"] == "SASL_SSL"
+            secrets = {volume["secret"]["secretName"] for volume in spec["volumes"] if "secret" in volume}
+            assert "clientscope-kafka-client" in secrets
+    job = documents("stream.yaml")[0]["spec"]
+    assert parse(StreamSettings, job["arguments"]).kafka_security_protocol == "SASL_SSL"
+    assert (job["sparkConf"]["spark.authenticate"], job["sparkConf"]["spark.network.crypto.enabled"]) == ("true", "true")
+    assert job["driver"]["envSecretKeyRefs"] == job["executor"]["envSecretKeyRefs"]

@@ -1,0 +1,86 @@
+"""deploy/prometheus and deploy/grafana: rules that promtool has tested, and dashboards that explain themselves."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from dashboards import DASHBOARDS, DEPLOY, dashboard, panels, queries, rules
+from places import ROOT
+from prometheus_client import CollectorRegistry, generate_latest
+
+from clientscope.gateway.metrics import GatewayMetrics
+from clientscope.gateway.policy.metrics import PolicyMetrics
+from sinks.alerts.metrics import DeliverMetrics, Figures, ReceiverFigures
+from sinks.dashboard.api.metrics import registry
+from sinks.dashboard.state.state import State
+from sinks.quality.metrics import QualityMetrics
+from streaming.job_metrics import JobMetrics
+
+RUNBOOKS = ROOT / "docs" / "runbooks.md"
+
+
+def promtool(*arguments: str) -> None:
+    found = shutil.which("promtool")
+    assert found, "install Debian's prometheus (make prometheus), or put promtool on PATH"
+    ended = subprocess.run([found, *arguments], cwd=DEPLOY / "prometheus", check=False, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_prometheus_takes_the_settings_and_the_rules_say_what_their_tests_expect(tmp_path: Path) -> None:
+    shutil.copyfile(DEPLOY / "prometheus" / "rules.yml", tmp_path / "rules.yml")
+    (tmp_path / "token").write_text("x")
+    settings = (DEPLOY / "prometheus" / "prometheus.yml").read_text()
+    (tmp_path / "prometheus.yml").write_text(settings.replace("/run/secrets/reader.token", str(tmp_path / "token")))
+    promtool("check", "config", str(tmp_path / "prometheus.yml"))
+    promtool("check", "rules", "--lint=all", "--lint-fatal", "rules.yml")
+    promtool("test", "rules", "rules_test.yml")
+
+
+def test_each_rule_says_how_bad_it_is_and_what_to_do_and_has_a_test() -> None:
+    tested = (DEPLOY / "prometheus" / "rules_test.yml").read_text()
+    anchors = {heading.lower() for heading in re.findall(r"^## (\S+)$", RUNBOOKS.read_text(), re.MULTILINE)}
+    for rule in rules():
+        assert rule["labels"]["severity"] in ("critical", "warning", "info")
+        assert set(rule["annotations"]) == {"summary", "description", "runbook_url"}
+        assert rule["annotations"]["runbook_url"] == f"docs/runbooks.md#{rule['alert'].lower()}"
+        assert rule["alert"].lower() in anchors
+        assert f"alertname: {rule['alert']}\n" in tested, "a test in which it alerts"
+    assert anchors == {rule["alert"].lower() for rule in rules()}
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.stem)
+def test_a_dashboard_explains_itself_and_leads_to_the_page(path: Path) -> None:
+    board = dashboard(path)
+    assert board["uid"] == f"clientscope-{path.stem}"
+    variables = {variable["name"]: variable["type"] for variable in board["templating"]["list"]}
+    assert variables["datasource"] == "datasource"
+    assert any(link["url"] == "${page}/" for link in board["links"])
+    ids = [panel["id"] for panel in board["panels"]]
+    assert len(ids) == len(set(ids))
+    for panel in panels(path):
+        assert panel["description"].endswith("."), panel["title"]
+        assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+        assert panel["datasource"]["uid"] == "${datasource}"
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        used = set(re.findall(r"\$(?:\{(\w+)[}:.]|(\w+))", " ".join(target["expr"] for target in panel["targets"])))
+        assert {one or other for one, other in used} <= set(variables)
+
+
+def test_every_metric_that_is_asked_for_is_one_of_ours() -> None:
+    job, gateway, policy = JobMetrics(), GatewayMetrics(), CollectorRegistry()
+    QualityMetrics(job.registry)
+    PolicyMetrics(policy, lambda: 0)
+    deliver = DeliverMetrics(["r"])
+    deliver.show(lambda: Figures(receivers=(ReceiverFigures("r"),)))
+    gateway.show_bypassed(lambda: False)
+    gateway.show_connections(dict, {"cluster": "c", "broker": "1", "listener": "CLIENT"})
+    page = "".join(generate_latest(each).decode() for each in (job.registry, gateway.registry, policy, registry(State()), deliver.registry))
+    ours = set(re.findall(r"^# TYPE (\S+)", page, re.MULTILINE))
+    asked = {name for _, expression in queries() for name in re.findall(r"\bclientscope_\w+", expression)}
+    assert len(asked) > 30
+    assert {name for name in asked if name not in ours and re.sub(r"_(bucket|sum|count)$", "", name) not in ours} == set()

@@ -1,0 +1,135 @@
+"""Plain English wherever a person reads: some words stay out of it.
+
+`SOURCES` has a source of texts in a line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from clientscope.commands.command import Command, CommandGroup
+from clientscope.commands.parser import parser
+from clientscope.commands.registry import ENTRIES
+
+PACKAGES = ("clientscope", "sinks", "streaming", "udfs")
+
+BANNED = re.compile(
+    r"\b(?:told|tells? of|mend(?:s|ed|ing)?|whom|none of ours|nobody says|stands? in|tak(?:es?|en) down|"
+    r"go(?:es|ing)? on|is another now|as ever|beforehand)\b",
+    re.IGNORECASE,
+)
+
+Text = tuple[str, str]
+"""Where a text is, and what it says."""
+
+
+def helps() -> Iterator[Text]:
+    """The help of every command and group, as it is printed."""
+    yield from _helps(parser())
+
+
+def _helps(of: argparse.ArgumentParser) -> Iterator[Text]:
+    yield of.prog, of.format_help()
+    for action in of._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from _helps(below)
+
+
+def errors_of(package: str) -> Iterator[Text]:
+    """Every literal text, and hint, of an error that a package raises on purpose: `ClientscopeError` and what derives from it."""
+    trees = _trees()
+    names = _derived("ClientscopeError", trees.values())
+    for path, tree in trees.items():
+        for node in ast.walk(tree) if path.is_relative_to(ROOT / package) else ():
+            if isinstance(node, ast.Call) and _name(node.func) in names:
+                yield from _literals(path, [*node.args, *(keyword.value for keyword in node.keywords)])
+
+
+@cache
+def _trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text()) for each in PACKAGES for path in sorted((ROOT / each).rglob("*.py"))}
+
+
+def _derived(base: str, trees: Iterable[ast.Module]) -> set[str]:
+    classes = [node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
+    names = {base}
+    while more := {each.name for each in classes if {_name(parent) for parent in each.bases} & names} - names:
+        names |= more
+    return names
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _literals(path: Path, within: list[ast.expr]) -> Iterator[Text]:
+    for argument in within:
+        for node in ast.walk(argument):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
+
+
+def page() -> Iterator[Text]:
+    """The string literals of the page's own scripts, and its HTML."""
+    static = ROOT / "sinks" / "dashboard" / "static"
+    for path in sorted({*static.rglob("*.js"), *static.rglob("*.html")}):
+        if "vendor" in path.parts:
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            code = line.split("//")[0] if path.suffix == ".js" else line
+            yield f"{path.relative_to(ROOT)}:{number}", code
+
+
+def docs() -> Iterator[Text]:
+    """Each line of the pages under docs/, and of the pages beside them."""
+    others = ("README.md", "CONTRIBUTING.md", "DESIGN.md", "SECURITY.md", "deploy/README.md", "checkpoints/README.md")
+    for path in [*sorted((ROOT / "docs").rglob("*.md")), *(ROOT / name for name in others)]:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            yield f"{path.relative_to(ROOT)}:{number}", line
+
+
+SOURCES: dict[str, Callable[[], Iterator[Text]]] = {
+    "helps": helps,
+    **{f"errors of {package}": partial(errors_of, package) for package in PACKAGES},
+    "page": page,
+    "docs": docs,
+}
+
+
+def banned(source: str) -> list[str]:
+    """Each use of a banned word in a source."""
+    return [f"{where}: {found[0]!r} in {text.strip()[:120]!r}" for where, text in SOURCES[source]() for found in BANNED.finditer(text)]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_guides_words_stay_out(source: str) -> None:
+    assert banned(source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "least"),
+    [("helps", 35), ("errors of clientscope", 300), ("errors of sinks", 60), ("errors of streaming", 50), ("page", 1000), ("docs", 1000)],
+)
+def test_a_source_finds_its_texts(source: str, least: int) -> None:
+    """A source that finds nothing would be clean for ever."""
+    assert len([text for _, text in SOURCES[source]() if text.strip()]) > least
+
+
+def test_every_command_is_among_the_helps() -> None:
+    def calls(entries: tuple[Command | CommandGroup, ...], before: str) -> Iterator[str]:
+        for entry in entries:
+            name = entry.words[-1] if isinstance(entry, Command) else entry.name
+            yield f"{before} {name}"
+            if isinstance(entry, CommandGroup):
+                yield from calls(entry.commands, f"{before} {name}")
+
+    assert {where for where, _ in helps()} == {"clientscope", *calls(ENTRIES, "clientscope")}

@@ -1,0 +1,76 @@
+"""What is told of rules: docs/rules.md, and ``clientscope rules``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from places import ROOT
+
+from clientscope import cli
+from clientscope.commands.rules.docs import as_json, markdown, sources
+from udfs.rules.engine.documentation import SECTIONS, parse
+from udfs.rules.registry import EVERY_RULE, RESERVED
+
+GOOD = "AN999: a title.\n\nWhat\n    w\n\nWhy\n    y\n\nExample\n    e\n\nUse instead\n    u\n\nSource\n    Kafka: https://example.org/a\n"
+
+
+def test_the_page_is_made_from_the_rules() -> None:
+    assert (ROOT / "docs" / "rules.md").read_text(encoding="utf-8") == markdown(), "make docs-rules writes it anew"
+
+
+def test_sections_are_told_apart_and_all_are_needed() -> None:
+    told = parse(GOOD)
+    assert (told.title, told.what, told.why, told.example, told.use_instead) == ("a title.", "w", "y", "e", "u")
+    assert told.links == ("https://example.org/a",)
+    for section in SECTIONS:
+        with pytest.raises(ValueError, match="has these sections"):
+            parse(GOOD.replace(f"\n{section}\n", "\n"))
+    with pytest.raises(ValueError, match="begins with its code"):
+        parse(GOOD.removeprefix("AN999: "))
+    assert sources("Kafka, here:\nhttps://example.org\nAWS: https://example.com") == [
+        "Kafka, here: https://example.org",
+        "AWS: https://example.com",
+    ]
+
+
+def test_all_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["rules"]) == 0
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["CODE", "SEVERITY", "NAME", "OF", "NEEDS", "KEYS"]
+    assert [line.split()[0] for line in lines] == [rule.code for rule in EVERY_RULE]
+    assert lines[0].split() == ["AN101", "high", "acks_zero", "producer", "default", "keys", "acks"]
+    assert cli.main(["rules", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [as_json(rule) for rule in EVERY_RULE]
+
+
+@pytest.mark.parametrize("word", ["AN101", "an101", "acks_zero", "acks-zero"])
+def test_one_rule_is_explained(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["rules", word]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("AN101 acks_zero: a producer doesn't wait")
+    for heading in (*SECTIONS, "Says", "Facts"):
+        assert f"\n{heading}\n" in out
+    assert "https://github.com/confluentinc/librdkafka/issues/1467" in out
+
+
+def test_one_rule_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["rules", "AN108", "-o", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["client_types"] == ["producer", "consumer", "share-consumer"]
+    assert told["limits"] == {"minimum_ms": 10000}
+    assert told["sources"]
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("AN1O1", "AN101"),
+        ("linger-zer", "AN109"),
+        ("???", "list all rules: clientscope rules"),
+        *((code, why) for code, why in RESERVED.items()),
+    ],
+)
+def test_a_rule_that_is_none(word: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["rules", word]) == 1
+    assert hint in capsys.readouterr().err

@@ -1,0 +1,43 @@
+"""A query that does what a test says."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+
+class ScriptedQuery:
+    """A query by what `Watched` asks of it, and what goes with it."""
+
+    def __init__(self) -> None:
+        self.query: Any = self
+        self.isActive = True
+        self.lastProgress: Any = None
+        self.status = {"isTriggerActive": False, "message": "Waiting for data to arrive"}
+        self.ticks = self.closed = 0
+        self.measured = 0
+        self.text = ""
+
+    def exception(self) -> str:
+        return self.text
+
+    def tick(self) -> None:
+        self.ticks += 1
+
+    def measure(self, metrics: object) -> None:
+        self.measured += 1
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def stop(self) -> None:
+        self.isActive = False
+
+    def finishes(self, phase: str = "addBatch") -> None:
+        """Spark reports a batch, or a look that found nothing."""
+        self.lastProgress = SimpleNamespace(durationMs={phase: 10})
+
+    def fail(self, text: str, finished: bool = False) -> None:
+        """It ends by itself."""
+        self.isActive, self.text = False, text
+        self.lastProgress = SimpleNamespace(durationMs={"addBatch": 10}) if finished else None

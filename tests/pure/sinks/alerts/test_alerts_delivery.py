@@ -1,0 +1,77 @@
+"""What the process says of itself, and what it does with what became of a message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from alert_receivers import message, receiver
+from made_findings import NOW_MS, made
+
+from sinks.alerts import active
+from sinks.alerts.active import Active
+from sinks.alerts.delivery import Delivery
+from sinks.alerts.journal import Journal
+from sinks.alerts.metrics import DeliverMetrics
+from sinks.alerts.receivers import Receivers
+from sinks.alerts.sending import OK, SendResult
+from sinks.alerts.worker import Delivered
+
+
+def test_before_it_has_read_anything_it_is_starting_and_not_ready() -> None:
+    delivery = Delivery("127.0.0.1:1", Receivers((receiver(),)))
+    told = delivery.status(NOW_MS, 5_000)
+    assert (told.kind, told.condition, told.told_ms, told.interval_ms) == ("deliver", "starting", NOW_MS, 5_000)
+    assert (delivery.ready(), delivery.health()) == ("it hasn't read the findings yet", "")
+    assert told.figures["undelivered_findings"] == 0
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
+    """What would be written, without a broker."""
+    kept: list[Any] = []
+    monkeypatch.setattr(Journal, "flush", lambda self: kept.append({topic: dict(records) for topic, records in self._unwritten.items()}))
+    return kept
+
+
+def settled(result: SendResult, *findings: Any, known: Any = None) -> Active:
+    made_of = Active("127.0.0.1:1", Receivers((receiver(),)), "", DeliverMetrics(["hook"]))
+    chosen = findings or (made(1),)
+    made_of.book.take_findings({one.fingerprint: one.model_dump_json().encode() for one in known or chosen}, NOW_MS)
+    told = message(*chosen)
+    made_of.book.plan(told.plan)
+    made_of.take_settled(Delivered(told, result, 3))
+    return made_of
+
+
+def test_what_was_delivered_is_written_down_and_its_plan_is_gone(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(active, "now_ms", lambda: NOW_MS)
+    made_of = settled(OK)
+    told = made_of.book.told("hook", made(1).fingerprint)
+    assert told is not None
+    assert (told.status, told.number, told.times_ms, made_of.book.plans) == ("firing", 1, [NOW_MS], {})
+    made_of.journal.flush()
+    deliveries = written[0]["clientscope.deliveries"]
+    assert [value is None for value in deliveries.values()] == [True, False], "the plan is deleted, what was told is kept"
+    assert written[0]["clientscope.deadletter"] == {}
+
+
+@pytest.mark.parametrize(("outcome", "disabled"), [("failed", False), ("gone", True)])
+def test_what_was_given_up_is_a_dead_letter(outcome: Any, disabled: bool, written: Any) -> None:
+    made_of = settled(SendResult(outcome, "HTTP 500"))
+    made_of.journal.flush()
+    (letter,) = written[0]["clientscope.deadletter"].values()
+    assert b"HTTP 500" in letter and b'"attempts":3' in letter
+    assert ("hook" in made_of.book.disabled) is disabled
+    assert bool(made_of.problems()) is disabled
+    told = made_of.book.told("hook", made(1).fingerprint)
+    assert told is not None and told.status == "dead"
+
+
+def test_a_replay_of_what_is_long_over_changes_nothing() -> None:
+    newer = made(1, alert={"number": 4, "why": "reopened", "at_ms": NOW_MS})
+    made_of = settled(OK, newer)
+    made_of.take_settled(Delivered(message(made(1)), OK, 1))
+    told = made_of.book.told("hook", made(1).fingerprint)
+    assert told is not None and told.number == 4

@@ -1,0 +1,133 @@
+"""What a message says, and that nothing in it is more than text."""
+
+from __future__ import annotations
+
+import html
+from zoneinfo import ZoneInfo
+
+import pytest
+from alert_receivers import message
+from made_findings import DAY_MS, NOW_MS, leak, made
+
+from clientscope.findings.record import Alert, Application, Client, Decided, Suppressed
+from sinks.alerts.inert import escaped_length, fitted, inert
+from sinks.alerts.kinds import alertmanager
+from sinks.alerts.kinds.alertmanager import AlertEntry
+from sinks.alerts.message import MOST_BODY, MOST_TITLE, Message, Texts
+
+PAGE = "https://clientscope.example.com/kafka/"
+HOSTILE = [
+    "<!channel>", "<@U123>", "<https://evil.example|click>", "@everyone @here", "[click](https://evil.example)", "*bold* `code` ~gone~",
+    "a\r\nBcc: evil@example.com", "a\u2028b\u202ec", "{{ .Labels }} ${HOME} $(id)", '"; rm -rf /; "', "www.evil.example", "<img onerror=x>",
+    "x" * 64_000,
+]  # fmt: skip
+
+
+def test_the_order() -> None:
+    assert Texts(PAGE).body(message(made())).splitlines() == [
+        "OPEN, high",
+        "records are sent without waiting for an answer (acks=0): set acks=all",
+        "Who: orders, principal User:orders, apache-kafka-java 3.9.2, 10.0.0.7",
+        "Since 2026-09-18 14:13:20 UTC, last seen 2026-09-21 14:12:20 UTC",
+        "Clients that have it now: 1",
+        "What to do: acks=all",
+        "Finding: https://clientscope.example.com/kafka/?view=finding&id=00000001000000000000000000000000",
+        "Rule: clientscope rules AN101 (https://kafka.apache.org/documentation/#producerconfigs_acks)",
+        'Silence: clientscope findings close 000000010000 --as accepted --until YYYY-MM-DD --why "…"',
+    ]
+
+
+def test_a_group() -> None:
+    findings = [made(number, client_count=number) for number in range(1, 9)]
+    text = Texts().body(message(*findings))
+    assert text.startswith("OPEN, high: 8 findings of AN101\n")
+    assert text.count("Who: ") == 5
+    assert "+3 more\n" in text
+    assert "Clients that have it now: 36\n" in text
+    assert "Findings: clientscope findings list --code AN101\n" in text
+    assert "?view=findings&q=code%3AAN101" in Texts(PAGE).body(message(*findings))
+    assert Texts().title(message(*findings)) == "OPEN, high: AN101 acks_zero, orders +7"
+
+
+def test_addresses_are_counted() -> None:
+    clients = [Client(client_id="o", software_name=f"s{number}", software_version="1", address=f"10.0.0.{number}") for number in range(8)]
+    text = Texts().body(message(made(clients=clients, client_count=1_234)))
+    assert "s0 1, s1 1 +6, 10.0.0.0, 10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4 +1,229\n" in text
+
+
+def test_times_have_their_zone() -> None:
+    assert Texts(zone=ZoneInfo("Europe/Berlin")).time(NOW_MS) == "2026-09-21 16:13:20 CEST"
+
+
+@pytest.mark.parametrize(
+    ("finding", "status", "first"),
+    [
+        (made(alert=Alert(number=2, why="reopened", at_ms=NOW_MS)), "firing", "OPEN, high (reopened)"),
+        (leak(state="stopped"), "firing", "STOPPED, critical"),
+        (made(state="resolved", ended_ms=NOW_MS), "ended", "RESOLVED, high"),
+        (made(state="closed", decided=Decided(resolution="accepted", by="ann", why="x", at_ms=1)), "ended", "CLOSED, high"),
+        (made(suppressed=Suppressed(reason="x", until="2027-01-01", where="f:1")), "ended", "SUPPRESSED, high"),
+    ],
+)
+def test_status_and_severity_come_first(finding: object, status: str, first: str) -> None:
+    text = Texts().body(message(finding, status=status))  # type: ignore[arg-type]
+    assert text.splitlines()[0] == first
+    assert ("rotate" in text.split("What to do: ")[1].splitlines()[0]) == first.startswith("STOPPED")
+
+
+@pytest.mark.parametrize("evil", HOSTILE)
+def test_what_clients_chose_is_text(evil: str) -> None:
+    client = Client(client_id=evil, software_name=evil, software_version=evil, address=evil)
+    finding = made(
+        application=Application(principal=evil, client_id=evil, group=evil), clients=[client], message=evil, use_instead=evil,
+        link="javascript:alert(1)", name=evil,
+    )  # fmt: skip
+    plain = Texts().body(message(made()))
+    texts = Texts()
+    body, title = texts.body(message(finding)), texts.title(message(finding))
+    assert body.count("\n") == plain.count("\n"), "no further line"
+    assert "\n" not in title and "\r" not in title
+    assert not set("<>&@`*[]{}$|~\r\u2028\u202e") & set(body + title)
+    assert "https://" not in body and "www." not in body and "javascript" not in body
+    assert escaped_length(body) <= MOST_BODY
+    assert len(title) <= MOST_TITLE
+    key = alertmanager.labels(finding)
+    sent = alertmanager.alert(key, AlertEntry(finding, None, 1), NOW_MS, texts)
+    for value in [*sent["labels"].values(), *sent["annotations"].values()]:
+        assert not set("<>&@`*[]{}$|~\r\n\u202e") & set(value)
+        assert len(value) <= 600
+
+
+def test_a_body_is_at_most_three_thousand_characters_as_slack_counts() -> None:
+    long = made(message="&" * 1_000, use_instead="x" * 1_000, application=Application(principal="p" * 256, client_id="c" * 256))
+    body = Texts("https://" + "a" * 200 + ".example/").body(message(*(long.model_copy(update={"fingerprint": f"{n}"}) for n in range(9))))
+    assert len(html.escape(body, quote=False)) <= MOST_BODY
+    assert body.startswith("OPEN, high: 9 findings of AN101\n")
+    assert "\nSilence: " in body
+
+
+def test_fitting_takes_from_the_longest_line() -> None:
+    assert fitted(["short", "&" * 100], 50).startswith("short\n&")
+    assert escaped_length(fitted(["short", "&" * 100], 50)) <= 50
+    assert fitted(["a"] * 5, 4) == "" or escaped_length(fitted(["a"] * 5, 4)) <= 4
+
+
+def test_what_is_inert_can_still_be_read() -> None:
+    assert inert("User:alice@EXAMPLE.COM") == "User:alice＠EXAMPLE.COM"
+    assert inert("orders_eu-1.prod") == "orders_eu-1.prod"
+
+
+def test_damping_is_said() -> None:
+    told = message(made())
+    damped = Message(told.plan, told.findings, frozenset({told.worst.fingerprint}))
+    assert "It flaps" in Texts().body(damped)
+    assert "It flaps" not in Texts().body(told)
+
+
+def test_labels_are_identity_alone() -> None:
+    before, after = made(), made(client_count=9_000, last_seen_ms=NOW_MS + DAY_MS, message="another sentence", revision=7)
+    assert alertmanager.labels(before) == alertmanager.labels(after)
+    assert dict(alertmanager.labels(before)) == {
+        "alertname": "acks_zero", "code": "AN101", "severity": "high", "kind": "setting", "fingerprint": before.fingerprint,
+        "principal": "User:orders", "client_id": "orders", "team": "shop", "source": "clientscope",
+    }  # fmt: skip

@@ -1,0 +1,137 @@
+"""Decisions on the page: the command line's checks, who may, from where, and what is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from page_state import NOW_MS, found, live
+
+from clientscope.errors import EnvironmentProblem
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.api.deciding import Deciding
+from sinks.dashboard.http import assets
+from sinks.dashboard.http.access import Access, Visitor
+
+LEAK, SETTING = f"{1:032x}", f"{2:032x}"
+OURS = {"sec-fetch-site": "same-origin"}
+UNTIL = "2026-12-31"
+
+
+class Topic:
+    """What was written."""
+
+    def __init__(self) -> None:
+        self.written: list[tuple[str, Any, Mapping[str, str]]] = []
+        self.down = False
+
+    def __call__(self, fingerprint: str, value: bytes | None, headers: Mapping[str, str]) -> None:
+        if self.down:
+            raise EnvironmentProblem("no right to Write", "kafka-acls.sh --add")
+        self.written.append((fingerprint, value and json.loads(value), headers))
+
+
+@pytest.fixture
+def topic() -> Topic:
+    return Topic()
+
+
+def client(topic: Topic | None, role: Any = "admin") -> TestClient:
+    decided = {"resolution": "accepted", "by": "bob", "why": "w", "at_ms": 1, "until": UNTIL}
+    state = live(found(1, kind="leak", code="SK001"), found(2), found(3, state="closed", decided=decided))
+    access = Access(anyone=Visitor("alice", role))
+    app = create_app(state, assets.load(), lambda: NOW_MS, loopback_only=True, access=access, deciding=Deciding(topic))
+    return TestClient(app, base_url="http://localhost")
+
+
+def test_closing_writes_what_the_command_writes(topic: Topic) -> None:
+    response = client(topic).post(f"/api/v1/findings/{LEAK}/close", json={"resolution": "rotated", "why": " new  password "}, headers=OURS)
+    assert response.status_code == 200
+    assert response.json()["warnings"] == ["a client still has it; the next push of the same secret reopens the finding"]
+    decision = {"fingerprint": LEAK, "resolution": "rotated", "by": "alice", "why": "new password", "at_ms": NOW_MS}
+    assert topic.written == [(LEAK, decision, {})]
+
+
+def test_accepting_takes_a_date(topic: Topic) -> None:
+    http = client(topic)
+    response = http.post(f"/api/v1/findings/{SETTING}/accept", json={"why": "known", "until": UNTIL}, headers=OURS)
+    assert (response.status_code, response.json()["until"], response.json()["resolution"]) == (200, UNTIL, "accepted")
+    assert topic.written[0][1]["until"] == UNTIL
+
+
+def test_reopening_is_a_tombstone_that_says_who_and_why(topic: Topic) -> None:
+    response = client(topic).post(f"/api/v1/findings/{3:032x}/reopen", json={"why": "wrong"}, headers=OURS)
+    assert (response.status_code, response.json()["resolution"]) == (200, None)
+    assert topic.written == [(f"{3:032x}", None, {"by": "alice", "why": "wrong"})]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "text"),
+    [
+        (f"{SETTING}/close", {"resolution": "rotated", "why": "w"}, "not a leak"),
+        (f"{LEAK}/close", {"resolution": "rotated", "why": " "}, "why is missing"),
+        (f"{LEAK}/close", {"resolution": "rotated", "why": "w", "until": UNTIL}, "until has no meaning"),
+        (f"{LEAK}/close", {"resolution": "accepted", "why": "w"}, "needs until"),
+        (f"{LEAK}/accept", {"why": "w", "until": "2020-01-01"}, "future"),
+        (f"{LEAK}/accept", {"why": "w", "until": "soon"}, "no date"),
+        (f"{LEAK}/accept", {"why": "postgres://me:hunter2@db/x", "until": UNTIL}, "a secret"),
+        (f"{SETTING}/reopen", {"why": "w"}, "has no decision"),
+    ],
+)
+def test_a_decision_that_does_not_fit_is_refused_and_not_written(topic: Topic, path: str, body: dict[str, str], text: str) -> None:
+    response = client(topic).post(f"/api/v1/findings/{path}", json=body, headers=OURS)
+    assert response.status_code == 400
+    assert text in response.json()["detail"]
+    assert "--" not in response.text
+    assert "hunter2" not in response.text
+    assert topic.written == []
+
+
+def test_unknown_fields_and_findings_are_refused(topic: Topic) -> None:
+    http = client(topic)
+    for body in ({"resolution": "gone", "why": "w"}, {"resolution": "rotated", "why": "w", "by": "eve"}, {"resolution": "rotated"}):
+        assert http.post(f"/api/v1/findings/{LEAK}/close", json=body, headers=OURS).status_code == 422
+    assert http.post(f"/api/v1/findings/{9:032x}/reopen", json={"why": "w"}, headers=OURS).status_code == 404
+    assert topic.written == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}, {"origin": "http://evil.example"}, {"origin": "null"}],
+)
+def test_another_site_decides_nothing(topic: Topic, headers: dict[str, str]) -> None:
+    response = client(topic).post(f"/api/v1/findings/{LEAK}/close", json={"resolution": "rotated", "why": "w"}, headers=headers)
+    assert (response.status_code, topic.written) == (403, [])
+
+
+def test_our_own_origin_decides(topic: Topic) -> None:
+    headers = {"origin": "http://localhost"}
+    assert client(topic).post(f"/api/v1/findings/{LEAK}/close", json={"resolution": "rotated", "why": "w"}, headers=headers).is_success
+
+
+def test_a_reader_decides_nothing(topic: Topic) -> None:
+    response = client(topic, "reader").post(f"/api/v1/findings/{LEAK}/close", json={"resolution": "rotated", "why": "w"}, headers=OURS)
+    assert (response.status_code, response.json()["detail"], topic.written) == (403, "this needs the role admin", [])
+
+
+def test_it_says_why_kafka_has_not_taken_it(topic: Topic) -> None:
+    topic.down = True
+    response = client(topic).post(f"/api/v1/findings/{LEAK}/close", json={"resolution": "rotated", "why": "w"}, headers=OURS)
+    assert (response.status_code, response.json()["detail"]) == (503, "no right to Write; kafka-acls.sh --add")
+
+
+def test_one_finding_and_groups_of_them() -> None:
+    http = client(None)
+    assert http.get(f"/api/v1/findings/{LEAK}").json()["code"] == "SK001"
+    assert http.get(f"/api/v1/findings/{9:032x}").status_code == 404
+    assert [each["label"] for each in http.get("/api/v1/findings/groups?group=code").json()["items"]] == ["AN101", "SK001"]
+    for group in ("code", "principal", "owner", "severity"):
+        for each in http.get(f"/api/v1/findings/groups?group={group}").json()["items"]:
+            assert http.get("/api/v1/findings", params={"q": each["q"]}).json()["total"] == each["findings"]
+    assert http.get("/api/v1/findings", params={"q": "state:closed"}).json()["total"] == 1
+    assert http.get("/api/v1/findings", params={"q": "client_id:app -code:SK*"}).json()["total"] == 1
+    assert http.get("/api/v1/findings", params={"q": "seferity:high"}).json()["position"] == 0
+    assert [each["code"] for each in http.get("/api/v1/findings?sort=-code").json()["items"]] == ["SK001", "AN101"]

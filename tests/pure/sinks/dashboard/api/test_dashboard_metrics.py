@@ -1,0 +1,105 @@
+"""``/metrics``: true to the official parser, whatever clients call themselves, and bounded."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from prometheus_client.exposition import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from clientscope.gauges import GaugeValue
+from clientscope.records.topics import CONNECTIONS, GAUGES
+from sinks.dashboard.api.metrics import fold, registry
+from sinks.dashboard.state.state import State, TopicRecord
+
+HOSTILE = ['quote"', "back\\slash", "new\nline", '"} evil{x="', "# HELP x", "ø日本", "\\n", "", "a" * 256, "<img src=x onerror=alert(1)>"]
+
+
+def gauge(name: str, count: int, listener: str = "CLIENT", gateway: str = "gw") -> GaugeValue:
+    return GaugeValue(
+        cluster="c", broker=1, gateway=gateway, listener=listener, software_name=name, software_version="1", connections=count
+    )
+
+
+def record(value: GaugeValue) -> TopicRecord:
+    key = json.dumps([value.gateway, value.listener, value.software_name]).encode()
+    return TopicRecord(GAUGES, 1, key, value.model_dump_json().encode())
+
+
+LABELS = ("cluster", "broker", "listener", "client_software_name", "client_software_version", "topic", "reason")
+
+
+def samples(state: State, name: str) -> dict[tuple[str, ...], float]:
+    text = generate_latest(registry(state)).decode()
+    return {
+        tuple(sample.labels[label] for label in LABELS if label in sample.labels): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == name
+    }
+
+
+def test_hostile_names_stay_one_label_value_each() -> None:
+    state = State()
+    state.apply(record(gauge(name, i + 1)) for i, name in enumerate(HOSTILE))
+    state.live()
+    found = samples(state, "clientscope_client_connections")
+    expected = {("c", "1", "CLIENT", name.replace("\n", "\ufffd"), "1"): float(i + 1) for i, name in enumerate(HOSTILE)}
+    assert found == expected
+
+
+def test_the_sum_is_over_gateways() -> None:
+    state = State()
+    state.apply([record(gauge("x", 2)), record(gauge("x", 3, gateway="gw2"))])
+    state.live()
+    assert samples(state, "clientscope_client_connections") == {("c", "1", "CLIENT", "x", "1"): 5.0}
+
+
+def test_before_the_topics_are_read_there_is_no_series_rather_than_a_wrong_one() -> None:
+    state = State()
+    state.apply([record(gauge("x", 2))])
+    assert samples(state, "clientscope_client_connections") == {}
+    assert samples(state, "clientscope_serve_up_to_date") == {(): 0.0}
+    assert samples(state, "clientscope_serve_records_read_total") == {(GAUGES,): 1.0}
+
+
+def test_bad_records_are_counted_by_reason() -> None:
+    state = State()
+    state.apply([TopicRecord(CONNECTIONS, 1, b"k", b"")])
+    assert samples(state, "clientscope_serve_records_undecodable_total") == {(CONNECTIONS, "truncated"): 1.0}
+
+
+@pytest.mark.parametrize("limit", [2, 10, 1_000])
+def test_fold_keeps_the_sum_and_the_limit(limit: int) -> None:
+    gauges = [gauge(f"n{i}", i, listener) for i in range(1, 700) for listener in ("A", "B")]
+    series, folded = fold(gauges, limit)
+    assert len(series) <= limit
+    assert sum(series.values()) == sum(g.connections for g in gauges)
+    assert folded == len(gauges) - (limit - 2)
+    assert series["c", "1", "A", "other", "other"] > 0
+
+
+def test_fold_leaves_what_fits() -> None:
+    series, folded = fold([gauge("a", 1), gauge("b", 2)], 2)
+    assert (len(series), folded) == (2, 0)
+
+
+def test_a_gateways_figures_are_shown_as_far_as_they_are_told() -> None:
+    state = State()
+    row = {
+        "cluster": "c",
+        "broker": 1,
+        "gateway": "g",
+        "instances": 4,
+        "opened_per_minute": 9,
+        "closed_per_minute": None,
+        "other_series": 0,
+    }
+    state.apply([TopicRecord(GAUGES, 1, b'["c",1,"g"]', json.dumps(row).encode())])
+    assert "clientscope_client_instances{" not in generate_latest(registry(state)).decode(), "not before all has been read"
+    state.live()
+    text = generate_latest(registry(state)).decode()
+    assert 'clientscope_client_instances{broker="1",cluster="c",gateway="g"} 4.0' in text
+    assert 'clientscope_client_connections_opened_per_minute{broker="1",cluster="c",gateway="g"} 9.0' in text
+    assert "clientscope_client_connections_closed_per_minute{" not in text

@@ -1,0 +1,144 @@
+"""The page's files: all there, what they are said to be, small, and of nobody else's server."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import sinks.dashboard
+from clientscope.errors import EnvironmentProblem
+from sinks.dashboard.http import assets
+
+STATIC = Path(sinks.dashboard.__file__).parent / "static"
+MOST_COMPRESSED = 150 * 1024
+ASSETS = assets.load()
+OURS = [name for name in ASSETS if not name.startswith("vendor/")]
+_IMPORT = re.compile(r"""\b(?:import|export)\b[^;"'`()]*?\bfrom\s*["']([^"']+)["']|\bimport\(?\s*["']([^"']+)["']""")
+_LOADED = re.compile(r"""(?:src|href)="(static/[^"]+)\"""")
+
+
+def test_everything_that_lies_there_is_served_or_is_about_what_is_vendored() -> None:
+    there = {path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file()}
+    licences = {f"vendor/{each.licence_file}" for each in assets.manifest((STATIC / assets.MANIFEST).read_bytes())}
+    types = {f"vendor/{name}.d.ts" for name in ("preact", "hooks", "htm")}  # for tsc, beside what they describe
+    assert there == set(ASSETS) | licences | types | {assets.MANIFEST}
+
+
+def test_what_is_vendored_is_what_its_package_has() -> None:
+    listed = assets.manifest((STATIC / assets.MANIFEST).read_bytes())
+    assert {f"vendor/{each.file}" for each in listed} == {name for name in ASSETS if name.startswith("vendor/")}
+    for each in listed:
+        content = (STATIC / "vendor" / each.file).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == each.sha256, each.file
+        for theirs, ours in each.replaced.items():
+            assert content.count(ours.encode()) == 1, each.file
+            content = content.replace(ours.encode(), theirs.encode())
+        assert hashlib.sha256(content).hexdigest() == (each.sha256_in_package or each.sha256), each.file
+        assert each.licence in ("MIT", "Apache-2.0")
+
+
+def test_a_browser_has_little_to_fetch() -> None:
+    sizes = {name: len(gzip.compress(asset.content, 9)) for name, asset in assets.load().items()}
+    assert sum(sizes.values()) <= MOST_COMPRESSED, sizes
+
+
+@pytest.mark.parametrize("name", [name for name in ASSETS if name.endswith(".js")])
+def test_scripts_import_what_is_served_by_relative_names(name: str) -> None:
+    for imported in map("".join, _IMPORT.findall((STATIC / name).read_text())):
+        assert imported.startswith(("./", "../")), (name, imported)
+        target = (STATIC / name).parent.joinpath(imported).resolve().relative_to(STATIC).as_posix()
+        assert target in ASSETS, (name, imported)
+
+
+def test_the_page_loads_what_is_served_by_relative_names() -> None:
+    loaded = _LOADED.findall((STATIC / assets.PAGE).read_text())
+    assert len(loaded) >= 5
+    assert {name.removeprefix("static/") for name in loaded} <= set(ASSETS)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_nothing_of_ours_needs_what_the_policy_forbids(name: str) -> None:
+    text = (STATIC / name).read_text()
+    for forbidden in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+        "dangerouslySetInnerHTML",
+        ' style="',
+        "javascript:",
+    ):
+        assert forbidden not in text, forbidden
+    assert not re.search(r"""(?:src|href|url\(|fetch\()\W{0,2}["'(]?(?:https?:)?//""", text)
+    assert not re.search(r"""["'`](?:/api|/static)/""", text), "absolute addresses break behind a path prefix"
+
+
+def test_a_wheel_has_every_file(tmp_path: Path) -> None:
+    root = STATIC.parents[2]
+    build = "import hatchling.build, sys; hatchling.build.build_wheel(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=root, check=True, capture_output=True, timeout=120)
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        wheel.extractall(tmp_path / "installed")
+    look = "from sinks.dashboard.http import assets; print(assets.__file__, len(assets.load()))"
+    clean = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path / "installed")}
+    told = subprocess.run(
+        [sys.executable, "-P", "-c", look], cwd=tmp_path, env=clean, check=True, capture_output=True, text=True, timeout=60
+    )
+    where, count = told.stdout.split()
+    assert where.startswith(str(tmp_path))
+    assert int(count) == len(ASSETS)
+
+
+@pytest.fixture
+def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    package = tmp_path / re.sub(r"\W", "_", tmp_path.name)  # of its own, as modules are kept by name
+    shutil.copytree(STATIC, package / "static")
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return package / "static"
+
+
+def test_a_missing_file_is_told(copy: Path) -> None:
+    (copy / "core" / "held.js").unlink()
+    with pytest.raises(EnvironmentProblem, match=r"core/held\.js is missing"):
+        assets.load(copy.parent.name)
+
+
+def test_what_the_page_does_not_need_is_not_served(copy: Path) -> None:
+    (copy / "views" / "draft.js").write_text("export const draft = 1;")
+    (copy / "notes.txt").touch()
+    assert assets.load(copy.parent.name).keys() == ASSETS.keys()
+    with (copy / "views.js").open("a") as views:
+        views.write('import { draft } from "./views/draft.js";\n')
+    assert assets.load(copy.parent.name).keys() - ASSETS.keys() == {"views/draft.js"}
+
+
+def test_views_are_known_to_one_file_alone() -> None:
+    text = (STATIC / "views.js").read_text()
+    listed = re.findall(r'\{ name: "(\w+)", title: "\w+", (?:key: "(\w)"|within: "(\w+)"), draw: (\w+) \}', text)
+    names = {name for name, *_ in listed}
+    assert {path.stem for path in (STATIC / "views").glob("*.js")} == names
+    assert len(listed) == len(re.findall(r"^  \{ name:", text, re.M))
+    keys = [key for _, key, *_ in listed if key]
+    assert len(keys) == len(set(keys)) and not set(keys) & set("gjk"), "keys that mean something else"
+    assert {within for *_, within, _ in listed if within} <= names
+    for other in ("app.js", "core/keys.js", "parts/frame.js"):
+        assert not re.search(r"views/\w+\.js", (STATIC / other).read_text()), other
+
+
+@pytest.mark.parametrize(("name", "content"), [("uPlot.js", b"var uPlot;"), ("manifest.json", b"[{}]"), ("manifest.json", b"{")])
+def test_a_file_that_was_changed_is_told(copy: Path, name: str, content: bytes) -> None:
+    (copy / "vendor" / name).write_bytes(content)
+    with pytest.raises(EnvironmentProblem, match=f"vendor/{name}"):
+        assets.load(copy.parent.name)

@@ -1,0 +1,234 @@
+"""The past over HTTP, with the process that reads it: answers, and every reason why there is none."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, finding, gauge, push, setting
+
+from clientscope.records.codec import Kind
+from sinks.dashboard.api import routes_past
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.http import assets
+from sinks.dashboard.past import asking
+from sinks.dashboard.past.asking import Past
+from sinks.dashboard.past.problems import NoAnswer
+from sinks.dashboard.state.state import State
+from sinks.history.erase import ErasureSubject, erase_rows
+from sinks.history.maintain import maintain
+
+Asking = Callable[..., TestClient]
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    append(
+        tmp_path, "connections", [connection(NOW_MS - HOUR_MS, Kind.OPENED, 1), connection(NOW_MS - 9, Kind.CLOSED, 2, client_id="canary")]
+    )
+    append(tmp_path, "gauges", [gauge(NOW_MS - 9 * MINUTE_MS, 3)])
+    append(tmp_path, "pushes", [push(NOW_MS - HOUR_MS, setting("acks", "all"))])
+    append(tmp_path, "findings", [finding(NOW_MS - HOUR_MS, 1)])
+    return tmp_path
+
+
+@pytest.fixture
+def asks() -> Iterator[Asking]:
+    pasts: list[Past] = []
+
+    def ask(folder: Path | None, **changed: float) -> TestClient:
+        pasts.append(Past(folder, **changed))
+        app = create_app(State(), assets.load(), lambda: NOW_MS, loopback_only=True, past=pasts[-1])
+        return TestClient(app, base_url="http://localhost")
+
+    yield ask
+    for past in pasts:
+        past.close()
+
+
+PATHS = ["series", "clients", "starts?client_id=app", "findings", "findings/ended"]
+
+
+def test_everything_is_answered_in_the_models_of_the_api(history: Path, asks: Asking) -> None:
+    client = asks(history)
+    assert client.get("/api/v1/history").json() == {"configured": True}
+    series = client.get("/api/v1/history/series").json()
+    assert (series["step_ms"], max(n or 0 for n in series["connections"])) == (5 * MINUTE_MS, 3)
+    assert series["to_ms"] % MINUTE_MS == 0
+    listed = client.get("/api/v1/history/clients", params={"q": "software:librdkafka", "sort": "client_id", "to": NOW_MS}).json()
+    assert [(item["client_id"], item["open"]) for item in listed["items"]] == [("app", 1), ("canary", 0)]
+    start = client.get("/api/v1/history/starts", params={"application": "app"}).json()["items"][0]
+    assert (start["settings"], start["changes"], start["first"]) == (1, None, True)
+    found = client.get("/api/v1/history/findings", params={"q": "code:AN*"}).json()
+    assert (found["total"], found["items"][0]["message"]) == (1, "Set acks.")
+    assert client.get("/api/v1/history/findings/ended").json()["total"] == 0
+    for path in PATHS:
+        assert client.get(f"/api/v1/history/{path}").status_code == 200
+
+
+def test_a_file_has_all_that_is_filtered_and_no_formula(history: Path, asks: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes_past, "_AT_ONCE", 2)
+    rows = [connection(NOW_MS - 99, Kind.CLOSED, number, client_id=f'=HYPERLINK("{number}")') for number in range(5, 10)]
+    append(history, "connections", rows)
+    client = asks(history)
+    asked = {"q": "HYPERLINK", "sort": "-client_id"}
+    text = client.get("/api/v1/history/clients/export", params={**asked, "format": "csv"}).text
+    head, *lines = csv.reader(text.splitlines())
+    assert head[:4] == ["client_id", "application", "principal", "address"]
+    assert [line[0] for line in lines] == [f'\'=HYPERLINK("{number}")' for number in range(9, 4, -1)]
+    listed = client.get("/api/v1/history/clients", params=asked).json()["items"]
+    assert client.get("/api/v1/history/clients/export", params={**asked, "format": "json"}).json() == listed
+    assert client.get("/api/v1/history/clients/export?q=nope:1").status_code == 400
+    assert asks(None).get("/api/v1/history/clients/export").status_code == 404
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_no_history_no_table_no_disk(tmp_path: Path, asks: Asking, path: str) -> None:
+    for folder, words in ((None, "--history-dir"), (tmp_path, "clientscope stream"), (tmp_path / "unmounted", "clientscope stream")):
+        answer = asks(folder).get(f"/api/v1/history/{path}")
+        assert answer.status_code == 404
+        assert words in answer.json()["hint"]
+    assert asks(None).get("/api/v1/history").json() == {"configured": False}
+
+
+def test_a_table_that_is_half_written_or_loses_its_files_is_said_and_the_next_question_is_answered(
+    history: Path, asks: Asking, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = asks(history)
+    log = history / "gauges" / "_delta_log" / "00000000000000000000.json"
+    whole = log.read_text()
+    files = list((history / "connections").rglob("*.parquet"))
+    log.write_text(whole[: len(whole) // 2])
+    for file in files:
+        file.rename(file.with_suffix(".away"))
+    for path in ("series", "clients"):
+        answer = client.get(f"/api/v1/history/{path}")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
+        assert answer.json()["detail"] == "history can't be read now"
+        assert str(history) not in answer.text
+    assert "history can't be read" in caplog.text
+    assert client.get("/api/v1/overview").status_code == 200
+    log.write_text(whole)
+    for file in files:
+        file.with_suffix(".away").rename(file)
+    for path in ("series", "clients"):
+        assert client.get(f"/api/v1/history/{path}").status_code == 200
+
+
+def test_what_is_no_table_of_the_jobs(history: Path, asks: Asking) -> None:
+    shutil.rmtree(history / "gauges")
+    shutil.copytree(history / "findings", history / "gauges")
+    client = asks(history)
+    assert client.get("/api/v1/history/series").status_code == 503
+    assert client.get("/api/v1/history/findings").status_code == 200
+
+
+def test_while_it_is_compacted_and_erased(history: Path, asks: Asking) -> None:
+    for number in range(3, 40):
+        append(history, "connections", [connection(NOW_MS - DAY_MS - number, Kind.CLOSED, number, client_id=f"app-{number}")])
+    client = asks(history)
+    answers: list[int] = []
+    done = threading.Event()
+
+    def ask() -> None:
+        at = NOW_MS
+        while not done.is_set():
+            at -= 1  # another question each time
+            answers.append(client.get("/api/v1/history/clients", params={"from": NOW_MS - 2 * DAY_MS, "to": at}).status_code)
+
+    asking_on = threading.Thread(target=ask)
+    asking_on.start()
+    try:
+        maintain(history / "connections", date(2026, 9, 22), 0)
+        erased = erase_rows(history / "connections", ErasureSubject(client_id="canary"))
+        while len(answers) < 10:
+            time.sleep(0.01)
+    finally:
+        done.set()
+        asking_on.join()
+    assert erased is not None and erased.left == 0
+    assert {*answers} == {200}
+    listed = client.get("/api/v1/history/clients", params={"from": NOW_MS - 3 * DAY_MS, "q": "canary"}).json()
+    assert (listed["total"], listed["items"]) == (0, [])
+
+
+def test_a_question_that_takes_too_long_is_ended_and_the_next_one_is_answered(history: Path, asks: Asking) -> None:
+    late = asks(history, deadline_s=0.01).get("/api/v1/history/series")
+    assert (late.status_code, late.json()["hint"]) == (503, "ask for a shorter range, or try again")
+    assert "retry-after" in late.headers
+    past = Past(history)
+    try:
+        past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+        process_id = past.process_id
+        assert process_id is not None
+        os.kill(process_id, signal.SIGKILL)  # as the kernel does where memory runs out
+        with pytest.raises(NoAnswer) as error:
+            past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+        assert error.value.status == 503
+        assert past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])["points"]
+    finally:
+        past.close()
+    assert past.process_id is None and not Path(f"/proc/{process_id}").exists(), "nothing is left of it"
+    with pytest.raises(NoAnswer):
+        past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+
+
+def test_who_waits_for_too_long_or_is_one_too_many_comes_again(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    past = Past(history, wait_s=0.01)
+    with past._lock, pytest.raises(NoAnswer) as error:  # another's question
+        past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+    assert (error.value.kind, error.value.status) == ("busy", 503)
+    monkeypatch.setattr(asking, "MOST_WAITING", 1)
+    one = Past(history, wait_s=60)
+    with one._waiting, pytest.raises(NoAnswer) as error:
+        one.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+    assert error.value.kind == "busy"
+
+
+def test_the_process_ends_when_nobody_asks(history: Path) -> None:
+    past = Past(history, idle_s=0.01)
+    past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+    until = time.monotonic() + 20
+    while past.process_id is not None and time.monotonic() < until:
+        time.sleep(0.01)
+    assert past.process_id is None
+    assert past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])["points"]
+    past.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "position"),
+    [("clients?q=app%20lisener:x", 4), ("clients?sort=-nothing", 0), ("findings?q=listener:x", 0), ("findings/ended?sort=code,x", 5)],
+)
+def test_a_mistake_is_told_at_its_place(history: Path, asks: Asking, path: str, position: int) -> None:
+    answer = asks(history).get(f"/api/v1/history/{path}")
+    assert (answer.status_code, answer.json()["position"]) == (400, position)
+    assert answer.json()["expected"]
+
+
+@pytest.mark.parametrize("query", [f"from={NOW_MS + 1}", f"from={NOW_MS - 9}&to={NOW_MS - 9}", f"from=0&to={NOW_MS}"])
+def test_a_time_that_is_none(history: Path, asks: Asking, query: str) -> None:
+    answer = asks(history).get(f"/api/v1/history/series?{query}")
+    assert answer.status_code == 400
+    assert answer.json()["hint"]
+    assert asks(history).get("/api/v1/history/starts").status_code == 400, "whose?"
+
+
+def test_no_secret_of_the_environment_goes_on(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLIENTSCOPE_KAFKA_SASL_PASSWORD", "canary-of-the-environment")
+    past = Past(history)
+    try:
+        past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+        assert past.process_id is not None
+        assert "canary" not in Path(f"/proc/{past.process_id}/environ").read_text()
+    finally:
+        past.close()

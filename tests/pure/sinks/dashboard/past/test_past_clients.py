@@ -1,0 +1,188 @@
+"""sinks/dashboard/past/clients: who was connected in a time, searched by the grammar that the page has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection
+
+from clientscope.query import HISTORY_CLIENTS, QueryError, matches, parse
+from clientscope.records.codec import Kind
+from sinks.dashboard.past import clients
+from sinks.dashboard.past.problems import NoAnswer
+from sinks.dashboard.past.tables import Span, Tables
+
+HOSTILE = [
+    "' OR 1=1 --",
+    "o'neil",
+    "100%",
+    "a_b",
+    "a*b",
+    'say "hi"',
+    "back\\slash",
+    "'; DROP TABLE connections; --",
+    "<img src=x>",
+    "ſtraße",
+]
+
+
+def seen(folder: Path, span: Span, q: str = "", sort: str = "", offset: int = 0, limit: int = 1_000) -> dict[str, Any]:
+    return clients.page(clients.clients(Tables(folder), span), q, sort, offset, limit, NOW_MS)
+
+
+def ids(folder: Path, span: Span, q: str = "", sort: str = "client_id") -> list[str | None]:
+    return [item["client_id"] for item in seen(folder, span, q, sort)["items"]]
+
+
+MARCH = Span(NOW_MS - 30 * DAY_MS, NOW_MS - DAY_MS)
+
+
+def test_a_row_of_0_1_0_and_one_of_today_are_of_one_client_that_does_not_authenticate(tmp_path: Path) -> None:
+    begin = MARCH.from_ms
+    rows = [connection(begin + HOUR_MS, Kind.CLOSED, 1), connection(begin + 2 * HOUR_MS, Kind.CLOSED, 2, principal="User:ANONYMOUS")]
+    append(tmp_path, "connections", [*rows, connection(begin + 3 * HOUR_MS, Kind.CLOSED, 3, security_protocol="SASL_SSL")])
+    items = seen(tmp_path, MARCH)["items"]
+    assert [(each["principal"], each["connections"]) for each in items] == [(None, 1), ("User:ANONYMOUS", 2)]
+    assert ids(tmp_path, MARCH, "principal:User:ANONYMOUS") == ["app"]
+
+
+def test_a_client_is_what_its_connections_share_and_when_they_were_there(tmp_path: Path) -> None:
+    begin = MARCH.from_ms
+    append(
+        tmp_path,
+        "connections",
+        [
+            connection(begin + HOUR_MS, Kind.OPENED, 1, client_id=None, client_software_name="unknown", client_software_version="unknown"),
+            connection(begin + HOUR_MS + 5, Kind.IDENTIFIED, 1),
+            connection(begin + HOUR_MS + 9, Kind.IDENTIFIED, 1, principal="User:app"),
+            connection(begin + 2 * HOUR_MS, Kind.CLOSED, 1, principal="User:app"),
+            connection(begin + 3 * HOUR_MS, Kind.OPENED, 2, principal="User:app"),
+            connection(begin + 9 * HOUR_MS, Kind.PRESENT, 2, principal="User:app"),
+            connection(begin + 10 * HOUR_MS, Kind.CLOSED, 2, principal="User:app"),
+            connection(begin + 11 * HOUR_MS, Kind.HEARTBEAT, -1, client_id=None, client_address=""),
+        ],
+    )
+    answer = seen(tmp_path, MARCH)
+    assert answer["total"] == 1, "what it was before it was identified is no client"
+    assert answer["items"] == [
+        {
+            "client_id": "app", "application": "app", "principal": "User:app", "address": "10.0.0.1", "software_name": "librdkafka",
+            "software_version": "2.6.1", "first_seen_ms": begin + HOUR_MS + 9, "last_seen_ms": begin + 10 * HOUR_MS, "connections": 2,
+            "open": 0,
+        }
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("length_ms", [10 * MINUTE_MS, HOUR_MS, 12 * HOUR_MS])
+def test_who_was_connected_all_the_time_is_seen_though_no_record_is_of_it(tmp_path: Path, length_ms: int) -> None:
+    span = Span(NOW_MS - length_ms, NOW_MS)
+    every_six_hours = range(NOW_MS - 3 * DAY_MS - 5 * HOUR_MS, NOW_MS, 6 * HOUR_MS)
+    append(
+        tmp_path,
+        "connections",
+        [
+            *(connection(ms, Kind.PRESENT, 1, client_id="steady") for ms in every_six_hours),
+            connection(span.from_ms - 2 * HOUR_MS, Kind.OPENED, 2, client_id="gone before"),
+            connection(span.from_ms - HOUR_MS, Kind.CLOSED, 2, client_id="gone before"),
+            connection(span.from_ms - HOUR_MS, Kind.OPENED, 3, client_id="lost", gateway_id="killed", gateway_epoch=1),
+            connection(span.from_ms - HOUR_MS // 2, Kind.HEARTBEAT, -1, client_id=None, gateway_id="killed", gateway_epoch=2),
+        ],
+    )
+    [item] = seen(tmp_path, span)["items"]
+    assert (item["client_id"], item["connections"], item["open"]) == ("steady", 1, 1)
+    assert (item["first_seen_ms"], item["last_seen_ms"]) == span
+
+
+def test_a_connection_that_was_given_another_name_is_the_new_one(tmp_path: Path) -> None:
+    append(
+        tmp_path,
+        "connections",
+        [connection(NOW_MS - HOUR_MS, Kind.OPENED, 1, client_id="first"), connection(NOW_MS - 9, Kind.IDENTIFIED, 1, client_id="second")],
+    )
+    assert ids(tmp_path, Span(NOW_MS - 2 * HOUR_MS, NOW_MS)) == ["second"]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("history")
+    rows = [
+        connection(NOW_MS - (number + 2) * HOUR_MS, Kind.CLOSED, number, client_id=name, principal=None if number % 3 else f"User:{name}",
+                   client_software_version=f"{number % 4}.{number}.0")
+        for number, name in enumerate([*HOSTILE, "plain-1", "plain-2", None])
+    ]  # fmt: skip
+    append(folder, "connections", rows)
+    return folder
+
+
+QUERIES = [
+    "", "1=1", '"\' OR 1=1 --"', "client_id:*'*", "client_id:a_b", "client_id:a*b", 'client_id:"a*b"', "client_id:100%", "client_id:%", "_",
+    'client_id:"back\\\\slash"', 'client_id:"say \\"hi\\""', 'client_id:""', '-client_id:""', 'principal:""', "principal:User:*",
+    "-principal:User:*",
+    "application:plain", "version:>1.5", "version:<2 -version:1.*", "version:unknown", "connections:1", "connections:>1",
+    "software:LIBRDKAFKA",
+    "last_seen:>4h", "last_seen:<4h plain", "first_seen:2026-09-21", "open:0", "PLAIN", "client_id:plain-1,plain-2 version:>=3",
+    "client_id:STRASSE",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("q", QUERIES)
+def test_a_search_leaves_what_the_grammar_says_of_each_client(hostile: Path, q: str) -> None:
+    span = Span(NOW_MS - DAY_MS, NOW_MS)
+    everybody = seen(hostile, span)["items"]
+    query = parse(q, HISTORY_CLIENTS, NOW_MS)
+
+    def holds(item: dict[str, Any]) -> bool:
+        values = item | {"software": item["software_name"], "version": item["software_version"], "first_seen": item["first_seen_ms"],
+        "last_seen": item["last_seen_ms"]}  # fmt: skip
+        words = (item["client_id"], item["principal"], item["address"], item["software_name"], item["software_version"])
+        return matches(query, HISTORY_CLIENTS, values, "\n".join(word or "" for word in words).lower())
+
+    assert len(everybody) == len(HOSTILE) + 3
+    assert seen(hostile, span, q)["items"] == [item for item in everybody if holds(item)]
+
+
+def test_names_are_told_as_they_are(hostile: Path) -> None:
+    assert {*HOSTILE} <= {*ids(hostile, Span(NOW_MS - DAY_MS, NOW_MS))}
+
+
+def test_orders_and_pages(hostile: Path) -> None:
+    span = Span(NOW_MS - DAY_MS, NOW_MS)
+    assert ids(hostile, span, 'client_id:plain-1,plain-2,""', "-client_id") == ["plain-2", "plain-1", None], "who has none comes last"
+    versions = [item["software_version"] for item in seen(hostile, span, sort="version")["items"]]
+    assert versions == sorted(versions, key=lambda version: [int(part) for part in version.split(".")])
+    first, second = (seen(hostile, span, sort="-last_seen", offset=offset, limit=5) for offset in (0, 5))
+    assert first["total"] == second["total"] == len(HOSTILE) + 3
+    assert [item["last_seen_ms"] for item in first["items"] + second["items"]] == [NOW_MS - (number + 2) * HOUR_MS for number in range(10)]
+    assert seen(hostile, span, offset=100)["items"] == []
+    assert seen(hostile, Span(0, DAY_MS), sort="client_id,-version", q="x -y version:<3 connections:2")["items"] == [], "nobody at all"
+
+
+def test_a_field_that_history_has_not_is_said_with_those_that_it_has(hostile: Path) -> None:
+    with pytest.raises(QueryError) as error:
+        seen(hostile, Span(NOW_MS - DAY_MS, NOW_MS), "plain listener:INTERNAL")
+    assert (error.value.position, error.value.length) == (6, 8)
+    assert {*error.value.expected} == {*HISTORY_CLIENTS}
+    with pytest.raises(QueryError):
+        seen(hostile, Span(NOW_MS - DAY_MS, NOW_MS), sort="finding")
+
+
+def test_more_clients_than_can_be_held_are_refused(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "MOST_CLIENTS", 5)
+    with pytest.raises(NoAnswer, match="more than 5 clients") as error:
+        seen(hostile, Span(NOW_MS - DAY_MS, NOW_MS))
+    assert error.value.status == 400
+    assert error.value.hint
+
+
+def test_control_characters_and_credentials_are_not_told(tmp_path: Path) -> None:
+    secret = "AKIA" + "IOSFODNN7EXAMPLE"
+    append(
+        tmp_path,
+        "connections",
+        [connection(NOW_MS - 9, Kind.CLOSED, 1, client_id=secret), connection(NOW_MS - 8, Kind.CLOSED, 2, client_id="a\x1bb\u202e")],
+    )
+    told = ids(tmp_path, Span(NOW_MS - HOUR_MS, NOW_MS))
+    assert secret not in told
+    assert "a\ufffdb\ufffd" in told

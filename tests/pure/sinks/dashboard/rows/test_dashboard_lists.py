@@ -1,0 +1,358 @@
+"""Lists of clients and connections: SQL against the grammar's own reading, order, pages, what is judged, groups, facets, files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from page_state import INSTANCE, NOW_MS, found, live, opened, pushed, result
+from record_bytes import heartbeat
+
+from clientscope.api.clients import ConnectedClient
+from clientscope.query import CLIENTS, QueryError, matches, parse, term_text
+from clientscope.records.codec import Kind
+from clientscope.records.topics import CONNECTIONS
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.api.export import inert
+from sinks.dashboard.http import assets
+from sinks.dashboard.rows import groups, lists
+from sinks.dashboard.rows.pushes import IndexedPush
+from sinks.dashboard.rows.schema import Database
+from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS
+from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.state import State
+from udfs.kernels.applications import application_client_id, application_of
+
+NAMES = ["orders-1", "Orders-2", "o%d_rs", 'a "b" \\c', "=1+1", "ünï", "x' OR 1=1 --", None, "", "orders-7c9f8b6d5d-x2b4k"]
+SOFTWARE = [("librdkafka", "2.5.3"), ("librdkafka", "2.10.0"), ("Sarama", "1.46"), ("unknown", "unknown")]
+
+
+def many() -> State:
+    records = []
+    for number in range(120):
+        name, version = SOFTWARE[number % 4]
+        records.append(
+            opened(
+                number,
+                client_id=NAMES[number % len(NAMES)],
+                client_address=f"10.0.0.{number % 7}",
+                principal=[None, "User:alice", "user:Alice", "User:b*"][number // 10 % 4],
+                client_software_name=name,
+                client_software_version=version,
+                broker_id=number // 60,
+                gateway=f"gw{number // 60}",
+                at_ms=NOW_MS - number * 600_000,
+                client_instance_id=INSTANCE if number % 11 == 0 else None,
+            )
+        )
+    of_orders = {"client_id": "orders", "principal": "User:alice"}
+    records += [
+        found(1, code="SK001", severity="critical", application=of_orders, clients=[], client_count=12),
+        found(2, code="AN204", severity="low", clients=[{"client_id": "ünï", "address": "10.0.0.5", "principal": "User:alice"}]),
+        pushed(3, client_id="orders-1", client_address="10.0.0.0"),
+        result(3, client_id="orders-1", address="10.0.0.0"),
+    ]
+    return live(*records)
+
+
+MANY = many()
+
+
+def values(client: ConnectedClient) -> tuple[dict[str, Any], str]:
+    """What the grammar's own reading needs, of an answer."""
+    counted = [] if client.findings is None or not client.findings.count else [(client.findings.worst, CODE[client.findings.worst])]
+    searched = (client.client_id, client.principal, client.address, client.software_name, client.software_version)
+    return {
+        "software": client.software_name, "version": client.software_version, "client_id": client.client_id,
+        "application": client.application, "principal": client.principal, "address": client.address, "listener": client.listener,
+        "protocol": client.security_protocol, "broker": client.broker, "cluster": client.cluster, "gateway": client.gateway,
+        "instance": client.instance_id, "connections": client.connections, "since": client.since_ms,
+        "finding": None if client.findings is None else counted,
+    }, "\n".join(text for text in searched if text).lower()  # fmt: skip
+
+
+CODE = {"critical": "SK001", "low": "AN204"}
+
+_TEXTS = [
+    *(name for name in NAMES if name is not None),
+    "User:alice",
+    "User:b*",
+    "librdkafka",
+    "sarama",
+    "10.0.0.1",
+    "c",
+    "gw1",
+    str(INSTANCE),
+]
+_OF_TEXT = st.sampled_from(["software", "client_id", "principal", "address", "gateway", "instance", "application", "protocol", "cluster"])
+_PIECE = st.sampled_from(["*", "o", "or", "rs", "-", "1", "_", "%", "U", "ü", "lib"])
+_TERMS = st.one_of(
+    st.builds(term_text, _OF_TEXT, st.sampled_from([*_TEXTS, None])),
+    st.builds("{}:{}*".format, _OF_TEXT, st.lists(_PIECE, max_size=4).map("".join)),
+    st.lists(_PIECE, min_size=1, max_size=4).map("".join).filter(lambda text: text.strip("*-")),
+    st.builds("version:{}{}".format, st.sampled_from(["<", "<=", ">", ">="]), st.sampled_from(["2", "2.5.3", "2.6", "10"])),
+    st.sampled_from(["version:2.*", "version:unknown", "broker:0", "broker:>0", "broker:0,1", "connections:>1", "connections:1"]),
+    st.sampled_from(["finding:none", "finding:not-judged", "finding:>=high", "finding:low", "finding:SK*", "finding:AN204,critical"]),
+    st.sampled_from(["since:>2h", "since:<=90min", "since:2026-11-22", "since:<2026-11-22"]),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), _TERMS), max_size=3))
+def test_sql_finds_what_the_grammar_means(terms: list[tuple[bool, str]]) -> None:
+    q = " ".join(("-" if negated and not term.startswith("-") else "") + term for negated, term in terms)
+    try:
+        query = parse(q, CLIENTS, NOW_MS)
+    except QueryError:
+        with pytest.raises(QueryError):
+            MANY.clients(10, q=q, now_ms=NOW_MS)
+        return
+    every = MANY.clients(1_000).items
+    meant = [client.key for client in every if matches(query, CLIENTS, *values(client))]
+    answer = MANY.clients(1_000, q=q, now_ms=NOW_MS)
+    assert [client.key for client in answer.items] == meant
+    assert answer.total == len(meant)
+    of_them = MANY.connections(1_000, q=q, now_ms=NOW_MS)
+    assert of_them.total == len(of_them.items) == sum(client.connections for client in answer.items)
+    assert MANY.facets(100, q=q, now_ms=NOW_MS).total == len(meant)
+
+
+@pytest.mark.parametrize("field", CLIENT_SORTS)
+@pytest.mark.parametrize("direction", ["", "-"])
+def test_pages_of_any_order_together_are_the_list(field: str, direction: str) -> None:
+    sort = direction + field
+    whole = [client.key for client in MANY.clients(1_000, sort=sort).items]
+    paged = [client.key for offset in range(0, 120, 7) for client in MANY.clients(7, offset=offset, sort=sort).items]
+    assert paged == whole
+    assert len(set(whole)) == len(whole) == MANY.clients(1).total
+    assert [client.key for client in MANY.export(sort=sort) or ()] == whole
+
+
+@pytest.mark.parametrize("field", CONNECTION_SORTS)
+def test_connections_too(field: str) -> None:
+    found = MANY.connections(1_000, sort=f"-{field}")
+    assert found.total == len({(each.gateway, each.connection) for each in found.items}) == 120
+
+
+def test_orders_mean_what_they_say() -> None:
+    connections = [client.connections for client in MANY.clients(1_000, sort="-connections").items]
+    assert connections == sorted(connections, reverse=True)
+    since = [client.since_ms for client in MANY.clients(1_000, sort="since").items]
+    assert since == sorted(since)
+    versions = [client.software_version for client in MANY.clients(1_000, sort="version").items]
+    assert list(dict.fromkeys(versions)) == ["1.46", "2.5.3", "2.10.0", "unknown"]
+    worst = [client.findings for client in MANY.clients(1_000, sort="-finding").items]
+    assert worst[0] is not None
+    assert worst[0].worst == "critical"
+    assert worst[-1] is None
+
+
+def test_connections_of_one_client() -> None:
+    client = max(MANY.clients(1_000).items, key=lambda client: client.connections)
+    found = MANY.connections(1_000, key=client.key)
+    assert (found.total, len(found.items)) == (client.connections, client.connections)
+    assert {each.client for each in found.items} == {client.key}
+
+
+def findings_of(state: State) -> list[tuple[str | None, int] | None]:
+    return [client.findings and (client.findings.worst, client.findings.count) for client in state.clients(10).items]
+
+
+def test_a_client_is_judged_once_a_rule_could_judge_its_push() -> None:
+    state = live(opened(1))
+    assert findings_of(state) == [None]
+    state.apply([pushed(5)])
+    assert findings_of(state) == [None]  # nobody has judged it yet
+    state.apply([result(5, passed=())])
+    assert findings_of(state) == [None]  # nor could anybody
+    state.apply([pushed(6), result(6)])
+    assert findings_of(state) == [(None, 0)]
+    state.apply([found(1)])
+    assert findings_of(state) == [("high", 1)]
+    state.apply([found(1, state="resolved")])
+    assert findings_of(state) == [(None, 0)]
+
+
+def test_the_order_of_topics_does_not_matter() -> None:
+    records = [opened(1), pushed(5), result(5), found(1), found(2, severity="low", code="AN102")]
+    assert findings_of(live(*records)) == findings_of(live(*reversed(records))) == [("high", 2)]
+
+
+def test_what_does_not_count_does_not_show() -> None:
+    hidden = {"reason": "r", "until": "2027-01-01", "where": "x"}
+    for fields in (
+        {"suppressed": hidden},
+        {"confidence": "low"},
+        {"state": "closed"},
+        {"clients": [], "application": {"client_id": "other"}},
+    ):
+        assert findings_of(live(opened(1), result(5), found(1, **fields))) == [(None, 0)]
+
+
+def test_a_finding_of_more_clients_than_it_names_is_of_the_whole_application() -> None:
+    many = found(1, client_count=50, clients=[], application={"client_id": "app", "principal": None})
+    state = live(opened(1, client_id="app-17", client_address="10.9.9.9"), many)
+    assert findings_of(state) == [("high", 1)]
+    state.apply([opened(2, client_id="app-18", principal="User:other")])
+    assert [client.findings for client in state.clients(10, q="client_id:app-18").items] == [None]
+
+
+def test_a_push_older_than_its_result_counts_as_judged_where_anything_was() -> None:
+    day = 25 * 3_600_000
+    state = live(opened(1), pushed(5, at_ms=NOW_MS - day))
+    state.tick(NOW_MS - 50_000)
+    assert findings_of(state) == [None]
+    state = live(opened(1), found(7, clients=[{"client_id": "b", "address": "b"}]), pushed(5, at_ms=NOW_MS - day))
+    state.tick(NOW_MS - 50_000)
+    assert findings_of(state) == [(None, 0)]
+
+
+def test_a_push_that_lies_behind_counts_no_more() -> None:
+    state = live(opened(1), pushed(9), result(9), pushed(5))
+    assert findings_of(state) == [(None, 0)]
+    state.apply([TopicRecord("clientscope.configs", NOW_MS, b"gw/1/1", None)])
+    assert findings_of(state) == [None]
+
+
+def test_a_topic_that_is_made_again_begins_with_low_offsets() -> None:
+    state = live(opened(1), pushed(900), result(900))
+    state.apply([pushed(0, at_ms=NOW_MS)])
+    assert findings_of(state) == [None]  # that one isn't judged yet
+    state.apply([result(0, at_ms=NOW_MS)])
+    assert findings_of(state) == [(None, 0)]
+
+
+@pytest.mark.parametrize("group", ["application", "principal", "software", "address", "broker"])
+def test_groups_sum_up_and_their_query_leaves_just_them(group: Any) -> None:
+    groups = MANY.client_groups(group, 1_000)
+    assert groups.total == len(groups.items)
+    assert sum(each.clients for each in groups.items) == MANY.clients(1).total
+    assert sum(each.connections for each in groups.items) == 120
+    for each in groups.items:
+        members = MANY.clients(1_000, q=each.q).items
+        assert (len(members), sum(client.connections for client in members)) == (each.clients, each.connections), each.q
+        judged = [client.findings for client in members if client.findings is not None]
+        assert each.not_judged == len(members) - len(judged)
+        assert (each.findings is None) == (not judged)
+        if each.findings is not None:
+            assert each.findings.clients == sum(bool(findings.count) for findings in judged)
+    paged = [each for offset in range(0, groups.total or 0, 2) for each in MANY.client_groups(group, 2, offset=offset).items]
+    assert paged == groups.items
+    by_clients = [each.clients for each in MANY.client_groups(group, 1_000, sort="-clients").items]
+    assert by_clients == sorted(by_clients, reverse=True)
+
+
+def test_facets_count_what_their_terms_leave() -> None:
+    found = MANY.facets(2, q="connections:>0", now_ms=NOW_MS)
+    assert [facet.field for facet in found.items][-1] == "finding"
+    for facet in found.items:
+        assert sum(each.clients for each in facet.values) + facet.others == found.total
+        for each in facet.values:
+            assert MANY.clients(1, q=f"connections:>0 {each.q}").total == each.clients, each.q
+
+
+def test_a_gateway_that_is_lost_takes_its_clients_along_and_brings_them_back() -> None:
+    state = live(opened(1), opened(1, gateway="other"), TopicRecord(CONNECTIONS, NOW_MS, b"other", heartbeat(2, gateway_id="other")))
+    state.tick(NOW_MS + 60_000)
+    assert (state.clients(1).total, state.connections(1).total, state.facets(5).total) == (0, 0, 0)
+    state.apply([TopicRecord(CONNECTIONS, NOW_MS + 61_000, b"other", heartbeat(3, gateway_id="other"))])
+    assert [client.gateway for client in state.clients(5).items] == ["other"]
+
+
+def test_a_client_goes_with_its_last_connection() -> None:
+    state = live(opened(1, at_ms=NOW_MS - 9_000), opened(2, at_ms=NOW_MS - 5_000))
+    (client,) = state.clients(5).items
+    assert (client.connections, client.since_ms) == (2, NOW_MS - 9_000)
+    state.apply([opened(1, kind=Kind.CLOSED), TopicRecord(CONNECTIONS, NOW_MS, b"gw", connection(3, Kind.CLOSED, 1))])
+    (client,) = state.clients(5).items
+    assert (client.connections, client.since_ms) == (1, NOW_MS - 5_000)
+    state.apply([TopicRecord(CONNECTIONS, NOW_MS, b"gw", connection(4, Kind.CLOSED, 2))])
+    assert (state.clients(5).total, state.connections(5).total, state.facets(5).total) == (0, 0, 0)
+    assert state.client_groups("software", 5).items == []
+
+
+def connection(sequence: int, kind: Kind, number: int) -> bytes:
+    value = opened(sequence, kind=kind, **{"connection_id": number}).value
+    assert value is not None
+    return value
+
+
+def test_the_key_is_the_same_in_every_copy_and_fits_into_an_address() -> None:
+    one, other = live(opened(1), opened(2, client_id="b")), live(opened(7, client_id="b"), opened(9))
+    assert [client.key for client in one.clients(5).items] == [client.key for client in other.clients(5).items]
+    assert all(len(client.key) == 24 and client.key.isalnum() for client in one.clients(5).items)
+
+
+@given(st.text(max_size=40) | st.from_regex(r"[a-z]{1,5}(-[0-9a-z]{6,10}-[0-9a-z]{5}|[-.#]\d+){0,2}", fullmatch=True))
+def test_the_application_is_the_one_that_findings_have(client_id: str) -> None:
+    assert application_of(client_id) == application_client_id(pa.array([client_id], pa.string()))[0].as_py()
+
+
+@pytest.fixture
+def client() -> TestClient:
+    return TestClient(create_app(MANY, assets.load(), lambda: NOW_MS, loopback_only=True), base_url="http://localhost")
+
+
+def test_a_wrong_query_is_refused_with_its_place(client: TestClient) -> None:
+    for path in (
+        "clients?q=a sofware:x",
+        "clients/groups?group=broker&q=a sofware:x",
+        "clients/facets?q=a sofware:x",
+        "connections?q=a sofware:x",
+    ):
+        response = client.get(f"/api/v1/{path}")
+        body = response.json()
+        assert (response.status_code, body["position"], body["length"]) == (400, 2, 7)
+        assert body["expected"][0] == "software"
+    body = client.get("/api/v1/clients?sort=-name").json()
+    assert (body["position"], body["length"]) == (0, 5)
+    assert client.get("/api/v1/clients/export?q=-").status_code == 400
+
+
+def test_a_csv_has_just_what_is_filtered_and_no_formula(client: TestClient) -> None:
+    response = client.get("/api/v1/clients/export?q=-client_id:ünï&sort=-connections")
+    assert response.headers["content-type"] == "text/csv; charset=utf-8"
+    rows = list(csv.DictReader(io.StringIO(response.text)))
+    meant = MANY.clients(1_000, q="-client_id:ünï", sort="-connections", now_ms=NOW_MS).items
+    assert [row["key"] for row in rows] == [each.key for each in meant]
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
+    assert any(row["client_id"] == "'=1+1" for row in rows)
+    assert {(row["findings_worst"], row["findings_count"]) for row in rows} >= {("", ""), ("", "0"), ("critical", "1")}
+
+
+def test_json_has_the_same(client: TestClient) -> None:
+    rows = json.loads(client.get("/api/v1/clients/export?format=json&q=software:sarama").text)
+    assert rows == [each.model_dump() for each in MANY.clients(1_000, q="software:sarama").items]
+    assert json.loads(client.get("/api/v1/clients/export?format=json&q=nobody-has-it").text) == []
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\tx", "\r=1", "＝1"])
+def test_formulas_are_inert(text: str) -> None:
+    assert inert(text) == f"'{text}"
+    assert (inert("a=1"), inert(5), inert(None)) == ("a=1", 5, None)
+
+
+def test_a_file_is_not_made_of_what_is_not_known_yet() -> None:
+    app = create_app(State(), assets.load(), lambda: NOW_MS, loopback_only=True)
+    assert TestClient(app, base_url="http://localhost").get("/api/v1/clients/export").status_code == 503
+
+
+@pytest.mark.parametrize(
+    ("columns", "tables", "row"),
+    [
+        (lists._CLIENT, lists._CLIENTS, lists._ClientRow),
+        (lists._CONNECTION, lists._CONNECTIONS, lists._ConnectionRow),
+        (groups._SUMS, "clients", groups._Sums),
+        ("*", "pushes", IndexedPush),
+    ],
+)
+def test_the_columns_of_a_row_have_the_names_of_its_fields(columns: str, tables: str, row: type) -> None:
+    description = Database().run(f"SELECT {columns} FROM {tables}").description  # noqa: S608 - of our own words
+    assert tuple(name for name, *_ in description) == row._fields  # type: ignore[attr-defined]

@@ -1,0 +1,150 @@
+"""Open connections: order, repetition, epochs, goodbyes, lost gateways, bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from clientscope.records.codec import ClientConnectionRecord, Kind
+from sinks.dashboard.state.connections import ConnectionTable
+
+INSTANCE = UUID("12345678-1234-5678-1234-567812345678")
+
+
+def record(kind: Kind, connection: int = 1, sequence: int = 0, **fields: Any) -> ClientConnectionRecord:
+    return ClientConnectionRecord(
+        **{
+            "kind": kind,
+            "cluster_id": "c",
+            "broker_id": 1,
+            "gateway_id": "gw",
+            "gateway_epoch": 100,
+            "sequence": sequence,
+            "timestamp_ms": 1_000 + sequence,
+            "connection_id": connection,
+            "listener_name": "CLIENT",
+            "client_id": "app",
+            "client_address": "10.0.0.1",
+            "client_software_name": "unknown",
+            "client_software_version": "unknown",
+            **fields,
+        }
+    )
+
+
+def heartbeat(sequence: int = 0, interval_ms: int = 1_000, **fields: Any) -> ClientConnectionRecord:
+    return record(Kind.HEARTBEAT, -1, sequence, heartbeat_interval_ms=interval_ms, **fields)
+
+
+def open_ids(table: ConnectionTable) -> list[int]:
+    return sorted(connection.connection for connection in table.connections())
+
+
+def test_a_connection_opens_is_identified_and_closes() -> None:
+    table = ConnectionTable()
+    assert table.apply(record(Kind.OPENED, sequence=0), 0)
+    assert table.apply(record(Kind.IDENTIFIED, sequence=1, client_software_name="librdkafka", client_instance_id=INSTANCE), 0)
+    (connection,) = table.connections()
+    assert connection.software_name == "librdkafka"
+    assert connection.instance_id == str(INSTANCE)
+    assert connection.opened_ms == 1_000
+    assert table.apply(record(Kind.CLOSED, sequence=2), 0)
+    assert open_ids(table) == []
+
+
+def test_repeated_and_late_records_change_nothing() -> None:
+    table = ConnectionTable()
+    for event in (record(Kind.OPENED, sequence=0), record(Kind.IDENTIFIED, sequence=1, client_software_name="new")):
+        table.apply(event, 0)
+    assert not table.apply(record(Kind.OPENED, sequence=0), 0)
+    assert table.connections()[0].software_name == "new"
+    table.apply(record(Kind.CLOSED, sequence=2), 0)
+    assert not table.apply(record(Kind.OPENED, sequence=0), 0)
+    assert not table.apply(record(Kind.PRESENT, sequence=1), 0)
+    assert not table.apply(record(Kind.CLOSED, sequence=2), 0)
+    assert open_ids(table) == []
+
+
+def test_a_connection_that_was_opened_before_the_records_read_says_so() -> None:
+    table = ConnectionTable()
+    table.apply(record(Kind.PRESENT, sequence=7), 0)
+    assert table.connections()[0].opened_ms is None
+    (client,) = table.clients()
+    assert (client.since_ms, client.since_exact) == (1_007, False)
+
+
+def test_a_new_epoch_ends_the_older_ones_connections() -> None:
+    table = ConnectionTable()
+    table.apply(record(Kind.OPENED, 1), 0)
+    assert table.apply(heartbeat(gateway_epoch=200), 0)
+    assert open_ids(table) == []
+    assert not table.apply(record(Kind.OPENED, 2, gateway_epoch=100, sequence=9), 0)
+    assert open_ids(table) == []
+
+
+def test_a_goodbye_ends_a_gateways_connections_only() -> None:
+    table = ConnectionTable()
+    table.apply(record(Kind.OPENED, 1), 0)
+    table.apply(record(Kind.OPENED, 2, gateway_id="other"), 0)
+    assert table.apply(heartbeat(5, interval_ms=0), 0)
+    assert open_ids(table) == [2]
+    assert [gateway.gateway for gateway in table.gateways()] == ["other"]
+    assert table.counts() == {"other": 1}
+
+
+def test_a_gateway_is_late_after_two_intervals_lost_after_three_and_comes_back() -> None:
+    table = ConnectionTable()
+    table.apply(record(Kind.OPENED, 1), 10_000)
+    table.apply(heartbeat(1), 10_000)
+    assert not table.expire(12_000)
+    assert table.expire(12_001)
+    assert table.gateways()[0].late
+    assert open_ids(table) == [1]
+    assert not table.expire(13_000)
+    assert table.expire(13_001)
+    assert (open_ids(table), table.gateways(), table.lost(), table.counts()) == ([], [], ["gw"], {})
+    assert table.apply(heartbeat(2), 20_000)
+    assert (open_ids(table), table.lost()) == ([1], [])
+
+
+def test_a_gateway_without_any_heartbeat_is_lost_too() -> None:
+    table = ConnectionTable()
+    table.apply(record(Kind.OPENED, 1), 0)
+    assert table.expire(90_001)
+    assert open_ids(table) == []
+
+
+def test_connections_of_one_identity_are_one_client_since_the_oldest() -> None:
+    table = ConnectionTable()
+    for connection, address in ((3, "10.0.0.2"), (1, "10.0.0.1"), (2, "10.0.0.1")):
+        table.apply(record(Kind.OPENED, connection, sequence=connection, client_address=address), 0)
+    first, second = table.clients()
+    assert (first.address, first.connections, first.since_ms, first.since_exact) == ("10.0.0.1", 2, 1_001, True)
+    assert (second.address, second.connections) == ("10.0.0.2", 1)
+
+
+def test_the_order_does_not_depend_on_the_order_of_arrival() -> None:
+    names = ["b", None, "a", "c"]
+    tables = ConnectionTable(), ConnectionTable()
+    for i, name in enumerate(names):
+        tables[0].apply(record(Kind.OPENED, i, client_id=name), 0)
+    for i, name in reversed(list(enumerate(names))):
+        tables[1].apply(record(Kind.OPENED, i, client_id=name), 0)
+    assert tables[0].clients() == tables[1].clients()
+    assert [client.client_id for client in tables[0].clients()] == ["a", "b", "c", None]
+
+
+def test_what_does_not_fit_is_counted_and_there_is_room_again_after_a_close() -> None:
+    table = ConnectionTable(limit=2, gateway_limit=1)
+    for connection in (1, 2, 3):
+        table.apply(record(Kind.OPENED, connection, connection), 0)
+    table.apply(record(Kind.OPENED, 4, gateway_id="other"), 0)
+    assert open_ids(table) == [1, 2]
+    assert table.dropped == {"connections": 1, "gateways": 1}
+    table.apply(record(Kind.CLOSED, 1, 4), 0)
+    table.apply(record(Kind.OPENED, 5, 5), 0)
+    assert open_ids(table) == [2, 5]
+    table.apply(heartbeat(6, interval_ms=0), 0)
+    for connection in (6, 7):
+        table.apply(record(Kind.OPENED, connection, connection), 0)
+    assert open_ids(table) == [6, 7]

@@ -1,0 +1,201 @@
+"""Findings on the page: the newest of each, in order, bounded; and that what nobody has judged never looks clean."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from made_findings import NOW_MS, fingerprint, leak, made
+from prometheus_client.exposition import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from clientscope.errors import RecordError
+from clientscope.findings.record import Finding, Suppressed
+from clientscope.records.topics import FINDINGS, RESULTS
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.api.metrics import registry
+from sinks.dashboard.http import assets
+from sinks.dashboard.state.findings import FindingChoice, FindingTable
+from sinks.dashboard.state.state import State, TopicRecord
+
+SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="rules.toml:4")
+
+ALL = [
+    made(1),
+    leak(2),
+    made(3, severity="low", code="AN112"),
+    made(4, state="resolved", ended_ms=NOW_MS),
+    leak(5, state="stopped", ended_ms=NOW_MS),
+    made(6, suppressed=SUPPRESSED),
+    leak(7, code="SK004", severity="medium", confidence="low"),
+    leak(8, state="closed", ended_ms=NOW_MS),
+]
+
+
+def record(finding: Finding) -> TopicRecord:
+    return TopicRecord(FINDINGS, NOW_MS, finding.fingerprint.encode(), finding.model_dump_json().encode())
+
+
+def tombstone(number: int) -> TopicRecord:
+    return TopicRecord(FINDINGS, NOW_MS, fingerprint(number).encode(), None)
+
+
+def result(**codes: Any) -> TopicRecord:
+    value = {
+        "topic": "clientscope.configs", "partition": 0, "offset": 1, "received_ms": NOW_MS, "cluster": "c", "broker": 1, "gateway": "gw",
+        "epoch": 1, "connection": 1, "listener": "CLIENT", "address": "10.0.0.1", "software_name": "x", "software_version": "1",
+        "origin": "pushed", "settings": 3, "redacted": 0, **codes,
+    }  # fmt: skip
+    return TopicRecord(RESULTS, NOW_MS, b"key", json.dumps(value).encode())
+
+
+def live(*records: TopicRecord) -> State:
+    state = State()
+    state.apply(records)
+    state.live()
+    return state
+
+
+def numbers(findings: list[Finding]) -> list[int]:
+    return [int(finding.fingerprint[:8], 16) for finding in findings]
+
+
+@pytest.fixture
+def client() -> TestClient:
+    state = live(*map(record, ALL))
+    return TestClient(create_app(state, assets.load(), lambda: NOW_MS, loopback_only=True), base_url="http://localhost")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", [2, 1, 3, 5, 7]),
+        ("confidence=high", [2, 1, 3, 5]),
+        ("confidence=low", [7]),
+        ("severity=high", [2, 1, 5]),
+        ("code=SK*", [2, 5, 7]),
+        ("state=resolved&state=closed", [8, 4]),
+        ("suppressed=only", [6]),
+        ("suppressed=all&severity=high", [2, 1, 6, 5]),
+        ("offset=1&limit=2", [1, 3]),
+        ("offset=100", []),
+    ],
+)
+def test_the_api_lists_by_urgency_and_filters(client: TestClient, query: str, expected: list[int]) -> None:
+    body = client.get(f"/api/v1/findings?{query}").json()
+    assert [int(item["fingerprint"][:8], 16) for item in body["items"]] == expected
+    assert body["total"] == (5 if "offset" in query else len(expected))
+
+
+@pytest.mark.parametrize("query", ["state=opne", "severity=bad", "limit=1001", "offset=-1", "suppressed=maybe"])
+def test_a_wrong_filter_is_refused(client: TestClient, query: str) -> None:
+    assert client.get(f"/api/v1/findings?{query}").status_code == 422
+
+
+def test_a_finding_comes_back_as_it_was_written(client: TestClient) -> None:
+    items = client.get("/api/v1/findings?state=open&limit=1").json()["items"]
+    assert [Finding.model_validate(item) for item in items] == [ALL[1]]
+
+
+def test_the_newest_record_counts_and_a_tombstone_forgets() -> None:
+    state = live(record(made(1)), record(leak(2)))
+    before = state.overview(NOW_MS)
+    assert before.findings is not None
+    assert (before.findings.total, before.findings.by_severity) == (2, {"high": 1, "critical": 1})
+    state.apply([record(made(1))])
+    assert state.overview(NOW_MS).versions.findings == before.versions.findings, "nothing changed"
+    state.apply([record(made(1, state="resolved", ended_ms=NOW_MS)), tombstone(2), tombstone(99)])
+    after = state.overview(NOW_MS)
+    assert after.findings is not None and after.findings.total == 0
+    assert after.versions.findings == before.versions.findings + 2
+
+
+def test_what_is_suppressed_or_of_low_confidence_is_counted_apart() -> None:
+    overview = live(*map(record, ALL)).overview(NOW_MS)
+    assert overview.findings is not None
+    assert overview.findings.model_dump() == {
+        "total": 4, "by_severity": {"high": 1, "critical": 2, "low": 1}, "low_confidence": 1, "suppressed": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("records", "known", "detail"),
+    [
+        ([], False, "Nothing was judged yet."),
+        ([result(not_evaluable=["AN101"])], False, "Nothing was judged yet."),
+        ([result(rules=[{"code": "AN101", "severity": "high"}])], False, "Rules fired, but no finding has come of it yet"),
+        ([result(passed=["AN101"])], True, ""),
+        ([record(made(1, state="resolved"))], True, ""),
+    ],
+)
+def test_what_nobody_judged_is_not_clean(records: list[TopicRecord], known: bool, detail: str) -> None:
+    state = live(*records)
+    overview = state.overview(NOW_MS)
+    assert (overview.findings is not None) == known
+    assert (overview.findings_detail or "").startswith(detail)
+    assert (state.finding_counts() is not None) == known
+
+
+def test_bad_records_are_counted_and_skipped() -> None:
+    table = FindingTable()
+    for key, value in ((None, b"{}"), (b"x" * 300, b"{}"), (b"k", b"{"), (b"k", b"{}")):
+        with pytest.raises(RecordError):
+            table.apply(key, value)
+    assert len(table) == 0
+    state = live(TopicRecord(FINDINGS, NOW_MS, b"k", b"\xff"), record(made(1)))
+    assert state.counts().undecodable == {(FINDINGS, "json"): 1}
+
+
+def test_a_secret_in_a_record_is_not_kept() -> None:
+    value = made(1).model_dump(mode="json") | {"settings": [{"key": "sasl.password", "value": "hunter2-canary"}]}
+    state = live(TopicRecord(FINDINGS, NOW_MS, b"k", json.dumps(value).encode()))
+    (finding,) = state.findings(FindingChoice(), 0, 10).items
+    assert (finding.settings[0].value, finding.settings[0].length) == (None, 14)
+    assert "canary" not in repr(vars(state._findings))
+
+
+def test_beyond_the_limit_the_least_urgent_go() -> None:
+    table = FindingTable(limit=100)
+    severities = ("info", "critical", "low")
+    for number in range(1_000):
+        one = record(made(number, severity=severities[number % 3]))
+        table.apply(one.key, one.value)
+    assert len(table) <= 110
+    found, total = table.find(FindingChoice(), 0, 100)
+    assert total == len(table)
+    assert {finding.severity for finding in found} == {"critical"}
+    assert table.dropped["findings"] == 1_000 - len(table)
+
+
+def test_large_records_are_bounded_by_their_bytes() -> None:
+    table = FindingTable(limit=1_000, limit_bytes=100_000)
+    for number in range(200):
+        one = record(made(number, evidence=["x" * 1_000] * 10))
+        table.apply(one.key, one.value)
+        assert 0 < table.held_bytes <= 100_000
+    for number in range(200):
+        table.apply(tombstone(number).key, None)
+    assert (len(table), table.held_bytes) == (0, 0)
+
+
+def test_metrics_count_by_severity_and_state() -> None:
+    def samples(state: State) -> dict[tuple[str, str], float]:
+        families = text_string_to_metric_families(generate_latest(registry(state)).decode())
+        return {
+            (sample.labels["severity"], sample.labels["state"]): sample.value
+            for family in families
+            for sample in family.samples
+            if sample.name == "clientscope_findings"
+        }
+
+    told = samples(live(*map(record, ALL)))
+    assert {series: value for series, value in told.items() if value} == {
+        ("high", "open"): 1, ("critical", "open"): 1, ("low", "open"): 1, ("high", "resolved"): 1, ("critical", "stopped"): 1,
+        ("critical", "closed"): 1,
+    }  # fmt: skip
+    assert len(told) == 20, "zeros too, so that an alert ends"
+    assert samples(live()) == {}, "what was not judged isn't zero"
+    assert samples(State()) == {}

@@ -1,0 +1,264 @@
+"""From records of all topics to views: feed states, gauges, bad records, versions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clientscope.records.codec import ClientConnectionRecord, Kind, encode
+from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
+from sinks.dashboard.state.pushes import DAY_MS
+from sinks.dashboard.state.state import DISAGREE_AFTER_MS, SOFTWARE_ROWS, State, TopicRecord
+
+NOW = 20 * DAY_MS
+
+
+def gauge(count: int | None, name: str = "librdkafka", gateway: str = "gw", at: int = NOW, **fields: Any) -> TopicRecord:
+    key = ["c", 1, gateway, "CLIENT", name, "1.0"]
+    value = {
+        "cluster": "c",
+        "broker": 1,
+        "gateway": gateway,
+        "listener": "CLIENT",
+        "software_name": name,
+        "software_version": "1.0",
+        "connections": count,
+        **fields,
+    }
+    return TopicRecord(GAUGES, at, json.dumps(key).encode(), None if count is None else json.dumps(value).encode())
+
+
+def connection(kind: int, sequence: int = 0, at: int = NOW, **fields: Any) -> TopicRecord:
+    record = ClientConnectionRecord(
+        **{
+            "kind": kind,
+            "cluster_id": "c",
+            "broker_id": 1,
+            "gateway_id": "gw",
+            "gateway_epoch": 1,
+            "sequence": sequence,
+            "timestamp_ms": at,
+            "connection_id": 1,
+            "client_id": "app",
+            "heartbeat_interval_ms": 1_000,
+            **fields,
+        }
+    )
+    return TopicRecord(CONNECTIONS, at, b"gw", encode(record))
+
+
+def result(offset: int, outcome: str = "passed", at: int = NOW) -> TopicRecord:
+    value = {
+        "topic": "clientscope.configs",
+        "partition": 0,
+        "offset": offset,
+        "received_ms": at,
+        "cluster": "c",
+        "broker": 1,
+        "gateway": "gw",
+        "epoch": 1,
+        "connection": 1,
+        "listener": "CLIENT",
+        "address": "10.0.0.1",
+        "software_name": "x",
+        "software_version": "1",
+        "origin": "pushed",
+        "settings": 3,
+        "redacted": 0,
+        "rules": [{"code": "AN101", "severity": "high"}] if outcome == "fired" else [],
+        "passed": ["AN101"] if outcome == "passed" else [],
+    }
+    return TopicRecord(RESULTS, at, b"app", json.dumps(value).encode())
+
+
+def live(*records: TopicRecord, **limits: int) -> State:
+    state = State(**limits)
+    state.apply(records)
+    state.live()
+    return state
+
+
+def sums(state: State) -> dict[str, int]:
+    return {row.software_name: row.connections for row in state.overview(NOW).software}
+
+
+def test_until_everything_is_read_numbers_are_unknown_and_never_zero() -> None:
+    state = State()
+    assert state.overview(NOW).feed == "starting"
+    state.apply([gauge(3), connection(Kind.OPENED), result(1, "fired")])
+    state.catching_up(3, 10)
+    overview = state.overview(NOW)
+    assert (overview.feed, overview.progress and (overview.progress.read, overview.progress.total)) == ("catching_up", (3, 10))
+    numbers = [overview.connections, overview.software_versions, overview.clients, overview.pushes, overview.findings]
+    assert numbers == [None] * 5
+    lists = state.gauges(9), state.connections(9), state.clients(9), state.results(9)
+    assert [(listing.total, listing.items) for listing in lists] == [(None, [])] * 4
+    assert state.series() == []
+    state.live()
+    overview = state.overview(NOW)
+    assert (overview.feed, overview.connections, overview.clients, overview.pushes) == ("live", 3, 1, 1)
+
+
+def test_what_was_known_stays_while_kafka_is_unreachable() -> None:
+    state = live(gauge(3))
+    state.unreachable("no broker answers")
+    overview = state.overview(NOW)
+    assert (overview.feed, overview.feed_detail, overview.connections) == ("unreachable", "no broker answers", 3)
+    state.tick(NOW + DAY_MS)
+    assert state.overview(NOW).connections == 3
+
+
+def test_gauges_are_summed_over_gateways_and_the_newest_counts() -> None:
+    state = live(gauge(3), gauge(4, gateway="gw2"), gauge(1, "franz-go"), gauge(2, "franz-go"))
+    assert sums(state) == {"franz-go": 2, "librdkafka": 7}
+    overview = state.overview(NOW)
+    assert (overview.connections, overview.software_versions) == (9, 2)
+    assert state.gauges(1).total == 3
+    assert [item.connections for item in state.gauges(2).items] == [4, 3]
+
+
+@pytest.mark.parametrize("last", [gauge(None), gauge(0)])
+def test_a_tombstone_or_a_zero_ends_a_series(last: TopicRecord) -> None:
+    state = live(gauge(3), gauge(5, "franz-go"), last)
+    assert sums(state) == {"franz-go": 5}
+
+
+def test_rows_stay_where_they_are_and_the_smallest_are_summed() -> None:
+    records = [gauge(10 + i, f"name{i:03}") for i in range(SOFTWARE_ROWS)]
+    state = live(*records, gauge(2, "aaa"), gauge(3, "zzz"))
+    overview = state.overview(NOW)
+    assert [row.software_name for row in overview.software] == [f"name{i:03}" for i in range(SOFTWARE_ROWS)]
+    assert overview.software_other == 5
+    assert overview.connections == sum(range(10, 10 + SOFTWARE_ROWS)) + 5
+
+
+BAD = [
+    (TopicRecord(GAUGES, NOW, b"k", b"\xff"), "json"),
+    (TopicRecord(GAUGES, NOW, b"k", b"[" * 100_000), "json"),
+    (TopicRecord(GAUGES, NOW, b"k", b'{"connections":1}'), "fields"),
+    (gauge(-1), "fields"),
+    (TopicRecord(GAUGES, NOW, None, None), "key"),
+    (TopicRecord(GAUGES, NOW, b"k" * 100_000, None), "key"),
+    (TopicRecord(CONNECTIONS, NOW, b"gw", b""), "truncated"),
+    (TopicRecord(CONNECTIONS, NOW, b"gw", b"\x00\x63"), "unknown_version"),
+    (TopicRecord(CONNECTIONS, NOW, b"gw", None), "tombstone"),
+    (connection(99), "unknown_kind"),
+    (TopicRecord(RESULTS, NOW, b"app", b"null"), "fields"),
+    (TopicRecord(RESULTS, NOW, b"app", b'{"topic":"\\ud800"}'), "json"),
+    (TopicRecord(RESULTS, NOW, b"app", None), "tombstone"),
+]
+
+
+@pytest.mark.parametrize(("bad", "reason"), BAD, ids=range(len(BAD)))
+def test_a_bad_record_is_counted_and_the_rest_goes_on(bad: TopicRecord, reason: str) -> None:
+    state = live(gauge(3), bad, gauge(4, "franz-go"))
+    assert state.counts().undecodable == {(bad.topic, reason): 1}
+    assert state.overview(NOW).connections == 7
+    assert [check.detail for check in state.overview(NOW).checks if check.state == "warn"] == ["1 record could not be decoded."]
+
+
+def test_every_cut_of_a_connection_record_is_counted_or_taken() -> None:
+    whole = connection(Kind.OPENED).value
+    assert whole is not None
+    state = live(*(TopicRecord(CONNECTIONS, NOW, b"gw", whole[:length]) for length in range(len(whole))))
+    assert sum(state.counts().undecodable.values()) == len(whole)
+    assert state.overview(NOW).clients == 0
+
+
+@settings(max_examples=300, deadline=None)
+@given(topic=st.sampled_from((GAUGES, CONNECTIONS, RESULTS)), at=st.integers(0, 200), noise=st.binary(max_size=40))
+def test_noise_is_never_fatal(topic: str, at: int, noise: bytes) -> None:
+    value = {GAUGES: gauge(1), CONNECTIONS: connection(Kind.OPENED), RESULTS: result(1)}[topic].value or b""
+    state = live(TopicRecord(topic, NOW, b"key", value[:at] + noise + value[at + len(noise) :]))
+    state.tick(NOW)
+    assert state.counts().records == {topic: 1}
+    state.overview(NOW).model_dump_json()
+    state.clients(10).model_dump_json()
+
+
+def test_only_what_is_shown_raises_the_version() -> None:
+    state = live(gauge(3), connection(Kind.HEARTBEAT))
+    version, versions = state.version, state.overview(NOW).versions
+    state.apply([gauge(3, sequence=9), connection(Kind.HEARTBEAT, 1, NOW + 500)])
+    state.tick(NOW + 500)
+    assert state.version == version
+    assert state.overview(NOW).last_record_ms == NOW + 500
+    state.apply([gauge(4, at=NOW + 700)])
+    assert state.version > version
+    overview = state.overview(NOW)
+    assert (overview.versions.gauges, overview.versions.results) == (versions.gauges + 1, versions.results)
+    assert overview.last_change_ms == NOW + 700
+
+
+def test_a_lost_gateways_clients_leave_with_a_warning() -> None:
+    state = live(connection(Kind.OPENED), connection(Kind.HEARTBEAT, 1))
+    state.tick(NOW + 1_000)
+    assert state.overview(NOW).clients == 1
+    state.tick(NOW + 3_001)
+    overview = state.overview(NOW)
+    assert (overview.clients, overview.gateways) == (0, [])
+    assert "No heartbeat from gw." in [check.detail for check in overview.checks]
+
+
+def test_nobody_is_lost_while_we_are_the_blind_ones() -> None:
+    state = live(connection(Kind.OPENED), connection(Kind.HEARTBEAT, 1))
+    state.unreachable("x")
+    state.tick(NOW + DAY_MS)
+    assert state.overview(NOW).clients == 1
+
+
+def test_gauges_that_differ_from_the_gateways_records_for_a_while_are_told() -> None:
+    def warned(state: State) -> bool:
+        return any(check.name == "stream" and check.state == "warn" for check in state.overview(NOW).checks)
+
+    state = live(connection(Kind.OPENED), connection(Kind.HEARTBEAT, 1, heartbeat_interval_ms=600_000))
+    state.tick(NOW)
+    state.tick(NOW + DISAGREE_AFTER_MS - 1)
+    assert not warned(state)
+    state.tick(NOW + DISAGREE_AFTER_MS)
+    assert warned(state)
+    state.apply([gauge(1)])
+    state.tick(NOW + DISAGREE_AFTER_MS + 1)
+    assert not warned(state)
+
+
+def test_series_beyond_the_limit_are_counted_as_dropped() -> None:
+    state = live(gauge(1, "a"), gauge(2, "b"), gauge(3, "c"), gauge_limit=2, connection_limit=0)
+    state.apply([connection(Kind.OPENED)])
+    assert sums(state) == {"a": 1, "b": 2}
+    assert state.counts().dropped == {"gauges": 1, "connections": 1}
+
+
+def test_counters_begin_when_the_feed_is_first_live() -> None:
+    state = live(result(1, "fired"))
+    assert (state.counts().pushes, state.counts().findings) == ({}, {})
+    state.apply([result(2, "fired"), result(3)])
+    assert (state.counts().pushes, state.counts().findings) == ({"pushed": 2}, {("AN101", "high"): 1})
+    state.unreachable("x")
+    state.live()
+    assert state.counts().pushes == {"pushed": 2}
+    assert state.overview(NOW).pushes == 3
+
+
+def gateway_row(at: int = NOW, **figures: Any) -> TopicRecord:
+    value = {"cluster": "c", "broker": 1, "gateway": "gw", "epoch": 1, "sequence": 4, "later_field": 1, **figures}
+    return TopicRecord(GAUGES, at, b'["c",1,"gw"]', json.dumps(value).encode())
+
+
+def test_a_gateways_own_figures_stand_beside_it_and_are_no_series() -> None:
+    state = live(connection(Kind.HEARTBEAT), gauge(3))
+    assert state.overview(NOW).gateways[0].instances is None, "a job that doesn't tell them is read too"
+    state.apply([gateway_row(instances=2, opened_per_minute=7, closed_per_minute=None)])
+    (shown,) = state.overview(NOW).gateways
+    assert (shown.instances, shown.opened_per_minute, shown.closed_per_minute) == (2, 7, None)
+    assert sums(state) == {"librdkafka": 3}
+    before = state.version
+    state.apply([gateway_row(at=NOW + 1, instances=2, opened_per_minute=7, closed_per_minute=None, sequence=9)])
+    assert state.version == before, "nothing that is shown has changed"
+    state.apply([TopicRecord(GAUGES, NOW, b'["c",1,"gw"]', None)])
+    assert state.overview(NOW).gateways[0].instances is None
+    assert state.counts().undecodable == {}

@@ -1,0 +1,138 @@
+"""What processes and brokers say of themselves, and what is said of those who say nothing any more."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from page_state import NOW_MS, live, process
+
+from clientscope.records.topics import STATUS
+from clientscope.status.record import BrokerStatus
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.http import assets
+from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.state import State
+
+
+def broker(number: int, *, at_ms: int = NOW_MS, **fields: Any) -> TopicRecord:
+    made = {"cluster": "c", "broker": number, "told_ms": 1, "interval_ms": 60_000, "gateway": f"gw{number}", **fields}
+    status = BrokerStatus.model_validate({"id": f"{made['cluster']}/{number}", **made})
+    return TopicRecord(STATUS, at_ms, status.key, status.model_dump_json().encode())
+
+
+def test_health_is_told_as_it_was_said() -> None:
+    state = live(process(condition="warn", reason="behind", lag_records=7, lag_ms=900, figures={"open": 3}), process("gateway", "gw"))
+    gateway, query = state.overview(NOW_MS).health
+    assert (gateway.kind, gateway.id, gateway.stale) == ("gateway", "gw", False)
+    assert (query.condition, query.reason, query.lag_records, query.lag_ms) == ("warn", "behind", 7, 900)
+    assert (query.told_ms, query.figures) == (NOW_MS, {"open": 3})  # by Kafka's clock, not its own
+
+
+def test_who_is_silent_for_three_intervals_is_stale_and_an_event_says_so() -> None:
+    state = live(process())
+    assert not state.overview(NOW_MS + 15_000).health[0].stale
+    state.tick(NOW_MS + 15_000)
+    version = state.version
+    state.tick(NOW_MS + 15_001)
+    assert state.version > version
+    (health,) = state.overview(NOW_MS + 15_001).health
+    assert (health.stale, health.reason) == (True, "Nothing was heard of it for 15 seconds.")
+    state.apply([process(at_ms=NOW_MS + 16_000)])
+    assert not state.overview(NOW_MS + 16_000).health[0].stale
+
+
+def test_who_ended_as_it_was_told_to_is_not_stale_and_a_tombstone_ends_it() -> None:
+    state = live(process(condition="stopped"))
+    (health,) = state.overview(NOW_MS + 10**9).health
+    assert (health.stale, health.condition) == (False, "stopped")
+    state.apply([TopicRecord(STATUS, NOW_MS, process().key, None)])
+    assert state.overview(NOW_MS).health == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (None, b"{}"),
+        (b"x", b"{}"),
+        (b'["query"]', b"{}"),
+        (b'["query","a"]', b"[]"),
+        (b'["query","a"]', b'{"kind":"query"}'),
+        (b'["broker","a"]', b'{"kind":"broker","id":"a","apis":{"0":[1]}}'),
+        (b"x" * 9_000, b"{}"),
+    ],
+)
+def test_what_is_no_status_is_counted_and_skipped(key: bytes | None, value: bytes) -> None:
+    state = live(TopicRecord(STATUS, 1, key, value))
+    assert sum(state.counts().undecodable.values()) == 1
+    assert state.overview(NOW_MS).health == []
+
+
+def test_a_kind_of_a_later_release_is_left_alone() -> None:
+    state = live(TopicRecord(STATUS, 1, b'["robot","a"]', b'{"x":1}'))
+    assert state.counts().undecodable == {}
+
+
+def test_brokers_and_where_they_differ() -> None:
+    state = live(
+        broker(
+            2, apis={"0": (0, 12), "18": (0, 4), "1324": (0, 0)}, software_name="apache-kafka", software_version="4.4.0", source="declared"
+        ),
+        broker(1, apis={"0": (0, 11), "18": (0, 4)}),
+        broker(3, reason="unreachable"),
+        broker(9, cluster="other", apis={"0": (0, 3)}),
+        broker(4, apis={"0": (0, 1)}, at_ms=NOW_MS - 181_000),
+    )
+    brokers = state.brokers(NOW_MS)
+    assert [(each.cluster, each.broker, each.stale) for each in brokers.items] == [
+        ("c", 1, False), ("c", 2, False), ("c", 3, False), ("c", 4, True), ("other", 9, False),
+    ]  # fmt: skip
+    assert brokers.items[1].software_version == "4.4.0"
+    assert brokers.items[0].software_name is None
+    assert (brokers.items[2].apis, brokers.items[2].reason) == (None, "unreachable")
+    said = [
+        (each.cluster, each.api_key, each.name, [(r.brokers, r.lowest, r.highest) for r in each.ranges]) for each in brokers.differences
+    ]
+    assert said == [
+        ("c", 0, "Produce", [([1], 0, 11), ([2], 0, 12)]),
+        ("c", 1324, "PushConfig", [([1], None, None), ([2], 0, 0)]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("q", "left"),
+    [
+        ("", [1, 2, 3]), ("apache", [2]), ("KAFKA-3", [3]), ("version:>=4", [2]), ("version:<4", []), ("broker:1,3", [1, 3]),
+        ("rack:b", [3]), ("source:declared", [2]), ("-software:apache-kafka cluster:c", [1, 3]), ("host:kafka-*", [1, 2, 3]),
+        ('software:""', [1, 3]),
+    ],
+)  # fmt: skip
+def test_brokers_are_searched(q: str, left: list[int]) -> None:
+    state = live(
+        broker(1, host="kafka-1", rack="a"),
+        broker(2, host="kafka-2", rack="a", software_name="apache-kafka", software_version="4.4.0", source="declared"),
+        broker(3, host="kafka-3", rack="b"),
+    )
+    found = state.brokers(NOW_MS, q)
+    assert ([each.broker for each in found.items], found.total) == (left, len(left))
+
+
+def test_brokers_that_the_search_leaves_are_compared() -> None:
+    state = live(*(broker(number, apis={"0": (0, number // 2)}) for number in (1, 2, 3)))
+    assert [each.api_key for each in state.brokers(NOW_MS).differences] == [0]
+    assert state.brokers(NOW_MS, "broker:>1").differences == []
+    app = create_app(state, assets.load(), lambda: NOW_MS, loopback_only=True)
+    response = TestClient(app, base_url="http://localhost").get("/api/v1/brokers?q=brocker:1")
+    assert (response.status_code, response.json()["position"]) == (400, 0)
+
+
+def test_nothing_is_said_before_the_topic_was_read() -> None:
+    state = State()
+    state.apply([process(), broker(1)])
+    assert (state.overview(NOW_MS).health, state.brokers(NOW_MS).total, state.brokers(NOW_MS).items) == ([], None, [])
+    app = create_app(state, assets.load(), lambda: NOW_MS, loopback_only=True)
+    body = TestClient(app, base_url="http://localhost").get("/api/v1/brokers").json()
+    assert (body["total"], body["items"], body["differences"]) == (None, [], [])
+    assert json.loads(process().key or b"") == ["query", "results"]

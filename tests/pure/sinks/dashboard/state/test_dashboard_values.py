@@ -1,0 +1,57 @@
+"""What is read from topics: bounded, cleaned, and never a secret."""
+
+from __future__ import annotations
+
+import pytest
+
+from clientscope.gauges import GaugeValue
+from clientscope.topic_values import Setting, clean
+
+JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required password="hunter2";'
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("orders-api", "orders-api"),
+        ("<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"),
+        ("a\nb\x00c\x1b[31m", "a�b�c�[31m"),
+        ("user\u202egnp.exe", "user�gnp.exe"),
+        ("\ud800", "?"),
+        ("ø日本", "ø日本"),
+    ],
+)
+def test_clean(text: str, shown: str) -> None:
+    assert clean(text) == shown
+
+
+def test_clean_bounds() -> None:
+    assert clean("x" * 256) == "x" * 256
+    assert clean("x" * 257) == "x" * 255 + "…"
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ({"key": "sasl.jaas.config", "value": JAAS}, "key_prefix"),
+        ({"key": "my.password", "value": "hunter2"}, "key_word"),
+        ({"key": "client.rack", "value": JAAS}, "value_shape"),
+        ({"key": "acks", "value": "hunter2", "reason": "type"}, "type"),
+    ],
+)
+def test_a_secret_that_someone_wrote_into_a_result_is_dropped(setting: dict[str, str], reason: str) -> None:
+    shown = Setting.model_validate(setting)
+    assert shown.value is None
+    assert shown.reason == reason
+    assert shown.length == len(setting["value"])
+    assert "hunter2" not in shown.model_dump_json()
+
+
+def test_a_harmless_value_is_shown() -> None:
+    shown = Setting.model_validate({"key": "acks", "value": "0"})
+    assert (shown.value, shown.reason) == ("0", None)
+
+
+def test_unknown_fields_are_for_later_releases() -> None:
+    fields = {"cluster": "c", "broker": 1, "gateway": "g", "listener": "L", "software_name": "n", "software_version": "v"}
+    assert GaugeValue.model_validate({**fields, "connections": 1, "later": True}).connections == 1

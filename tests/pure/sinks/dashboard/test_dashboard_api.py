@@ -1,0 +1,180 @@
+"""The HTTP side over a `State`: answers, events, health, and the page's files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+import sinks.dashboard
+from clientscope.records.topics import GAUGES
+from sinks.dashboard.api import events
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.http import assets
+from sinks.dashboard.state.state import State, TopicRecord
+
+NOW = 1_000_000
+STATIC = Path(sinks.dashboard.__path__[0]) / "static"
+
+
+def gauge(count: int) -> TopicRecord:
+    value = {
+        "cluster": "c",
+        "broker": 1,
+        "gateway": "gw",
+        "listener": "CLIENT",
+        "software_name": "librdkafka",
+        "software_version": "2.6.1",
+        "connections": count,
+    }
+    return TopicRecord(GAUGES, NOW, b"key", json.dumps(value).encode())
+
+
+@pytest.fixture
+def state() -> State:
+    return State()
+
+
+@pytest.fixture
+def client(state: State) -> TestClient:
+    app = create_app(state, assets.load(), lambda: NOW, loopback_only=True)
+    return TestClient(app, base_url="http://localhost")
+
+
+def test_overview(client: TestClient, state: State) -> None:
+    assert client.get("/api/v1/overview").json()["connections"] is None
+    state.apply([gauge(4)])
+    state.live()
+    body = client.get("/api/v1/overview").json()
+    assert (body["feed"], body["connections"], body["now_ms"]) == ("live", 4, NOW)
+    row = {"listener": "CLIENT", "software_name": "librdkafka", "software_version": "2.6.1", "connections": 4}
+    assert body["software"] == [row]
+
+
+@pytest.mark.parametrize("name", ["gauges", "connections", "clients", "results", "results?fired=true", "findings"])
+def test_lists_are_unknown_then_empty(client: TestClient, state: State, name: str) -> None:
+    body = client.get(f"/api/v1/{name}").json()
+    assert (body["total"], body["items"], body["feed"]) == (None, [], "starting")
+    state.live()
+    body = client.get(f"/api/v1/{name}").json()
+    assert (body["total"], body["items"], body["feed"]) == (0, [], "live")
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "10001", "x"])
+def test_a_limit_out_of_bounds_is_refused(client: TestClient, limit: str) -> None:
+    assert client.get(f"/api/v1/results?limit={limit}").status_code == 422
+
+
+def test_openapi_tells_of_every_answer(client: TestClient) -> None:
+    document = client.get("/api/v1/openapi.json").json()
+    assert sorted(path.removeprefix("/api/v1/") for path in document["paths"]) == [
+        "brokers",
+        "clients",
+        "clients/export",
+        "clients/facets",
+        "clients/groups",
+        "clients/{key}",
+        "connections",
+        "events",
+        "findings",
+        "findings/groups",
+        "findings/{fingerprint}",
+        "findings/{fingerprint}/accept",
+        "findings/{fingerprint}/close",
+        "findings/{fingerprint}/reopen",
+        "gauges",
+        "history",
+        "history/clients",
+        "history/clients/export",
+        "history/findings",
+        "history/findings/ended",
+        "history/series",
+        "history/starts",
+        "login",
+        "logout",
+        "me",
+        "overview",
+        "results",
+        "series",
+    ]
+    assert {"Overview", "ResultRow", "Finding", "ConnectedClient", "ConnectionRow", "GaugeValue"} <= set(document["components"]["schemas"])
+    assert client.get("/docs").status_code == 404  # would load scripts from elsewhere
+
+
+def test_health_and_readiness(state: State) -> None:
+    alive = [True]
+    app = create_app(state, assets.load(), lambda: NOW, loopback_only=True, alive=lambda: alive[0])
+    client = TestClient(app, base_url="http://localhost")
+    assert (client.get("/healthz").status_code, client.get("/readyz").status_code) == (200, 503)
+    state.live()
+    assert client.get("/readyz").status_code == 200
+    state.unreachable("no broker answers")
+    response = client.get("/readyz")
+    assert (response.status_code, response.json()["detail"]) == (503, "no broker answers")
+    alive[0] = False
+    assert client.get("/healthz").status_code == 503
+
+
+def test_metrics(client: TestClient, state: State) -> None:
+    state.apply([gauge(4)])
+    state.live()
+    response = client.get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=")
+    (line,) = [line for line in response.text.splitlines() if line.startswith("clientscope_client_connections{")]
+    assert 'client_software_name="librdkafka",client_software_version="2.6.1"' in line
+    assert line.endswith(" 4.0")
+
+
+def test_events_tell_what_changed_and_that_they_live(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr(events, "ALIVE_SECONDS", 0.05)
+    state.live()
+
+    async def listen() -> list[bytes]:
+        stopping = [False]
+        stream = events.stream(state, lambda: NOW, lambda: stopping[0])
+        heard = [await anext(stream), await anext(stream), await anext(stream)]
+        state.apply([gauge(count) for count in range(1, 50)])  # a burst is one event
+        heard.append(await anext(stream))
+        stopping[0] = True
+        heard += [event async for event in stream]
+        return heard
+
+    retry, first, alive, changed = asyncio.run(asyncio.wait_for(listen(), 10))
+    assert retry == b"retry: 1000\n\n"
+    assert first.startswith(b"event: changed\ndata: {")
+    assert alive.startswith(b"event: alive\n")
+    overview = json.loads(changed.split(b"data: ")[1])
+    assert overview["connections"] == 49
+
+
+def test_the_event_stream_ends_with_the_server(state: State) -> None:
+    app = create_app(state, assets.load(), lambda: NOW, loopback_only=True, stopping=lambda: True)
+    response = TestClient(app, base_url="http://localhost").get("/api/v1/events")
+    assert response.headers["content-type"].startswith("text/event-stream")
+    assert response.text == "retry: 1000\n\n"
+
+
+def test_every_asset_is_served_with_its_type(client: TestClient) -> None:
+    assert client.get("/").headers["content-type"] == "text/html; charset=utf-8"
+    types = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
+    for name in assets.load():
+        media_type = "image/svg+xml" if name == "icon.svg" else f"{types[name.rpartition('.')[2]]}; charset=utf-8"
+        response = client.get(f"/static/{name}")
+        assert (response.status_code, response.headers["content-type"]) == (200, media_type)
+        assert response.headers["cache-control"] == "no-cache"
+    assert client.get("/static/..%2Fserver.py").status_code == 404
+
+
+def test_an_event_stream_ends_by_itself_and_there_are_no_more_than_so_many(
+    client: TestClient, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr(events, "LONGEST_SECONDS", 0.05)
+    assert client.get("/api/v1/events").text.count("event: changed") == 1
+    monkeypatch.setattr(events, "STREAM_LIMIT", 0)
+    response = client.get("/api/v1/events")
+    assert (response.status_code, response.headers["retry-after"]) == (503, "10")

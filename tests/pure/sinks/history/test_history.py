@@ -1,0 +1,195 @@
+"""sinks/history without Spark: compaction, expiry and erasure of Delta tables, while somebody appends to them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from datetime import date, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, write_deltalake
+from places import ROOT
+
+from clientscope import cli
+from clientscope.errors import EnvironmentProblem
+from sinks.history.erase import Erased, ErasureSubject, erase_rows
+from sinks.history.maintain import maintain
+from sinks.history.recorder import FINDING_ROWS, GAUGE_ROWS
+from sinks.history.tables import YOUNG_S, remove_unused, tables
+from udfs.decoding.decode import decoder
+
+TODAY = date(2026, 9, 21)
+QUERIES = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "history.md").read_text(), re.DOTALL)
+CANARY = "canary-client-5af3"
+JOB = "the job's checkpoint"
+OFFSETS = count()
+
+
+def row(days: int, client_id: str | None, principal: str | None = "User:app") -> dict[str, Any]:
+    return {
+        "date": TODAY - timedelta(days=days),
+        "partition": days % 3,
+        "offset": next(OFFSETS),
+        "client_id": client_id,
+        "principal": principal,
+        "configs": f"of {client_id}",
+    }
+
+
+SCHEMA = pa.schema(
+    [
+        ("date", pa.date32()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("client_id", pa.string()),
+        ("principal", pa.string()),
+        ("configs", pa.string()),
+    ]
+)
+
+
+def append(folder: Path, *rows: dict[str, Any], version: int = 0) -> None:
+    """As a batch of the job does: with its own number, and without statistics of what clients chose."""
+    write_deltalake(
+        folder,
+        pa.Table.from_pylist(list(rows), SCHEMA),
+        mode="append",
+        partition_by=["date"],
+        configuration={"delta.dataSkippingNumIndexedCols": "2"},
+        commit_properties=CommitProperties(app_transactions=[Transaction(JOB, version)]),
+    )
+
+
+@pytest.fixture
+def pushes(tmp_path: Path) -> Path:
+    folder = tmp_path / "pushes"
+    for number, days in enumerate((500, 40, 40, 40, 0, 0)):
+        append(folder, row(days, f"app-{number}"), row(days, CANARY if number == 2 else "other"), version=number)
+    return folder
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return sorted(DeltaTable(folder).to_pyarrow_table().to_pylist(), key=lambda each: (each["date"], each["client_id"]))
+
+
+def test_old_rows_go_and_days_that_are_over_become_a_file(pushes: Path) -> None:
+    before = rows(pushes)
+    done = maintain(pushes, TODAY, 400)
+    assert (done.table, done.rows, done.expired, done.compacted) == ("pushes", 10, 2, 3)
+    assert rows(pushes) == [each for each in before if each["date"] > TODAY - timedelta(days=400)]
+    by_day = [path.parent.name for path in pushes.rglob("*.parquet") if "_delta_log" not in path.parts]
+    assert sorted(by_day) == ["date=2026-08-12", "date=2026-09-21", "date=2026-09-21"], "files of before are off the disk"
+    again = maintain(pushes, TODAY, 400)
+    assert (again.expired, again.compacted, again.removed, again.rows) == (0, 0, 0, 10)
+    assert maintain(pushes, TODAY, 0).expired == 0
+
+
+def test_the_job_knows_its_last_batch_still_and_goes_on(pushes: Path) -> None:
+    maintain(pushes, TODAY, 400)
+    erase_rows(pushes, ErasureSubject(client_id=CANARY))
+    maintain(pushes, TODAY, 400)
+    assert DeltaTable(pushes).transaction_version(JOB) == 5, "else Delta would take a batch twice, or none"
+    append(pushes, row(0, "later"), version=6)
+    assert DeltaTable(pushes).transaction_version(JOB) == 6
+    assert len(rows(pushes)) == 10
+
+
+def test_a_file_that_is_just_being_written_stays(pushes: Path) -> None:
+    young, old = pushes / "date=2026-09-21" / "part-young.parquet", pushes / "date=2026-09-21" / "part-old.parquet"
+    for path in (young, old):
+        path.write_bytes(b"PAR1")
+    os.utime(old, times=(time.time() - YOUNG_S - 60,) * 2)
+    assert remove_unused(pushes, DeltaTable(pushes)) == ["date=2026-09-21/part-old.parquet"]
+    assert young.exists()
+
+
+def on_disk(folder: Path, text: str) -> list[str]:
+    """Every file below that holds a text, Parquet's pages decompressed."""
+    found = []
+    for path in folder.rglob("*"):
+        if path.is_file():
+            content = str(pq.read_table(path, partitioning=None).to_pylist()).encode() if path.suffix == ".parquet" else path.read_bytes()
+            if text.encode() in content:
+                found.append(path.name)
+    return found
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_f35_who_is_erased_is_in_no_file_any_more_and_nobody_else_is_gone(pushes: Path, compacted: bool) -> None:
+    others = [each for each in rows(pushes) if each["client_id"] != CANARY]
+    if compacted:  # leaves files of before with the same rows, where nothing takes them away
+        DeltaTable(pushes).optimize.compact()
+    assert on_disk(pushes, CANARY)
+    assert erase_rows(pushes, ErasureSubject(client_id=CANARY), dry_run=True) == Erased("pushes", 1, 0, 1)
+    done = erase_rows(pushes, ErasureSubject(client_id=CANARY))
+    assert done is not None
+    assert (done.rows, done.left, done.files >= 1) == (1, 0, True)
+    assert on_disk(pushes, CANARY) == []
+    assert rows(pushes) == others
+    assert erase_rows(pushes, ErasureSubject(client_id=CANARY)) == Erased("pushes", 0, 0, 0)
+
+
+def test_whom(pushes: Path) -> None:
+    append(pushes, row(0, "x", "User:o'neil"), row(0, "y", "User:o'neil"), row(0, "x", None), version=6)
+    both = erase_rows(pushes, ErasureSubject(client_id="x", principal="User:o'neil"))
+    assert both is not None and both.rows == 1
+    assert [each["client_id"] for each in rows(pushes) if each["principal"] == "User:o'neil"] == ["y"]
+    hostile = erase_rows(pushes, ErasureSubject(client_id="' OR '1'='1"))
+    assert hostile is not None and hostile.rows == 0
+    assert len(rows(pushes)) == 14
+
+
+def test_a_table_is_restored_by_putting_its_folder_back(pushes: Path) -> None:
+    copy = pushes.with_name("copy")
+    shutil.copytree(pushes, copy)
+    before = rows(pushes)
+    append(pushes, row(0, "later"), version=6)
+    shutil.rmtree(pushes)
+    shutil.copytree(copy, pushes)
+    assert rows(pushes) == before
+    append(pushes, row(0, "later still"), version=7)
+    assert len(rows(pushes)) == len(before) + 1
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_queries_of_the_docs_run(query: str, tmp_path: Path) -> None:
+    pushed, connected = (decoder(f"Client{kind}Record").arrow_type for kind in ("Config", "Connection"))
+    schemas = {
+        "pushes": pa.schema([("date", pa.date32()), ("timestamp", pa.timestamp("us", tz="UTC")), *pushed]),
+        "connections": pa.schema([("date", pa.date32()), ("timestamp", pa.timestamp("us", tz="UTC")), *connected]),
+        "gauges": GAUGE_ROWS,
+        "findings": FINDING_ROWS,
+    }
+    asking = QueryBuilder()
+    for name, schema in schemas.items():
+        write_deltalake(tmp_path / name, schema.empty_table())
+        asking = asking.register(name, DeltaTable(tmp_path / name))
+    assert pa.table(asking.execute(query).read_all()).num_columns > 1
+
+
+def test_a_table_that_names_no_clients_is_left_alone(tmp_path: Path) -> None:
+    write_deltalake(tmp_path / "gauges", pa.table({"date": [TODAY], "connections": [1]}))
+    assert erase_rows(tmp_path / "gauges", ErasureSubject(client_id="x")) is None
+
+
+def test_no_table_is_said(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match="there is no Delta table"):
+        tables(tmp_path)
+    (tmp_path / "pushes" / "_delta_log").mkdir(parents=True)
+    with pytest.raises(EnvironmentProblem, match="can't be read"):
+        tables(tmp_path)
+
+
+def test_the_commands(pushes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = ["--history-dir", str(pushes.parent)]
+    assert cli.main(["history", "maintain", *directory, "--retention-days", "400"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[0] == "pushes"
+    assert cli.main(["history", "erase", *directory]) == 1
+    assert "error: --client-id or --principal is required" in capsys.readouterr().err

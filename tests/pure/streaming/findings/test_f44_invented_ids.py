@@ -1,0 +1,256 @@
+"""F44: invented ids of one client fill every table with a bound → nothing of another principal is dropped or left untold; the bound
+itself is a finding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fleets import HOUR, MINUTE, SECOND, Fleet
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from clientscope.fair_share import HeldEntry, too_many
+from clientscope.findings.record import Finding
+from streaming.findings import book, clients, entry, liveness
+
+WRONG = {
+    "acks": "0", "linger.ms": "0", "retries": "0", "delivery.timeout.ms": "1", "request.timeout.ms": "1", "batch.size": "1",
+    "max.in.flight.requests.per.connection": "100", "buffer.memory": "1000", "compression.type": "none", "max.request.size": "900000000",
+    "reconnect.backoff.ms": "1", "reconnect.backoff.max.ms": "1", "metadata.max.age.ms": "1",
+}  # fmt: skip
+LEAK = {"acks": "all", "sasl.password": "hunter2-canary"}
+MALLORY, VICTIM = "User:mallory", "User:victim"
+BOUNDS = {
+    book: ("MOST_FINDINGS", 60),
+    clients: ("MOST_APPLICATIONS", 40),
+    entry: ("MOST_PLACES_KEPT", 20),
+    liveness: ("MOST_CONNECTIONS", 50),
+}
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of some dozens, so that they are full soon."""
+    make_small(monkeypatch)
+
+
+def make_small(patch: pytest.MonkeyPatch) -> None:
+    for module, (name, bound) in BOUNDS.items():
+        patch.setattr(module, name, bound)
+    patch.setattr(book, "FOR_LEAKS", 10)
+    patch.setattr(clients.PushedClients.__init__, "__defaults__", (30,))
+
+
+def of(fleet: Fleet, principal: str | None, code: str = "") -> list[Finding]:
+    return [each for each in fleet.findings(code) if each.application.principal == principal]
+
+
+def invent(fleet: Fleet, count: int, *, principal: str | None = MALLORY, first: int = 0, **changes: Any) -> None:
+    """So many pushes of one client, each under an id, and as an application, of its own; each has ten things wrong."""
+    same = {"settings": WRONG, "client_address": "10.6.6.6", "principal": principal, **changes}
+    numbers = range(first, first + count)
+    fleet.push_all({"client": f"app{each}x", "connection": 1_000_000 + each, "instance": 1_000_000 + each, **same} for each in numbers)
+
+
+def test_f44_a_leak_of_another_principal_is_told_after_12500_pushes_under_invented_ids() -> None:
+    """With the bounds as they are."""
+    fleet = Fleet()
+    fleet.push("orders-1", fleet.connect("orders-1", VICTIM), 1, settings={"acks": "0"}, principal=VICTIM)
+    fleet.write()
+    invent(fleet, 12_500)
+    fleet.push("billing-1", fleet.connect("billing-1", VICTIM), 2, settings=LEAK, principal=VICTIM)
+    fleet.write()
+    assert len(fleet.published) <= book.MOST_FINDINGS + 10, "clientscope's own come on top"
+    (leak,) = of(fleet, VICTIM, "SK001")
+    assert (leak.state, leak.severity, leak.alert and leak.alert.why) == ("open", "critical", "new")
+    assert [each.state for each in of(fleet, VICTIM, "AN101")] == ["open"]
+    full = fleet.one("OP004")
+    assert (full.state, full.severity, full.alert and full.alert.why) == ("open", "high", "new")
+    assert "findings" in full.message and f"principal {MALLORY}" in full.message
+    assert fleet.engine.dropped()["findings"] > 0
+    fleet.start()
+    fleet.later(SECOND)
+    assert [each.state for each in of(fleet, VICTIM, "SK001")] == ["open"], "nor does a restart lose it"
+
+
+def test_f44_the_finding_of_a_full_table_ends_once_there_is_room_also_after_a_restart(small: None) -> None:
+    for restarts in (False, True):
+        fleet = Fleet()
+        invent(fleet, 40)
+        fleet.write()
+        assert {each.state for each in fleet.findings("OP004")} == {"open"}
+        if restarts:
+            fleet.pushes.clear()
+            fleet.start()
+        for _ in range(11):
+            fleet.later(MINUTE)
+        assert {each.state for each in fleet.findings("OP004")} == {"resolved"}
+
+
+@pytest.mark.parametrize("principal", [MALLORY, None])
+@pytest.mark.parametrize("secrets", [False, True])
+def test_f44_each_table_is_filled_and_a_victim_keeps_what_it_has(small: None, principal: str | None, secrets: bool) -> None:
+    fleet = Fleet()
+    numbers = [fleet.connect(f"orders{number}x", VICTIM) for number in range(4)]
+    for number, connection in enumerate(numbers):
+        fleet.push(f"orders{number}x", connection, number + 1, settings={"acks": "0"}, principal=VICTIM)
+    fleet.push("billing-1", fleet.connect("billing-1", VICTIM), 9, settings=LEAK, principal=VICTIM)
+    for number in range(100):
+        name = {"db.password": f"canary-{number}"} if secrets else {"acks": "0", "retries": "0"}
+        invent(fleet, 1, principal=principal, first=number, settings=name)
+        fleet.connect(f"app{number}x", principal, "10.6.6.6")
+        fleet.now += SECOND
+    fleet.later(2 * MINUTE)
+    assert [(each.code, each.client_count) for each in of(fleet, VICTIM) if each.code in ("SK001", "AN101")] == [("SK001", 1)] + [
+        ("AN101", 1)
+    ] * 4, "all of them, with who has it"
+    sizes, dropped = fleet.engine.sizes(), fleet.engine.dropped()
+    bounds = {"clients": 30, "applications": 40, "connections": 50, "findings": 60}
+    assert {table for table, bound in bounds.items() if dropped[table] and sizes[table] <= bound + 10} == set(bounds) - (
+        {"applications"} if sizes["applications"] < 40 and not dropped["applications"] else set()
+    )
+    assert {each.message.split(" and has")[0].split(" ", 4)[4] for each in fleet.findings("OP004")} >= {
+        "findings",
+        "clients",
+        "connections",
+    }
+
+
+def test_f44_what_is_evicted_leaves_the_topic_too(small: None) -> None:
+    fleet = Fleet()
+    for first in range(0, 200, 10):
+        invent(fleet, 10, first=first)
+        fleet.later(SECOND)
+    assert len(fleet.published) <= 60 + 5
+    assert {key for key, entry in fleet.engine._book.entries.items() if entry.published} == set(fleet.published)
+
+
+def test_f44_the_same_secret_in_invented_places_hides_no_place_of_another(small: None) -> None:
+    fleet = Fleet()
+    fleet.push("billing", fleet.connect("billing", VICTIM), 9, settings=LEAK, principal=VICTIM)
+    fleet.write()
+    for number in range(25):
+        fleet.now += SECOND
+        invent(fleet, 1, first=number, settings=LEAK)
+    fleet.later(MINUTE)
+    (leak,) = fleet.findings("SK001")
+    assert VICTIM in {place.application.principal for place in leak.places}
+    assert len(leak.places) <= 20
+
+
+def test_f44_who_knows_a_secret_can_not_take_its_finding_along(small: None) -> None:
+    """It is found with the thief first, and counts for the one who has fewer findings."""
+    fleet = Fleet()
+    invent(fleet, 8, settings=LEAK)
+    fleet.push("billing", fleet.connect("billing", VICTIM), 9, settings=LEAK, principal=VICTIM)
+    for number in range(100):
+        fleet.now += SECOND
+        invent(fleet, 1, first=100 + number, settings={"db.password": f"canary-{number}"})
+    fleet.later(MINUTE)
+    assert any(VICTIM in {place.application.principal for place in each.places} for each in fleet.findings("SK001"))
+
+
+def test_f44_what_clients_push_is_bounded_in_bytes_by_who_pushes_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "MOST_BYTES", 100_000)
+    fleet = Fleet()
+    connections = [fleet.connect(f"orders-{number}", VICTIM) for number in range(50)]
+    for number, connection in enumerate(connections):
+        fleet.push(f"orders-{number}", connection, number + 1, settings={"acks": "0"}, principal=VICTIM)
+    for number in range(60):
+        invent(fleet, 1, first=number, settings={"bootstrap.servers": f"{number}-" + "x" * 3_000})
+    fleet.write()
+    assert fleet.engine.clients.held_bytes <= 100_000
+    assert fleet.engine.dropped()["clients"] >= 20
+    assert [each.client_count for each in of(fleet, VICTIM, "AN101")] == [50], "who shares settings takes little"
+
+
+def test_the_least_that_matters_goes_first_and_of_that_the_noisiest() -> None:
+    held = [
+        HeldEntry(f"{tenant}{number}", f"={tenant}", number % 2, number)
+        for tenant, count in (("a", 30), ("b", 12), ("c", 3))
+        for number in range(count)
+    ]
+    gone = [each.key for each in too_many(held, 20)]
+    assert not [key for key in gone if str(key).startswith("c")]
+    assert [int(str(key)[1:]) % 2 for key in gone[:15]] == [0] * 15, "all that matter least, and no other before"
+    assert len(held) - len(gone) == 20
+    assert not too_many(held, 45)
+
+
+def test_nobody_loses_more_than_what_is_above_its_share() -> None:
+    held = [
+        HeldEntry(f"{tenant}{number}", f"={tenant}", matters, number) for tenant, matters in (("a", 0), ("b", 1)) for number in range(30)
+    ]
+    gone = [str(each.key)[0] for each in too_many(held, 40)]
+    assert (gone.count("a"), gone.count("b")) == (10, 10), "though all of the one matter less than all of the other"
+
+
+def test_addresses_together_displace_no_principal_from_half_of_the_room() -> None:
+    """A host may have thousands of addresses, or a botnet."""
+    held = [HeldEntry(f"victim{number}", "=User:victim", 0, number) for number in range(50)]
+    held += [HeldEntry(f"{number}", f"@10.0.{number // 256}.{number % 256}", 5, number) for number in range(1_000)]
+    left = {each.key for each in held} - {each.key for each in too_many(held, 100)}
+    assert len(left) == 100 and sum(str(key).startswith("victim") for key in left) == 50
+
+
+class Tables(RuleBasedStateMachine):
+    """One client invents, others live: whatever comes in whatever order, the others' findings are told."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.patch = pytest.MonkeyPatch()
+        make_small(self.patch)
+        self.fleet = Fleet()
+        self.invented = 0
+        self.has: dict[int, str] = {}
+
+    def teardown(self) -> None:
+        if hasattr(self, "patch"):
+            self.patch.undo()
+
+    @rule(
+        count=st.integers(1, 30),
+        principal=st.sampled_from([MALLORY, None]),
+        pushed=st.sampled_from([{"acks": "0"}, {"acks": "0", "retries": "0"}, {"p.password": "canary"}, LEAK]),
+        opens=st.booleans(),
+    )
+    def invents(self, count: int, principal: str | None, pushed: dict[str, str], opens: bool) -> None:
+        for number in range(self.invented, self.invented + count):
+            settings = {key: value + (str(number) if key == "p.password" else "") for key, value in pushed.items()}
+            invent(self.fleet, 1, principal=principal, first=number, settings=settings)
+            if opens:
+                self.fleet.connect(f"app{number}x", principal, "10.6.6.6")
+        self.invented += count
+
+    @rule(number=st.integers(0, 5), pushed=st.sampled_from(["leak", "wrong", "clean"]))
+    def lives(self, number: int, pushed: str) -> None:
+        self.fleet.now += SECOND
+        name = f"orders{'abcdef'[number]}"
+        settings = {"leak": {"sasl.password": f"canary-{name}", "acks": "all"}, "wrong": {"acks": "0"}, "clean": {"acks": "all"}}[pushed]
+        self.fleet.push(name, self.fleet.connect(name, VICTIM), number + 1, settings=settings, principal=VICTIM)
+        self.has[number] = pushed
+
+    @rule(time=st.sampled_from([SECOND, MINUTE, 2 * HOUR]))
+    def time_passes(self, time: int) -> None:
+        self.fleet.later(time)
+
+    @rule()
+    def the_job_restarts(self) -> None:
+        self.fleet.start()
+
+    @invariant()
+    def what_others_have_is_told(self) -> None:
+        if not hasattr(self, "fleet"):
+            return
+        self.fleet.later(SECOND)
+        told = {(each.application.client_id, each.code) for each in of(self.fleet, VICTIM) if each.state == "open" and each.client_count}
+        for number, pushed in self.has.items():
+            name, code = f"orders{'abcdef'[number]}", {"leak": "SK001", "wrong": "AN101", "clean": ""}[pushed]
+            assert not code or (name, code) in told
+        assert len(self.fleet.published) <= 60 + len(BOUNDS) + 1
+
+
+TestTables = Tables.TestCase
+TestTables.settings = settings(max_examples=15, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck))

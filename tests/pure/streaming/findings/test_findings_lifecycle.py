@@ -1,0 +1,200 @@
+"""A finding's life as a table: what is known, who has it, and what becomes of it (`streaming.findings.lifecycle`)."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import Any, NamedTuple
+
+import pytest
+
+from clientscope.findings.decisions import Decision, Resolution
+from clientscope.findings.record import Alert, Kind
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.suppressions import Suppression
+from clientscope.severities import SEVERITIES
+from streaming.findings.entry import FindingEntry, FindingStanding, Where
+from streaming.findings.finding_records import Policy, restored
+from streaming.findings.inputs import JudgedPush
+from streaming.findings.lifecycle import QUIET_MS, advance
+from streaming.findings.named_clients import Holders
+
+NOW = 1_800_000_000_000
+TODAY = datetime.fromtimestamp(NOW / 1000, UTC).date()
+APPLICATION = '["User:a","orders",null]'
+PLACE = (APPLICATION, "")
+MEDIUM, HIGH = SEVERITIES.index("medium"), SEVERITIES.index("high")
+NEW = FindingStanding()
+OPEN = FindingStanding(is_open=True, opened_ms=NOW - 500, alert=Alert(number=1, why="new", at_ms=NOW - 500), worst_alerted=MEDIUM)
+RESOLVED = replace(OPEN, is_open=False, ended_ms=NOW - 100)
+
+
+def push(client: str = "c", appended_ms: int = NOW - 500) -> JudgedPush:
+    """The newest of one client."""
+    return JudgedPush(
+        client=client, appended_ms=appended_ms, partition=0, offset=1, cluster="k", broker=1, gateway="g", epoch=1, connection=1,
+        address="10.0.0.1", principal="User:a", client_id="orders-1", software_name="s", software_version="1", application=APPLICATION,
+        verdicts=(), unjudged=frozenset(), settings={}, written=(), size=1, tenant="User:a",
+    )  # fmt: skip
+
+
+def entry(
+    kind: Kind = "setting",
+    *,
+    seen_ms: int = NOW - 500,
+    passed_ms: int = 0,
+    standing: FindingStanding = NEW,
+    severity: int = MEDIUM,
+    **fields: Any,
+) -> FindingEntry:
+    """One of one place, or of none: what is compared, and clientscope's own."""
+    compared = kind in ("fleet", "operation")
+    places = {} if compared else {PLACE: Where({"c": severity}, seen_ms, passed_ms)}
+    return FindingEntry(
+        "f" * 32, "AN101", kind, severity=severity, message="m", application=None if kind == "operation" else APPLICATION, places=places,
+        first_seen_ms=seen_ms, last_seen_ms=seen_ms, standing=standing, **fields,
+    )  # fmt: skip
+
+
+def live(*pushes: JudgedPush) -> Holders:
+    return Holders({PLACE: list(pushes)}, (), lambda there, push: None)
+
+
+def decided(resolution: Resolution, at_ms: int = NOW - 50, until: date | None = None) -> Decision:
+    return Decision(fingerprint="f" * 32, resolution=resolution, by="b", why="w", at_ms=at_ms, until=until)
+
+
+class Case(NamedTuple):
+    """What is known and who has it now; and the state, whether it was notified of just now and why, when it opened and ended."""
+
+    name: str
+    entry: FindingEntry
+    live: Holders
+    state: str
+    alert: str | None
+    opened_ms: int = NOW - 500
+    ended_ms: int = 0
+    reopened: int = 0
+    policy: Policy = Policy()
+
+
+HAS, NOBODY = live(push()), live()
+PASSED = {"seen_ms": NOW - 500, "passed_ms": NOW - 200}
+SUPPRESSED = Policy(suppressions=(Suppression("AN101", ClientPattern(), "r", TODAY, "rules.toml:1"),))
+EXPIRED = Policy(suppressions=(replace(SUPPRESSED.suppressions[0], until=date(2000, 1, 1)),))
+LATE = replace(OPEN, quiet_since_ms=NOW - QUIET_MS)
+EARLY = replace(OPEN, quiet_since_ms=NOW - QUIET_MS + 1)
+
+CASES = (
+    Case("a new one is open, and notified of", entry(), HAS, "open", "new"),
+    Case("one that is open is not notified of again", entry(standing=OPEN), HAS, "open", None),
+    Case("a worse severity is notified of", entry(standing=OPEN, severity=HIGH), HAS, "open", "worse"),
+    Case("it stays open without clients until a push is without it", entry(standing=OPEN), NOBODY, "open", None),
+    Case("it stays open while a connected client has it", entry(**PASSED, standing=OPEN), HAS, "open", None),
+    Case("it resolves when pushes are without it", entry(**PASSED, standing=OPEN), NOBODY, "resolved", None, ended_ms=NOW - 200),
+    Case("it ends once", entry(**PASSED, standing=RESOLVED), NOBODY, "resolved", None, ended_ms=NOW - 100),
+    Case(
+        "what is back is opened again, when it was first seen again",
+        entry(seen_ms=NOW - 50, passed_ms=NOW - 200, standing=RESOLVED, back_ms=NOW - 60),
+        HAS,
+        "open",
+        "reopened",
+        opened_ms=NOW - 60,
+        reopened=1,
+    ),
+    Case("a secret without clients stops", entry("leak", **PASSED, standing=OPEN), NOBODY, "stopped", None, ended_ms=NOW),
+    Case("a secret that is quiet is open for a while", entry("leak", standing=EARLY), NOBODY, "open", None),
+    Case("and then stops, without a push that says so", entry("leak", standing=LATE), NOBODY, "stopped", None, ended_ms=NOW),
+    Case("a connected client ends the quiet", entry("leak", standing=LATE), HAS, "open", None),
+    Case("quiet ends secrets only", entry(standing=LATE), NOBODY, "open", None),
+    Case(
+        "a secret that came and went between two looks is notified of (F46)",
+        entry("leak", **PASSED),
+        NOBODY,
+        "stopped",
+        "new",
+        ended_ms=NOW,
+    ),
+    Case(
+        "and so is one that came back for a moment (F46)",
+        entry("leak", **PASSED, standing=RESOLVED, back_ms=NOW - 60),
+        NOBODY,
+        "stopped",
+        "reopened",
+        opened_ms=NOW - 60,
+        ended_ms=NOW,
+        reopened=1,
+    ),
+    Case("a setting that came and went is not", entry(**PASSED), NOBODY, "resolved", None, opened_ms=NOW - 500, ended_ms=NOW - 200),
+    Case("a comparison that still finds it", entry("fleet", present=True), NOBODY, "open", "new"),
+    Case("a comparison that finds it no more", entry("fleet", standing=OPEN), HAS, "resolved", None, ended_ms=NOW),
+    Case("a part of our own that fails", entry("operation", present=True), NOBODY, "open", "new"),
+    Case("and works again", entry("operation", standing=OPEN), NOBODY, "resolved", None, ended_ms=NOW),
+    Case("low confidence is never notified of", entry(low_confidence=True), HAS, "open", None),
+    Case("nor is what is suppressed", entry(), HAS, "open", None, policy=SUPPRESSED),
+    Case("a suppression that is over says nothing", entry(), HAS, "open", "new", policy=EXPIRED),
+    Case("a decision closes it", entry(standing=OPEN, decision=decided("accepted", until=TODAY)), HAS, "closed", None, ended_ms=NOW),
+    Case(
+        "until its last day",
+        entry(standing=RESOLVED, decision=decided("accepted", until=date(2000, 1, 1))),
+        HAS,
+        "open",
+        "reopened",
+        opened_ms=NOW,
+        reopened=1,
+    ),
+    Case("a rotated secret is closed", entry("leak", standing=OPEN, decision=decided("rotated")), HAS, "closed", None, ended_ms=NOW),
+    Case(
+        "and open when it is pushed later",
+        entry("leak", seen_ms=NOW - 10, standing=RESOLVED, back_ms=NOW - 10, decision=decided("rotated")),
+        HAS,
+        "open",
+        "reopened",
+        opened_ms=NOW - 10,
+        reopened=1,
+    ),
+    Case("a closed one that was never open is not notified of", entry(decision=decided("test-value")), HAS, "closed", None, ended_ms=NOW),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_becomes_of_a_finding(case: Case) -> None:
+    before = deepcopy(case.entry)
+    after, record = advance(case.entry, case.live, NOW, case.policy)
+    assert case.entry == before, "what it is given stays as it is"
+    standing = after.standing
+    notified = standing.alert.why if standing.alert is not None and standing.alert != before.standing.alert else None
+    assert (record.state, notified) == (case.state, case.alert)
+    assert (record.opened_ms, record.ended_ms or 0, record.reopened) == (case.opened_ms, case.ended_ms, case.reopened)
+    assert (record.alert, standing.is_open) == (standing.alert, case.state == "open")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_second_look_at_the_same_time_changes_nothing(case: Case) -> None:
+    once, record = advance(case.entry, case.live, NOW, case.policy)
+    assert advance(once, case.live, NOW, case.policy) == (once, record)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not case.entry.decision], ids=lambda case: case.name)
+def test_f31_a_restart_asks_for_no_notification(case: Case) -> None:
+    once, record = advance(case.entry, case.live, NOW, case.policy)
+    again = restored(record)
+    for place, where in once.places.items():
+        again.places[place].clients = dict(where.clients)
+    _, later = advance(again, case.live, NOW + 1, case.policy)
+    assert (later.state, later.alert, later.reopened, later.opened_ms) == (record.state, record.alert, record.reopened, record.opened_ms)
+
+
+def test_the_worst_since_the_last_look_counts_once() -> None:
+    worse = entry("leak", standing=OPEN, worst_lately=HIGH)
+    once, record = advance(worse, HAS, NOW)
+    assert (record.severity, once.worst_lately, once.standing.worst_alerted) == ("high", -1, HIGH)
+    assert advance(once, HAS, NOW)[1].severity == "medium"
+
+
+def test_who_had_it_for_a_moment_is_named_and_stays_so() -> None:
+    brief = entry("leak", **PASSED, lately={"d": push("d")})
+    once, record = advance(brief, NOBODY, NOW)
+    assert [client.key for client in record.clients] == ["d"] and not once.lately
+    assert [client.key for client in advance(once, NOBODY, NOW)[1].clients] == ["d"]

@@ -1,0 +1,132 @@
+"""What one client does to the findings of another: nothing (F41, F44, F46)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fleets import HOUR, MINUTE, SECOND, Fleet
+
+from clientscope.records.principals import ANONYMOUS
+
+LEAK, CLEAN = {"acks": "all", "sasl.password": "hunter2-canary"}, {"acks": "all"}
+WRONG = {"acks": "0"}
+
+
+def states(fleet: Fleet) -> set[tuple[str, str | None, str, int]]:
+    return {(each.code, each.application.principal, each.state, each.client_count) for each in fleet.findings()}
+
+
+def victim(fleet: Fleet, settings: dict[str, str], **fields: Any) -> int:
+    """A client that goes on running, found and written."""
+    connection = fleet.client("orders-1", instance=1, settings=settings, **fields)
+    fleet.later(MINUTE)
+    return connection
+
+
+def test_f41_a_clean_push_under_anothers_instance_id_neither_resolves_nor_replaces() -> None:
+    for settings, code in ((LEAK, "SK001"), (WRONG, "AN101")):
+        fleet = Fleet()
+        victim(fleet, settings, principal="User:a")
+        before = [each for each in states(fleet) if each[0] == code]
+        assert before == [(code, "User:a", "open", 1)]
+        thief = fleet.connect("orders-1", principal="User:b")
+        fleet.push("orders-1", thief, instance=1, settings=CLEAN, principal="User:b")
+        fleet.later(20 * MINUTE)
+        assert [each for each in states(fleet) if each[0] == code] == before
+        assert len({row["client"] for row in fleet.engine_rows()}) == 2
+        fleet.start()
+        fleet.later(SECOND)
+        assert [each for each in states(fleet) if each[0] == code] == before, "nor after a restart"
+
+
+def test_f41_an_anonymous_client_replaces_nobody_from_another_address() -> None:
+    for principal in ("User:a", None):
+        fleet = Fleet()
+        fleet.push("orders-1", fleet.connect("orders-1", principal), instance=1, settings=LEAK, principal=principal)
+        fleet.later(MINUTE)
+        thief = fleet.connect("orders-1", None, address="10.6.6.6")
+        fleet.push("orders-1", thief, instance=1, settings=CLEAN, principal=None, client_address="10.6.6.6")
+        fleet.later(20 * MINUTE)
+        found = fleet.one("SK001")
+        assert (found.state, found.client_count, found.clients[0].address) == ("open", 1, "10.0.0.1")
+
+
+def test_f41_behind_one_address_another_principals_push_does_not_make_a_client_gone() -> None:
+    """Its own connection is closed, others of it are open: that is known by its names, which another principal may have too."""
+    fleet = Fleet()
+    pushed_on = victim(fleet, LEAK, principal="User:a")
+    fleet.connect("orders-1", "User:a")
+    fleet.close(pushed_on, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
+    fleet.push("orders-1", fleet.connect("orders-1", "User:b"), instance=2, settings=CLEAN, principal="User:b")
+    fleet.later(20 * MINUTE)
+    assert (fleet.one("SK001").state, fleet.one("SK001").client_count) == ("open", 1)
+
+
+def test_f41_nor_does_another_principals_connection_keep_a_client_there() -> None:
+    fleet = Fleet()
+    only = victim(fleet, LEAK, principal="User:a")
+    fleet.connect("orders-1", "User:b")
+    fleet.close(only, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
+    fleet.later(MINUTE)
+    fleet.later(20 * MINUTE)
+    assert fleet.one("SK001").state == "stopped"
+
+
+def restarted_by_a_new_release(settings: dict[str, str]) -> Fleet:
+    """What 0.1.0 found of a client without a principal stands on the topic; records and findings had null for it."""
+    fleet = Fleet()
+    fleet.client("orders-1", instance=1, settings=settings, principal=None, security_protocol="SASL_PLAINTEXT")
+    fleet.later(MINUTE)
+    assert {each.application.principal for each in fleet.findings()} == {None}
+    fleet.pushes.clear()
+    fleet.events.clear()
+    fleet.now += MINUTE
+    fleet.start()
+    return fleet
+
+
+def test_who_does_not_authenticate_is_kafkas_anonymous_in_what_is_found() -> None:
+    fleet = Fleet()
+    connection = fleet.connect("orders-1", None)
+    fleet.push("orders-1", connection, instance=1, settings=LEAK, principal=None)
+    fleet.later(MINUTE)
+    found = fleet.one("SK001")
+    assert (found.application.principal, found.clients[0].principal) == (ANONYMOUS, ANONYMOUS)
+    assert found.message.startswith("orders (sasl.password"), "which says nothing about whose it is"
+
+
+def test_findings_of_0_1_0_are_those_of_todays_anonymous_clients() -> None:
+    for settings, code, ended in ((WRONG, "AN101", "resolved"), (LEAK, "SK001", "stopped")):
+        fleet = restarted_by_a_new_release(settings)
+        before = fleet.one(code)
+        connection = fleet.connect("orders-1", ANONYMOUS)
+        fleet.push("orders-1", connection, instance=1, settings=settings, principal=ANONYMOUS)
+        fleet.later(MINUTE)
+        again = fleet.one(code)
+        assert (again.fingerprint, again.state, again.reopened, again.alert) == (before.fingerprint, "open", 0, before.alert)
+        assert (again.application.principal, again.clients[0].principal) == (ANONYMOUS, ANONYMOUS)
+        fleet.push("orders-1", connection, instance=1, settings=CLEAN, principal=ANONYMOUS)
+        fleet.later(20 * MINUTE)
+        assert (fleet.one(code).fingerprint, fleet.one(code).state) == (before.fingerprint, ended)
+
+
+def test_a_push_that_0_1_0_recorded_is_of_the_client_that_todays_gateway_sees_connected() -> None:
+    """A client pushes once in its life; its gateway is replaced by today's meanwhile."""
+    for protocol in ("PLAINTEXT", "SSL"):
+        fleet = Fleet()
+        fleet.push("orders-1", fleet.connect("orders-1", None), settings=LEAK, principal=None, security_protocol=protocol)
+        fleet.later(MINUTE)
+        fleet.connect("orders-1", ANONYMOUS, epoch=2)
+        fleet.later(20 * MINUTE)
+        assert (fleet.one("SK001").state, fleet.one("SK001").client_count) == ("open", 1)
+
+
+def test_a_record_of_0_1_0_and_one_of_today_are_one_client() -> None:
+    """What a record is of stands in it, whatever its key: the newer push counts."""
+    fleet = Fleet()
+    fleet.push(instance=1, connection=fleet.connect(), settings=WRONG)
+    fleet.later(MINUTE)
+    fleet.push(instance=1, settings=CLEAN)
+    fleet.later(HOUR)
+    assert {(each.code, each.state) for each in fleet.findings("AN101")} == {("AN101", "resolved")}
+    assert fleet.engine.sizes()["clients"] <= 1

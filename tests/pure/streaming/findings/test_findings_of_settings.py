@@ -1,0 +1,284 @@
+"""Findings about settings: one per problem of an application, open while somebody fails and nobody has passed since."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from fleets import HOUR, MINUTE, NOW, SECOND, Fleet, rows
+
+from clientscope.findings.decisions import Decision
+from clientscope.findings.fingerprints import application_key, fingerprint
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.owners import Owner, Owners
+from clientscope.profiles.suppressions import Suppression
+from streaming.findings.clients import PushedClients
+from streaming.findings.finding_records import Policy
+from streaming.findings.inputs import InputReader
+from streaming.findings.liveness import Liveness
+from udfs.kernels.finding_inputs import pushed
+
+BAD, GOOD = {"acks": "0", "group.id": "g"}, {"acks": "all", "group.id": "g"}
+
+
+def test_a_finding_says_what_where_who_and_what_to_do() -> None:
+    fleet = Fleet()
+    fleet.client("orders-7", instance=5, settings=BAD)
+    fleet.write()
+    found = fleet.one("AN101")
+    assert (found.state, found.kind, found.severity, found.name) == ("open", "setting", "high", "acks_zero")
+    assert [(setting.key, setting.value) for setting in found.settings] == [("acks", "0")]
+    assert found.message and found.use_instead and found.link.startswith("https://")
+    assert (found.application.principal, found.application.client_id, found.application.group) == ("User:a", "orders", "g")
+    (client,) = found.clients
+    assert (client.client_id, client.address, client.software_version, client.gateway) == ("orders-7", "10.0.0.1", "4.4.0", "g")
+    assert (found.first_seen_ms, found.last_seen_ms, found.opened_ms, found.client_count, found.ended_ms) == (NOW, NOW, NOW, 1, None)
+    assert found.fingerprint == fingerprint("AN101", application_key("User:a", "orders", "g"), "acks")
+    assert found.alert is not None
+    assert (found.alert.number, found.alert.why) == (1, "new")
+
+
+def test_it_is_resolved_by_a_newer_push_that_passes_and_reopened_by_one_that_fails() -> None:
+    fleet = Fleet()
+    first = fleet.client(instance=1, settings=BAD)
+    fleet.later(MINUTE)
+    fleet.close(first)
+    fleet.later(HOUR)
+    assert fleet.one("AN101").state == "open", "that its client has gone resolves nothing"
+    fleet.client(instance=2, settings=GOOD)
+    fleet.write()
+    found = fleet.one("AN101")
+    assert (found.state, found.ended_ms, found.client_count) == ("resolved", fleet.now, 0)
+    fleet.later(HOUR)
+    fleet.client(instance=3, settings=BAD)
+    fleet.write()
+    found = fleet.one("AN101")
+    assert (found.state, found.reopened, found.first_seen_ms, found.opened_ms, found.ended_ms) == ("open", 1, NOW, fleet.now, None)
+    assert found.alert is not None
+    assert (found.alert.number, found.alert.why) == (2, "reopened")
+
+
+def test_it_stays_open_while_any_client_that_is_connected_fails() -> None:
+    fleet = Fleet()
+    bad = fleet.client("orders-1", instance=1, settings=BAD)
+    fleet.client("orders-2", instance=2, settings=BAD, client_address="10.0.0.2")
+    fleet.later(MINUTE)
+    for instance in (3, 4):
+        fleet.client(f"orders-{instance}", instance, settings=GOOD, client_address=f"10.0.0.{instance}")
+    fleet.later(MINUTE)
+    assert (fleet.one("AN101").state, fleet.one("AN101").client_count) == ("open", 2)
+    fleet.push("orders-2", instance=2, settings=GOOD, client_address="10.0.0.2")
+    fleet.later(MINUTE)
+    assert (fleet.one("AN101").state, fleet.one("AN101").client_count) == ("open", 1)
+    fleet.close(bad)
+    fleet.later(SECOND)
+    assert fleet.one("AN101").state == "resolved"
+
+
+def test_a_client_whose_pushing_connection_was_idle_is_still_there() -> None:
+    fleet = Fleet()
+    pushing = fleet.client(instance=1, settings=BAD)
+    other = fleet.connect()
+    fleet.close(pushing)
+    fleet.later(SECOND)
+    fleet.client("orders-2", instance=2, settings=GOOD, client_address="10.0.0.2")
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").state == "open"
+    fleet.close(other)
+    fleet.later(SECOND)
+    assert fleet.one("AN101").state == "resolved"
+
+
+def test_a_restart_at_the_same_address_takes_the_earlier_process_place() -> None:
+    fleet = Fleet()
+    first = fleet.client(instance=1, settings=BAD)
+    fleet.later(MINUTE)
+    fleet.close(first)
+    fleet.client(instance=2, settings=GOOD)
+    fleet.later(SECOND)
+    assert fleet.one("AN101").state == "resolved"
+
+
+def test_a_new_process_of_the_gateway_ends_what_the_one_before_had_open() -> None:
+    fleet = Fleet()
+    fleet.client("orders-1", instance=1, settings=BAD)
+    fleet.later(SECOND)
+    fleet.client("orders-2", instance=2, settings=GOOD, client_address="10.0.0.2")
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").state == "open"
+    fleet.heartbeat(epoch=2)
+    fleet.later(SECOND)
+    assert fleet.one("AN101").state == "resolved"
+
+
+def test_what_could_not_be_judged_resolves_nothing() -> None:
+    fleet = Fleet()
+    fleet.client(
+        instance=1, settings={"acks": "all", "max.in.flight.requests.per.connection": "5", "enable.idempotence": "false", "retries": "9"}
+    )
+    fleet.write()
+    assert fleet.one("AN105").state == "open"
+    fleet.later(MINUTE)
+    fleet.push(instance=1, settings={"acks": "all"})
+    fleet.later(MINUTE)
+    assert fleet.one("AN105").state == "open"
+
+
+def test_a_fleet_with_one_mistake_is_one_finding_with_a_count_and_one_alert() -> None:
+    fleet = Fleet()
+    for number in range(120):
+        fleet.client(f"orders-{number}", instance=number + 1, settings=BAD, client_address=f"10.0.0.{number}")
+        if number % 10 == 0:
+            fleet.later(20)
+    fleet.later(MINUTE)
+    found = fleet.one("AN101")
+    assert (found.client_count, len(found.clients), found.clients[0].client_id) == (120, 10, "orders-119")
+    assert found.alert is not None
+    assert found.alert.number == 1
+    assert fleet.writes <= 4 * len(fleet.published), "not a record for each client"
+
+
+def test_it_alerts_when_it_gets_worse_and_not_when_it_goes_back_and_forth() -> None:
+    fleet = Fleet()
+    retries = [{"retries": value, "acks": "all"} for value in ("2", "0")]
+    fleet.client("orders-1", instance=1, settings=retries[0])
+    fleet.write()
+    (before,) = fleet.findings("AN103")
+    for _ in range(3):
+        for settings in reversed(retries):
+            fleet.later(MINUTE)
+            fleet.push("orders-1", instance=1, settings=settings)
+            fleet.write()
+    after = fleet.one("AN103")
+    assert before.alert is not None
+    assert after.alert is not None
+    if before.severity != "high":  # the rule has two severities
+        assert (after.alert.number, after.alert.why) == (2, "worse")
+
+
+def test_other_principals_cannot_resolve_it() -> None:
+    fleet = Fleet()
+    first = fleet.client(instance=1, settings=BAD)
+    fleet.later(MINUTE)
+    fleet.close(first)
+    fleet.push(instance=2, settings=GOOD, principal="User:mallory", client_address="10.0.0.9")
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").state == "open"
+
+
+def test_a_restart_of_the_job_changes_nothing() -> None:
+    fleet = Fleet()
+    first = fleet.client("orders-1", instance=1, settings=BAD)
+    fleet.later(MINUTE)
+    fleet.close(first)
+    fleet.client("orders-1", instance=2, settings=GOOD)
+    fleet.client("web-1", instance=3, settings={"linger.ms": "0", "token": "hunter2-canary"}, client_address="10.0.0.3")
+    fleet.client("etl-1", instance=4, settings=BAD, client_address="10.0.0.4")
+    fleet.later(MINUTE)
+    before, writes = dict(fleet.published), fleet.writes
+    assert {finding.state for finding in fleet.findings()} == {"open", "resolved"}
+    fleet.start()
+    fleet.later(SECOND)
+    assert (fleet.published, fleet.writes) == (before, writes)
+    fleet.push("etl-1", instance=4, settings=GOOD, client_address="10.0.0.4")
+    fleet.later(SECOND)
+    assert [finding.state for finding in fleet.findings("AN101")] == ["resolved", "resolved"]
+
+
+def test_owners_are_named_and_suppressed_ones_alert_nobody_until_the_day() -> None:
+    owners = Owners(((ClientPattern(client_id=("orders-*",)), Owner("orders", "#orders")),))
+    suppression = Suppression("AN101", ClientPattern(group=("g",)), "legacy", date(2027, 1, 15), "rules.toml:3")
+    fleet = Fleet(Policy(owners, (suppression,)))
+    fleet.client(instance=1, settings=BAD)
+    fleet.write()
+    found = fleet.one("AN101")
+    assert found.owner is not None
+    assert found.suppressed is not None
+    assert (found.owner.contact, found.suppressed.reason, found.state, found.alert) == ("#orders", "legacy", "open", None)
+    fleet.later(2 * 24 * HOUR)
+    found = fleet.one("AN101")
+    assert found.alert is not None
+    assert (found.suppressed, found.alert.why) == (None, "new")
+
+
+def test_an_accepted_one_is_closed_until_its_day() -> None:
+    fleet = Fleet()
+    fleet.client(instance=1, settings=BAD)
+    fleet.write()
+    which = fleet.one("AN101").fingerprint
+    fleet.decide(which, Decision(fingerprint=which, resolution="accepted", by="ann", why="a demo", at_ms=NOW, until=date(2027, 1, 15)))
+    fleet.later(SECOND)
+    found = fleet.one("AN101")
+    assert found.decided is not None
+    assert (found.state, found.decided.by, found.decided.why) == ("closed", "ann", "a demo")
+    fleet.later(2 * 24 * HOUR)
+    found = fleet.one("AN101")
+    assert (found.state, found.decided, found.alert and found.alert.why) == ("open", None, "reopened")
+    fleet.decide(which, None)
+    fleet.later(SECOND)
+    assert fleet.one("AN101").state == "open"
+
+
+def test_what_has_ended_leaves_the_topic_after_thirty_days() -> None:
+    fleet = Fleet()
+    first = fleet.client(instance=1, settings=BAD)
+    fleet.later(MINUTE)
+    fleet.close(first)
+    fleet.client(instance=2, settings=GOOD)
+    fleet.write()
+    assert fleet.one("AN101").state == "resolved"
+    fleet.later(29 * 24 * HOUR)
+    assert fleet.one("AN101").state == "resolved"
+    fleet.later(2 * 24 * HOUR)
+    assert not fleet.findings("AN101")
+
+
+@pytest.mark.parametrize("junk", [b"", b"{}", b"[1]", b"\xff", b'{"fingerprint": 1}'])
+def test_junk_on_the_topic_stops_nothing(junk: bytes) -> None:
+    fleet = Fleet()
+    fleet.published["x"] = junk
+    fleet.start()
+    fleet.client(instance=1, settings=BAD)
+    fleet.write()
+    del fleet.published["x"]
+    assert fleet.one("AN101").state == "open"
+
+
+def test_a_client_that_has_gone_is_forgotten_after_an_hour_and_what_it_had_wrong_is_not() -> None:
+    fleet = Fleet()
+    gone = fleet.client("orders-1", instance=1, settings=BAD)
+    fleet.client("web-1", instance=2, settings=BAD, client_address="10.0.0.2")
+    fleet.close(gone)
+    fleet.later(2 * HOUR)
+    assert fleet.engine.sizes()["clients"] == 1, "who is connected is kept"
+    assert {(each.application.client_id, each.state, each.client_count) for each in fleet.findings("AN101")} == {
+        ("orders", "open", 0),
+        ("web", "open", 1),
+    }
+    fleet.start()
+    fleet.later(MINUTE)
+    assert len(fleet.findings("AN101")) == 2
+
+
+def test_an_application_that_is_silent_for_thirty_days_is_forgotten_and_its_finding_is_over() -> None:
+    fleet = Fleet()
+    gone = fleet.client(instance=1, settings=BAD)
+    fleet.write()
+    fleet.close(gone)
+    fleet.later(31 * 24 * HOUR)
+    assert fleet.engine.sizes()["applications"] == 0
+    assert fleet.one("AN101").state == "resolved"
+
+
+def test_of_too_many_clients_those_that_pushed_longest_ago_are_forgotten(caplog: pytest.LogCaptureFixture) -> None:
+    clients = PushedClients(Liveness(), most=3)
+    fleet = Fleet()
+    for number in range(5):
+        fleet.push(f"orders-{number}", instance=number + 1, client_address=f"10.0.0.{number}")
+        fleet.now += SECOND
+    for push in map(InputReader().push, rows(pushed, fleet.pushes)):
+        clients.apply(push)
+    gone, _ = clients.forget(fleet.now)
+    assert [push.client_id for push in gone] == ["orders-0", "orders-1"]
+    assert len(clients) == 3
+    assert "more than 3 clients" in caplog.text

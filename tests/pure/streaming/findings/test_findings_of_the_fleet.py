@@ -1,0 +1,162 @@
+"""Findings that one push can't show: compared with others, and with earlier."""
+
+from __future__ import annotations
+
+from fleets import HOUR, MINUTE, SECOND, Fleet
+
+from clientscope.findings.conditions import Condition, gateway_subject
+from clientscope.profiles import Profile, Thresholds
+
+SETTINGS = {"acks": "all", "linger.ms": "5", "batch.size": "65536"}
+
+
+def apps(fleet: Fleet, number: int, **changes: object) -> None:
+    """So many applications, each with one client."""
+    for index in range(number):
+        name = "app" + "abcdefghijklmnopqrstuvwxyz"[index]
+        fleet.client(name, instance=100 + index, settings=SETTINGS, client_address=f"10.0.1.{index}", **changes)
+
+
+def test_instances_that_differ_are_told_once_nobody_starts_any_more() -> None:
+    fleet = Fleet()
+    for number in range(3):
+        settings = SETTINGS | {"linger.ms": "0" if number == 2 else "5", "client.id": f"orders-{number}"}
+        fleet.client(f"orders-{number}", instance=number + 1, settings=settings, client_address=f"10.0.0.{number}")
+    fleet.later(5 * MINUTE)
+    assert not fleet.findings("AN310"), "a rollout may be under way"
+    fleet.later(6 * MINUTE)
+    found = fleet.one("AN310")
+    assert (found.state, found.client_count) == ("open", 3)
+    assert found.evidence == ["linger.ms: 5 on 2 clients, 0 on 1 client"]
+    fleet.push("orders-2", instance=3, settings=SETTINGS, client_address="10.0.0.2")
+    fleet.later(15 * MINUTE)
+    assert fleet.one("AN310").state == "resolved"
+
+
+def test_members_of_a_group_are_compared_whatever_their_client_id() -> None:
+    fleet = Fleet()
+    for name, value in (("a", "100"), ("b", "500")):
+        fleet.client(name, instance=ord(name), settings={"group.id": "g", "max.poll.records": value}, client_address=f"10.0.0.{ord(name)}")
+    fleet.later(11 * MINUTE)
+    found = fleet.one("AN310")
+    assert (found.application.group, found.application.client_id) == ("g", None)
+
+
+def test_other_releases_and_clients_that_are_gone_are_not_compared() -> None:
+    fleet = Fleet()
+    fleet.client("orders-1", instance=1, settings=SETTINGS)
+    fleet.client("orders-2", instance=2, settings=SETTINGS | {"acks": "1"}, client_software_version="3.9.0", client_address="10.0.0.2")
+    gone = fleet.client("orders-3", instance=3, settings=SETTINGS | {"acks": "0"}, client_address="10.0.0.3")
+    fleet.close(gone)
+    fleet.later(11 * MINUTE)
+    assert not fleet.findings("AN310")
+
+
+def test_a_setting_that_changed_between_two_starts_is_told_for_a_day() -> None:
+    fleet = Fleet()
+    first = fleet.client(instance=1, settings=SETTINGS)
+    fleet.later(HOUR)
+    fleet.close(first)
+    fleet.client(instance=2, settings=SETTINGS | {"acks": "1", "linger.ms": "0"})
+    fleet.later(10 * SECOND)
+    found = fleet.one("AN401")
+    assert found.evidence == ["acks: all before, 1 now", "linger.ms: 5 before, 0 now"]
+    assert [(setting.key, setting.value) for setting in found.settings] == [("acks", "1"), ("linger.ms", "0")]
+    writes = fleet.writes
+    fleet.start()
+    fleet.later(SECOND)
+    assert fleet.writes == writes, "a restart finds the same"
+    fleet.later(25 * HOUR)
+    assert fleet.one("AN401").state == "resolved"
+
+
+def test_a_producer_and_a_consumer_of_one_name_are_no_change() -> None:
+    fleet = Fleet()
+    for _ in range(2):
+        fleet.client(instance=1, settings=SETTINGS)
+        fleet.later(SECOND)
+        fleet.client(instance=2, settings={"group.id": "g", "max.poll.records": "5"})
+        fleet.later(MINUTE)
+    assert not fleet.findings("AN401")
+
+
+def test_secrets_are_compared_by_their_digests_and_not_shown() -> None:
+    fleet = Fleet()
+    for instance, secret in ((1, "hunter2-canary"), (2, "hunter3-canary")):
+        fleet.client(instance=instance, settings=SETTINGS | {"sasl.password": secret})
+        fleet.later(MINUTE)
+    (line,) = fleet.one("AN401").evidence
+    assert line.startswith("sasl.password: a secret with digest ")
+    assert not any(b"canary" in text for text in fleet.published.values())
+
+
+def test_an_application_that_is_alone_with_a_value() -> None:
+    fleet = Fleet()
+    apps(fleet, 25)
+    fleet.client("odd", instance=1, settings=SETTINGS | {"linger.ms": "9999", "client.dns.lookup": "x"})
+    fleet.later(10 * SECOND)
+    found = fleet.one("AN402")
+    assert (found.application.client_id, found.evidence) == ("odd", ["linger.ms: 9999 here alone, 5 in 25 of 26 applications"])
+
+
+def test_an_application_with_an_old_release() -> None:
+    fleet = Fleet()
+    apps(fleet, 25)
+    fleet.client("old", instance=1, settings=SETTINGS, client_software_version="2.1.0")
+    fleet.client("new", instance=2, settings=SETTINGS, client_software_version="9.0.0", client_address="10.0.0.2")
+    fleet.later(10 * SECOND)
+    found = fleet.one("AN403")
+    assert found.application.client_id == "old"
+    assert found.evidence == ["apache-kafka-java 2.1.0: 1 of 27 applications have this release or an older one"]
+
+
+def test_few_applications_are_no_fleet() -> None:
+    fleet = Fleet()
+    apps(fleet, 10)
+    fleet.client("old", instance=1, settings=SETTINGS | {"linger.ms": "9999"}, client_software_version="2.1.0")
+    fleet.later(10 * SECOND)
+    assert not fleet.findings("AN402")
+    assert not fleet.findings("AN403")
+
+
+def test_a_client_that_reconnects_in_a_storm_and_ends_it() -> None:
+    fleet = Fleet()
+    for _ in range(150):
+        connection = fleet.connect("batch-1")
+        fleet.close(connection, principal="User:a", client_id="batch-1")
+        fleet.now += SECOND
+    fleet.later(SECOND)
+    found = fleet.one("AN404")
+    assert (found.application.client_id, found.state, found.severity) == ("batch", "open", "medium")
+    fleet.later(10 * MINUTE)
+    assert fleet.one("AN404").state == "resolved"
+
+
+def test_a_profile_switches_them_off_and_sets_their_limits() -> None:
+    profile = Profile("p", off=frozenset({"AN401"}), limits={"AN310": {"minutes": 1.0}})
+    fleet = Fleet(thresholds=Thresholds((profile,)))
+    for instance in (1, 2):
+        fleet.client(
+            f"orders-{instance}", instance=instance, settings=SETTINGS | {"linger.ms": str(instance)}, client_address=f"10.0.0.{instance}"
+        )
+        fleet.later(MINUTE)
+    fleet.later(10 * SECOND)
+    assert not fleet.findings("AN401")
+    assert fleet.one("AN310").state == "open"
+
+
+def test_a_gateway_that_is_lost_is_told_until_it_is_heard_again() -> None:
+    fleet = Fleet()
+    fleet.heartbeat()
+    fleet.later(2 * MINUTE)
+    subject = gateway_subject("c", 1, "g")
+    fleet.conditions.tell(Condition("OP001", subject, True, "high", "no heartbeats", fleet.now))
+    fleet.later(SECOND)
+    found = fleet.one("OP001")
+    assert (found.state, found.kind, found.message) == ("open", "operation", "no heartbeats")
+    fleet.start()
+    fleet.later(SECOND)
+    assert fleet.one("OP001").state == "open", "its old heartbeats, read once more, are no news"
+    fleet.heartbeat()
+    fleet.later(SECOND)
+    assert fleet.one("OP001").state == "resolved"

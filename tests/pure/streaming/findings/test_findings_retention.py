@@ -1,0 +1,346 @@
+"""``clientscope.configs`` doesn't grow for ever: whose record goes when, over months, restarts and clocks that are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pytest
+from fleets import HOUR, KEY, MINUTE, NOW, SECOND, rows
+from record_bytes import config_record, connection_record, setting
+
+from clientscope.findings.conditions import Conditions
+from clientscope.profiles import Thresholds
+from clientscope.records.client_key import client_key
+from clientscope.records.codec import Kind
+from streaming import seen
+from streaming.findings import retention
+from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
+from streaming.findings.finding_records import Policy
+from streaming.findings.retention import DAY_MS, Kept
+from udfs.kernels.finding_inputs import TOMBSTONE, connected, pushed, tombstones
+
+
+class Topics:
+    """Both topics as Kafka keeps them, compacted and by age, and jobs that read and write them; time is what the test says.
+
+    Attributes:
+        configs: key → offset, Kafka's time and value of its newest record; a tombstone has no value, and goes a day later.
+        wrong_ms: by how much the job's clock is wrong.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.now, self.wrong_ms = NOW, 0
+        self.configs: dict[str, tuple[int, int, bytes | None]] = {}
+        self.events: list[tuple[int, bytes]] = []
+        self.written = 0
+        self._folder = folder
+        self._offset = self._sequence = 0
+        self.job = self.start()
+
+    def start(self) -> FindingsEngine:
+        """A job that begins with what the topics have, and with the file of the one before."""
+        noted = seen.read(self._folder, self.now + self.wrong_ms)
+        self.job = FindingsEngine({}, Policy(), Thresholds(), Conditions(), Kept(noted.seen))
+        for key, (offset, at_ms, value) in sorted(self.configs.items(), key=lambda item: item[1]):
+            self._read(key, offset, at_ms, value)
+        since_ms = min(self.now - CONNECTIONS_BACK_MS, noted.since_ms)
+        self.job.apply(rows(connected, [each for each in self.events if each[0] >= max(since_ms, self.now - 7 * DAY_MS)]))
+        return self.job
+
+    def stop(self) -> None:
+        seen.write(self._folder, self.job.kept.seen(), self.now + self.wrong_ms)
+
+    def push(self, connection: int, instance: int | None, key: str = "", principal: str | None = "User:a", **fields: Any) -> str:
+        """A client pushes; returns its record's key."""
+        instance_id = None if instance is None else UUID(int=instance)
+        key = key or client_key("c", principal, "127.0.0.1", instance_id, "g", 1, connection)
+        made = {"connection_id": connection, "client_instance_id": instance_id, "principal": principal, "gateway_epoch": 1, **fields}
+        self._append(key, config_record(setting("acks", "all"), **made))
+        return key
+
+    def event(self, kind: Kind, connection: int, instance: int | None = None, principal: str | None = "User:a", **fields: Any) -> None:
+        instance_id = None if instance is None else UUID(int=instance)
+        made = {"connection_id": connection, "client_instance_id": instance_id, "principal": principal, "client_id": "orders-1", **fields}
+        self._sequence += 1
+        self.events.append((self.now, connection_record(self._sequence, kind=kind, **made)))
+        self.job.apply(rows(connected, self.events[-1:]))
+
+    def later(self, milliseconds: int) -> list[str]:
+        """Time passes, and the job ends what is over; returns whose records."""
+        self.now += milliseconds
+        self.event(Kind.HEARTBEAT, -1)
+        self.job.changes(self.now + self.wrong_ms)
+        ended: list[str] = []
+        while keys := self.job.over(self.now + self.wrong_ms):
+            for key in keys:
+                self._append(key, None)
+            self.job.ended(keys, self.now)
+            ended += keys
+        self.configs = {key: each for key, each in self.configs.items() if each[2] is not None or self.now - each[1] < DAY_MS}
+        self.events = [each for each in self.events if self.now - each[0] < 7 * DAY_MS]
+        return ended
+
+    def alive(self) -> set[str]:
+        """Keys that have a record."""
+        return {key for key, (_, _, value) in self.configs.items() if value is not None}
+
+    def _append(self, key: str, value: bytes | None) -> None:
+        self._offset += 1
+        self.written += value is None
+        self.configs[key] = (self._offset, self.now, value)
+        self._read(key, self._offset, self.now, value)
+
+    def _read(self, key: str, offset: int, at_ms: int, value: bytes | None) -> None:
+        place = {"partition": 0, "offset": offset, "appended_ms": at_ms}
+        if value is None:
+            found = tombstones(pa.array([key.encode()], pa.binary()))
+        else:
+            found = pushed(pa.array([value], pa.binary()), KEY, keys=pa.array([key.encode()], pa.binary()))
+        self.job.apply([{"kind": None, **row, **place} for row in found.to_pylist()])
+
+
+@pytest.fixture
+def topics(tmp_path: Path) -> Topics:
+    made = Topics(tmp_path)
+    made.stop()
+    made.start()
+    return made
+
+
+def test_months_of_daily_redeploys_with_and_without_restarts(tmp_path: Path) -> None:
+    """A fleet that is new each day: the topic has those of thirty days, and each tombstone is written once."""
+    ended = {}
+    for restarts in (False, True):
+        topics = Topics(tmp_path / str(restarts))
+        topics.stop()
+        sizes = []
+        for day in range(50):
+            for client in (2 * day + 1, 2 * day + 2):
+                topics.event(Kind.IDENTIFIED, client, client)
+                topics.push(client, client)
+            for _ in range(2):
+                topics.later(12 * HOUR - SECOND)
+                for client in (2 * day + 1, 2 * day + 2):
+                    topics.event(Kind.PRESENT, client, client)
+            for client in (2 * day + 1, 2 * day + 2):
+                topics.event(Kind.CLOSED, client, client)
+            topics.now += 2 * SECOND
+            if restarts:
+                topics.stop()
+                topics.start()
+            sizes.append(len(topics.alive()))
+        assert max(sizes) == sizes[-1] == 2 * 31, "of thirty days, and of the day that each client was there"
+        assert topics.written == 2 * 19, "each once"
+        ended[restarts] = topics.alive()
+    assert ended[False] == ended[True]
+
+
+def test_a_client_that_stays_connected_is_kept_for_months_and_goes_thirty_days_after_it_left(topics: Topics) -> None:
+    topics.event(Kind.IDENTIFIED, 1, 1)
+    key = topics.push(1, 1)
+    for day in range(90):
+        for _ in range(4):
+            assert topics.later(6 * HOUR) == []
+            topics.event(Kind.PRESENT, 1, 1)
+        if day % 7 == 0:
+            topics.stop()
+            topics.start()
+    topics.event(Kind.CLOSED, 1, 1)
+    assert all(topics.later(DAY_MS) == [] for _ in range(29))
+    topics.stop()
+    topics.start()
+    assert topics.later(23 * HOUR) == []
+    assert topics.later(2 * HOUR) == [key]
+    assert all(topics.later(DAY_MS) == [] for _ in range(5))
+
+
+def test_a_client_is_seen_by_a_connection_that_never_pushes(topics: Topics) -> None:
+    key = topics.push(1, 1)
+    topics.later(20 * DAY_MS)
+    topics.event(Kind.IDENTIFIED, 2, 1)
+    topics.event(Kind.CLOSED, 2, 1)
+    assert topics.later(29 * DAY_MS) == []
+    assert topics.later(2 * DAY_MS) == [key]
+
+
+def test_a_client_that_is_connected_stays_though_nothing_was_heard_of_it(topics: Topics) -> None:
+    """Its gateway should name it each six hours."""
+    topics.event(Kind.IDENTIFIED, 1, 1)
+    key = topics.push(1, 1)
+    assert topics.later(40 * DAY_MS) == []
+    topics.event(Kind.CLOSED, 1, 1)
+    assert topics.later(29 * DAY_MS) == []
+    assert topics.later(2 * DAY_MS) == [key]
+
+
+def test_another_principals_connection_under_its_id_does_not_keep_it(topics: Topics) -> None:
+    key = topics.push(1, 1)
+    topics.later(20 * DAY_MS)
+    topics.event(Kind.IDENTIFIED, 2, 1, principal="User:b")
+    assert topics.later(11 * DAY_MS) == [key]
+
+
+def test_one_without_an_instance_id_goes_a_day_after_its_connection(topics: Topics) -> None:
+    topics.event(Kind.IDENTIFIED, 1)
+    key = topics.push(1, None)
+    for _ in range(12):
+        assert topics.later(6 * HOUR) == []
+        topics.event(Kind.PRESENT, 1)
+    topics.event(Kind.CLOSED, 1)
+    assert topics.later(23 * HOUR) == []
+    assert topics.later(2 * HOUR) == [key]
+
+
+def test_a_client_that_comes_back_after_its_tombstone_is_new(topics: Topics) -> None:
+    key = topics.push(1, 1)
+    assert topics.later(31 * DAY_MS) == [key]
+    assert topics.alive() == set()
+    assert topics.push(2, 1) == key
+    for _ in range(2):
+        topics.stop()
+        topics.start()
+        assert topics.later(DAY_MS) == []
+    assert topics.alive() == {key}
+    assert topics.later(30 * DAY_MS) == [key]
+
+
+def test_two_jobs_end_each_record_and_no_newer_one(topics: Topics, tmp_path: Path) -> None:
+    """One that was started on the same topics with a checkpoint folder of its own: it ends nothing early, and nothing that came back."""
+    key = topics.push(1, 1)
+    topics.later(29 * DAY_MS)
+    other = Topics(tmp_path / "other")
+    other.now, other.configs, other.events = topics.now, topics.configs, topics.events
+    other.start()
+    assert other.later(2 * DAY_MS) == [], "it doesn't know who was seen before it began"
+    topics.now = other.now
+    topics.event(Kind.HEARTBEAT, -1)
+    assert topics.later(MINUTE) == [key]
+    offset, at_ms, value = topics.configs[key]
+    other._read(key, offset, at_ms, value)
+    assert len(other.job.kept) == 0
+    assert other.later(60 * DAY_MS) == []
+
+
+def test_a_clock_that_jumps_ends_nothing_early(topics: Topics) -> None:
+    topics.push(1, 1)
+    topics.wrong_ms = 400 * DAY_MS
+    assert topics.later(MINUTE) == [], "the job's"
+    topics.wrong_ms = 0
+    topics.now += 400 * DAY_MS
+    topics.event(Kind.HEARTBEAT, -1)
+    topics.now -= 400 * DAY_MS
+    topics.events.clear()
+    assert topics.later(MINUTE) == [], "Kafka's, of one record"
+    assert topics.later(31 * DAY_MS) != []
+
+
+def test_f29_what_the_client_says_of_the_time_is_not_asked(topics: Topics) -> None:
+    """F29: the record's own time may be 1970 or 2100; Kafka's counts."""
+    keys = {topics.push(number, number, received_timestamp_ms=at) for number, at in enumerate((0, -1, 4_102_444_800_000), 1)}
+    assert topics.later(29 * DAY_MS) == []
+    assert set(topics.later(2 * DAY_MS)) == keys
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[]", '{"v2": {}}', '{"v1": {"seen": {"a": "x"}, "written_ms": 1}}', '{"v1": []}'])
+def test_without_its_file_a_job_ends_nothing_early(tmp_path: Path, text: str | None) -> None:
+    topics = Topics(tmp_path)
+    key = topics.push(1, 1)
+    topics.now += 29 * DAY_MS
+    if text is not None:
+        (tmp_path / seen.FILE).write_text(text)
+    topics.start()
+    assert topics.later(29 * DAY_MS) == []
+    assert topics.later(2 * DAY_MS) == [key]
+
+
+def test_after_a_long_outage_everybody_may_have_been_there(topics: Topics) -> None:
+    """Connection records go back a week."""
+    key = topics.push(1, 1)
+    topics.stop()
+    topics.now += 32 * DAY_MS
+    topics.start()
+    assert topics.later(MINUTE) == []
+    assert topics.later(22 * DAY_MS) == []
+    assert topics.later(2 * DAY_MS) == [key]
+
+
+def test_who_was_there_while_no_job_ran_is_read_from_when_the_last_one_stopped(topics: Topics) -> None:
+    key = topics.push(1, 1)
+    topics.later(20 * DAY_MS)
+    topics.stop()
+    topics.now += 3 * DAY_MS
+    topics.event(Kind.IDENTIFIED, 2, 1)
+    topics.event(Kind.CLOSED, 2, 1)
+    topics.now += 3 * DAY_MS
+    topics.start()
+    assert topics.later(26 * DAY_MS) == []
+    assert topics.later(2 * DAY_MS) == [key]
+
+
+def test_the_jobs_own_tombstone_does_not_take_a_client_along_that_came_back_meanwhile(topics: Topics) -> None:
+    key = topics.push(1, 1)
+    topics.job.ended([key], topics.now)
+    topics.push(2, 1)
+    topics._read(key, 99, topics.now, None)
+    assert (len(topics.job.kept), topics.job.sizes()["clients"]) == (1, 1)
+
+
+def test_a_tombstone_of_a_person_is_followed(topics: Topics) -> None:
+    """`clientscope history erase`: nothing is known of the client any more, and nobody writes a second one."""
+    key = topics.push(1, 1)
+    topics._append(key, None)
+    assert len(topics.job.kept) == 0 and topics.job.sizes()["clients"] == 0
+    assert topics.later(60 * DAY_MS) == []
+
+
+def test_a_record_of_0_1_0_goes_at_once_when_its_client_has_a_newer_one_and_else_after_thirty_days(topics: Topics) -> None:
+    old = [str(UUID(int=number)) for number in (1, 2)]
+    topics.push(1, 1, key=old[0])
+    topics.push(2, 2, key=old[1])
+    assert topics.later(10 * DAY_MS) == []
+    new = topics.push(3, 1)
+    assert topics.later(MINUTE * 2) == [old[0]]
+    assert topics.alive() == {new, old[1]}
+    topics.event(Kind.IDENTIFIED, 4, 2)
+    topics.event(Kind.CLOSED, 4, 2)
+    assert topics.later(29 * DAY_MS) == [], "seen by its connection, whatever its key"
+    assert set(topics.later(2 * DAY_MS)) == {new, old[1]}
+
+
+def test_one_batch_with_both_keys_of_a_client_knows_both() -> None:
+    value = config_record(setting("acks", "all"), client_instance_id=UUID(int=1), principal="User:a")
+    keys = [str(UUID(int=1)), client_key("c", "User:a", "", UUID(int=1), "", 0, 0)]
+    found = pushed(pa.array([value, value], pa.binary()), KEY, keys=pa.array([key.encode() for key in keys], pa.binary()))
+    assert [row["record_key"] for row in found.to_pylist()] == [keys[0], None]
+    strange = pa.array([b"\xff", None, b"x" * 2_000, b"gw/1/2"], pa.binary())
+    assert [row["record_key"] for row in tombstones(strange).to_pylist()] == ["gw/1/2"]
+    assert {row["kind"] for row in tombstones(strange).to_pylist()} == {TOMBSTONE}
+    assert [row["record_key"] for row in pushed(pa.array([value] * 4, pa.binary()), KEY, keys=strange).to_pylist()] == ["gw/1/2"]
+
+
+def test_f44_one_principal_has_so_many_records_and_no_more_and_takes_none_of_others(
+    topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "MOST_OF_ONE", 20)
+    victims = {topics.push(number, number, principal="User:victim") for number in range(1, 16)}
+    topics.event(Kind.IDENTIFIED, 999, 999, principal="User:mallory")
+    running = topics.push(999, 999, principal="User:mallory")
+    for number in range(1_000, 1_100):
+        topics.push(number, number, principal="User:mallory")
+        topics.now += SECOND
+    topics.later(2 * MINUTE)
+    assert victims < topics.alive() and running in topics.alive(), "nor of a client that is connected"
+    assert len(topics.alive() - victims) <= 21
+
+
+def test_f44_all_together_have_so_many_records_and_no_more(topics: Topics, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "MOST_KEPT", 50)
+    victims = {topics.push(number, number, principal="User:victim") for number in range(1, 16)}
+    for number in range(1_000, 1_200):
+        topics.push(number, number, principal=None, client_address=f"10.0.{number % 100}.1", key=f"gw/1/{number}")
+        topics.now += SECOND
+    topics.later(2 * MINUTE)
+    assert victims < topics.alive() and len(topics.alive()) <= 50

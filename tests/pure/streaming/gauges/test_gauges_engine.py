@@ -1,0 +1,360 @@
+"""From what gateways tell to what the gauges' topic says."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+from gauge_rows import Topic
+
+from clientscope.records import series as bounds
+from streaming.gauges import FORGET_S, Changes, GaugeEntry, Gauges
+from streaming.gauges import series as table
+from udfs.kernels.connection_counts import ENTRY
+
+JAVA, GO, OTHER = ("java", "4.4.0"), ("go", "1"), ("other", "other")
+
+
+def series(name: tuple[str, str], sequence: int, connections: int, epoch: int = 1, gateway: str = "g", **changes: Any) -> GaugeEntry:
+    return GaugeEntry(
+        cluster="c", broker=1, gateway=gateway, listener="CLIENT", software_name=name[0], software_version=name[1],
+        epoch=epoch, sequence=sequence, timestamp_ms=0, connections=connections, opened=9, closed=9 - connections,
+        heartbeat_interval_ms=0, heartbeat_part=0, heartbeat_parts=0, client_instances=0, opened_connections=-1, closed_connections=-1,
+        appended_ms=0,
+    )._replace(**changes)  # fmt: skip
+
+
+def beat(sequence: int, epoch: int = 1, interval_ms: int = 5000, gateway: str = "g", **changes: Any) -> GaugeEntry:
+    """The entry of a heartbeat itself, or of one part of it."""
+    nothing: dict[str, Any] = dict.fromkeys(("listener", "software_name", "software_version", "connections", "opened", "closed"))
+    parts = {"heartbeat_interval_ms": interval_ms, "heartbeat_parts": 1}
+    return series(JAVA, sequence, 0, epoch, gateway)._replace(**{**nothing, **parts, **changes})
+
+
+def listed(name: tuple[str, str], sequence: int, connections: int, **changes: Any) -> GaugeEntry:
+    """What a heartbeat says of a series."""
+    return series(name, sequence, connections, **{"heartbeat_parts": 1, "heartbeat_interval_ms": 5000, **changes})
+
+
+def key(name: tuple[str, str], gateway: str = "g") -> str:
+    return f'["c",1,"{gateway}","CLIENT","{name[0]}","{name[1]}"]'
+
+
+def told(changes: Changes) -> dict[str, int | None]:
+    """The changes of series as connections by key, None for a tombstone."""
+    of_series = {key: value for key, value in changes.items() if len(json.loads(key)) == 6}
+    return {key: None if value is None else json.loads(value)["connections"] for key, value in of_series.items()}
+
+
+def row(changes: Changes, gateway: str = "g") -> dict[str, Any]:
+    """What is told of the gateway itself."""
+    value = changes[f'["c",1,"{gateway}"]']
+    assert value is not None
+    return dict(json.loads(value))
+
+
+def test_a_value_is_compact_json_with_the_series_in_key_and_value() -> None:
+    changes = Gauges({}, now=0).apply([series(JAVA, 3, 2)], now=0)
+    assert changes == {
+        key(JAVA): b'{"cluster":"c","broker":1,"gateway":"g","listener":"CLIENT","software_name":"java","software_version":"4.4.0",'
+        b'"connections":2,"opened":9,"closed":7,"epoch":1,"sequence":3,"timestamp_ms":0}'
+    }
+
+
+def test_only_what_changed_is_written() -> None:
+    gauges = Gauges({}, now=0)
+    assert told(gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1)], now=0)) == {key(JAVA): 1, key(GO): 1}
+    assert told(gauges.apply([series(JAVA, 2, 1), series(GO, 3, 2)], now=0)) == {key(GO): 2}
+    first = gauges.apply([listed(JAVA, 4, 1), listed(GO, 4, 2), beat(4)], now=0)
+    assert (told(first), row(first)["instances"]) == ({}, 0)
+    assert gauges.apply([listed(JAVA, 5, 1), listed(GO, 5, 2), beat(5)], now=0) == {}
+
+
+def test_zero_is_a_tombstone_once() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([series(JAVA, 0, 1)], now=0)
+    assert told(gauges.apply([series(JAVA, 1, 0)], now=0)) == {key(JAVA): None}
+    assert gauges.apply([series(JAVA, 2, 0)], now=0) == {}
+
+
+def test_never_negative() -> None:
+    assert Gauges({}, now=0).apply([series(JAVA, 0, -1)], now=0) == {}
+
+
+def test_a_new_epoch_replaces_the_old_ones_series_and_only_that_gateways() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1), series(GO, 0, 1, gateway="h")], now=0)
+    assert told(gauges.apply([series(GO, 0, 3, epoch=2)], now=0)) == {key(JAVA): None, key(GO): 3}
+    assert gauges.apply([series(JAVA, 99, 5, epoch=1)], now=0) == {}
+
+
+def test_an_epoch_that_only_a_heartbeat_tells_of_replaces_too() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([series(JAVA, 0, 1)], now=0)
+    assert told(gauges.apply([beat(0, epoch=2)], now=0)) == {key(JAVA): None}
+
+
+def test_a_farewell_takes_all_series_and_the_gateway() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([series(JAVA, 0, 1), listed(JAVA, 1, 1), beat(1)], now=0)
+    assert gauges.apply([beat(2, interval_ms=0)], now=0) == {key(JAVA): None, '["c",1,"g"]': None}
+    assert gauges.size() == (1, 0)
+    assert gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1), beat(1)], now=0) == {}
+    assert gauges.expire(now=1000) == {}
+    assert told(gauges.apply([series(JAVA, 0, 1, epoch=2)], now=2000)) == {key(JAVA): 1}
+
+
+def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back() -> None:
+    gauges = Gauges({}, now=0)
+    slow = {"gateway": "h", "heartbeat_interval_ms": 60_000}
+    gauges.apply([listed(JAVA, 1, 1), beat(1), listed(GO, 1, 1, **slow), beat(1, gateway="h", interval_ms=60_000)], now=100)
+    assert gauges.expire(now=115) == {}
+    assert gauges.expire(now=115.1) == {key(JAVA): None, '["c",1,"g"]': None}
+    assert gauges.expire(now=116) == {}
+    assert gauges.apply([series(JAVA, 5, 2)], now=119) == {}, "a late record is no return"
+    assert gauges.apply([listed(JAVA, 1, 1), beat(1)], now=119) == {}, "a repeated heartbeat neither"
+    assert told(gauges.apply([listed(JAVA, 6, 2), beat(6)], now=120)) == {key(JAVA): 2}
+
+
+def test_a_gateway_that_is_gone_is_forgotten_after_a_day() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([listed(JAVA, 1, 1), beat(1)], now=100)
+    gauges.expire(now=200)
+    gauges.expire(now=200 + FORGET_S)
+    assert gauges.size()[0] == 2
+    gauges.expire(now=201 + FORGET_S)
+    assert gauges.size() == (0, 0)
+
+
+def test_a_heartbeat_read_late_is_as_old_as_kafka_says() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([listed(JAVA, 1, 1), beat(1, appended_ms=1_000), beat(1, gateway="h", appended_ms=11_000)], now=100)
+    assert told(gauges.expire(now=105.1)) == {key(JAVA): None}
+
+
+def test_a_series_that_a_whole_heartbeat_does_not_mention_is_gone_and_older_records_are_void() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1)], now=0)
+    assert told(gauges.apply([listed(GO, 5, 1), beat(5)], now=0)) == {key(JAVA): None}
+    assert gauges.size()[0] == 2, "nothing is kept of it"
+    assert gauges.apply([series(JAVA, 3, 4), series(JAVA, 4, 0)], now=0) == {}
+    assert told(gauges.apply([series(JAVA, 6, 1)], now=0)) == {key(JAVA): 1}
+
+
+def test_a_heartbeat_counts_once_all_its_parts_have_come_in_any_order() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([series(JAVA, 0, 1)], now=0)
+    parts = [beat(10 + part, heartbeat_part=part, heartbeat_parts=3) for part in range(3)]
+    for entry in (parts[2], parts[0], parts[0], parts[2]):
+        assert told(gauges.apply([entry], now=0)) == {}
+    assert told(gauges.apply([parts[1]], now=0)) == {key(JAVA): None}
+
+
+def test_parts_that_are_lost_make_nothing_void_and_are_not_kept_for_ever() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([series(JAVA, 0, 1)], now=0)
+    for sequence in range(10, 100, 10):
+        assert told(gauges.apply([beat(sequence, heartbeat_parts=2)], now=0)) == {}
+    assert told(gauges.apply([beat(100)], now=0)) == {key(JAVA): None}
+
+
+def test_a_restart_writes_nothing_again() -> None:
+    gauges, topic = Gauges({}, now=0), Topic()
+    topic.write(gauges.apply([listed(JAVA, 0, 1), listed(GO, 0, 2), beat(0)], now=0))
+    again = Gauges(topic.values, now=0)
+    assert again.apply([listed(JAVA, 0, 1), listed(GO, 0, 2), beat(0)], now=0) == {}
+    assert again.apply([listed(JAVA, 1, 1), listed(GO, 1, 2), beat(1)], now=0) == {}
+    assert told(again.apply([series(JAVA, 2, 0)], now=0)) == {key(JAVA): None}
+
+
+def test_a_restart_gives_the_benefit_of_the_doubt_then_forgets_who_stays_silent() -> None:
+    published = Gauges({}, now=0).apply([series(JAVA, 0, 1)], now=0)
+    again = Gauges({key: value for key, value in published.items() if value}, now=50)
+    assert again.expire(now=60) == {}
+    assert told(again.expire(now=141)) == {key(JAVA): None}
+
+
+def test_series_of_two_epochs_left_by_a_crash_end_as_the_newer() -> None:
+    older = Gauges({}, now=0).apply([series(JAVA, 0, 1, epoch=1), beat(1)], now=0)
+    older |= Gauges({}, now=0).apply([series(JAVA, 0, 1, epoch=1)], now=0)
+    newer = Gauges({}, now=0).apply([series(GO, 0, 1, epoch=2)], now=0)
+    for published in (older | newer, newer | older):
+        again = Gauges({key: value for key, value in published.items() if value}, now=0)
+        changes = again.apply([listed(GO, 1, 1, epoch=2), beat(1, epoch=2)], now=0)
+        assert (told(changes), row(changes)["epoch"]) == ({key(JAVA): None}, 2)
+
+
+def test_what_others_wrote_to_the_topic_is_left_alone() -> None:
+    gauges = Gauges({"nonsense": b"x", '["c",1,"g"]': b"{"}, now=0)
+    assert told(gauges.apply([series(JAVA, 0, 1)], now=0)) == {key(JAVA): 1}
+
+
+def test_a_gateways_own_row() -> None:
+    gauges = Gauges({}, now=0)
+    figures = {"client_instances": 3, "opened_connections": 40, "closed_connections": 30}
+    assert row(gauges.apply([beat(7, timestamp_ms=1_000, appended_ms=1_100, **figures)], now=0)) == {
+        "cluster": "c", "broker": 1, "gateway": "g", "instances": 3, "opened_per_minute": 0, "closed_per_minute": 0,
+        "opened": 40, "closed": 30, "other_series": 0, "heartbeat_interval_ms": 5000, "clock_skew_minutes": 0,
+        "epoch": 1, "sequence": 7, "timestamp_ms": 1_100,
+    }  # fmt: skip
+
+
+def rates(gauges: Gauges, at_s: int, opened: int, closed: int, sequence: int, epoch: int = 1) -> tuple[int, int]:
+    figures = {"opened_connections": opened, "closed_connections": closed, "appended_ms": at_s * 1000, "timestamp_ms": at_s * 1000}
+    told = row(gauges.apply([beat(sequence, epoch=epoch, **figures)], now=at_s))
+    return told["opened_per_minute"], told["closed_per_minute"]
+
+
+def test_opened_and_closed_per_minute_follow_the_last_minute_and_fall_to_zero_by_heartbeats() -> None:
+    gauges = Gauges({}, now=0)
+    assert rates(gauges, 0, 100, 50, 0) == (0, 0), "what was before is no rate"
+    assert rates(gauges, 30, 130, 50, 1) == (30, 0)
+    assert rates(gauges, 60, 160, 60, 2) == (60, 10)
+    assert rates(gauges, 90, 160, 60, 3) == (30, 10)
+    assert rates(gauges, 120, 160, 60, 4) == (0, 0)
+    assert rates(gauges, 720, 760, 60, 5) == (60, 0), "an average, where nothing was told for longer"
+
+
+def test_a_rate_is_never_negative_nor_counts_what_another_process_did() -> None:
+    gauges, topic = Gauges({}, now=0), Topic()
+    rates(gauges, 0, 0, 0, 0)
+    assert rates(gauges, 10, 500, 400, 1) == (500, 400)
+    assert rates(gauges, 20, 7, 0, 0, epoch=2) == (0, 0)
+    topic.write(gauges.apply([beat(1, epoch=2, opened_connections=9, closed_connections=1, appended_ms=30_000)], now=30))
+    again = Gauges(topic.values, now=40)
+    assert rates(again, 50, 12, 1, 2, epoch=2) == (3, 0), "from where it was before the job's restart"
+    assert rates(again, 52, 2, 0, 3, epoch=2) == (0, 0), "a counter that fell begins anew"
+
+
+def test_an_older_gateway_tells_no_rate() -> None:
+    assert row(Gauges({}, now=0).apply([beat(0)], now=0))["opened_per_minute"] is None
+
+
+@pytest.mark.parametrize("timestamp_ms", [-(2**62), 0, 4_102_444_800_000, 2**62], ids=["negative", "1970", "2100", "beyond"])
+def test_f29_a_timestamp_that_cannot_be_right_is_kafkas_own_and_flagged(timestamp_ms: int) -> None:
+    now_ms = 1_800_000_000_000
+    gauges = Gauges({}, now=0)
+    times = {"timestamp_ms": timestamp_ms, "appended_ms": now_ms}
+    changes = gauges.apply([listed(JAVA, 1, 2, **times), beat(1, **times)], now=0)
+    assert json.loads(changes[key(JAVA)] or b"")["timestamp_ms"] == now_ms
+    assert row(changes)["timestamp_ms"] == now_ms
+    assert abs(row(changes)["clock_skew_minutes"]) > 60 * 24 * 365
+    assert gauges.expire(now=15) == {}, "whether it is lost is none of its clock's business"
+    assert gauges.expire(now=15.1) != {}
+
+
+class TestBounds:
+    """F28, F37: at most so many series, or bytes, of a gateway; the rest is in ``other``, and the sum stays the truth."""
+
+    @pytest.fixture(autouse=True)
+    def _few(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(table, "MOST_SERIES", 3)
+
+    def heartbeat(self, sequence: int, counts: dict[str, int], **changes: Any) -> list[GaugeEntry]:
+        pairs = {(name, "unknown" if name == "unknown" else "1"): count for name, count in counts.items()}
+        return [*(listed(pair, sequence, count, **changes) for pair, count in pairs.items()), beat(sequence, **changes)]
+
+    def sums(self, topic: Topic) -> dict[str, int]:
+        return {value["software_name"]: value["connections"] for value in topic.series()}
+
+    def test_what_finds_no_room_is_other_as_of_the_heartbeat(self) -> None:
+        gauges, topic = Gauges({}, now=0), Topic()
+        topic.write(gauges.apply(self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "unknown": 6}), now=0))
+        assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "unknown": 6, "other": 9}
+        assert topic.gateways()[0]["other_series"] == 2
+        topic.write(gauges.apply([series(("d", "1"), 1, 9), series(("a", "1"), 2, 0)], now=0))
+        assert self.sums(topic)["other"] == 9, "until the next heartbeat"
+        topic.write(gauges.apply([series(("f", "1"), 3, 1)], now=0))
+        assert "f" not in self.sums(topic), "one of them may be in the sum already"
+        topic.write(gauges.apply(self.heartbeat(4, {"b": 2, "c": 3, "d": 9, "e": 5, "f": 1}), now=0))
+        topic.write(gauges.apply(self.heartbeat(5, {"b": 2, "c": 3, "d": 9, "e": 5, "f": 1}), now=0))
+        assert sum(self.sums(topic).values()) == 20
+        assert len(self.sums(topic)) == 4
+        topic.write(gauges.apply(self.heartbeat(6, {"b": 2, "c": 3, "d": 9}), now=0))
+        topic.write(gauges.apply(self.heartbeat(7, {"b": 2, "c": 3, "d": 9}), now=0))
+        assert self.sums(topic) == {"b": 2, "c": 3, "d": 9}
+        assert topic.gateways()[0]["other_series"] == 0
+
+    def test_what_is_in_the_sum_is_not_listed_before_the_next_heartbeat_though_there_is_room(self) -> None:
+        gauges, topic = Gauges({}, now=0), Topic()
+        topic.write(gauges.apply(self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4}), now=0))
+        topic.write(gauges.apply(self.heartbeat(1, {"b": 2, "c": 3, "d": 4}), now=0))
+        assert (gauges.size()[0], self.sums(topic)) == (4, {"b": 2, "c": 3, "other": 4})
+        topic.write(gauges.apply([series(("d", "1"), 2, 5), series(("unknown", "unknown"), 3, 7)], now=0))
+        assert self.sums(topic) == {"b": 2, "c": 3, "other": 4, "unknown": 7}
+        topic.write(gauges.apply(self.heartbeat(4, {"b": 2, "c": 3, "d": 5, "unknown": 7}), now=0))
+        assert self.sums(topic) == {"b": 2, "c": 3, "d": 5, "unknown": 7}
+
+    def test_the_gateways_own_other_is_added(self) -> None:
+        gauges, topic = Gauges({}, now=0), Topic()
+        own = [listed(OTHER, 0, 100)]
+        topic.write(gauges.apply(own + self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4}), now=0))
+        assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "other": 104}
+        topic.write(gauges.apply([series(OTHER, 1, 101)], now=0))
+        assert self.sums(topic)["other"] == 105
+
+    def test_a_repeated_heartbeat_is_not_summed_twice(self) -> None:
+        gauges, topic = Gauges({}, now=0), Topic()
+        once = self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4})
+        for batch in (once + once, once, once[::-1]):
+            topic.write(gauges.apply(batch, now=0))
+            assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "other": 4}
+        again = Gauges(topic.values, now=0)
+        topic.write(again.apply(once, now=0))
+        topic.write(again.apply(self.heartbeat(1, {"a": 1, "b": 2, "c": 3, "d": 5}), now=0))
+        assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "other": 5}
+
+    def test_a_million_versions_take_no_more_room_than_the_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(table, "MOST_SERIES", 50)
+        gauges, topic = Gauges({}, now=0), Topic()
+        for start in range(0, 5_000, 500):
+            topic.write(gauges.apply([series(("x", str(number)), number, 1) for number in range(start, start + 500)], now=0))
+        assert gauges.size()[0] == 51
+        assert len(topic.values) == 50
+
+    def test_bytes_are_bounded_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(table, "MOST_SERIES", 1_000)
+        monkeypatch.setattr(table, "MOST_BYTES", 20_000)
+        gauges = Gauges({}, now=0)
+        gauges.apply([series(("n" * 256, str(number)), number, 1) for number in range(1_000)], now=0)
+        rows, size = gauges.size()
+        assert 40 < rows < 60
+        assert size <= 20_000
+
+
+def test_the_measure_is_what_the_table_takes() -> None:
+    full = table.SeriesTable()
+    keys = [bounds.series_key("CLIENT", "apache-kafka-java", f"4.4.{number}") for number in range(bounds.MOST_SERIES)]
+    for number, each in enumerate(keys):
+        full.merge(each, table.SeriesCount(1, 10_000, 9_999, 1_000_000 + number, 1_800_000_000_000), from_heartbeat=True)
+    full.changes()
+    held = full._counts
+    real = sys.getsizeof(held) + sum(sys.getsizeof(name) + sys.getsizeof(numbers) for name, numbers in held.items())
+    assert len(full) == bounds.MOST_SERIES, "so many of ordinary names fit into the bytes"
+    assert full.size_bytes <= bounds.MOST_BYTES
+    assert 0.85 * real < full.size_bytes < 1.25 * real, (full.size_bytes, real)
+
+
+def test_an_entry_is_what_the_kernel_makes() -> None:
+    assert GaugeEntry._fields == (*(field.name for field in ENTRY), "appended_ms")
+
+
+def test_f25_values_of_an_earlier_or_a_later_release_are_gone_on_with_and_what_is_none_is_ignored() -> None:
+    first = Gauges({}, now=0).apply([beat(1), listed(JAVA, 2, 3), listed(GO, 2, 4)], now=0)
+    published = {name: value for name, value in first.items() if value is not None}
+    fields = json.loads(published[key(JAVA)])
+    earlier = {name: value for name, value in fields.items() if name != "timestamp_ms"}
+    later = {**json.loads(published[key(GO)]), "field_of_a_later_release": {"x": [1]}}
+    of_gateway = {name: value for name, value in json.loads(published['["c",1,"g"]']).items() if name not in ("opened", "closed")}
+    broken = {
+        key(("a", "1")): b"[]", key(("b", "1")): b"{", key(("c", "1")): json.dumps({**fields, "epoch": "1"}).encode(),
+        key(("e", "1")): json.dumps({**fields, "listener": None}).encode(),
+        key(("d", "1")): json.dumps({name: value for name, value in fields.items() if name != "connections"}).encode(), "x": b"{}",
+    }  # fmt: skip
+    values = {key(JAVA): earlier, key(GO): later, '["c",1,"g"]': of_gateway}
+    gauges = Gauges({**broken, **{name: json.dumps(value).encode() for name, value in values.items()}}, now=0)
+    assert gauges.size()[0] == 3, "two series and their gateway"
+    assert told(gauges.apply([listed(JAVA, 2, 3), listed(GO, 2, 4)], now=1)) == {}, "what is published already"
+    assert told(gauges.apply([series(JAVA, 5, 6), series(GO, 6, 7)], now=1)) == {key(JAVA): 6, key(GO): 7}

@@ -1,0 +1,152 @@
+"""F47: each query is supervised by itself: what one waits for, or fails by, is no other's."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from made_checkpoints import TOPIC_ID, holding, made, manifest_of
+from scripted_query import ScriptedQuery
+
+from clientscope.findings.conditions import Conditions
+from streaming.checkpoints import broker, manifest
+from streaming.checkpoints.at_start import Checkpoints
+from streaming.checkpoints.broker import TopicsNow
+from streaming.checkpoints.manifest import Refused, SeenTopic
+from streaming.checkpoints.plans import PLANS, folder
+from streaming.job_metrics import JobMetrics
+from streaming.supervisor import Supervisor, tell_lost
+
+FULL = "java.io.IOException: No space left on device"
+
+
+class Job:
+    """Queries by their names, and what is said of them."""
+
+    def __init__(self, checkpoint_dir: Path, on_lost_records: Any) -> None:
+        self.queries = {name: [ScriptedQuery()] for name in (*PLANS, "findings")}
+        for queries in self.queries.values():
+            queries[0].finishes()
+            queries[0].recentProgress = []  # type: ignore[attr-defined]
+        self.conditions, self.metrics = Conditions(), JobMetrics()
+        self.waits: dict[str, Callable[[], None]] = {}
+        checkpoints = Checkpoints(
+            checkpoint_dir, checkpoint_dir / "history", "broker:1", "4.2.0", 1, on_lost_records,
+            lambda query, lost: tell_lost(self.conditions, query, lost),
+        )  # fmt: skip
+        self.supervisor = Supervisor(
+            {name: self.starts(name) for name in self.queries}, ("gauges", "results", "findings"), checkpoints, self.conditions,
+            self.metrics, lambda query: False, lambda name, running: None, 60.0,
+        )  # fmt: skip
+
+    def starts(self, name: str) -> Callable[[], Any]:
+        def start() -> ScriptedQuery:
+            if len(self.queries[name]) > 1 or self.supervised:
+                self.waits.get(name, lambda: None)()
+                self.queries[name].append(ScriptedQuery())
+                self.queries[name][-1].recentProgress = []  # type: ignore[attr-defined]
+            return self.queries[name][-1]
+
+        return start
+
+    @property
+    def supervised(self) -> bool:
+        return hasattr(self, "supervisor")
+
+    def metric(self, name: str, query: str) -> float | None:
+        return self.metrics.registry.get_sample_value(f"clientscope_stream_{name}", {"query": query})
+
+
+@pytest.fixture
+def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Of all queries, each after 50 of 60 records."""
+    for query in PLANS:
+        manifest.write(made(folder(tmp_path, query), query), manifest_of(query, batch=4))
+    seen = {plan.topic: SeenTopic(topic_id=TOPIC_ID, partitions=1) for plan in PLANS.values()}
+    told = SimpleNamespace(path=tmp_path, said=TopicsNow(seen, {**holding("results", (0, 60)), **holding("gauges", (0, 60))}))
+    told.lose = lambda: setattr(told, "said", TopicsNow(seen, {**holding("results", (53, 60)), **holding("gauges", (0, 60))}))
+    monkeypatch.setattr(broker, "ask", lambda _, names: told.said)
+    return told
+
+
+@pytest.fixture
+def job(checkpoints: SimpleNamespace) -> Iterator[Job]:
+    job = Job(checkpoints.path, "skip")
+    yield job
+    job.supervisor.stop()
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    pause = threading.Event()
+    return any(condition() or pause.wait(0.05) for _ in range(400))
+
+
+def test_a_query_that_waits_for_kafka_holds_up_no_other(job: Job) -> None:
+    answers = threading.Event()
+    job.waits["gauges"] = lambda: answers.wait(30) and None
+    job.supervisor.start()
+    try:
+        job.queries["gauges"][0].fail("broken")
+        assert eventually(lambda: "gauges is parked" in job.supervisor.problems())
+        ticks = job.queries["findings"][0].ticks
+        assert eventually(lambda: job.queries["findings"][0].ticks >= ticks + 3)
+        assert (job.metric("query_running", "findings"), job.metric("query_running", "gauges")) == (1, 0)
+        assert job.supervisor.stuck() == ""
+    finally:
+        answers.set()
+    assert eventually(lambda: len(job.queries["gauges"]) == 2)
+
+
+def test_each_parked_query_has_a_line_and_a_finding_once_it_fails_again(job: Job) -> None:
+    job.supervisor.start()
+    for name in ("history_pushes", "history_connections"):
+        job.queries[name][0].fail(FULL)
+    assert eventually(lambda: all(len(job.queries[name]) == 2 for name in ("history_pushes", "history_connections")))
+    job.conditions.take()
+    for name in ("history_pushes", "history_connections"):
+        job.queries[name][1].fail(FULL)
+    assert eventually(lambda: len([each for each in job.conditions._waiting.values() if each.failing]) == 2)
+    assert [line.split(": ")[0] for line in job.supervisor.problems().splitlines()] == [
+        "history_pushes is parked and retried",
+        "history_connections is parked and retried",
+    ]
+    said = {each.subject: each.message for each in job.conditions.take() if each.failing}
+    assert said["query history_pushes"].startswith("Query history_pushes is parked and retried, since a disk is full: make room")
+
+
+def test_records_that_are_gone_are_skipped_and_another_querys_damage_is_its_own(job: Job, checkpoints: SimpleNamespace) -> None:
+    (folder(checkpoints.path, "history_pushes") / manifest.FILE).write_text("{")
+    checkpoints.lose()
+    job.supervisor.start()
+    job.queries["results"][0].fail("Some data may have been lost because they are not available in Kafka any more")
+    assert eventually(lambda: len(job.queries["results"]) == 2)
+    place = {"query": "results", "topic": PLANS["results"].topic, "partition": "0"}
+    assert job.metrics.registry.get_sample_value("clientscope_stream_lost_records", place) == 3
+    assert [each.message.split(":")[0] for each in job.conditions.take() if each.code == "OP006"] == [
+        f"Query results skipped 3 records of {PLANS['results'].topic}, which were gone before it had read them"
+    ]
+    assert job.supervisor.ends is None
+
+
+def test_a_job_that_is_to_stop_at_lost_records_is_ended(checkpoints: SimpleNamespace) -> None:
+    job = Job(checkpoints.path, "stop")
+    checkpoints.lose()
+    job.supervisor.start()
+    try:
+        job.queries["results"][0].fail("Some data may have been lost because they are not available in Kafka any more")
+        assert eventually(lambda: job.supervisor.ends is not None)
+        assert "offsets from 50 to 52, 3 records" in str(job.supervisor.ends)
+    finally:
+        job.supervisor.stop()
+
+
+def test_who_reads_another_topic_is_parked_and_findings_begin_anew(job: Job) -> None:
+    job.supervisor.start()
+    job.supervisor._refused("results", Refused("its topic was made again", "reset it"))
+    assert eventually(lambda: len(job.queries["findings"]) == 2)
+    assert eventually(lambda: not job.queries["results"][0].isActive)
+    assert job.queries["gauges"][0].isActive

@@ -1,0 +1,77 @@
+"""Entries of connection records."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from record_bytes import connection_record, heartbeat
+
+from udfs.kernels.connection_counts import TYPE, counts, newest
+
+
+def test_an_entry_per_count_and_one_per_heartbeat() -> None:
+    values = pa.array(
+        [
+            connection_record(0, [("java", "4.4.0", 2, 3, 1)]),
+            b"junk",
+            connection_record(1),
+            heartbeat(2, [("java", "4.4.0", 2, 3, 1), ("go", "1", 0, 1, 1)], opened_connections=4, closed_connections=2),
+            heartbeat(3),
+        ],
+        pa.binary(),
+    )
+    got = counts(values)
+    assert got.type == TYPE
+    rows = got.to_pylist()
+    assert [[entry["software_name"] for entry in row] for row in rows] == [["java"], [], [], ["java", "go", None], [None]]
+    assert rows[0][0] == {
+        "cluster": "c", "broker": 1, "gateway": "g", "listener": "CLIENT", "software_name": "java", "software_version": "4.4.0",
+        "epoch": 1, "sequence": 0, "timestamp_ms": 1000, "connections": 2, "opened": 3, "closed": 1,
+        "heartbeat_interval_ms": 0, "heartbeat_part": 0, "heartbeat_parts": 0, "client_instances": 0,
+        "opened_connections": -1, "closed_connections": -1,
+    }  # fmt: skip
+    beat = rows[3][2]
+    assert (beat["sequence"], beat["heartbeat_interval_ms"], beat["listener"]) == (2, 5000, None)
+    assert (beat["opened_connections"], beat["closed_connections"]) == (4, 2)
+
+
+def test_what_a_newer_record_makes_void_is_left_out_but_heartbeats_stay_whole() -> None:
+    values = [
+        heartbeat(4, [("java", "1", 2, 2, 0)]),
+        connection_record(6, [("java", "1", 4, 4, 0)]),
+        connection_record(5, [("java", "1", 3, 3, 0), ("go", "1", 1, 1, 0)]),
+        connection_record(5, [("java", "1", 9, 9, 0)], gateway_id="h"),
+        connection_record(2, [("java", "1", 7, 7, 0)], gateway_epoch=2),
+        heartbeat(3, [("java", "1", 1, 1, 0)]),
+    ]
+    kept = [[(e["software_name"], e["sequence"]) for e in row if e["listener"]] for row in counts(pa.array(values)).to_pylist()]
+    assert kept == [[("java", 4)], [], [("go", 5)], [("java", 5)], [("java", 2)], []]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 2), st.integers(0, 9), st.sampled_from("abc"), st.sampled_from("gh")), max_size=30))
+def test_the_newest_of_each_series_is_always_among_them(records: list[tuple[bool, int, int, str, str]]) -> None:
+    """Against one record after the other."""
+    values, truth = [], {}
+    for beats, epoch, sequence, name, gateway in records:
+        make = heartbeat if beats else connection_record
+        values.append(make(sequence, [(name, "1", sequence, 0, 0)], gateway_epoch=epoch, gateway_id=gateway))
+        key = (beats, name, gateway)
+        truth[key] = max(truth.get(key, (0, 0)), (epoch, sequence))
+    found = [entry for row in counts(pa.array(values, pa.binary())).to_pylist() for entry in row if entry["listener"]]
+    got = {(e["heartbeat_parts"] > 0, e["software_name"], e["gateway"]): (e["epoch"], e["sequence"]) for e in found}
+    assert got == truth
+    assert len(found) == len(truth)
+    # In parts, one record each, and then of all of them together.
+    parts = [pa.Table.from_struct_array(counts(pa.array([value], pa.binary())).flatten()) for value in values]
+    table = newest(pa.concat_tables(parts)) if parts else None
+    together = [entry for entry in table.to_pylist() if entry["listener"]] if table else []
+    assert {(e["heartbeat_parts"] > 0, e["software_name"], e["gateway"]): (e["epoch"], e["sequence"]) for e in together} == truth
+    assert len(together) == len(truth)
+    beats = 0 if table is None else len(table) - len(together)
+    assert beats == sum(beats for beats, *_ in records), "each heartbeat's own entry stays"
+
+
+def test_nothing() -> None:
+    assert counts(pa.array([], pa.binary())).to_pylist() == []

@@ -1,0 +1,162 @@
+"""What results say of pushes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+from record_bytes import config_record, setting
+
+from clientscope.digest import DigestKey
+from udfs.decoding.decode import decoder
+from udfs.kernels import results as kernels
+from udfs.redaction.pushes import Pushes, redact
+from udfs.rules import registry as rules
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Evidence, Judgement, Rule
+
+KEY = DigestKey(b"k" * 32)
+
+
+def results(*records: bytes | None) -> list[dict[str, Any]]:
+    rows = kernels.results(Pushes(redact(decoder("ClientConfigRecord")(pa.array(records, pa.binary())), KEY))).to_pylist()
+    return [
+        {"key": row["key"], "decode_error": row["decode_error"]} | (json.loads("{" + row["rest"][1:]) if row["rest"] else {})
+        for row in rows
+    ]
+
+
+def fired(code: str, *settings: Any) -> list[dict[str, Any]]:
+    """The settings that the rule points to."""
+    (result,) = results(config_record(*settings))
+    (found,) = (item["settings"] for item in result["rules"] if item["code"] == code)
+    return [{name: value for name, value in each.items() if value is not None} for each in found]
+
+
+def outcome(code: str, *settings: Any) -> str:
+    (result,) = results(config_record(*settings))
+    told = {"fired": [item["code"] for item in result["rules"]]} | {name: result[name] for name in ("passed", "not_evaluable")}
+    (found,) = (name for name, codes in told.items() if code in codes)
+    return found
+
+
+def test_sk001_passes_an_innocent_push() -> None:
+    assert outcome("SK001", setting("acks", "1")) == "passed"
+
+
+def test_sk001_fires_on_what_the_gateway_redacted_and_on_what_nobody_did() -> None:
+    digest = b"d" * 32
+    assert fired(
+        "SK001",
+        setting("sasl.jaas.config", None, value_state=1, value_digest=digest, value_length=71),
+        setting("acks", "1"),
+        setting("token", "hunter2"),
+        setting("odd", None, value_state=42),
+    ) == [
+        {"key": "sasl.jaas.config", "origin": "pushed", "reason": "key_prefix", "length": 71, "digest": digest.hex()},
+        {"key": "token", "origin": "pushed", "reason": "key_word", "length": 7, "digest": KEY.digest("hunter2").hex()},
+        {"key": "odd", "origin": "pushed", "reason": "unknown", "length": 0},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("codes", "settings"),
+    [
+        ([], [setting("acks", "1")]),
+        (["SK001"], [setting("ssl.key.password", None, value_state=1, value_length=9)]),
+        (["SK002"], [setting("client.id", "AKIAIOSFODNN7EXAMPLE")]),
+        (["SK002"], [setting("client.id", None, value_state=6, value_length=20)]),
+        (["SK003"], [setting("security.protocol", "SASL_SSL")]),
+        (["SK003"], [setting("security.protocol", None, value_state=1, value_length=8)]),
+        (["SK003"], [setting("sasl.password", "${file:/etc/kafka/secrets:password}")]),
+        (["SK003"], [setting("ca", "-----BEGIN CERTIFICATE-----")]),
+        (["SK004"], [setting("group.id", "billing-q7Rk2ZpX9vLm4TnB8sWc6YdH")]),
+        (["SK001", "SK002", "SK003"], [setting("pwd", "x"), setting("u", "a://b:c@"), setting("sasl.mechanism", "PLAIN")]),
+    ],
+)
+def test_each_rule_on_leaks_names_its_own(codes: list[str], settings: list[Any]) -> None:
+    (result,) = results(config_record(setting("linger.ms", "5"), *settings))
+    found = {each["code"]: each["settings"] for each in result["rules"] if each["code"].startswith("SK")}
+    assert list(found) == codes
+    assert sum(map(len, found.values())) == len(settings) if codes else not found
+    assert not any("value" in named for each in found.values() for named in each)
+
+
+def test_what_is_of_low_confidence_is_known_by_its_code() -> None:
+    assert {rule.code for rule in rules.RULES if rule.code in rules.LOW_CONFIDENCE} == {"SK004"}
+
+
+@pytest.mark.parametrize(("value", "said"), [("0", "fired"), ("1", "passed"), ("all", "passed"), ("lots", "not_evaluable")])
+def test_an101(value: str, said: str) -> None:
+    assert outcome("AN101", setting("acks", value)) == said
+
+
+def test_a_rule_points_to_the_effective_value_under_kafkas_name() -> None:
+    assert fired("AN101", setting("acks", " 0 ")) == [{"key": "acks", "value": "0", "origin": "set"}]
+
+
+def test_a_rule_for_other_clients_is_not_listed() -> None:
+    (result,) = results(config_record(setting("group.id", "g"), setting("session.timeout.ms", "6000")))
+    assert "AN101" not in json.dumps(result)
+    assert fired("AN202", setting("group.id", "g"), setting("session.timeout.ms", "6000")) == [
+        {"key": "session.timeout.ms", "value": "6000", "origin": "set"}
+    ]
+
+
+def test_an101_needs_acks() -> None:
+    assert outcome("AN101", setting("linger.ms", "5")) == "not_evaluable"
+
+
+def test_a_setting_that_leaks_is_not_judged_by_another_rule() -> None:
+    assert outcome("AN101", setting("acks", "0", config_type=8)) == "not_evaluable"
+
+
+def test_rows_stay_in_order_and_apart() -> None:
+    rows = results(
+        b"junk", config_record(setting("acks", "0"), setting("token", "hunter2"), client_id="a-1"), None, config_record(origin=7)
+    )
+    assert [row["decode_error"] for row in rows] == ["unknown_version", None, "no_value", None]
+    assert rows[0] == {"key": None, "decode_error": "unknown_version"}
+    assert [rows[1][name] for name in ("settings", "redacted", "key", "origin")] == [2, 1, '["User:ANONYMOUS","a",null]', "pushed"]
+    assert [rows[3][name] for name in ("settings", "redacted", "origin")] == [0, 0, "observed"]
+    assert [{"SK001", "AN101"} & {rule["code"] for rule in row.get("rules", [])} for row in rows] == [
+        set(),
+        {"SK001", "AN101"},
+        set(),
+        set(),
+    ]
+    assert "hunter2" not in json.dumps(rows)
+
+
+def test_each_push_gets_its_own_verdicts() -> None:
+    """Verdicts are written once for all pushes that share them, so they may go to the wrong ones."""
+    keys = [f"secret.{i % 7}" for i in range(40)]
+    rows = results(*(config_record(setting(key, "hunter2"), setting("acks", ("0", "1", "all")[i % 3])) for i, key in enumerate(keys)))
+    for i, (row, key) in enumerate(zip(rows, keys, strict=True)):
+        found = {rule["code"]: rule["settings"] for rule in row["rules"]}
+        assert ("AN101" in found, "AN101" in row["passed"]) == (i % 3 == 0, i % 3 != 0)
+        assert [each["key"] for each in found["SK001"]] == [key]
+        codes = [*found, *row["passed"], *row["not_evaluable"]]
+        assert len(codes) == len(set(codes))
+
+
+def leveled(batch: Batch) -> Judgement:
+    outcomes = np.array([FIRED, FIRED, NOT_EVALUABLE, PASSED, FIRED], np.int8)
+    return Judgement(outcomes, np.array([2, 4, 0, 0, 2], np.int8))
+
+
+def no_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    return Evidence(np.zeros(rows.size, np.int64), [()])
+
+
+def test_a_rule_may_have_several_severities() -> None:
+    rule = Rule("AN999", "leveled", "critical", ("", "", ""), leveled, evidence=no_evidence)
+    pushes = Pushes(redact(decoder("ClientConfigRecord")(pa.array([config_record()] * 5, pa.binary())), KEY))
+    rows = [json.loads("{" + row["rest"][1:]) for row in kernels.results(pushes, rules=[rule]).to_pylist()]
+    assert [[each["severity"] for each in row["rules"]] for row in rows] == [["medium"], ["critical"], [], [], ["medium"]]
+    assert [row["passed"] for row in rows] == [[], [], [], ["AN999"], []]
+    assert [row["not_evaluable"] for row in rows] == [[], [], ["AN999"], [], []]

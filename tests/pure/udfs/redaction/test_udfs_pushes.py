@@ -1,0 +1,111 @@
+"""Redaction, typed settings, evidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from record_bytes import config_record, setting
+
+from clientscope.digest import DigestKey
+from clientscope.records.codec import ValueState
+from udfs.decoding.decode import decoder
+from udfs.kernels.applications import application_client_id
+from udfs.kernels.quarantine import with_evidence
+from udfs.redaction.pushes import redact
+
+KEY = DigestKey(b"k" * 32)
+SECRET = "hunter2 \u00e9"
+
+
+def redacted(*values: bytes | None, key: DigestKey | None = KEY) -> list[dict[str, Any]]:
+    return redact(decoder("ClientConfigRecord")(pa.array(values, pa.binary())), key).to_pylist()
+
+
+def test_a_raw_secret_is_taken_out_and_told_by_digest() -> None:
+    leak, innocent = redacted(config_record(setting("ssl.key.password", SECRET), setting("acks", "0")), config_record())
+    hidden, acks = leak["configs"]
+    assert hidden["config_value"] is None
+    assert hidden["value_state"] == ValueState.KEY_PREFIX
+    assert hidden["value_length"] == len(SECRET.encode())
+    assert hidden["value_digest"] == KEY.digest(SECRET)
+    assert leak["digest_key_id"] == KEY.key_id
+    assert (acks["config_value"], acks["value_state"], acks["value_digest"]) == ("0", 0, None)
+    assert innocent["digest_key_id"] is None
+
+
+def test_without_a_key_there_is_no_digest() -> None:
+    (leak,) = redacted(config_record(setting("token", SECRET)), key=None)
+    assert leak["configs"][0]["value_digest"] is None
+    assert leak["digest_key_id"] is None
+
+
+def test_digests_under_another_key_are_left_and_none_of_ours_is_mixed_in() -> None:
+    other = DigestKey(b"o" * 32)
+    theirs = setting("sasl.jaas.config", None, value_state=1, value_digest=other.digest(SECRET))
+    (record,) = redacted(config_record(theirs, setting("token", SECRET), digest_key_id=other.key_id))
+    assert [item["value_digest"] for item in record["configs"]] == [other.digest(SECRET), None]
+    assert record["digest_key_id"] == other.key_id
+
+
+def test_a_record_under_a_key_that_was_replaced_stays_under_that_key() -> None:
+    old, new = DigestKey(b"o" * 32), DigestKey(b"n" * 32, (DigestKey(b"o" * 32),))
+    theirs = setting("sasl.jaas.config", None, value_state=1, value_digest=old.digest(SECRET))
+    before, fresh = redacted(
+        config_record(theirs, setting("token", SECRET), digest_key_id=old.key_id), config_record(setting("token", SECRET)), key=new
+    )
+    assert [item["value_digest"] for item in before["configs"]] == [old.digest(SECRET)] * 2
+    assert before["digest_key_id"] == old.key_id
+    assert fresh["configs"][0]["value_digest"] == new.digest(SECRET) != old.digest(SECRET)
+    assert fresh["digest_key_id"] == new.key_id
+
+
+@pytest.mark.parametrize("state", [1, 6, 99, -1])
+def test_a_value_that_came_with_a_reason_is_taken_out(state: int) -> None:
+    (record,) = redacted(config_record(setting("acks", SECRET, value_state=state)))
+    assert record["configs"][0]["config_value"] is None
+    assert record["configs"][0]["value_state"] == state
+
+
+def test_a_digest_that_is_none_is_taken_out() -> None:
+    (record,) = redacted(config_record(setting("x", None, value_state=1, value_digest=SECRET.encode())))
+    assert record["configs"][0]["value_digest"] is None
+
+
+def test_a_client_id_that_is_a_credential_is_taken_out() -> None:
+    bad, *others = redacted(*(config_record(client_id=text) for text in ("AKIAIOSFODNN7EXAMPLE", "orders", None, "")))
+    assert bad["client_id"] == f"[redacted {KEY.digest('AKIAIOSFODNN7EXAMPLE').hex()[:16]}]"
+    assert [other["client_id"] for other in others] == ["orders", None, ""]
+
+
+def test_what_can_not_be_decoded_stays_null() -> None:
+    bad, good = redacted(b"junk", config_record(setting("token", SECRET)))
+    assert bad["configs"] is None
+    assert good["configs"][0]["config_value"] is None
+
+
+@pytest.mark.parametrize(
+    ("client_id", "application"),
+    [
+        (None, None),
+        ("orders", "orders"),
+        ("orders-7d9f8b6c5d-x2x4z", "orders"),
+        ("orders-7d9f8b6c5d-x2x4z-3", "orders"),
+        ("orders-0", "orders"),
+        ("producer-12", "producer"),
+        ("app-1b3668c2-9a76-408f-85b2-1beb464711a6-StreamThread-1", "app-StreamThread"),
+        ("v2", "v2"),
+    ],
+)
+def test_client_id_without_its_instance(client_id: str | None, application: str | None) -> None:
+    assert application_client_id(pa.array([client_id], pa.string())).to_pylist() == [application]
+
+
+def test_evidence_is_length_and_digest() -> None:
+    values = pa.array([b"junk", config_record(), None], pa.binary())
+    rows = with_evidence(decoder("ClientConfigRecord")(values), values, KEY).to_pylist()
+    assert [row["length"] for row in rows] == [4, len(config_record()), 0]
+    assert [row["digest"] for row in rows] == [KEY.digest("junk").hex(), None, KEY.digest("").hex()]
+    without = with_evidence(decoder("ClientConfigRecord")(values), values, None)
+    assert without.field("digest").null_count == len(values)

@@ -1,0 +1,390 @@
+"""A batch's columns, against a slow reference that looks at one push at a time through the dialects' own functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from record_bytes import config_record, setting
+from rule_batches import batch_of
+
+from clientscope.catalog import sensitive
+from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
+from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.dialects.java import JAVA
+from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
+from clientscope.records.codec import ValueState
+from udfs.rules.engine.batch import judge
+from udfs.rules.engine.effective import number_text
+from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, SettingOf
+from udfs.rules.engine.vocabulary import KEYS, SETTLED_BY, number
+from udfs.rules.registry import RULES
+
+UNKNOWN = Dialect("unknown", (), {}, spellings={**JAVA.spellings, **LIBRDKAFKA.spellings}, booleans=LIBRDKAFKA.booleans)
+NEVER_DEFAULT = {"application.id", "client.id", "group.id", "transactional.id"}
+SOFTWARE = [
+    ("apache-kafka-java", "4.4.0"), ("apache-kafka-java", "3.1.0"), ("apache-kafka-java", "2.0.1"), ("Apache-Kafka-Java", "7.6.1-ccs"),
+    ("librdkafka", "2.8.0"), ("librdkafka", "1.4.2"), ("kafka-python", "3.0.12"), ("kafka-python", "2.2.0"), ("aiokafka", "0.14.0"),
+    ("kafkajs", "2.2.4"), ("kgo", "v1.21.5"), ("kgo", "unknown"), ("sarama", "v1.43.0"), ("unknown", "unknown"), ("in-house", "1"),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Push:
+    """One push: name, value (None is redacted), IsDefault."""
+
+    software: str
+    version: str
+    settings: tuple[tuple[str, str | None, bool], ...]
+
+
+def known_dialect(push: Push) -> Dialect | None:
+    return next((each for each in DIALECTS if push.software.lower() in each.software), None)
+
+
+def key_of(of: Dialect | None, name: str, client_type: ClientType, complete: bool) -> str | None:
+    """Kafka's name, among those that may be shown."""
+    if not complete and name in KEYS:
+        return name
+    if of is not None:
+        renamed = of.kafka_name(name, client_type)
+        if renamed in KEYS or (renamed != name and name in KEYS):
+            return renamed if renamed in KEYS else None
+    plain = name.replace("_", ".").lower()
+    if plain not in KEYS:
+        plain = (of or LIBRDKAFKA).kafka_name(plain, client_type)
+    return plain if plain in KEYS else None
+
+
+OWNERS: dict[str, set[ClientType]] = {
+    "application.id": {ClientType.STREAMS}, "client.rack": {ClientType.CONSUMER, ClientType.SHARE_CONSUMER},
+    "group.id": {ClientType.CONSUMER, ClientType.SHARE_CONSUMER}, "group.instance.id": {ClientType.CONSUMER},
+    "group.remote.assignor": {ClientType.CONSUMER}, "transactional.id": {ClientType.PRODUCER},
+}  # fmt: skip
+for _each in DIALECTS:
+    for _type, _defaults in _each.defaults.items():
+        for _key in _defaults:
+            OWNERS.setdefault(_key, set()).add(_type)
+
+
+def type_of(push: Push, complete: bool) -> ClientType | None:
+    """Whose settings they are; None where it can't be told, or they are several clients'."""
+    keys = []
+    for name, _, _ in push.settings:
+        found = {key_of(known_dialect(push), name, each, complete) for each in ClientType} - {None}
+        keys.append(found.pop() if len(found) == 1 else None)
+    owners = [OWNERS.get(key, set(ClientType)) for key in keys if key]
+    common = set(ClientType).intersection(*owners) if owners else set(ClientType)
+    if not common:
+        return None
+    if common == {ClientType.CONSUMER, ClientType.SHARE_CONSUMER}:
+        return ClientType.SHARE_CONSUMER if any(key and key.startswith("share.") for key in keys) else ClientType.CONSUMER
+    listed = all(key in DEFAULT_KEYS[ClientType.ADMIN] for key in keys)
+    if listed and ClientType.ADMIN in common and {"request.timeout.ms", "retries"} <= set(keys):
+        return ClientType.ADMIN
+    return common.pop() if len(common) == 1 else None
+
+
+def reference(push: Push, complete: bool) -> dict[str, tuple[str | None, str]]:
+    """Key → effective value and origin."""
+    of, client_type = known_dialect(push), type_of(push, complete)
+    values: dict[str, tuple[str | None, str]] = {}
+    names: set[str | None] = set()
+    unreadable: set[str] = set()
+    for name, value, is_default in push.settings:
+        if client_type is None:
+            found = {key_of(of, name, each, complete) for each in ClientType} - {None}
+            key = found.pop() if len(found) == 1 else None
+        else:
+            key = key_of(of, name, client_type, complete)
+        names.add(key)
+        if key is not None:
+            hidden = value is None or sensitive.reason(name, value, Type.STRING) is not ValueState.PRESENT
+            written = None if hidden or value is None else (of or UNKNOWN).kafka_value(name, key, value)
+            text = None if written is None or value is None else normal(key, written, value)
+            (unreadable.add if written is not None and is_number(key) and math.isnan(number(written)) else unreadable.discard)(key)
+            values[key] = (text, "default" if is_default else "set")
+    if of is None or client_type is None:
+        return values
+    defaults = of.defaults_of(client_type, push.version)
+    own = DEFAULT_KEYS[client_type]
+    listed = bool(push.settings) and names <= set(own)
+    leaves_out = listed and not of.pushes_defaults and not any(origin == "default" for _, origin in values.values())
+    lacking = {key for key in own if key in defaults and key not in NEVER_DEFAULT} - values.keys()
+    if complete or leaves_out:
+        filled = {key: (normal(key, text, text), "default") for key, text in defaults.items() if complete or key in own}
+        values = {**filled, **values}
+    if complete or leaves_out or (listed and not lacking):
+        known = {key: None if key in unreadable else text for key, (text, _) in values.items()}
+        given = [key for key, (_, origin) in values.items() if origin == "set"]
+        for key, text in of.settle(client_type, known, given, of.release_of(push.version)).items():
+            if key in values or complete or key in own:
+                values[key] = (text, values.get(key, ("", "default"))[1])
+    return values
+
+
+def is_number(key: str) -> bool:
+    return TYPES[key] not in (Type.STRING, Type.LIST, Type.BOOLEAN)
+
+
+def normal(key: str, text: str, raw: str) -> str:
+    """Numbers as Kafka writes them; what is none as it was pushed."""
+    if not is_number(key):
+        return text
+    return number_text(number(text)) or raw
+
+
+NAMES = sorted({*(key for keys in DEFAULT_KEYS.values() for key in keys)} | {
+    "transactional.id", "transaction.timeout.ms", "heartbeat.interval.ms", "group.protocol", "partition.assignment.strategy", "client.rack",
+    "share.acquire.mode", "request.required.acks", "queue.buffering.max.ms", "queue.buffering.max.kbytes", "message.timeout.ms",
+    "socket.timeout.ms", "max.in.flight", "linger_ms", "group_id", "max_batch_size", "sessionTimeout", "readUncommitted", "idempotent",
+    "RequiredAcks", "DisableIdempotentWrite", "ProducerLinger", "SessionTimeout", "Producer.Flush.Frequency", "Producer.Timeout", "my.own",
+    "ssl.protocol", "sasl.jaas.config",
+})  # fmt: skip
+VALUES = [
+    "0", "1", "-1", "5", "6", "all", "ALL", " all", "true", "False", "t", "none", "latest", "largest", "error", "lz4", "LZ4", "0.5", "5000",
+    "30000", "2147483647", "9" * 19, "9" * 20, "500ms", "1m30s", "", " ", "lots", "é", "exactly_once_v2", "read_committed", "NaN", "inf",
+    "1e3",
+]  # fmt: skip
+SETTINGS = st.tuples(st.sampled_from(NAMES), st.one_of(st.none(), st.sampled_from(VALUES)), st.booleans())
+
+
+@st.composite
+def pushes(draw: st.DrawFn) -> Push:
+    software, version = draw(st.sampled_from(SOFTWARE))
+    found: list[tuple[str, str | None, bool]] = draw(st.lists(SETTINGS, max_size=8))
+    if draw(st.booleans()):  # most real pushes hold one client's own keys
+        own = DEFAULT_KEYS[draw(st.sampled_from(ClientType))]
+        found = [(key, draw(st.sampled_from(VALUES)), draw(st.booleans())) for key in own if draw(st.integers(0, 5))]
+    if draw(st.booleans()):
+        found = [(key, value, False) for key, value, _ in found]
+    return Push(software, version, tuple(found))
+
+
+def record_of(push: Push) -> bytes:
+    entries = [
+        setting(key, value, is_default=is_default, value_state=1 if value is None else 0) for key, value, is_default in push.settings
+    ]
+    return config_record(*entries, client_software_name=push.software, client_software_version=push.version)
+
+
+def seen(found: tuple[SettingOf, ...]) -> dict[str, tuple[str | None, str]]:
+    return {each.key: (each.value, each.origin) for each in found}
+
+
+@settings(max_examples=200, deadline=None)
+@example(
+    [Push("apache-kafka-java", "4.4.0", (("linger.ms", "0", False), ("max.in.flight.requests.per.connection", "9" * 19, False)))], True
+)
+@example([Push("librdkafka", "2.8.0", (("acks", "1", False), ("socket.timeout.ms", "7", False)))], False)
+@given(st.lists(pushes(), min_size=1, max_size=6), st.booleans())
+def test_effective_values_and_origins_are_the_references(made: list[Push], complete: bool) -> None:
+    if complete:
+        made = [Push(each.software, each.version, tuple((key, value, False) for key, value, _ in each.settings)) for each in made]
+    batch = batch_of(*map(record_of, made), complete=complete)
+    types = [None if number < 0 else list(ClientType)[number] for number in batch.client_types.tolist()]
+    assert types == [type_of(push, complete) for push in made]
+    evidence = batch.evidence(KEYS, np.arange(len(made)))
+    for push, which in zip(made, evidence.indices, strict=True):
+        assert seen(evidence.distinct[which]) == reference(push, complete), push
+    for key in ("acks", "linger.ms", "enable.idempotence"):
+        origins = [reference(push, complete).get(key, ("", ""))[1] for push in made]
+        assert batch.is_set(key).tolist() == [origin == "set" for origin in origins]
+        assert batch.is_default(key).tolist() == [origin == "default" for origin in origins]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        (("ProducerLinger", "7ms", False), ("linger.ms", None, False)),
+        (("ProducerLinger", "7ms", False), ("linger.ms", "9", False)),
+        (("linger.ms", "9", False), ("ProducerLinger", "7ms", False)),
+        (("linger.ms", "9", False), ("ProducerLinger", None, False)),
+    ],
+)
+def test_of_a_setting_under_two_names_the_last_counts(given: tuple[tuple[str, str | None, bool], ...]) -> None:
+    push = Push("kgo", "1.18.0", given)
+    evidence = batch_of(record_of(push), complete=False).evidence(KEYS, np.arange(1))
+    assert seen(evidence.distinct[evidence.indices[0]])["linger.ms"] == reference(push, False)["linger.ms"]
+
+
+class Watched(dict[str, Any]):
+    """Values that remember which were looked at."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self.seen: set[str] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.seen.add(key)
+        return super().get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        self.seen.add(str(key))
+        return super().__contains__(key)
+
+
+@pytest.mark.parametrize("each", DIALECTS, ids=lambda each: each.name)
+@pytest.mark.parametrize("client_type", ClientType)
+@settings(max_examples=25, deadline=None)
+@given(
+    values=st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES)),
+    more=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES)),
+)
+def test_settling_looks_at_no_other_settings(each: Dialect, client_type: ClientType, values: dict[str, str], more: dict[str, str]) -> None:
+    watched, given_keys = Watched({**values, **more}), Watched(more)
+    changed = each.settle(client_type, watched, given_keys, (3, 0, 0))
+    assert (watched.seen | given_keys.seen | changed.keys()) <= set(SETTLED_BY.get(client_type, ()))
+
+
+JAVA_SAYS = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (["acks"], ClientType.PRODUCER),
+        (["transactional.id", "client.id"], ClientType.PRODUCER),
+        (["group.id"], ClientType.CONSUMER),
+        (["fetch.min.bytes", "max.poll.records"], ClientType.CONSUMER),
+        (["group.id", "share.acquire.mode"], ClientType.SHARE_CONSUMER),
+        (["session.timeout.ms", "share.acquire.mode"], ClientType.CONSUMER),
+        (["application.id", "group.protocol"], ClientType.STREAMS),
+        (["client.id", "request.timeout.ms", "retries"], ClientType.ADMIN),
+        (["request.timeout.ms", "retries", "linger.ms"], ClientType.PRODUCER),
+        (["retries"], None),
+        (["client.id"], None),
+        ([], None),
+        (["my.own", "acks"], ClientType.PRODUCER),
+        (["acks", "group.id"], None),
+    ],
+)
+def test_a_client_is_known_by_its_keys(keys: list[str], expected: ClientType | None) -> None:
+    (found,) = batch_of(config_record(*(setting(key, "1") for key in keys), **JAVA_SAYS)).client_types
+    assert (None if found < 0 else list(ClientType)[found]) is expected
+
+
+def test_settings_that_clients_share_are_judged_as_each_ones() -> None:
+    shared = batch_of(config_record(setting("acks", "0"), setting("session.timeout.ms", "1")))
+    by_code = {rule.code: judge(shared, [rule])[0].outcomes[0] for rule in RULES}
+    assert [by_code[code] for code in ("AN101", "AN202")] == [FIRED, FIRED]
+    unknown = batch_of(config_record(setting("retries", "0")))
+    assert judge(unknown, [rule for rule in RULES if rule.code == "AN103"])[0].outcomes.tolist() == [NOT_EVALUABLE]
+
+
+def test_a_client_type_that_is_known_is_not_guessed() -> None:
+    batch = batch_of(config_record(setting("client.id", "c")), complete=True, client_type=ClientType.PRODUCER)
+    assert batch.client_types.tolist() == [0]
+    assert batch.number("linger.ms").tolist() == [5.0]
+
+
+def test_a_push_from_the_wire_says_nothing_of_defaults() -> None:
+    batch = batch_of(config_record(setting("acks", "1"), setting("linger.ms", "0", is_default=True), origin=1))
+    for key in ("acks", "linger.ms"):
+        assert not batch.is_set(key).any()
+        assert not batch.is_default(key).any()
+    evidence = batch.evidence(["acks", "linger.ms", "batch.size"], np.array([0]))
+    assert evidence.distinct[evidence.indices[0]] == (SettingOf("acks", "1", "pushed"), SettingOf("linger.ms", "0", "pushed"))
+
+
+@pytest.mark.parametrize("software", ["librdkafka", "in-house"])
+@pytest.mark.parametrize(
+    ("pushed", "acks"),
+    [
+        ([], None),
+        ([("acks", "0")], "0"),
+        ([("acks", " ALL ")], "all"),
+        ([("acks", "-1")], "all"),
+        ([("request.required.acks", "1")], "1"),
+        ([("Request_Required_Acks", "1")], None),
+        ([("acks", "0"), ("acks", "1")], "1"),
+        ([("request.required.acks", "0"), ("acks", "1")], "1"),
+        ([("acks", "lots")], "lots"),
+        ([("acks", "")], ""),
+    ],
+)
+def test_a_word_in_any_spelling(software: str, pushed: list[tuple[str, str]], acks: str | None) -> None:
+    text = batch_of(config_record(*(setting(*each) for each in [*pushed, ("x", "y")]), client_software_name=software)).text("acks")
+    assert text.known.tolist() == [acks is not None]
+    for word in ("0", "1", "all", "lots", ""):
+        assert text.equals(word).tolist() == [acks == word] == text.isin({word, "more"}).tolist()
+        assert text.where(lambda found, word=word: found == word).tolist() == [acks == word] == text.matches(f"^{word}$").tolist()
+
+
+def test_evidence_is_told_once_and_never_a_secret() -> None:
+    redacted = setting("acks", None, value_state=6, value_digest=b"d" * 32, value_length=40)
+    records = [config_record(setting("acks", "0"), client_id=f"c-{number}") for number in range(3)]
+    batch = batch_of(*records, config_record(redacted), config_record(setting("group.id", "g")))
+    evidence = batch.evidence(("acks",), np.array([0, 1, 3, 2, 4]))
+    assert [evidence.distinct[which] for which in evidence.indices] == [
+        (SettingOf("acks", "0", "set"),), (SettingOf("acks", "0", "set"),),
+        (SettingOf("acks", None, "set", "value_shape", 40, (b"d" * 32).hex()),), (SettingOf("acks", "0", "set"),), (),
+    ]  # fmt: skip
+    assert len(evidence.distinct) == 3
+    assert batch.evidence((), np.array([0])).distinct == [()]
+    assert batch.evidence(("acks",), np.array([], np.int64)).indices.size == 0
+
+
+def test_a_setting_that_rules_may_not_see_is_an_error() -> None:
+    with pytest.raises(KeyError, match="sasl"):
+        batch_of(config_record()).number("sasl.jaas.config")
+
+
+@dataclass(frozen=True)
+class APrivateProfile:
+    """As clientscope's profiles are."""
+
+    off: frozenset[str] = frozenset()
+    on: frozenset[str] = frozenset()
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ByGroup:
+    """Chooses by group, and remembers who was asked for."""
+
+    profiles: tuple[APrivateProfile, ...]
+    asked: list[tuple[str | None, str | None, str | None]]
+
+    def choose(self, principal: str | None, group: str | None, client_id: str | None) -> int:
+        self.asked.append((principal, group, client_id))
+        return 1 if group == "slow" else 0
+
+
+def test_profiles_have_their_own_limits_and_rules() -> None:
+    profiles = ByGroup((APrivateProfile(), APrivateProfile(off=frozenset({"AN207"}), limits={"AN202": {"minimum_ms": 60_000}})), [])
+    settings = (setting("session.timeout.ms", "45000"), setting("enable.auto.commit", "true"))
+    records = [config_record(setting("group.id", group), *settings) for group in ("quick", "slow", "quick")]
+    batch = batch_of(*records, thresholds=profiles)
+    rules = {rule.code: rule for rule in RULES}
+    short, auto = judge(batch, [rules["AN202"], rules["AN207"]])
+    assert short.outcomes.tolist() == [PASSED, FIRED, PASSED]
+    assert auto.outcomes.tolist() == [FIRED, NOT_APPLICABLE, FIRED]
+    assert sorted(profiles.asked) == [("User:ANONYMOUS", "quick", "orders-1"), ("User:ANONYMOUS", "slow", "orders-1")]
+    off = replace(rules["AN207"], enabled=False)
+    assert judge(batch_of(*records), [off])[0].outcomes.tolist() == [NOT_APPLICABLE] * 3
+    on = ByGroup((APrivateProfile(on=frozenset({"AN207"})),), [])
+    assert judge(batch_of(*records, thresholds=on), [off])[0].outcomes.tolist() == [FIRED] * 3
+
+
+def test_nothing_and_what_could_not_be_decoded() -> None:
+    for batch in (batch_of(), batch_of(b"junk", config_record())):
+        assert [judgement.outcomes.size for judgement in judge(batch, RULES)] == [len(batch)] * len(RULES)
+
+
+def test_a_whole_push_of_javas_is_settled_and_knows_what_has_no_value() -> None:
+    own = {"auto.offset.reset": "latest", "enable.auto.commit": "true", "fetch.min.bytes": "1", "fetch.max.wait.ms": "500",
+           "isolation.level": "read_uncommitted", "max.poll.interval.ms": "300000", "max.poll.records": "500",
+           "request.timeout.ms": "30000", "session.timeout.ms": "45000"}  # fmt: skip
+    whole = [setting(key, value, is_default=True) for key, value in own.items()]
+    batch = batch_of(config_record(*whole), config_record(*whole[1:]), config_record(*whole, setting("check.crcs", "true")))
+    assert batch.is_absent("group.id").tolist() == [True, False, False]
+    assert batch.text("enable.auto.commit").equals("false").tolist() == [True, False, False]
+    assert batch.text("enable.auto.commit", settled=False).equals("true").all()

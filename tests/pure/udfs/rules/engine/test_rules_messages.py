@@ -1,0 +1,97 @@
+"""What a rule says names the thresholds of the profile that judged, and who does what it says is judged well."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from record_bytes import config_record, setting
+from rule_batches import batch_of, record_of
+
+from clientscope import cli
+from clientscope.profiles import APACHE, BUILT_IN, Profile, Thresholds
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.thresholds import ProfileChoice
+from udfs.decoding.decode import decoder
+from udfs.kernels.results import results
+from udfs.redaction.pushes import Pushes, redact
+from udfs.rules.engine.batch import judge
+from udfs.rules.engine.rule import FIRED, PASSED, Case, Rule
+from udfs.rules.registry import RULES
+
+_NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.])")
+_ADVICE = re.compile(r"\b([a-z]+(?:\.[a-z]+)+)=(\d+)\b")
+
+FIXED = {"AN111": {"0", "5"}}
+"""Numbers of rules with thresholds that are about something else."""
+
+WITH_LIMITS = [rule for rule in RULES if rule.limits]
+
+
+def numbers(text: str) -> set[str]:
+    return set(_NUMBER.findall(text))
+
+
+def test_numbers_are_found_in_sentences() -> None:
+    assert numbers("set a.b=120000 or more, {x} 3.5 of it: k8s v2 -1 a.1.") == {"120000", "3.5"}
+
+
+@pytest.mark.parametrize("profile", BUILT_IN.values(), ids=BUILT_IN)
+@pytest.mark.parametrize("rule", WITH_LIMITS, ids=lambda rule: rule.code)
+def test_every_number_is_a_threshold_of_the_profile(rule: Rule, profile: Profile) -> None:
+    limits = {**rule.limits, **profile.limits.get(rule.code, {})}
+    thresholds = {f"{value:.0f}" if float(value).is_integer() else f"{value:.3g}" for value in limits.values()}
+    for outcome in range(3):
+        message = rule.message(outcome, profile.limits.get(rule.code, {}))
+        assert not {"{", "}"} & set(message)
+        assert numbers(message) - FIXED.get(rule.code, set()) <= thresholds, message
+
+
+@pytest.mark.parametrize("profile", BUILT_IN.values(), ids=BUILT_IN)
+@pytest.mark.parametrize("rule", WITH_LIMITS, ids=lambda rule: rule.code)
+def test_who_does_what_it_says_passes(rule: Rule, profile: Profile) -> None:
+    advice = dict(_ADVICE.findall(rule.message(FIRED, profile.limits.get(rule.code, {})).rpartition(": ")[2]))
+    java = [case for case in rule.cases if case.outcome == FIRED and case.software == "apache-kafka-java" and advice]
+    for case in java:
+        defaults = {key: value for key, value in case.defaults.items() if key not in advice}
+        mended = Case(PASSED, {**case.settings, **advice}, defaults, complete=case.complete)
+        (judgement,) = judge(batch_of(record_of(mended), complete=case.complete, thresholds=Thresholds((profile,))), [rule])
+        assert judgement.outcomes[0] != FIRED, (case.settings, advice)
+
+
+def test_each_push_is_told_its_own_profiles_threshold() -> None:
+    pushed = [
+        config_record(setting("request.timeout.ms", "5000"), setting("acks", "all"), client_id=client_id) for client_id in ("a", "b", "a")
+    ]
+    chosen = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(client_id=("b",)), 1),)))
+    rows = results(Pushes(redact(decoder("ClientConfigRecord")(pa.array(pushed, pa.binary())), None)), chosen)
+    told = [
+        rule["message"]
+        for text in rows.field("rest").to_pylist()
+        for rule in json.loads("{" + text[1:])["rules"]
+        if rule["code"] == "AN108"
+    ]
+    assert [numbers(message) for message in told] == [{"10000"}, {"20000"}, {"10000"}]
+
+
+def test_distinct_sentences_stand_once() -> None:
+    (rule,) = [rule for rule in RULES if rule.code == "AN108"]
+    batch = batch_of(*[config_record(setting("acks", "all"))] * 3, thresholds=Thresholds((APACHE, BUILT_IN["msk"])))
+    texts, which = batch.messages(rule, FIRED, np.arange(3))
+    assert (len(texts), which.tolist()) == (1, [0, 0, 0]), "msk has no threshold of its own for it"
+
+
+def test_lint_and_the_list_of_rules_say_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.properties"
+    file.write_text("acks=all\nrequest.timeout.ms=5000\n")
+    said = {}
+    for profile in ("apache", "eventhubs"):
+        cli.main(["lint", str(file), "--profile", profile, "--output-format", "json"])
+        (said[profile],) = [each["message"] for each in json.loads(capsys.readouterr().out)["findings"] if each["code"] == "AN108"]
+    assert {profile: numbers(message) for profile, message in said.items()} == {"apache": {"10000"}, "eventhubs": {"20000"}}
+    cli.main(["rules", "AN108", "-o", "json"])
+    assert json.loads(capsys.readouterr().out)["messages"]["fired"] == said["apache"]

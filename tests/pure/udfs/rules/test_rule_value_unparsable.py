@@ -1,0 +1,104 @@
+"""AN311 on the types that clients push, and on what each library writes by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from record_bytes import config_record, setting
+from rule_batches import batch_of
+
+from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.dialects.dialect import Dialect
+from udfs.rules.an311_value_unparsable import RULE
+from udfs.rules.engine.batch import judge
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED
+from udfs.rules.registry import RULES
+
+
+def pushed(*settings: Any, software: str = "third-party", version: str = "1.0") -> bytes:
+    return config_record(*settings, client_software_name=software, client_software_version=version)
+
+
+def outcomes(*records: bytes, **options: Any) -> list[int]:
+    (judgement,) = judge(batch_of(*records, **options), [RULE])
+    return list(judgement.outcomes)
+
+
+def test_it_is_in_the_default_set() -> None:
+    assert RULE in RULES
+    assert RULE.enabled
+
+
+def test_each_push_is_judged_by_the_type_that_it_says() -> None:
+    records = [
+        pushed(setting("linger.ms", "5", config_type=Type.LONG)),
+        pushed(setting("linger.ms", "hi!", config_type=Type.LONG)),
+        pushed(setting("linger.ms", "hi!", config_type=Type.STRING)),  # Kafka's own type of it
+        pushed(setting("acks", "all", config_type=Type.INT)),
+        pushed(setting("acks", "-1", config_type=Type.INT)),  # which is spelled otherwise as a text
+        pushed(setting("acks", "all", config_type=Type.STRING)),
+        pushed(setting("send.buffer.bytes", "40000", config_type=Type.SHORT)),
+        pushed(setting("enable.idempotence", "maybe", config_type=Type.BOOLEAN), setting("linger.ms", "5", config_type=Type.LONG)),
+        pushed(setting("linger.ms", "", config_type=Type.LONG)),
+        pushed(setting("linger.ms", "9" * 10_000, config_type=Type.LONG)),
+    ]
+    assert outcomes(*records) == [PASSED, FIRED, FIRED, FIRED, PASSED, NOT_EVALUABLE, FIRED, FIRED, FIRED, FIRED]
+    assert [outcomes(record)[0] for record in records] == outcomes(*records), "whatever else is in the batch"
+
+
+def test_evidence_names_what_does_not_parse_and_nothing_else() -> None:
+    record = pushed(
+        setting("linger.ms", "5ms", config_type=Type.LONG),
+        setting("batch.size", "1000", config_type=Type.INT),
+        setting("max.in.flight", "many", config_type=Type.INT),
+        software="librdkafka",
+    )
+    evidence = RULE.shown(batch_of(record), np.array([0]))
+    assert [[(each.key, each.value) for each in evidence.distinct[which]] for which in evidence.indices] == [
+        [("linger.ms", "5ms"), ("max.in.flight.requests.per.connection", "many")]
+    ]
+
+
+def test_a_value_of_a_key_that_is_not_kafkas_is_not_shown() -> None:
+    batch = batch_of(pushed(setting("queued.min.messages", "plenty", config_type=Type.INT), software="librdkafka"))
+    evidence = RULE.shown(batch, np.array([0]))
+    assert [(each.key, each.value) for each in evidence.distinct[0]] in ([("queued.min.messages", None)], [])
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_what_a_library_has_by_itself_always_parses(dialect: Dialect) -> None:
+    """Every default of every release, as its client pushes it and as a file of it has it."""
+    records, settings = [], []
+    for client_type in ClientType:
+        for key, default in dialect.defaults.get(client_type, {}).items():
+            for text in [default] if isinstance(default, str) else default.values():
+                if text is not None:
+                    settings.append((key, text))
+                    records.append(pushed(setting(key, text, config_type=int(TYPES[key])), software=dialect.software[0]))
+    for complete in (False, True):
+        wrong = [each for each, outcome in zip(settings, outcomes(*records, complete=complete), strict=True) if outcome == FIRED]
+        assert wrong == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_nor_what_a_library_spells_in_its_own_way(dialect: Dialect) -> None:
+    spelled = [(key, word) for key, words in dialect.spellings.items() for word in words]
+    spelled += [("enable.auto.commit", word) for word in dialect.booleans]
+    records = [pushed(setting(key, form, config_type=int(TYPES[key])), software=dialect.software[0])
+               for key, word in spelled for form in (word, word.upper(), f" {word} ")]  # fmt: skip
+    own = [(name, "250ms") for name in dialect.durations] + [(name, "64") for name in dialect.factors] + [
+        (name, "true") for name in dialect.inverted
+    ]  # fmt: skip
+    in_files = [pushed(setting(name, text), software=dialect.software[0]) for name, text in own]
+    assert FIRED not in outcomes(*records, pushed(setting("acks", "all")))
+    assert FIRED not in outcomes(*in_files, pushed(setting("acks", "all")), complete=True)
+
+
+@pytest.mark.parametrize("text", ["${LINGER}", "{{ .Values.linger }}", "%LINGER%", "null", "$LINGER_MS"])
+def test_a_file_may_leave_a_value_to_what_fills_it_in(text: str) -> None:
+    record = pushed(setting("linger.ms", text, config_type=Type.LONG), software="apache-kafka-java", version="4.4.0")
+    assert outcomes(record, complete=True) == [PASSED]
+    assert outcomes(record) == [FIRED], "a client that pushes it has not filled it in"

@@ -1,0 +1,118 @@
+"""A client behind a gateway that takes its time with a push, sends it away, or is bypassed: it works meanwhile, and the push arrives."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+from typing import Any
+
+import kafka
+import pytest
+from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from observe import eventually, metrics, read_all
+
+from clientscope.client import KafkaProducer
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.topics import CONFIGS
+
+TOPIC = "test.slow.push"
+PUSHED = "configuration pushed: "
+
+Held = Callable[..., AbstractContextManager[RunningGateway]]
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """One that leads its clients to the gateways below."""
+    started, running = start_broker(tmp_path_factory.mktemp("slow-push-broker"))
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=running.internal)) as admin:
+        admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+    yield running
+    started.stop()
+
+
+@pytest.fixture
+def gateway(broker: RunningBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
+    """A gateway whose policy does as files say."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[1] / "pure"), os.environ.get("PYTHONPATH", "")]))
+
+    def start(**settings: Path) -> AbstractContextManager[RunningGateway]:
+        configs = ",".join(f"{name.replace('_', '.')}={path}" for name, path in settings.items())
+        flags = ("--client-config-policy-class-name", "slow_policies.HeldPublisher", "--client-config-policy-configs", configs)
+        return running_gateway(
+            broker.internal, broker.client, tmp_path / "logs", *flags, "--policy-deadline-ms", "60000", listen=broker.advertised
+        )
+
+    return start
+
+
+@pytest.fixture
+def outcomes(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    caplog.set_level(logging.INFO, "clientscope.client")
+    return lambda: [record.getMessage() for record in caplog.records if record.name == "clientscope.client"]
+
+
+Outcomes = Callable[[], list[str]]
+
+
+def works(producer: Any) -> None:
+    assert producer.send(TOPIC, b"a").get(timeout=30).offset >= 0
+
+
+def pushes_of(broker: RunningBroker, client_id: str) -> list[Any]:
+    records = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
+    return [record for record in records if record.client_id == client_id]
+
+
+def is_pushed_once(broker: RunningBroker, producer: Any, client_id: str, outcomes: Outcomes) -> None:
+    assert eventually(lambda: bool(outcomes()), 60)
+    works(producer)
+    (outcome,) = outcomes()
+    assert outcome.startswith(PUSHED)
+    assert {record.client_instance_id for record in pushes_of(broker, client_id)} == {producer.client_instance_id}
+
+
+def test_a_policy_that_takes_long_holds_nobody_up_and_its_late_answer_counts(
+    broker: RunningBroker, gateway: Held, outcomes: Outcomes, tmp_path: Path
+) -> None:
+    released = tmp_path / "released"
+    with gateway(held_until=released) as running, closing(KafkaProducer(bootstrap_servers=running.address, client_id="held")) as producer:
+        works(producer)
+        assert (outcomes(), pushes_of(broker, "held")) == ([], []), "it is still being judged"
+        released.touch()
+        is_pushed_once(broker, producer, "held", outcomes)
+        assert len(pushes_of(broker, "held")) == 1
+
+
+@pytest.mark.timeout(180)
+def test_the_guards_half_minute_is_waited_out(broker: RunningBroker, gateway: Held, outcomes: Outcomes, tmp_path: Path) -> None:
+    ended = tmp_path / "ended"
+    with gateway(ends_once=ended) as running, closing(KafkaProducer(bootstrap_servers=running.address, client_id="guarded")) as producer:
+        works(producer)
+        assert ended.exists()
+        assert outcomes() == [], "the gateway sends it away for 30 s"
+        is_pushed_once(broker, producer, "guarded", outcomes)
+
+
+def test_under_bypass_it_is_tried_until_the_gateway_reads_again(
+    broker: RunningBroker, gateway: Held, outcomes: Outcomes, tmp_path: Path
+) -> None:
+    released = tmp_path / "released"
+    with gateway(held_until=released) as running:
+
+        def bypass(is_on: bool) -> None:
+            os.kill(running.pid, signal.SIGUSR1 if is_on else signal.SIGUSR2)
+            assert eventually(lambda: metrics(running.metrics_url)[("clientscope_gateway_bypassed",)] == is_on)
+
+        with closing(KafkaProducer(bootstrap_servers=running.address, client_id="bypassed")) as producer:
+            works(producer)
+            bypass(True)
+            works(producer)
+            assert outcomes() == []
+            released.touch()
+            bypass(False)
+            is_pushed_once(broker, producer, "bypassed", outcomes)

@@ -1,0 +1,183 @@
+"""Who Java's clients are, where they authenticate and the broker collects telemetry: real clients, a real broker, a real reporter.
+
+With SASL Java asks for ApiVersions twice: v0 from its authenticator, then the full request (KIP-511). Where a broker has a telemetry
+reporter (KIP-714), its answer to GetTelemetrySubscriptions gives the client an instance id.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import kafka
+import pytest
+from clients.java import JavaClient, py4j_jar
+from conftest import RunningGateway, running_gateway
+from observe import eventually, gateway_connections, read_all
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+import clientscope.local.broker
+from clientscope import topics
+from clientscope.demo.watch import jmx_connections
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker
+from clientscope.local.jars import jars
+from clientscope.local.java import java
+from clientscope.local.process import free_port
+from clientscope.records.codec import ClientConnectionRecord, PrincipalSource, decode
+from clientscope.records.topics import CONNECTIONS
+
+TOPIC = "test.java.identity"
+PASSWORD = "canary-password-2b9e"
+LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+SOURCE = Path(__file__).with_name("telemetry") / "CountingTelemetry.java"
+
+
+def compiled(source: Path, folder: Path) -> Path:
+    """A folder with its class, which Spark's Janino compiles: no JDK is needed."""
+    folder.mkdir()
+    spark = Path(py4j_jar()).parent
+    janino = [str(path) for name in ("janino", "commons-compiler") for path in spark.glob(f"{name}-*.jar")]
+    kafkas = [str(path) for path in jars("broker")]
+    class_path = os.pathsep.join([*janino, *kafkas])
+    port, process = launch_gateway(
+        jarpath=py4j_jar(), classpath=class_path, javaopts=["-Xmx128m"], java_path=java(), die_on_exit=True, return_proc=True
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True, enable_memory_management=False))
+    try:
+        file = gateway.jvm.java.io.File
+        compiler = gateway.jvm.org.codehaus.janino.Compiler()
+        compiler.setDestinationDirectory(file(str(folder)), False)
+        sources = gateway.new_array(file, 1)
+        sources[0] = file(str(source))
+        paths = gateway.new_array(file, len(kafkas))
+        for index, path in enumerate(kafkas):
+            paths[index] = file(path)
+        compiler.setClassPath(paths)
+        compiler.compile(sources)
+    finally:
+        gateway.close()
+        process.stdin.close()
+        process.stdout.close()
+        process.wait(10)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerPlan]:
+    """A broker with SASL for its clients, and a telemetry reporter."""
+    home = tmp_path_factory.mktemp("java-identity")
+    classes = compiled(SOURCE, home / "classes")
+    extra = {
+        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.client.plain.sasl.jaas.config": f'{LOGIN} user_alice="{PASSWORD}";',
+        "metric.reporters": f"org.apache.kafka.common.metrics.JmxReporter,{SOURCE.stem}",
+    }
+    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", home / "broker", free_port(), extra=extra)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clientscope.local.broker, "jars", lambda *given: [*jars(*given), classes])
+        with EmbeddedBroker(plan):
+            topics.create(plan.internal)
+            with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
+                admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+            yield plan
+
+
+@pytest.fixture(scope="module")
+def requests(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("java-requests") / "requests.log"
+
+
+@pytest.fixture(scope="module")
+def gateway(plan: BrokerPlan, requests: Path) -> Iterator[RunningGateway]:
+    flags = ("--request-log", str(requests), "--request-log-client-id", "matrix-*")
+    with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", requests.parent / "logs", *flags, listen=plan.advertised) as running:
+        yield running
+
+
+class Authenticating(JavaClient):
+    """One that authenticates."""
+
+    def _common(self, **settings: str) -> dict[str, str]:
+        login = f'{LOGIN} username="alice" password="{PASSWORD}";'
+        secured = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": login}
+        return {**super()._common(**settings), **secured}
+
+    def while_it_works(self, during: Callable[[Any], None]) -> None:
+        """Produces a record, and calls ``during`` with the producer before it is closed."""
+        string = "org.apache.kafka.common.serialization.StringSerializer"
+        with self._closing(
+            self._kafka.clients.producer.KafkaProducer(self._common(key_serializer=string, value_serializer=string))
+        ) as made:
+            made.send(self._kafka.clients.producer.ProducerRecord(TOPIC, "key", "value")).get()
+            during(made)
+
+    def telemetry_id(self, producer: Any) -> uuid.UUID:
+        """What the broker called it."""
+        text = producer.clientInstanceId(self._gateway.jvm.java.time.Duration.ofSeconds(20)).toString()
+        return uuid.UUID(bytes=base64.urlsafe_b64decode(f"{text}=="))
+
+
+def records(plan: BrokerPlan, client_id: str) -> list[ClientConnectionRecord]:
+    found = [decode(ClientConnectionRecord, message.value) for message in read_all(plan.internal, CONNECTIONS)]
+    return [record for record in found if record.client_id == client_id]
+
+
+def api_versions_by_connection(requests: Path, client_id: str) -> list[list[int]]:
+    found: dict[str, list[int]] = {}
+    for line in map(json.loads, requests.read_text().splitlines()):
+        header = line["requestHeader"]
+        if header["clientId"] == client_id and header["requestApiKeyName"] == "API_VERSIONS":
+            found.setdefault(line["connection"], []).append(header["requestApiVersion"])
+    return list(found.values())
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("configuration", ["client-2.8", "client-3.9", "client-4.4"])
+def test_a_java_client_over_sasl_is_who_its_second_api_versions_says(
+    plan: BrokerPlan, gateway: RunningGateway, requests: Path, configuration: str
+) -> None:
+    seen: list[Any] = []
+
+    def agree() -> bool:
+        seen.append((gateway_connections(gateway.metrics_url), jmx_connections(plan.jmx_port)))
+        return seen[-1][0] == seen[-1][1] != {}
+
+    with closing(Authenticating(gateway.address, configuration)) as client:
+        client.while_it_works(lambda _: eventually(agree))
+        assert seen[-1][0] == seen[-1][1]
+        assert list(seen[-1][0]) == [client.identity]
+        client_id = client.client_id
+        identity = client.identity
+    asked = api_versions_by_connection(requests, client_id)
+    assert asked
+    assert all(versions[0] == 0 and len(versions) >= 2 and versions[-1] >= 3 for versions in asked), asked
+    assert eventually(lambda: bool(records(plan, client_id)))
+    last = {record.connection_id: record for record in records(plan, client_id)}.values()
+    assert {(record.client_software_name, record.client_software_version) for record in last} == {identity}
+    assert {(record.principal, record.principal_source) for record in last} == {("User:alice", PrincipalSource.PLAIN)}
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("configuration", ["client-3.9", "client-4.4"])
+def test_kip_714_the_id_that_a_broker_with_telemetry_gives_is_the_connections(
+    plan: BrokerPlan, gateway: RunningGateway, configuration: str
+) -> None:
+    given: list[uuid.UUID] = []
+    with closing(Authenticating(gateway.address, configuration)) as client:
+        client.name = f"java-telemetry-{configuration}"
+        client.while_it_works(lambda producer: given.append(client.telemetry_id(producer)))
+        client_id = client.client_id
+
+    def ids() -> set[uuid.UUID | None]:
+        return {record.client_instance_id for record in records(plan, client_id)} - {None}
+
+    (expected,) = given
+    assert expected.int
+    assert eventually(lambda: ids() == {expected}), (ids(), expected)

@@ -1,0 +1,227 @@
+"""F47: a query that fails is parked, and it alone: a full disk of history, INTERNAL away, records that are gone unread.
+
+One broker and one job run through all of it, under load. An oracle replays the input without Spark (`replay`). The long forms: a disk that
+is full for ten minutes, and INTERNAL away for fifteen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import kafka
+import pytest
+from conftest import RunningBroker, start_broker
+from degraded import Volume, volume
+from kafka.admin import ConfigResource, ConfigResourceType
+from observe import eventually, java_below, metrics, page, read_all
+from replay import comes_out, rows
+from scale import LONG, scaled
+from steady_load import SteadyLoad, latencies, open_findings
+
+from clientscope.demo.fleet import Fleet
+from clientscope.digest import DigestKey
+from clientscope.local.broker import EmbeddedBroker
+from clientscope.local.process import free_port
+from clientscope.records.topics import BY_NAME, CONNECTIONS, GAUGES
+
+KEY = DigestKey(b"0123456789abcdef" * 4)
+SLOW = 120.0
+LIVE, HISTORY = ("results", "gauges", "findings"), ("history_pushes", "history_connections")
+A_SECOND = 10
+
+
+class JobOnASmallDisk:
+    """A job whose history lies on a small volume, and its broker."""
+
+    def __init__(self, started: EmbeddedBroker, broker: RunningBroker, disk: Volume, directory: Path) -> None:
+        self.started, self.servers, self.disk, self.directory = started, broker.internal, disk, directory
+        self.page = f"http://127.0.0.1:{free_port()}/"
+        self.processes = Fleet(directory / "logs", lambda line: None)
+        (directory / "digest.key").write_bytes(KEY.secret)
+        (directory / "digest.key").chmod(0o600)
+
+    def start(self) -> None:
+        self.processes.start(
+            "stream", "stream", "--bootstrap-servers", self.servers, "--checkpoint-dir", str(self.directory / "checkpoints"),
+            "--history-dir", str(self.disk.path), "--history-interval-seconds", "1", "--driver-memory", "1g", "--quality", "off",
+            "--digest-key-file", str(self.directory / "digest.key"), "--metrics-listen", self.page.split("/")[2],
+        )  # fmt: skip
+        self.processes.await_ready("stream", timeout_s=180)
+
+    def of_queries(self, name: str) -> dict[str, float]:
+        told = metrics(f"{self.page}metrics")
+        return {query: told[f"clientscope_stream_{name}", query] for query in LIVE + HISTORY}
+
+    def only_history_is_parked(self) -> bool:
+        return self.of_queries("query_running") == {**dict.fromkeys(LIVE, 1), **dict.fromkeys(HISTORY, 0)}
+
+    def lost(self) -> dict[str, float]:
+        """Records by query."""
+        told = metrics(f"{self.page}metrics").items()
+        return {key[2]: number for key, number in told if key[0] == "clientscope_stream_lost_records" and number}
+
+    def probe(self, name: str) -> tuple[int, list[str]]:
+        status, text = page(f"{self.page}{name}")
+        return status, text.splitlines()
+
+    def is_ready(self) -> bool:
+        return self.probe("readyz") == (200, ["ok"]) and set(self.of_queries("query_running").values()) == {1}
+
+    def said_parked(self, state: str) -> bool:
+        """Whether findings say so of both queries of history."""
+        said = [message.split()[1] for found, message in open_findings(self.servers, "OP005") if found == state]
+        return set(said) >= set(HISTORY)
+
+    def comes_out_as_replayed(self) -> None:
+        comes_out(self.servers, self.disk.path, KEY)
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobOnASmallDisk]:
+    directory = tmp_path_factory.mktemp("parked")
+    extra = {"log.retention.check.interval.ms": "500", "log.initial.task.delay.ms": "500"}
+    started, running = start_broker(directory / "broker", extra=extra)
+    with volume(directory / "history", int(scaled(48, 512))) as disk:
+        job = JobOnASmallDisk(started, running, disk, directory)
+        try:
+            job.start()
+            yield job
+        finally:
+            job.processes.stop()
+            started.stop()
+
+
+def writes(load: SteadyLoad, number: int = 20) -> None:
+    before = load.acknowledged
+    assert eventually(lambda: load.acknowledged >= before + number, SLOW + number)
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+@pytest.mark.long_form
+@pytest.mark.timeout(scaled(300, 1800))
+def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job: JobOnASmallDisk) -> None:
+    with SteadyLoad(job.servers, A_SECOND) as load:
+        writes(load, int(scaled(50, 600)))  # until all is warm
+        began = now_ms()
+        writes(load, int(scaled(50, 1800)))
+        filled = now_ms()
+        job.disk.fill()
+        assert eventually(job.only_history_is_parked, SLOW), job.of_queries("query_running")
+        assert eventually(lambda: job.said_parked("open"), SLOW), open_findings(job.servers, "OP005")
+        time.sleep(scaled(5, 600))
+        until = now_ms() - 5_000
+        status, said = job.probe("readyz")
+        assert (status, [line.split()[:5] for line in said]) == (503, [[query, "is", "parked", "and", "retried:"] for query in HISTORY]), (
+            said
+        )
+        assert all("No space left on device; make room where --history-dir" in line for line in said), said
+        assert job.probe("healthz")[0] == 200, "no restart makes room"
+        assert [job.of_queries("query_restarts")[query] for query in LIVE] == [0, 0, 0]
+        assert eventually(lambda: all(latencies(job.servers, filled, now_ms())), SLOW), "results, gauges and findings come out meanwhile"
+        before, during = latencies(job.servers, began, filled), latencies(job.servers, filled, until)
+        print(f"before: {before.said()}\nwhile the disk is full: {during.said()}")
+        if LONG:
+            assert all(during.p99()[name] < 2 * p99 + 1_000 for name, p99 in before.p99().items())
+        job.disk.relieve()
+        assert eventually(job.is_ready, SLOW), job.probe("readyz")
+    assert eventually(lambda: job.said_parked("resolved"), SLOW), open_findings(job.servers, "OP005")
+    job.comes_out_as_replayed()
+    job.processes.check()
+
+
+@pytest.mark.long_form
+@pytest.mark.timeout(scaled(400, 2400))
+def test_f47_a_job_outlives_internal_and_continues_by_itself(job: JobOnASmallDisk) -> None:
+    with SteadyLoad(job.servers, A_SECOND) as load:
+        writes(load)
+        job.started.stop()
+        began, healthy = time.monotonic(), {200}
+
+        def is_over() -> bool:
+            healthy.add(job.probe("healthz")[0])
+            job.processes.check()
+            status, said = job.probe("readyz")
+            assert status == 200 or all("is the broker up" in line for line in said), said
+            return status == 503 and time.monotonic() > began + scaled(20, 900)
+
+        assert eventually(is_over, scaled(SLOW, 1_020)), "it says within seconds that Kafka doesn't answer"
+        assert healthy == {200}, "no restart brings Kafka back"
+        job.started.start()
+        back, back_ms = time.monotonic(), now_ms()
+        assert eventually(job.is_ready, SLOW), job.probe("readyz")
+        print(f"ready {time.monotonic() - back:.1f} s after Kafka was back")
+        writes(load, int(scaled(50, 600)))
+        if LONG:
+            print(f"afterwards: {latencies(job.servers, back_ms + 30_000, now_ms() - 5_000).said()}")
+    job.comes_out_as_replayed()
+    job.processes.check()
+
+
+def retain(servers: str, milliseconds: int) -> None:
+    """Connections' records, for so long."""
+    topic = ConfigResource(ConfigResourceType.TOPIC, CONNECTIONS, {"retention.ms": str(milliseconds)})
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=servers)) as admin:
+        admin.alter_configs([topic])
+
+
+def test_f47_what_retention_takes_from_parked_history_is_skipped_counted_and_said(job: JobOnASmallDisk) -> None:
+    with SteadyLoad(job.servers, A_SECOND) as load:
+        writes(load)
+        job.disk.fill()
+        assert eventually(job.only_history_is_parked, SLOW), job.of_queries("query_running")
+        writes(load, 50)
+    written = {(CONNECTIONS, each.partition, each.offset) for each in read_all(job.servers, CONNECTIONS)}
+    retain(job.servers, 1)
+    assert eventually(lambda: not read_all(job.servers, CONNECTIONS), SLOW)
+    retain(job.servers, BY_NAME[CONNECTIONS].required_retention_ms)
+    with SteadyLoad(job.servers, A_SECOND) as load:
+        writes(load)
+    kept = {(CONNECTIONS, each.partition, each.offset) for each in read_all(job.servers, CONNECTIONS)}
+    job.disk.relieve()
+    assert eventually(job.is_ready, SLOW), job.probe("readyz")
+    assert eventually(lambda: rows(job.disk.path, "connections").keys() >= kept, SLOW), "it continues with what is there"
+    missing = written - rows(job.disk.path, "connections").keys()
+    assert len(missing) >= 50
+    assert job.lost() == {"history_connections": len(missing)}
+    ((state, message),) = open_findings(job.servers, "OP006")
+    assert (state, f"Query history_connections skipped {len(missing)} records of {CONNECTIONS}" in message) == ("open", True)
+    job.processes.check()
+
+
+def test_f47_gauges_continue_without_records_that_are_gone(job: JobOnASmallDisk) -> None:
+    """Spark stands still while heartbeats come and go; the next one has all counts again."""
+    jvm = java_below(job.processes.pid("stream"))
+    os.kill(jvm, signal.SIGSTOP)
+    try:
+        with SteadyLoad(job.servers, A_SECOND) as unseen:
+            writes(unseen)
+        retain(job.servers, 1)
+        assert eventually(lambda: not read_all(job.servers, CONNECTIONS), SLOW)
+        retain(job.servers, BY_NAME[CONNECTIONS].required_retention_ms)
+    finally:
+        os.kill(jvm, signal.SIGCONT)
+    with SteadyLoad(job.servers, A_SECOND) as load:
+        writes(load)
+        assert eventually(lambda: "gauges" in job.lost(), SLOW), job.lost()
+        writes(load)
+    assert eventually(job.is_ready, SLOW), job.probe("readyz")
+    assert job.lost()["gauges"] == unseen.acknowledged
+    skipped = f"Query gauges skipped {unseen.acknowledged} records"
+    assert [message for _, message in open_findings(job.servers, "OP006") if skipped in message]
+
+    def shown() -> dict[str, int]:
+        values = {each.key: each.value for each in read_all(job.servers, GAUGES)}
+        told = [json.loads(value) for value in values.values() if value is not None]
+        return {each["gateway"]: each["connections"] for each in told if "software_name" in each}
+
+    assert eventually(lambda: shown().get(load.gateway) == load.acknowledged, SLOW), shown()
+    job.processes.check()

@@ -1,0 +1,131 @@
+"""Every PushConfig request is counted once by the error of its answer, and the ones that no policy saw by why (KIP-1324, "Metrics")."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import struct
+import urllib.request
+import uuid
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from conftest import RunningBroker, RunningGateway, running_gateway
+from observe import connection_records, eventually, metrics, read_all
+
+from clientscope.catalog.configs import Type
+from clientscope.client.raw import RawClient
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.topics import CONFIGS
+from clientscope.wire.codes import (
+    CONFIG_TOO_LARGE,
+    INVALID_CONFIG,
+    INVALID_REQUEST,
+    NONE,
+    PUSH_CONFIG,
+    THROTTLING_QUOTA_EXCEEDED,
+    UNSUPPORTED_VERSION,
+)
+from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
+
+FINE = [("acks", "all", Type.STRING, True)]
+LARGE = 1_000_000
+
+
+def counts(gateway: RunningGateway, what: str) -> dict[str, float]:
+    """A counter's values by its label."""
+    name = f"clientscope_gateway_{what}_total"
+    return {key[1]: value for key, value in metrics(gateway.metrics_url).items() if key[0] == name}
+
+
+def client(gateway: RunningGateway, stack: ExitStack, name: str) -> RawClient:
+    connected = stack.enter_context(RawClient.connect(gateway.address, name, 30.0))
+    connected.api_versions(name, "1.0", uuid.uuid4())
+    return connected
+
+
+def push_of_bytes(connected: RawClient, body: bytes, version: int = 0) -> int:
+    connected.send_frame(struct.pack(">hhih", PUSH_CONFIG, version, 7, -1) + b"\0" + body)
+    return error_of(connected)
+
+
+def error_of(connected: RawClient) -> int:
+    """Of the next answer."""
+    return int(PushConfigResponse.decode(connected.receive_frame(), version=0, header=True).error_code)
+
+
+def push(connected: RawClient, settings: list[Any]) -> int:
+    return int(connected.push_config(settings).error_code)
+
+
+def test_each_outcome_is_counted_by_the_error_that_the_client_was_answered(broker: RunningBroker, tmp_path: Path) -> None:
+    quota = ("--push-burst-per-client", "3", "--push-rate-per-client", "0.001")
+    with running_gateway(broker.internal, broker.client, tmp_path, *quota) as gateway, ExitStack() as stack:
+        one, other = client(gateway, stack, "one"), client(gateway, stack, "other")
+        answers = [
+            push(one, FINE),
+            push(one, [("ssl.key.password", "hunter2", Type.PASSWORD, False)]),
+            push(one, FINE),
+            push(one, FINE),  # the fourth within its quota of three
+            push(other, [("client.id", "x" * 11_000, Type.STRING, False)]),
+            push(other, [("client.id", "x" * 30_000, Type.STRING, False)] * 3),  # a frame that is never read
+            push(other, []),
+            push_of_bytes(other, b"\xff\xff\xff\xff\x07junk"),
+            push_of_bytes(other, b"", version=1),
+            push(other, FINE),
+        ]
+        assert answers == [
+            NONE, INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED, CONFIG_TOO_LARGE, CONFIG_TOO_LARGE,
+            INVALID_REQUEST, INVALID_REQUEST, UNSUPPORTED_VERSION, NONE,
+        ]  # fmt: skip
+        answered = {
+            "none": 3, "invalid_config": 1, "throttling_quota_exceeded": 1, "config_too_large": 2, "invalid_request": 2,
+            "unsupported_version": 1,
+        }  # fmt: skip
+        assert eventually(lambda: counts(gateway, "pushes_answered") == answered), counts(gateway, "pushes_answered")
+        refused = counts(gateway, "pushes_refused")
+        assert (refused.pop("quota"), refused.pop("too_large"), refused.pop("unsupported_version")) == (1, 2, 1)
+        assert sum(refused.values()) == 2, "malformed, each by its own reason"
+        assert counts(gateway, "pushes") == {"accepted": 3, "invalid_config": 1}, "what the policy got is the rest"
+
+
+def test_a_push_that_the_gateway_is_too_busy_for_is_counted_too(broker: RunningBroker, tmp_path: Path) -> None:
+    """The main process stands still, and takes none of what its worker reports: 16 MiB wait, and the next push is sent away."""
+    flags = (
+        "--workers", "1", "--client-config-max-bytes", str(LARGE + 1_000), "--push-burst-per-address", "1000",
+        "--policy-deadline-ms", "20000",
+    )  # fmt: skip
+    setting = PushConfigRequest.Config(version=0, config_key="client.rack", config_value="x" * LARGE, config_type=1, is_default=False)
+    large = PushConfigRequest(version=0, configs=[setting])
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
+        clients = [client(gateway, stack, f"busy-{number}") for number in range(30)]
+        os.kill(gateway.pid, signal.SIGSTOP)
+        try:
+            for each in clients:
+                each.send(large)
+            assert eventually(lambda: bool(select.select([each.socket for each in clients], [], [], 0)[0]), 30), "none is sent away"
+        finally:
+            os.kill(gateway.pid, signal.SIGCONT)
+        codes = Counter(map(error_of, clients))
+        assert codes[THROTTLING_QUOTA_EXCEEDED] >= 1
+        assert eventually(lambda: sum(counts(gateway, "pushes_answered").values()) == len(clients)), counts(gateway, "pushes_answered")
+        assert counts(gateway, "pushes_answered")["throttling_quota_exceeded"] == codes[THROTTLING_QUOTA_EXCEEDED]
+        assert counts(gateway, "pushes_refused")["busy"] >= 1
+
+
+def test_a_client_that_need_not_authenticate_is_user_anonymous_wherever_it_is_named(broker: RunningBroker, gateway: RunningGateway) -> None:
+    with ExitStack() as stack:
+        nobody = client(gateway, stack, "anonymous-client")
+        assert push(nobody, FINE) == NONE
+        with urllib.request.urlopen(f"http://{gateway.admin}/v1/connections", timeout=20) as response:
+            listed = [each["Principal"] for each in json.load(response) if each["ClientId"] == "anonymous-client"]
+        assert listed == ["User:ANONYMOUS"]
+    connected = lambda: [r for r in connection_records(broker.internal, gateway.address) if r.client_id == "anonymous-client"]  # noqa: E731
+    assert eventually(lambda: len(connected()) >= 2), "opened, and closed"
+    pushed = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS) if message.value]
+    records = [*connected(), *(record for record in pushed if record.client_id == "anonymous-client")]
+    assert {(record.principal, record.principal_source) for record in records} == {("User:ANONYMOUS", 0)}

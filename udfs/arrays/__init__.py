@@ -1,0 +1,1 @@
+"""Helpers for arrays: rows that are alike, and columns as JSON."""

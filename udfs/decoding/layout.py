@@ -1,0 +1,200 @@
+"""A record's JSON schema as what the decoder walks: its fields in wire order, their widths and their Arrow types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+FIXED = {"int8": ">i1", "int16": ">i2", "int32": ">i4", "int64": ">i8", "bool": ">u1"}
+"""Types of a fixed width, as numpy reads them from the wire."""
+
+_ARROW = {
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "bool": pa.bool_(),
+    "string": pa.string(),
+    "bytes": pa.binary(),
+    "uuid": pa.string(),
+}
+_MOST_VERSIONS, _ANY = 100, 2**15
+WIDTH = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "bool": 1, "uuid": 16, "string": 1, "bytes": 1}
+"""The fewest bytes of each type on the wire."""
+
+
+@dataclass(frozen=True)
+class LayoutField:
+    """One field of a struct, in one version of it.
+
+    Attributes:
+        name: in snake case, as in the reference codec.
+        type: one of Kafka's primitive types, or ``array``.
+        nullable: whether the wire may say null.
+        default: the column's value where the wire has none.
+        element: of an array, what it holds.
+        made: whether a column is made of it; a field that is only read past costs a third.
+        present: whether this version has it.
+        tag: of a tagged field (KIP-482), its number.
+    """
+
+    name: str
+    type: str
+    nullable: bool
+    default: str | int | bool | bytes | None
+    element: Struct | None = None
+    made: bool = True
+    present: bool = True
+    tag: int | None = None
+
+    @property
+    def min_size(self) -> int:
+        """The fewest bytes that the field takes on the wire."""
+        return 1 if self.element else WIDTH[self.type]
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The column's type; a uuid is its canonical text, or null where it is all zeros."""
+        return pa.list_(self.element.arrow_type) if self.element else _ARROW[self.type]
+
+
+@dataclass(frozen=True, eq=False)  # it is a key of dicts, and to hash all that is in it takes time
+class Struct:
+    """All fields of a struct in the schema's order, as one version has them."""
+
+    fields: tuple[LayoutField, ...]
+
+    @cached_property
+    def made(self) -> tuple[LayoutField, ...]:
+        """The fields that columns are made of: the same in each version."""
+        return tuple(field for field in self.fields if field.made)
+
+    @cached_property
+    def wire(self) -> tuple[LayoutField, ...]:
+        """What each such struct holds on the wire, in this order."""
+        return tuple(field for field in self.fields if field.present and field.tag is None)
+
+    @cached_property
+    def tagged(self) -> tuple[LayoutField, ...]:
+        """What it may hold behind that."""
+        return tuple(field for field in self.fields if field.present and field.tag is not None)
+
+    @cached_property
+    def runs(self) -> tuple[tuple[LayoutField, ...], ...]:
+        """`wire` in pieces: each array by itself, and the fields between them together."""
+        runs: list[list[LayoutField]] = [[]]
+        for field in self.wire:
+            if field.element is not None:
+                runs += [[field], []]
+            else:
+                runs[-1].append(field)
+        return tuple(tuple(run) for run in runs if run)
+
+    @cached_property
+    def tells_tags(self) -> bool:
+        """Whether columns are made of its tagged fields."""
+        return any(field.made for field in self.tagged)
+
+    @cached_property
+    def min_size(self) -> int:
+        """The fewest bytes that the struct takes on the wire; so many zeros read as empty and null fields."""
+        return sum(field.min_size for field in self.wire) + 1
+
+    @cached_property
+    def arrow_type(self) -> pa.StructType:
+        return pa.struct([(field.name, field.arrow_type) for field in self.made])
+
+    def walk(self) -> list[Struct]:
+        """This struct and all within it."""
+        return [self] + [inner for field in self.fields if field.element for inner in field.element.walk()]
+
+
+def compile_schema(schema: dict[str, Any], only: Collection[str] | None = None) -> tuple[Struct, ...]:
+    """The layouts of a record's versions, from 0 on; all make the same columns.
+
+    Args:
+        only: the fields to make columns of, in snake case; ``counts`` stands for all within, ``counts.open_connections`` for that one.
+
+    Raises:
+        ValueError: the schema uses what the decoder has not been taught (a type, an inflexible version, a tagged array), or lacks a field.
+    """
+    first, newest = _versions(schema["validVersions"])
+    if first != 0 or newest > _MOST_VERSIONS or schema["flexibleVersions"] != "0+":
+        raise ValueError(f"{schema['name']}: only versions from 0 on, all of them flexible, can be decoded")
+    layouts = tuple(_struct(schema, version) for version in range(newest + 1))
+    if only is None:
+        return layouts
+    if unknown := set(only) - set(_names(layouts[0])):
+        raise ValueError(f"{schema['name']}: no such fields: {', '.join(sorted(unknown))}")
+    return tuple(_only(layout, only) for layout in layouts)
+
+
+def _names(struct: Struct, prefix: str = "") -> Iterator[str]:
+    for field in struct.fields:
+        yield prefix + field.name
+        if field.element:
+            yield from _names(field.element, f"{prefix}{field.name}.")
+
+
+def _only(struct: Struct, only: Collection[str], prefix: str = "") -> Struct:
+    fields = []
+    for field in struct.fields:
+        name = prefix + field.name
+        made, element = name in only, field.element
+        if element and not made:
+            element = _only(element, only, f"{name}.")
+            made = bool(element.made)
+        fields.append(replace(field, element=element, made=made))
+    return Struct(tuple(fields))
+
+
+def _struct(schema: dict[str, Any], version: int) -> Struct:
+    return Struct(tuple(_field(field, version) for field in schema["fields"]))
+
+
+def _field(schema: dict[str, Any], version: int) -> LayoutField:
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", schema["name"]).lower()
+    element = _struct(schema, version) if schema["type"].startswith("[]") and "fields" in schema else None
+    if element is None and schema["type"] not in _ARROW:
+        raise ValueError(f"{name}: type {schema['type']} can't be decoded")
+    if element and "tag" in schema:
+        raise ValueError(f"{name}: a tagged array can't be decoded")
+    return LayoutField(
+        name,
+        "array" if element else schema["type"],
+        nullable=_holds(schema.get("nullableVersions"), version),
+        default=_default(name, schema),
+        element=element,
+        present=_holds(schema["versions"], version),
+        tag=schema["tag"] if _holds(schema.get("taggedVersions"), version) else None,
+    )
+
+
+def _default(name: str, schema: dict[str, Any]) -> str | int | bool | bytes | None:
+    """As Kafka's message generator reads it: text in the schema, and the type's zero where there is none."""
+    text = schema.get("default", "")
+    if text == "null" or schema["type"] == "uuid" or schema["type"].startswith("[]"):
+        return None
+    if schema["type"] == "bool":
+        return str(text).lower() == "true"
+    if schema["type"] == "bytes":
+        return b""
+    return str(text) if schema["type"] == "string" else int(str(text) or "0", 0)
+
+
+def _versions(text: str) -> tuple[int, int]:
+    """``2``, ``0-3`` or ``1+``, both ends included."""
+    first, separator, last = text.rstrip("+").partition("-")
+    return int(first), int(last) if separator else (_ANY if text.endswith("+") else int(first))
+
+
+def _holds(text: str | None, version: int) -> bool:
+    if text is None or text == "none":
+        return False
+    first, last = _versions(text)
+    return first <= version <= last

@@ -1,0 +1,1 @@
+"""What each query computes of decoded records: results, inputs of findings, counts, quarantine, and row checks."""

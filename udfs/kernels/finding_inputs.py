@@ -1,0 +1,187 @@
+"""What findings need of each record: of a push who pushed what and what the rules said, of a connection whose it is and whether it is open.
+
+A batch is reduced where that loses nothing: of one client's pushes the newest counts, and those with a secret; of one connection's
+events the last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clientscope.catalog.sensitive import Tier
+from clientscope.digest import DigestKey
+from clientscope.profiles import Thresholds
+from clientscope.records.codec import ValueState
+from udfs.arrays.json_text import arrays, literals
+from udfs.decoding.decode import decoder
+from udfs.kernels.client_keys import client_keys
+from udfs.kernels.results import application_keys, verdicts
+from udfs.redaction import sensitive
+from udfs.redaction.names import redact_names
+from udfs.redaction.pushes import Pushes, redact
+from udfs.rules.engine.batch import Batch
+
+_OF_PUSH = {
+    "cluster": "cluster_id",
+    "broker": "broker_id",
+    "gateway": "gateway_id",
+    "epoch": "gateway_epoch",
+    "connection": "connection_id",
+    "address": "client_address",
+    "principal": "principal",
+    "client_id": "client_id",
+    "software_name": "client_software_name",
+    "software_version": "client_software_version",
+    "instance_id": "client_instance_id",
+}
+_OF_CONNECTION = {
+    "kind": "kind",
+    "sequence": "sequence",
+    **{name: field for name, field in _OF_PUSH.items() if name not in ("software_name", "software_version")},
+}
+
+_NEEDED = frozenset(_OF_CONNECTION.values()) | {"security_protocol"}
+
+_WHO = [
+    ("cluster", pa.string()),
+    ("broker", pa.int32()),
+    ("gateway", pa.string()),
+    ("epoch", pa.int64()),
+    ("connection", pa.int64()),
+    ("address", pa.string()),
+    ("principal", pa.string()),
+    ("client_id", pa.string()),
+    ("client", pa.string()),
+]
+
+_OF_PUSHES_ALONE = ("software_name", "software_version", "application", "rules", "not_evaluable", "settings", "written", "record_key")
+PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in _OF_PUSHES_ALONE)])
+"""One row per push that is kept; ``row`` is its place in the batch, ``client`` is `clientscope.records.client_key.client_key`.
+
+``application`` to ``written`` are JSON: the application's key, what fired and which codes couldn't judge (as in ``clientscope.results``),
+all settings as an object (a redacted one's value is ``["redacted", reason, length, digest]``), and the keys of secrets that stand in the
+record itself because no gateway has redacted them.  ``record_key`` is the record's key where that isn't ``client``.
+"""
+
+TOMBSTONE = -1
+"""The ``kind`` of a record of ``clientscope.configs`` without a value; it has a ``record_key`` alone."""
+
+MOST_KEY_BYTES = 1_024
+"""Longer keys, and those that are no text, are none of clientscope's."""
+
+CONNECTION = pa.struct([("row", pa.int64()), ("kind", pa.int8()), ("sequence", pa.int64()), *_WHO])
+"""One row per event that is kept; ``row`` is its place in the batch."""
+
+PER_INSTANCE = ("client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id")
+"""Settings that instances of one application rightly differ in; they aren't compared."""
+
+_BESIDE = pa.array(PER_INSTANCE)
+_REASONS = pa.array([state.name.lower() for state in ValueState])
+
+
+def pushed(
+    values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None, keys: pa.Array | None = None
+) -> pa.StructArray:
+    """`PUSH` of ClientConfigRecords; of what can't be decoded nothing, which history's query reports.
+
+    Args:
+        keys: the records'; without them each counts as its client's.
+    """
+    decoded = decoder("ClientConfigRecord")(values)
+    pushes = Pushes(redact(decoded, digest_key))
+    records = pushes.records
+    raw = Pushes(decoded).settings["value_state"].to_numpy(zero_copy_only=False) == ValueState.PRESENT
+    states = pushes.settings["value_state"].to_numpy(zero_copy_only=False)
+    leaks = np.isin(pushes.tiers, (Tier.CREDENTIAL, Tier.DOUBTFUL))
+    batch = Batch(pushes, thresholds)
+    columns = {name: records.field(field) for name, field in _OF_PUSH.items()}
+    columns["application"] = application_keys(batch)
+    columns |= {name: column for name, column in verdicts(batch).items() if name != "passed"}
+    columns["settings"] = _settings(pushes, states)
+    written = np.flatnonzero(leaks & raw & (states != ValueState.PRESENT))
+    columns["written"] = arrays(pushes.group(written, literals(pushes.settings["config_key"].take(pa.array(written)))))
+    columns["client"] = client_keys(columns)
+    has_leak = np.zeros(len(pushes), np.bool_)
+    has_leak[pushes.parents[leaks]] = True
+    columns["record_key"] = record_keys(keys, columns["client"])
+    if columns["record_key"].null_count < len(pushes):
+        has_leak |= _last(columns["record_key"]) & columns["record_key"].is_valid().to_numpy(zero_copy_only=False)
+    keep = (has_leak | _last(columns["client"])) & decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False)
+    return _struct(PUSH, columns, np.flatnonzero(keep))
+
+
+def connected(values: pa.Array, digest_key: DigestKey | None = None) -> pa.StructArray:
+    """`CONNECTION` of ClientConnectionRecords; of what can't be decoded nothing."""
+    decoded = redact_names(decoder("ClientConnectionRecord", _NEEDED)(values), digest_key)
+    columns = {name: decoded.field(field) for name, field in _OF_CONNECTION.items()}
+    columns["client"] = client_keys(columns)
+    texts = [columns[name].cast(pa.string()) for name in ("broker", "gateway", "epoch", "connection")]
+    which = pc.binary_join_element_wise(columns["cluster"], *texts, " ")
+    keep = _last(which) & decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False)
+    return _struct(CONNECTION, columns, np.flatnonzero(keep))
+
+
+def record_keys(keys: pa.Array | None, clients: pa.StringArray) -> pa.StringArray:
+    """Keys that aren't their client's; null where they are, or can't be ours."""
+    if keys is None:
+        return pa.nulls(len(clients), pa.string())
+    own = pc.equal(keys, clients.cast(pa.binary())).fill_null(False)
+    if own.true_count == len(keys):
+        return pa.nulls(len(keys), pa.string())
+    return pa.array([None if same else _text(key) for same, key in zip(own.to_pylist(), keys.to_pylist(), strict=True)], pa.string())
+
+
+def tombstones(keys: pa.Array) -> pa.StructArray:
+    """Records that have no value: their ``row``, ``kind`` and ``record_key``."""
+    texts = [_text(key) for key in keys.to_pylist()]
+    rows = [row for row, text in enumerate(texts) if text is not None]
+    fields = [pa.field("row", pa.int64()), pa.field("kind", pa.int8()), pa.field("record_key", pa.string())]
+    arrays = [pa.array(rows, pa.int64()), pa.array([TOMBSTONE] * len(rows), pa.int8()), pa.array([texts[row] for row in rows], pa.string())]
+    return pa.StructArray.from_arrays(arrays, fields=fields)
+
+
+def _text(key: bytes | None) -> str | None:
+    if key is None or len(key) > MOST_KEY_BYTES:
+        return None
+    try:
+        return key.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _settings(pushes: Pushes, states: npt.NDArray[Any]) -> pa.StringArray:
+    """Per push an object of its settings, but for those of `PER_INSTANCE`."""
+    columns = pushes.settings
+    compared = np.flatnonzero(~pc.is_in(sensitive.normalise(columns["config_key"]), _BESIDE).to_numpy(zero_copy_only=False))
+    chosen = pa.array(compared)
+    hidden = states[compared] != ValueState.PRESENT
+    values = literals(columns["config_value"].take(chosen))
+    if hidden.any():
+        which = pa.array(compared[hidden])
+        reasons = _REASONS.take(pa.array(np.clip(states[compared[hidden]], 0, len(_REASONS) - 1)))
+        digests = pa.array([None if each is None else each.hex() for each in columns["value_digest"].take(which).to_pylist()], pa.string())
+        parts = (literals(reasons), literals(columns["value_length"].take(which)), literals(digests))
+        told = pc.binary_join_element_wise('["redacted"', *parts, "]", ",")
+        values = pc.replace_with_mask(values, pa.array(hidden), pc.replace_substring(told, ",]", "]"))
+    pairs = pc.binary_join_element_wise(literals(columns["config_key"].take(chosen)), values, ":")
+    lists = pushes.group(compared, pairs)
+    return pc.binary_join_element_wise("{", pc.binary_join(lists, ","), "}", "")
+
+
+def _last(keys: pa.StringArray) -> npt.NDArray[np.bool_]:
+    """True at the last row of each key."""
+    indices = keys.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    last = np.zeros(len(keys), np.bool_)
+    last[len(keys) - 1 - np.unique(indices[::-1], return_index=True)[1]] = True
+    return last
+
+
+def _struct(of: pa.StructType, columns: dict[str, pa.Array], rows: npt.NDArray[np.int64]) -> pa.StructArray:
+    places = pa.array(rows)
+    made = {"row": places, **{name: column.take(places) for name, column in columns.items()}}
+    return pa.StructArray.from_arrays([made[field.name].cast(field.type) for field in of], fields=list(of))

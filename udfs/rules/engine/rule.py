@@ -1,0 +1,180 @@
+"""What a rule is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from clientscope.catalog.configs import ClientType
+from udfs.rules.engine.documentation import Documentation, parse
+
+if TYPE_CHECKING:
+    from udfs.rules.engine.batch import Batch
+
+NOT_APPLICABLE, NOT_EVALUABLE, PASSED, FIRED = -1, 0, 1, 2
+OUTCOMES = ("not_evaluable", "passed", "fired")
+"""What a rule can say of a push: what it needs wasn't there, it is fine, or it is not.
+
+A rule that isn't for this client (a producer's rule and a consumer), or is switched off, says nothing: `NOT_APPLICABLE`.
+"""
+
+INFO, LOW, MEDIUM, HIGH, CRITICAL = range(5)
+
+Mask = npt.NDArray[np.bool_]
+
+ANY_CLIENT = frozenset(ClientType)
+PRODUCERS = frozenset({ClientType.PRODUCER})
+CONSUMERS = frozenset({ClientType.CONSUMER})
+FETCHING = frozenset({ClientType.CONSUMER, ClientType.SHARE_CONSUMER})
+
+
+class Needs(Enum):
+    """What must be known to judge by a rule."""
+
+    DEFAULT_KEYS = "default keys"
+    """What each client pushes by itself."""
+    ALLOWED_KEYS = "allowed keys"
+    """A key that is pushed only if ``config.push.allowed.keys`` names it."""
+    FLEET = "fleet"
+    """Other clients, or the same one earlier; on a single push such a rule is not evaluable, as far as its documentation says."""
+    WIRE = "wire"
+    """What the client was seen to do; likewise."""
+
+
+class SettingOf(NamedTuple):
+    """A setting that a rule points to.
+
+    Attributes:
+        key: Kafka's name of it.
+        value: the effective value as text; None where it was redacted.
+        origin: ``set`` by the user, ``default``, or ``pushed`` where the record doesn't say which.
+        reason: why it was redacted.
+        length: a redacted value's, in bytes.
+        digest: a redacted value's HMAC-SHA-256, in hexadecimal.
+    """
+
+    key: str
+    value: str | None
+    origin: str
+    reason: str | None = None
+    length: int | None = None
+    digest: str | None = None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a rule found in a batch.
+
+    Attributes:
+        outcomes: one of `NOT_APPLICABLE`, `NOT_EVALUABLE`, `PASSED`, `FIRED` per push.
+        severities: an index in `SEVERITIES` per push, of a rule that has several; of use where it fired.
+    """
+
+    outcomes: npt.NDArray[np.int8]
+    severities: npt.NDArray[np.int8] | None = None
+
+
+def judged(fired: Mask, known: Mask, severities: npt.NDArray[Any] | None = None) -> Judgement:
+    """Fired where it is, else passed, and not evaluable where what matters isn't known."""
+    outcomes = np.where(known, fired.astype(np.int8) + np.int8(PASSED), np.int8(NOT_EVALUABLE))
+    return Judgement(outcomes, None if severities is None else severities.astype(np.int8))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The settings that pushes were judged by, each distinct combination once.
+
+    Attributes:
+        indices: for each row that was asked for, which of ``distinct``.
+    """
+
+    indices: npt.NDArray[np.int64]
+    distinct: Sequence[tuple[SettingOf, ...]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a rule says of one client: an example in its documentation, and a test.
+
+    Attributes:
+        outcome: one of the four.
+        settings: what the user set, under Kafka's names or the dialect's; None is a value that was redacted.
+        defaults: what the client pushed as its default.
+        software, version: who it is, by KIP-511.
+        severity: of `SEVERITIES`, where it isn't the rule's own.
+        complete: the settings are all that there are, as in a file.
+        client_id: the request header's.
+    """
+
+    outcome: int
+    settings: Mapping[str, str | None] = field(default_factory=dict)
+    defaults: Mapping[str, str | None] = field(default_factory=dict)
+    software: str = "apache-kafka-java"
+    version: str = "4.4.0"
+    severity: str | None = None
+    complete: bool = False
+    client_id: str | None = "orders-1"
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.3g}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing that a pushed configuration can have wrong.
+
+    Attributes:
+        code: SK… for sensitive keys, AN1… producers, AN2… consumers, AN3… any client; never used again for another rule.
+        name: the bad pattern, never the cure.
+        severity: the worst that it gives, one of `SEVERITIES`.
+        messages: for each of `OUTCOMES` one sentence; when fired, one that says what to do.  ``{name}`` is replaced by a threshold.
+        evaluate: judges a whole batch; pure.
+        client_types: whose rule it is.
+        needs: what must be known; where several things, the one that is known least.
+        keys: Kafka's names of the settings that it looks at.
+        limits: thresholds by name; a profile may say otherwise.
+        dialects: for these client libraries alone; None is all. Of unknown software it is judged too.
+        enabled: whether it is on unless a profile says otherwise.
+        since: the release of ours that brought it.
+        evidence: what is shown of pushes at these positions; None shows the effective values of ``keys``.
+    """
+
+    code: str
+    name: str
+    severity: str
+    messages: tuple[str, str, str]
+    evaluate: Callable[[Batch], Judgement]
+    client_types: frozenset[ClientType] = ANY_CLIENT
+    needs: Needs = Needs.DEFAULT_KEYS
+    keys: tuple[str, ...] = ()
+    limits: Mapping[str, float] = field(default_factory=dict)
+    dialects: frozenset[str] | None = None
+    enabled: bool = True
+    since: str = "0.1"
+    evidence: Callable[[Batch, npt.NDArray[np.int64]], Evidence] | None = None
+    cases: tuple[Case, ...] = ()
+
+    @property
+    def documentation(self) -> Documentation:
+        """What, why, example, use instead and source: the docstring of the rule's module."""
+        return parse(sys.modules[self.evaluate.__module__].__doc__ or "")
+
+    def message(self, outcome: int, limits: Mapping[str, float] = MappingProxyType({})) -> str:
+        """What it says with an outcome, with its thresholds filled in.
+
+        Args:
+            limits: a profile's, where they differ from the rule's own.
+        """
+        return self.messages[outcome].format_map({name: _number(limits.get(name, own)) for name, own in self.limits.items()})
+
+    def shown(self, batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+        """The settings that pushes at these positions were judged by."""
+        return (self.evidence or (lambda of, at: of.evidence(self.keys, at)))(batch, rows)
