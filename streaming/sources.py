@@ -14,6 +14,13 @@ from streaming.checkpoints.skipped import RecordPlace
 _MAX_RECORDS_PER_TASK = 25_000
 """A backlog is read by several tasks even from one partition; what comes in live is one task's, since each costs."""
 
+_POLL_TIMEOUT_MS = 15_000
+"""A task waits so long for a record that was there when its batch was planned.
+
+Spark's own 120 s are too long: a task that waits takes the place of others, can't be interrupted, and so holds up all queries where the
+topic of one is deleted under it.  It is more than a broker's death takes: 9 s of ``broker.session.timeout.ms``, and an election.
+"""
+
 
 @dataclass(frozen=True)
 class Pace:
@@ -68,6 +75,7 @@ def records(
         .option("subscribe", topic)
         .option("startingOffsets", starting_offsets)
         .option("failOnDataLoss", "true")
+        .option("kafkaConsumer.pollTimeoutMs", str(_POLL_TIMEOUT_MS))
         .options(**pace.options())
         .option("maxRecordsPerPartition", str(_MAX_RECORDS_PER_TASK))
         .load()

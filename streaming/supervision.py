@@ -103,7 +103,6 @@ class Watched:
                 self._start_again(now)
         elif self._refused is not None:
             refused, self._refused = self._refused, None
-            self._stop(running)
             self._ended(running, refused, now)
         elif running.query.isActive:
             self._tick(running, now)
@@ -125,7 +124,6 @@ class Watched:
                 running.tick()
         except Exception as error:  # whatever it is, it must not end the others
             log.exception("query %s is stopped", self.name)
-            self._stop(running)
             self._ended(running, error, now)
             return
         if self.begun and not self._parking.settled:  # each question to Spark costs the queries time
@@ -139,9 +137,10 @@ class Watched:
             log.exception("query %s can't be stopped", self.name)
 
     def _ended(self, running: Running, why: str | BaseException, now: float) -> None:
+        self._failed(why, now, _has_finished(running.query))  # said first: to stop it may take as long as its batch
+        if running.query.isActive:
+            self._stop(running)
         self.running, self.begun = None, False
-        finished = _has_finished(running.query)
-        self._failed(why, now, finished)
         try:
             running.close()
         except Exception:

@@ -133,9 +133,10 @@ def test_clientscope_push_by_the_files_own_security_settings(plan: BrokerPlan, g
     assert "password" not in ended.stderr
 
 
-@pytest.mark.long_form
-@pytest.mark.timeout(scaled(300, 1200))
-def test_f12_ten_authentications_on_one_connection(plan: BrokerPlan, gateway: RunningGateway) -> None:
+@pytest.mark.long_form(only=True)
+@pytest.mark.timeout(1200)
+def test_f12_real_clients_authenticate_ten_times_on_one_connection(plan: BrokerPlan, gateway: RunningGateway) -> None:
+    """They begin anew half a second before a short session ends, which a busy machine may take from them."""
     failed: list[Any] = []
     producers = [confluent_kafka.Producer(librdkafka(gateway, mechanism, mechanism, **credentials(mechanism))) for mechanism in ACCEPTED]
     ends = time.monotonic() + 10.8 * REAUTHENTICATE_MS / 1000
@@ -190,6 +191,23 @@ def authenticated(client: RawClient, password: str = PASSWORD) -> int:
 
 
 SETTING = [("acks", "all", 1, False)]
+
+
+def test_f12_ten_authentications_on_one_connection(plan: BrokerPlan, gateway: RunningGateway) -> None:
+    begins = time.monotonic()
+    with RawClient.connect(gateway.address, "again") as client:
+        assert client.api_versions("again", "1.0").error_code == 0
+        for number in range(max(10, 2 * REAUTHENTICATE_MS // 1000)):
+            assert authenticated(client) == 0, number
+            assert client.push_config(SETTING).error_code == 0, number
+            time.sleep(1.1)  # a broker takes no further authentication within a second (KafkaChannel.maybeBeginServerReauthentication)
+        # The broker closes a connection that sends another request after its session: this one lives longer than two of them.
+        assert time.monotonic() - begins > 2 * REAUTHENTICATE_MS / 1000
+        assert client.push_config(SETTING).error_code == 0
+        assert eventually(lambda: {r.principal for r in connection_records(plan, "again")} >= {"User:alice"})
+        assert authenticated(client, "wrong") == 58
+        with pytest.raises(ConnectionError):
+            client.push_config(SETTING)
 
 
 @pytest.mark.parametrize("steps", ["none", "names", "wrong_password"])
