@@ -46,6 +46,20 @@ class Follower:
             self._take(found, batches)
         return found
 
+    def news_to_end(self) -> dict[str, bytes | None]:
+        """The newest value of each key since the last call, up to where the topic ends now.
+
+        Raises:
+            KafkaError, TimeoutError: the end was not reached.
+        """
+        if not self._begun:
+            return self.read_to_end()
+        self._reader.extend()
+        found: dict[str, bytes | None] = {}
+        for batches in self._reader.read():
+            self._take(found, batches)
+        return found
+
     def has_caught_up(self) -> bool:
         """Whether all has been read that there was when reading began."""
         return self._reader.has_caught_up()

@@ -125,6 +125,16 @@ class TopicReader:
         for partition, (first, _) in ranges.items():
             self._consumer.seek(partition, first)
 
+    def extend(self) -> None:
+        """Moves the ends of the ranges to where their partitions end now: `read` continues to there.
+
+        Raises:
+            KafkaError, TimeoutError: as `ranges`.
+        """
+        ends = self.ends()
+        self._ranges = {partition: OffsetRange(first, ends[partition]) for partition, (first, _) in self._ranges.items()}
+        self._unread = set(ends)
+
     def read(self, until: float = math.inf) -> Iterator[Batches]:
         """All records up to the ends of the ranges, and those behind them that come along. `poll` continues from there.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +11,18 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from clientscope.errors import ClientscopeError, RecordError
+from clientscope.findings.record import Finding
 from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.compacted import Follower
 from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.codec import ClientConfigRecord, decode
-from clientscope.records.topics import CONFIGS
+from clientscope.records.topics import CONFIGS, FINDINGS
+from clientscope.topic_values import parse
 from sinks.history.tables import committed, opened, remove_unused
 
 _CLIENT_ID = "clientscope-history"
+_PATIENCE_S, _LOOK_S = 60.0, 0.5
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Erased:
     left: int
 
 
-def erase_rows(folder: Path, whom: ErasureSubject, *, dry_run: bool = False) -> Erased | None:
+def erase_rows(folder: Path, subject: ErasureSubject, *, dry_run: bool = False) -> Erased | None:
     """Takes the rows out of a table, and off the disk; None for a table that names no clients.
 
     While the job goes on: its batches wait meanwhile, and what is pushed from now on comes in anew.
@@ -61,21 +66,21 @@ def erase_rows(folder: Path, whom: ErasureSubject, *, dry_run: bool = False) -> 
         ClientscopeError: rows are left; do it again.
     """
     table = opened(folder)
-    if not whom.columns.keys() <= {field.name for field in table.schema().fields}:
+    if not subject.columns.keys() <= {field.name for field in table.schema().fields}:
         return None
-    rows = _count(table, whom)
+    rows = _count(table, subject)
     if dry_run:
         return Erased(folder.name, rows, 0, rows)
     if rows:
-        _delete(folder, table, whom)
+        _delete(folder, table, subject)
     removed = remove_unused(folder, table)  # also what a compaction has left of them
-    left = _count(opened(folder), whom)
+    left = _count(opened(folder), subject)
     if left:
         raise ClientscopeError(f"{left} rows are in {folder.name} again", "the client is still connected: stop it, then repeat the command")
     return Erased(folder.name, rows, len(removed), left)
 
 
-def erase_records(kafka: KafkaAccess, whom: ErasureSubject, *, dry_run: bool = False) -> int:
+def erase_records(kafka: KafkaAccess, subject: ErasureSubject, *, dry_run: bool = False) -> int:
     """Writes a tombstone for each of their records on ``clientscope.configs``, which compaction then takes away; how many.
 
     The job follows: findings about nobody else end. Other topics lose their records by age alone.
@@ -83,14 +88,34 @@ def erase_records(kafka: KafkaAccess, whom: ErasureSubject, *, dry_run: bool = F
     Raises:
         KafkaError, TimeoutError: the topic can't be read to its end, or a tombstone was not acknowledged.
     """
-    keys = _keys(kafka, whom)
+    keys = _keys(kafka, subject)
     if keys and not dry_run:
         with closing(TopicWriter(kafka, CONFIGS, _CLIENT_ID)) as writer:
             writer.write(dict.fromkeys(keys))
     return len(keys)
 
 
-def _keys(kafka: KafkaAccess, whom: ErasureSubject) -> list[bytes]:
+def await_findings(kafka: KafkaAccess, subject: ErasureSubject, patience_s: float = _PATIENCE_S) -> bool:
+    """Waits until no finding about them alone is on ``clientscope.findings``: until then the job may write one to its table once more.
+
+    Returns:
+        False where there still is one: no job runs, or they have pushed again.
+
+    Raises:
+        KafkaError, TimeoutError: the topic can't be read to its end.
+    """
+    left: set[str] = set()
+    deadline = time.monotonic() + patience_s
+    with closing(Follower(kafka, FINDINGS, _CLIENT_ID)) as findings:
+        while True:
+            for fingerprint, value in findings.news_to_end().items():
+                (left.add if value is not None and _is_about(value, subject) else left.discard)(fingerprint)
+            if not left or time.monotonic() > deadline:
+                return not left
+            time.sleep(_LOOK_S)
+
+
+def _keys(kafka: KafkaAccess, subject: ErasureSubject) -> list[bytes]:
     """Keys whose newest record is theirs, or was: compaction may not have run yet."""
     gone: dict[bytes, bool] = {}
     theirs: set[bytes] = set()
@@ -99,30 +124,38 @@ def _keys(kafka: KafkaAccess, whom: ErasureSubject) -> list[bytes]:
         for record in (record for batches in reader.read() for batch in batches.values() for record in batch):
             key = record.key or b""
             gone[key] = record.value is None
-            if record.value is not None and _is_of(record.value, whom):
+            if record.value is not None and _is_of(record.value, subject):
                 theirs.add(key)
     return sorted(key for key in theirs if not gone[key])
 
 
-def _is_of(value: bytes, whom: ErasureSubject) -> bool:
+def _is_of(value: bytes, subject: ErasureSubject) -> bool:
     try:
-        return whom.is_of(decode(ClientConfigRecord, value))
+        return subject.is_of(decode(ClientConfigRecord, value))
     except RecordError:
         return False
 
 
-def _count(table: DeltaTable, whom: ErasureSubject) -> int:
+def _is_about(value: bytes, subject: ErasureSubject) -> bool:
+    try:
+        about = parse(Finding, value).application
+    except RecordError:
+        return False
+    return all(getattr(about, column) == named for column, named in subject.columns.items())
+
+
+def _count(table: DeltaTable, subject: ErasureSubject) -> int:
     # delta-rs counts, as it deletes: files that it has rewritten have types that pyarrow compares with no other.
-    return int(_select(table, "count(*) AS n", whom)["n"][0].as_py())
+    return int(_select(table, "count(*) AS n", subject)["n"][0].as_py())
 
 
-def _delete(folder: Path, table: DeltaTable, whom: ErasureSubject) -> None:
-    """By what else names the rows: Delta keeps a deletion's condition in its log, and that must not name whom it is about."""
+def _delete(folder: Path, table: DeltaTable, subject: ErasureSubject) -> None:
+    """By what else names the rows: Delta keeps a deletion's condition in its log, and that must not name who it is about."""
     named = {field.name for field in table.schema().fields}
     of, number = ("partition", "offset") if "offset" in named else ("fingerprint", "revision")
 
     def act() -> None:
-        found = _select(table, f'"{of}", "{number}"', whom)
+        found = _select(table, f'"{of}", "{number}"', subject)
         rows: dict[object, list[int]] = {}
         for key, value in zip(found[of].to_pylist(), found[number].to_pylist(), strict=True):
             rows.setdefault(key, []).append(value)
@@ -133,6 +166,6 @@ def _delete(folder: Path, table: DeltaTable, whom: ErasureSubject) -> None:
     committed(folder, table, act)
 
 
-def _select(table: DeltaTable, columns: str, whom: ErasureSubject) -> pa.Table:
-    sql = f"SELECT {columns} FROM history WHERE {whom.predicate()}"  # noqa: S608 - quoted there
+def _select(table: DeltaTable, columns: str, subject: ErasureSubject) -> pa.Table:
+    sql = f"SELECT {columns} FROM history WHERE {subject.predicate()}"  # noqa: S608 - quoted there
     return pa.table(QueryBuilder().register("history", table).execute(sql).read_all())

@@ -27,8 +27,11 @@ from clientscope.kafka.access import Kafka
 from clientscope.kafka.compacted import Follower
 from clientscope.records.topics import FINDINGS, GAUGES
 from clientscope.topic_values import Count, Name, Value, parse
+from sinks.history.commit_lock import committing
 
 log = logging.getLogger(__name__)
+
+_News = Callable[[], Mapping[str, bytes | None]]
 
 _MINUTE_S = 60
 
@@ -111,35 +114,31 @@ class Recorder:
         with closing(Follower(self._kafka, GAUGES)) as gauges, closing(Follower(self._kafka, FINDINGS)) as findings:
             while not self._stopping.wait(1.0):
                 news = gauges.news(), findings.news()
-                self.look(*news, whole=gauges.has_caught_up() and findings.has_caught_up())
-            self._write_findings()
+                self.look(*news, whole=gauges.has_caught_up() and findings.has_caught_up(), later=findings.news_to_end)
+            self._write_findings(findings.news_to_end)
 
-    def look(self, gauges: Mapping[str, bytes | None], findings: Mapping[str, bytes | None], whole: bool = True) -> None:
+    def look(
+        self, gauges: Mapping[str, bytes | None], findings: Mapping[str, bytes | None], whole: bool = True, later: _News = lambda: {}
+    ) -> None:
         """Takes in what is new on both topics, and writes where a minute has begun.
 
         Args:
             whole: whether all that was there at the start has been read.
+            later: what of findings has come since.
         """
         for key, value in gauges.items():
             self._take_gauge(key, value)
-        if self._revisions is None:
-            self._revisions = _revisions(self._tables[1])
-        now_s = self._clock()
-        for key, value in findings.items():
-            if value is None:  # erased perhaps: what waits must not come after that
-                self._findings = [row for row in self._findings if row["fingerprint"] != key]
-                self._revisions.pop(key, None)
-            self._take_finding(value, now_s)
-        minute = int(now_s) // _MINUTE_S
+        self._take_findings(findings)
+        minute = int(self._clock()) // _MINUTE_S
         if not whole:
             return
         if self._minute is None:
             self._minute = minute
-            self._write_findings()
+            self._write_findings(later)
         elif minute > self._minute:
             self._minute = minute
             self._write_gauges(datetime.fromtimestamp(minute * _MINUTE_S, UTC))
-            self._write_findings()
+            self._write_findings(later)
 
     def _take_gauge(self, key: str, value: bytes | None) -> None:
         self._series.pop(key, None)
@@ -148,7 +147,17 @@ class Recorder:
         try:
             self._series[key] = parse(_Series, value)
         except RecordError:
-            return  # a gateway's own row, or none of ours
+            return  # a gateway's own row, or another program's
+
+    def _take_findings(self, news: Mapping[str, bytes | None]) -> None:
+        if self._revisions is None:
+            self._revisions = _revisions(self._tables[1])
+        now_s = self._clock()
+        for key, value in news.items():
+            if value is None:  # erased perhaps: what waits must not come after that
+                self._findings = [row for row in self._findings if row["fingerprint"] != key]
+                self._revisions.pop(key, None)
+            self._take_finding(value, now_s)
 
     def _take_finding(self, value: bytes | None, now_s: float) -> None:
         if value is None or self._revisions is None:
@@ -167,9 +176,15 @@ class Recorder:
             when = {"date": minute.date(), "minute": minute}
             self._append(self._tables[0], GAUGE_ROWS, [when | series.model_dump() for series in self._series.values()])
 
-    def _write_findings(self) -> None:
-        if self._findings and self._append(self._tables[1], FINDING_ROWS, self._findings):
-            self._findings = []
+    def _write_findings(self, later: _News) -> None:
+        if not self._findings:
+            return
+        # Who erases a client waits until its findings have left the topic, and then deletes its rows under the same lock: either what is
+        # written here is deleted, or it is not written.
+        with committing(self._tables[1]):
+            self._take_findings(later())
+            if self._findings and self._append(self._tables[1], FINDING_ROWS, self._findings):
+                self._findings = []
 
     def _append(self, table: Path, schema: pa.Schema, rows: list[dict[str, Any]]) -> bool:
         try:
@@ -187,7 +202,7 @@ class Recorder:
 
 
 def _revisions(table: Path) -> dict[str, int]:
-    """The newest revision of each finding that the table has: what the topic has above it was told while no job ran."""
+    """The newest revision of each finding that the table has: what the topic has above it was said while no job ran."""
     try:
         known = DeltaTable(str(table))
     except TableNotFoundError:

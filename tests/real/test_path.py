@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ import kafka
 import pyarrow.parquet
 import pytest
 from dashboards import queries, rules
-from observe import eventually, metrics, read_all
+from observe import eventually, java_below, metrics, read_all
 from real_prometheus import prometheus
 from record_bytes import config_record, setting
 
@@ -241,6 +243,11 @@ def history_command(installation: Any, *flags: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
+def erase_command(installation: Any, *flags: str) -> str:
+    where = ("--bootstrap-servers", installation.broker.internal, "--checkpoint-dir", str(installation.data_dir / "checkpoints"))
+    return history_command(installation, "erase", *where, *flags)
+
+
 def files_with(installation: Any, name: str) -> list[Path]:
     """Those of history that hold a name, Parquet's pages decompressed."""
     found = []
@@ -274,7 +281,7 @@ def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
     assert eventually(lambda: findings() == 1, SLOW)
     assert files_with(installation, name)
     assert "pushes" in history_command(installation, "maintain")
-    said = history_command(installation, "erase", "--client-id", name, "--bootstrap-servers", installation.broker.internal)
+    said = erase_command(installation, "--client-id", name)
     assert f"{CONFIGS}: 1 record replaced by tombstones" in said
     assert re.search(r"pushes: 1 row erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
     assert files_with(installation, name) == []
@@ -285,26 +292,48 @@ def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
     assert eventually(lambda: findings() == 0, SLOW), "what nobody else had leaves the topic with it"
 
 
+def test_f35_erasure_waits_for_what_the_job_has_still_to_read(installation: Any) -> None:
+    """What was pushed before would come to history after it, while its tombstone is on the topic already."""
+    history, name = installation.data_dir / "history", "forget-me-late-77d0"
+    jvm = java_below(installation.processes.pid("stream"))
+    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer, ThreadPoolExecutor(1) as threads:
+        os.kill(jvm, signal.SIGSTOP)
+        try:
+            key = b"g/2/8000"
+            producer.send(CONFIGS, key=key, value=config_record(setting("acks", "0"), client_id=name, connection_id=8000)).get(timeout=30)
+            erasing = threads.submit(erase_command, installation, "--client-id", name)
+            assert eventually(lambda: [m.value for m in read_all(installation.broker.internal, CONFIGS) if m.key == key][-1] is None)
+            assert not erasing.done()
+        finally:
+            os.kill(jvm, signal.SIGCONT)
+        said = erasing.result(SLOW)
+    assert f"{CONFIGS}: 1 record replaced by tombstones" in said
+    assert re.search(r"pushes: 1 row erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
+    assert name not in deltalake.DeltaTable(history / "pushes").to_pyarrow_table(columns=["client_id"])["client_id"].to_pylist()
+
+
 def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -> None:
     history, name = installation.data_dir / "history", "User:forget-me-too-51c3"
     with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
         for number, principal in enumerate((name, name, f"{name}-not")):
-            value = config_record(setting("acks", "0"), client_id=f"of-principal-{number}", principal=principal)
-            producer.send(CONFIGS, key=f"of-principal-{number}".encode(), value=value).get(timeout=30)
+            value = config_record(
+                setting("acks", "0"), client_id=f"of-principal-{number}", principal=principal, connection_id=9000 + number
+            )
+            producer.send(CONFIGS, key=b"g/2/%d" % (9000 + number), value=value).get(timeout=30)
 
     def kept() -> list[str]:
         principals = deltalake.DeltaTable(history / "pushes").to_pyarrow_table(columns=["principal"])["principal"].to_pylist()
         return sorted(principal for principal in principals if principal is not None and principal.startswith(name))
 
     assert eventually(lambda: kept() == [name, name, f"{name}-not"], SLOW)
-    said = history_command(installation, "erase", "--principal", name, "--bootstrap-servers", installation.broker.internal)
+    said = erase_command(installation, "--principal", name)
     assert f"{CONFIGS}: 2 records replaced by tombstones" in said
     assert re.search(r"pushes: 2 rows erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
     assert kept() == [f"{name}-not"], "nobody else"
     on_disk = [pyarrow.parquet.read_table(path, partitioning=None)["principal"] for path in (history / "pushes").glob("date=*/*.parquet")]
     assert not any(name in principals.to_pylist() for principals in on_disk)
     newest = {message.key: message.value for message in read_all(installation.broker.internal, CONFIGS)}
-    assert [newest[f"of-principal-{number}".encode()] is None for number in range(3)] == [True, True, False]
+    assert [newest[b"g/2/%d" % (9000 + number)] is None for number in range(3)] == [True, True, False]
 
 
 def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(installation: Any) -> None:

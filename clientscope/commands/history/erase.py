@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.config import KafkaSettings
-from clientscope.config.base import HistoryDir
+from clientscope.config.base import CheckpointDir, HistoryDir
 from clientscope.config.option import Option
+
+if TYPE_CHECKING:
+    from clientscope.kafka.access import KafkaAccess
+    from sinks.history.erase import ErasureSubject
 
 
 class HistoryEraseSettings(KafkaSettings):
@@ -18,6 +24,7 @@ class HistoryEraseSettings(KafkaSettings):
     section = "history"
     subcommand = "erase"
     history_dir: HistoryDir
+    checkpoint_dir: CheckpointDir
     client_id: Annotated[str, Option(flag_only=True)] = Field("", description="erase everything of exactly this client.id")
     principal: Annotated[str, Option(flag_only=True)] = Field("", description="erase everything of this principal, such as User:alice")
     dry_run: Annotated[bool, Option(flag_only=True)] = Field(False, description="only print what would be erased")
@@ -29,31 +36,32 @@ def run(settings: HistoryEraseSettings) -> int:
     Raises:
         EnvironmentProblem: there is no table, no broker, or no right to write tombstones.
         SettingsError: neither a client nor a principal is given.
-        ClientscopeError: rows were added while they were erased.
+        ClientscopeError: rows were added while they were erased; or the job has still to read what may be theirs.
     """
     from kafka.errors import KafkaError
 
     from clientscope import topics
-    from clientscope.errors import SettingsError
+    from clientscope.errors import ClientscopeError, SettingsError
     from clientscope.kafka.access import KafkaAccess
     from clientscope.kafka.admin import no_broker
     from clientscope.records.topics import CONFIGS
     from sinks.history.erase import ErasureSubject, erase_records, erase_rows
     from sinks.history.tables import tables
 
-    whom = ErasureSubject(settings.client_id or None, settings.principal or None)
-    if not whom.columns:
+    subject = ErasureSubject(settings.client_id or None, settings.principal or None)
+    if not subject.columns:
         raise SettingsError("--client-id or --principal is required", "with both, only what has both is erased")
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=(CONFIGS,), writes=() if settings.dry_run else (CONFIGS,))
     found = list(tables(settings.history_dir))
     try:  # first, so that no query reads them once more into what is erased next
-        records = erase_records(kafka, whom, dry_run=settings.dry_run)
+        records = erase_records(kafka, subject, dry_run=settings.dry_run)
+        print(f"{CONFIGS}: {records} record{'s' * (records != 1)} {'would be ' * settings.dry_run}replaced by tombstones", flush=True)
+        behind = "" if settings.dry_run else _await_job(settings.checkpoint_dir, kafka, subject)
     except (KafkaError, TimeoutError) as error:
         raise no_broker(kafka, error) from None
-    print(f"{CONFIGS}: {records} record{'s' * (records != 1)} {'would be ' * settings.dry_run}replaced by tombstones")
     for name in found:
-        done = erase_rows(settings.history_dir / name, whom, dry_run=settings.dry_run)
+        done = erase_rows(settings.history_dir / name, subject, dry_run=settings.dry_run)
         if done is None:
             continue
         rows = f"{name}: {done.rows} row{'s' * (done.rows != 1)}"
@@ -61,7 +69,36 @@ def run(settings: HistoryEraseSettings) -> int:
             print(f"{rows} would be erased")
         else:
             print(f"{rows} erased, {done.files} files removed from disk; counted again: {done.left} left")
+    if behind:
+        raise ClientscopeError(
+            f"{behind}: what is theirs may come to history anew",
+            "stop the client, see that the job runs (its /readyz), then repeat the command",
+        )
     return 0
+
+
+def _await_job(checkpoint_dir: Path, kafka: KafkaAccess, subject: ErasureSubject) -> str:
+    """Waits until the job has written to history what was on the topics by now; what it has still to write, in words."""
+    from clientscope.records.topics import FINDINGS
+    from sinks.history.erase import await_findings
+    from streaming.checkpoints import broker, lock
+    from streaming.checkpoints.plans import PLANS
+    from streaming.checkpoints.unread import await_read, has_begun
+
+    history = {query: plan.topic for query, plan in PLANS.items() if plan.table and has_begun(checkpoint_dir, query)}
+    if not history:
+        print(
+            f"warning: {checkpoint_dir} has no checkpoint of history: what the job hasn't read yet may come in anew;"
+            " --checkpoint-dir names the job's",
+            file=sys.stderr,
+        )
+        return ""
+    extents = broker.ask(kafka, set(history.values())).extents
+    ends = {query: {number: extent.end for number, extent in extents[topic].items()} for query, topic in history.items()}
+    behind = await_read(checkpoint_dir, ends, lambda what: print(f"waiting for the job: {what}", file=sys.stderr))
+    if not behind and lock.holder(checkpoint_dir) and not await_findings(kafka, subject):
+        return f"{FINDINGS} still has findings about nobody else"
+    return behind
 
 
 COMMAND = Command(HistoryEraseSettings, run)

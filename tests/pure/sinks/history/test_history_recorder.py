@@ -104,3 +104,9 @@ def test_they_are_looked_after_and_erased_like_the_others(recorder: Recorder, cl
     assert done is not None
     assert (done.rows, done.left) == (4, 0)
     assert erase_rows(tmp_path / "gauges", ErasureSubject(principal=principal)) is None
+
+
+def test_what_is_erased_just_before_it_is_written_is_not_written(recorder: Recorder, tmp_path: Path) -> None:
+    gone, stays = told(1, 0), told(2, 0)
+    recorder.look({}, {"1": gone, "2": stays}, later=lambda: {json.loads(gone)["fingerprint"]: None})
+    assert [row[0] for row in rows(tmp_path / "findings", "fingerprint")] == [json.loads(stays)["fingerprint"]]

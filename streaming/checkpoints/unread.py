@@ -1,0 +1,73 @@
+"""What queries have still to read before a place in their topics, from what their checkpoints say; without Spark.
+
+Whoever takes something out of history waits for that: a query that is behind would bring it back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from streaming.checkpoints import lock, spark_files, start_file
+from streaming.checkpoints.offsets import EARLIEST
+from streaming.checkpoints.plans import PLANS, folder
+
+_LOOK_S = 1.0
+_PATIENCE_S = 600.0
+"""Without progress: a batch of history may wait so long for its turn."""
+
+
+def has_begun(checkpoint_dir: Path, query: str) -> bool:
+    """Whether a query has a checkpoint there, or is to begin at a place that a reset chose."""
+    checkpoint = folder(checkpoint_dir, query)
+    return spark_files.begun(checkpoint) or (checkpoint / start_file.FILE).exists()
+
+
+def unread(checkpoint_dir: Path, query: str, ends: Mapping[int, int]) -> int:
+    """Records before these ends that a query hasn't finished with; those that compaction has removed count too.
+
+    Args:
+        ends: of the partitions of its topic.
+
+    Raises:
+        Refused: its start file is damaged.
+    """
+    topic, checkpoint = PLANS[query].topic, folder(checkpoint_dir, query)
+    files = spark_files.read(checkpoint)
+    start = None if files.position else start_file.read(checkpoint)
+    at = (files.position or (start.offsets if start else None) or {}).get(topic, {})
+    return sum(max(0, end - max(0, at.get(number, EARLIEST))) for number, end in ends.items())
+
+
+def await_read(
+    checkpoint_dir: Path,
+    ends: Mapping[str, Mapping[int, int]],
+    waits: Callable[[str], None],
+    patience_s: float = _PATIENCE_S,
+) -> str:
+    """Waits until queries have read to these ends and have written what came of it.
+
+    Args:
+        ends: query → partition → offset.
+        waits: called with what it waits for, at first and then when that has become less.
+
+    Returns:
+        What isn't read and will not be, in words; empty where all is.  That is so at once where no job runs.
+    """
+    best: int | None = None
+    deadline = 0.0
+    while True:
+        left = {query: number for query, of_query in ends.items() if (number := unread(checkpoint_dir, query, of_query))}
+        if not left:
+            return ""
+        behind = " and ".join(f"{query} has {number} record{'s' * (number != 1)} still to read" for query, number in left.items())
+        if not lock.holder(checkpoint_dir):
+            return f"{behind}, and no job runs"
+        now, total = time.monotonic(), sum(left.values())
+        if best is None or total < best:
+            best, deadline = total, now + patience_s
+            waits(behind)
+        elif now > deadline:
+            return f"{behind}, and has read nothing for {patience_s:.0f} s"
+        time.sleep(_LOOK_S)
