@@ -63,6 +63,9 @@ class JobMetrics:
         )
         self._dropped = self._counter("findings_dropped", "Entries that the findings query dropped because a table was full.", ["what"])
         self._dropped_before: dict[str, int] = {}
+        self._silence_paused = self._gauge(
+            "silence_paused", "1 while no gateway can be declared lost: Kafka is or was away, or the job has just started.", []
+        )
         self._memory = self._gauge("jvm_memory_bytes", "Memory used by the driver's JVM, garbage included.", ["area"])
         self._lost = self._gauge(
             "lost_records", "Records that the query skipped since its last reset, since Kafka no longer had them.", list(_PARTITION)
@@ -104,6 +107,10 @@ class JobMetrics:
         """What a query keeps itself, rather than in Spark's state store."""
         self._state_rows.labels(query).set(rows)
         self._state_bytes.labels(query).set(size_bytes)
+
+    def silence_paused(self, paused: bool) -> None:
+        """Whether the silence of gateways isn't measured."""
+        self._silence_paused.set(paused)
 
     def kept(self, sizes: Mapping[str, int]) -> None:
         """How much the findings query remembers of what."""
