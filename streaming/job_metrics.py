@@ -39,7 +39,7 @@ class Lag:
 
 
 class JobMetrics:
-    """Fed with progress reports; a report is counted once, however often it is shown."""
+    """Fed with progress reports."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -73,7 +73,7 @@ class JobMetrics:
         self._fresh = self._gauge("fresh_lane_running", "1 while a second query reads new pushes, because results is far behind.", [])
         self._fresh_starts = self._gauge("fresh_lane_starts", "Starts of that second query since the job started.", [])
         self._fresh_failures = self._gauge("fresh_lane_failures", "Failures of that second query, at its start or later.", [])
-        self._seen: dict[str, tuple[str, int]] = {}
+        self._seen: dict[str, tuple[str, str]] = {}
         self._caught_up: dict[tuple[str, str, str], float] = {}
         self._lags: dict[str, Lag] = {}
         self._read_ms: dict[str, int] = {}
@@ -128,33 +128,39 @@ class JobMetrics:
         """So many records of a topic were found to kill whoever decodes them. From any thread."""
         self._quarantined.labels(topic, CRASHED).inc(number)
 
-    def progressed(self, query: str, reports: Iterable[StreamingQueryProgress], now: float | None = None) -> None:
-        """Takes in a query's last reports, the oldest first.
+    def finished(self, report: StreamingQueryProgress, now: float | None = None) -> None:
+        """Counts a batch.  To be called once for each, in any thread.
 
         Args:
             now: seconds since the epoch.
         """
+        now, query = time.time() if now is None else now, report.name
+        self._progress.labels(query).set(now)
+        if report.numInputRows:
+            self._read_ms[query] = int(now * 1000)
+        self._rows.labels(query).inc(report.numInputRows)
+        self._batches.labels(query).observe(report.durationMs.get("triggerExecution", 0) / 1000)
+        for phase, milliseconds in report.durationMs.items():
+            if phase != "triggerExecution":
+                self._phases.labels(query, phase).inc(milliseconds / 1000)
+        self._observed(report)
+
+    def progressed(self, query: str, report: StreamingQueryProgress, now: float | None = None) -> None:
+        """Takes in a query's newest report, of a batch or of none; one that has been taken in already says nothing new.
+
+        Args:
+            now: seconds since the epoch.
+        """
+        place = str(report.runId), report.timestamp
+        if self._seen.get(query) == place:
+            return
+        self._seen[query] = place
         now = time.time() if now is None else now
-        for report in reports:
-            run, batch = str(report.runId), report.batchId
-            if self._seen.get(query, ("", -1))[0] == run and batch <= self._seen[query][1]:
-                continue
-            self._progress.labels(query).set(now)
-            if report.numInputRows:
-                self._read_ms[query] = int(now * 1000)
-            self._offsets(query, report.sources, now)
-            for operator in report.stateOperators:
-                self._state_rows.labels(query).set(operator.numRowsTotal)
-                self._state_bytes.labels(query).set(operator.memoryUsedBytes)
-            if "addBatch" not in report.durationMs:
-                continue  # it only looked for something new
-            self._seen[query] = run, batch
-            self._rows.labels(query).inc(report.numInputRows)
-            self._batches.labels(query).observe(report.durationMs.get("triggerExecution", 0) / 1000)
-            for phase, milliseconds in report.durationMs.items():
-                if phase != "triggerExecution":
-                    self._phases.labels(query, phase).inc(milliseconds / 1000)
-            self._observed(report)
+        self._progress.labels(query).set(now)
+        self._offsets(query, report.sources, now)
+        for operator in report.stateOperators:
+            self._state_rows.labels(query).set(operator.numRowsTotal)
+            self._state_bytes.labels(query).set(operator.memoryUsedBytes)
 
     def _observed(self, report: StreamingQueryProgress) -> None:
         observed = report.observedMetrics.get(QUARANTINE)
