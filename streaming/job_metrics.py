@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from streaming.progress import unread
+from streaming.sources import READ
 
 QUARANTINE = "quarantine"
 """The observed metrics in which a history query counts what it doesn't keep, a column for each reason."""
@@ -43,6 +44,7 @@ class JobMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
         self._rows = self._counter("input_rows", "Records read.", ["query"])
         self._batches = Histogram(
             "clientscope_stream_batch_seconds", "Duration of each batch.", ["query"], buckets=_SECONDS, registry=self.registry
@@ -53,6 +55,9 @@ class JobMetrics:
         self._running = self._gauge("query_running", "1 while the query runs, 0 while it is parked after a failure.", ["query"])
         self._progress = self._gauge(
             "last_progress_timestamp_seconds", "Time of the query's last progress report, Unix seconds.", ["query"]
+        )
+        self._newest = self._gauge(
+            "read_timestamp_seconds", "When Kafka took the newest record of the query's last batch that had any, Unix seconds.", ["query"]
         )
         self._lag = self._gauge("lag_records", "Records that the query had not read yet at its last report.", list(_PARTITION))
         self._behind = self._gauge("lag_seconds", "Time since the query last reached the partition's end; 0 at the end.", list(_PARTITION))
@@ -163,6 +168,9 @@ class JobMetrics:
             self._state_bytes.labels(query).set(operator.memoryUsedBytes)
 
     def _observed(self, report: StreamingQueryProgress) -> None:
+        read = report.observedMetrics.get(READ)
+        if read is not None and read["newest_ms"] is not None:
+            self._newest.labels(report.name).set(read["newest_ms"] / 1000)
         observed = report.observedMetrics.get(QUARANTINE)
         if observed is not None:
             topic = next(iter(json.loads(report.sources[0].endOffset)))
