@@ -43,7 +43,7 @@ from streaming.transforms.gauges import entries
 GATEWAYS = 20
 TURNOVER = 100
 OURS = "the job's: no state in Spark"
-_SCHEMA = "value binary, timestamp timestamp"
+_SCHEMA = "value binary, partition int, offset long, timestamp timestamp"
 _SERIES = ("cluster", "broker", "gateway", "listener", "software_name", "software_version")
 _REST = tuple(name for name in GaugeEntry._fields if name not in _SERIES)
 _START_MS = 1_700_000_000_000
@@ -81,7 +81,8 @@ def make(load: Load, batches: int, folder: Path) -> None:
 
     def flush(batch: int, at_ms: int) -> None:
         times = pa.array([at_ms * 1000] * len(records), pa.timestamp("us", "UTC"))
-        pq.write_table(pa.table({"value": pa.array(records, pa.binary()), "timestamp": times}), folder / f"{batch:05}.parquet")
+        place = {"partition": pa.array([0] * len(records), pa.int32()), "offset": pa.array(range(len(records)), pa.int64())}
+        pq.write_table(pa.table({"value": pa.array(records, pa.binary()), **place, "timestamp": times}), folder / f"{batch:05}.parquet")
         records.clear()
 
     for number in range(load.connections):

@@ -43,6 +43,7 @@ from streaming.progress import all_unread
 from streaming.queries.query import JobContext
 from streaming.queries.registry import QUERIES
 from streaming.queries.results import FreshResults
+from streaming.reports import BatchReports
 from streaming.session import session, shuffle_partitions, submitted
 from streaming.status import JobStatus
 from streaming.supervision import Running
@@ -180,6 +181,7 @@ class _Job:
         if self._fresh is not None:  # before the backlog has the cores
             self._fresh.told(checkpoints.unread("results"))
             self._fresh.look()
+        BatchReports(spark, QUERIES, self.metrics.finished).listen()
         self._conditions = conditions
         self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
         kernels = {name: query.kernel(digest_key) for name, query in QUERIES.items() if query.kernel}

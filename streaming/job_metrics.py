@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from streaming.progress import unread
+from streaming.sources import READ
 
 QUARANTINE = "quarantine"
 """The observed metrics in which a history query counts what it doesn't keep, a column for each reason."""
@@ -39,10 +40,11 @@ class Lag:
 
 
 class JobMetrics:
-    """Fed with progress reports; a report is counted once, however often it is shown."""
+    """Fed with progress reports."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
         self._rows = self._counter("input_rows", "Records read.", ["query"])
         self._batches = Histogram(
             "clientscope_stream_batch_seconds", "Duration of each batch.", ["query"], buckets=_SECONDS, registry=self.registry
@@ -54,6 +56,9 @@ class JobMetrics:
         self._progress = self._gauge(
             "last_progress_timestamp_seconds", "Time of the query's last progress report, Unix seconds.", ["query"]
         )
+        self._newest = self._gauge(
+            "read_timestamp_seconds", "When Kafka took the newest record of the query's last batch that had any, Unix seconds.", ["query"]
+        )
         self._lag = self._gauge("lag_records", "Records that the query had not read yet at its last report.", list(_PARTITION))
         self._behind = self._gauge("lag_seconds", "Time since the query last reached the partition's end; 0 at the end.", list(_PARTITION))
         self._state_rows = self._gauge("state_rows", "Rows of the query's state.", ["query"])
@@ -63,6 +68,9 @@ class JobMetrics:
         )
         self._dropped = self._counter("findings_dropped", "Entries that the findings query dropped because a table was full.", ["what"])
         self._dropped_before: dict[str, int] = {}
+        self._silence_paused = self._gauge(
+            "silence_paused", "1 while no gateway can be declared lost: Kafka is or was away, or the job has just started.", []
+        )
         self._memory = self._gauge("jvm_memory_bytes", "Memory used by the driver's JVM, garbage included.", ["area"])
         self._lost = self._gauge(
             "lost_records", "Records that the query skipped since its last reset, since Kafka no longer had them.", list(_PARTITION)
@@ -70,7 +78,7 @@ class JobMetrics:
         self._fresh = self._gauge("fresh_lane_running", "1 while a second query reads new pushes, because results is far behind.", [])
         self._fresh_starts = self._gauge("fresh_lane_starts", "Starts of that second query since the job started.", [])
         self._fresh_failures = self._gauge("fresh_lane_failures", "Failures of that second query, at its start or later.", [])
-        self._seen: dict[str, tuple[str, int]] = {}
+        self._seen: dict[str, tuple[str, str]] = {}
         self._caught_up: dict[tuple[str, str, str], float] = {}
         self._lags: dict[str, Lag] = {}
         self._read_ms: dict[str, int] = {}
@@ -105,6 +113,10 @@ class JobMetrics:
         self._state_rows.labels(query).set(rows)
         self._state_bytes.labels(query).set(size_bytes)
 
+    def silence_paused(self, paused: bool) -> None:
+        """Whether the silence of gateways isn't measured."""
+        self._silence_paused.set(paused)
+
     def kept(self, sizes: Mapping[str, int]) -> None:
         """How much the findings query remembers of what."""
         for what, number in sizes.items():
@@ -121,35 +133,44 @@ class JobMetrics:
         """So many records of a topic were found to kill whoever decodes them. From any thread."""
         self._quarantined.labels(topic, CRASHED).inc(number)
 
-    def progressed(self, query: str, reports: Iterable[StreamingQueryProgress], now: float | None = None) -> None:
-        """Takes in a query's last reports, the oldest first.
+    def finished(self, report: StreamingQueryProgress, now: float | None = None) -> None:
+        """Counts a batch.  To be called once for each, in any thread.
 
         Args:
             now: seconds since the epoch.
         """
+        now, query = time.time() if now is None else now, report.name
+        self._progress.labels(query).set(now)
+        if report.numInputRows:
+            self._read_ms[query] = int(now * 1000)
+        self._rows.labels(query).inc(report.numInputRows)
+        self._batches.labels(query).observe(report.durationMs.get("triggerExecution", 0) / 1000)
+        for phase, milliseconds in report.durationMs.items():
+            if phase != "triggerExecution":
+                self._phases.labels(query, phase).inc(milliseconds / 1000)
+        self._observed(report)
+
+    def progressed(self, query: str, report: StreamingQueryProgress, now: float | None = None) -> None:
+        """Takes in a query's newest report, of a batch or of none; one that has been taken in already says nothing new.
+
+        Args:
+            now: seconds since the epoch.
+        """
+        place = str(report.runId), report.timestamp
+        if self._seen.get(query) == place:
+            return
+        self._seen[query] = place
         now = time.time() if now is None else now
-        for report in reports:
-            run, batch = str(report.runId), report.batchId
-            if self._seen.get(query, ("", -1))[0] == run and batch <= self._seen[query][1]:
-                continue
-            self._progress.labels(query).set(now)
-            if report.numInputRows:
-                self._read_ms[query] = int(now * 1000)
-            self._offsets(query, report.sources, now)
-            for operator in report.stateOperators:
-                self._state_rows.labels(query).set(operator.numRowsTotal)
-                self._state_bytes.labels(query).set(operator.memoryUsedBytes)
-            if "addBatch" not in report.durationMs:
-                continue  # it only looked for something new
-            self._seen[query] = run, batch
-            self._rows.labels(query).inc(report.numInputRows)
-            self._batches.labels(query).observe(report.durationMs.get("triggerExecution", 0) / 1000)
-            for phase, milliseconds in report.durationMs.items():
-                if phase != "triggerExecution":
-                    self._phases.labels(query, phase).inc(milliseconds / 1000)
-            self._observed(report)
+        self._progress.labels(query).set(now)
+        self._offsets(query, report.sources, now)
+        for operator in report.stateOperators:
+            self._state_rows.labels(query).set(operator.numRowsTotal)
+            self._state_bytes.labels(query).set(operator.memoryUsedBytes)
 
     def _observed(self, report: StreamingQueryProgress) -> None:
+        read = report.observedMetrics.get(READ)
+        if read is not None and read["newest_ms"] is not None:
+            self._newest.labels(report.name).set(read["newest_ms"] / 1000)
         observed = report.observedMetrics.get(QUARANTINE)
         if observed is not None:
             topic = next(iter(json.loads(report.sources[0].endOffset)))

@@ -168,8 +168,8 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "false",
         # How often a query that has nothing to do asks Kafka for more; the default of 10 ms takes a fifth of a core.
         "spark.sql.streaming.pollingDelay": "50ms",
-        # The job asks for them every five seconds (`streaming.job`), and a query has no more batches than that meanwhile.
-        "spark.sql.streaming.numRecentProgressUpdates": "20",
+        # The job asks for the newest one alone; what counts batches is given each (`streaming.reports`). Spark keeps one less than this.
+        "spark.sql.streaming.numRecentProgressUpdates": "2",
         # A checkpoint keeps what it began with, whatever stands here.
         "spark.sql.shuffle.partitions": str(_shuffle_partitions(master)),
         # Four queries and Delta have some hundreds of generated classes.  With the default of 100 they displace each other: each batch

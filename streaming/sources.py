@@ -42,6 +42,9 @@ class Pace:
         return options
 
 
+READ = "read"
+"""The observed metrics of each query that reads topics: ``newest_ms``, when Kafka took the newest record of a batch, since the epoch."""
+
 LIVE = Pace(200_000)
 """What somebody waits for.  Only a backlog is ever as large; each of its batches has some 0.2 s that have nothing to do with its size."""
 
@@ -80,6 +83,7 @@ def records(
         .option("maxRecordsPerPartition", str(_MAX_RECORDS_PER_TASK))
         .load()
         .select("value", "topic", "partition", "offset", "timestamp", *(["key"] if with_keys else []))
+        .observe(READ, F.unix_millis(F.max("timestamp")).alias("newest_ms"))
     )
     return without(read, [place for place in skipped if place.topic in topic.split(",")])
 

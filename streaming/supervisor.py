@@ -28,7 +28,7 @@ _LOOK_S, _FIRST_LOOK_S = 1.0, 0.1
 """Until a query has read its source, the job's start waits for it."""
 
 _TELL_S = 5.0
-"""How often Spark is asked for its reports, each of which it writes as JSON: more often would cost the queries time."""
+"""How often Spark is asked for a query's newest report, which it writes as JSON: more often would cost the queries time."""
 
 _STUCK_S = 600.0
 """No look takes so long but one that never ends: where Kafka is away, its clients wait for half a minute each."""
@@ -129,10 +129,10 @@ class Supervisor:
             self._looked_s[each.name] = time.monotonic()
 
     def _tell(self, name: str, running: Running) -> None:
-        reports = running.query.recentProgress
-        self._metrics.progressed(name, reports)
-        if reports:
-            self._topics.read(name, read_to(reports[-1]))
+        report = running.query.lastProgress
+        if report is not None:
+            self._metrics.progressed(name, report)
+            self._topics.read(name, read_to(report))
         self._told(name, running)
 
     def _prepare(self, query: str) -> None:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
-from streaming.gauges.gateway import Changes, GatewaySeries, GaugeEntry, Value
+from streaming.gauges.gateway import Appended, Changes, GatewaySeries, GaugeEntry, Value
+from streaming.gauges.read_clock import ReadClock
 
-__all__ = ["Changes", "GaugeEntry", "Gauges"]
+__all__ = ["Changes", "GaugeEntry", "Gauges", "ReadClock"]
 
 log = logging.getLogger(__name__)
 
@@ -43,16 +45,24 @@ _OF_GATEWAYS = (_PLACE, _COUNTED, {"heartbeat_interval_ms": None, "timestamp_ms"
 
 
 class Gauges:
-    """What is known of all gateways.  Without I/O; times are seconds of a clock that never goes back.
+    """What is known of all gateways.  Without I/O; times are seconds of a clock that never goes back, as `ReadClock` has it.
 
     Args:
         published: the topic's newest values by key, as ``clientscope.kafka.compacted.read_compacted`` returns them.
         now: when that was; the gateways found there get the benefit of the doubt from then on.
         lost: called with the cluster, broker and id of each gateway that is lost.
+        home: in which of the topic's partitions a producer puts a gateway's next record, by the gateway's id. Once the topic has more
+            partitions, that is another one than before. None where it has one.
     """
 
-    def __init__(self, published: Mapping[str, bytes], now: float, lost: Callable[[str, int, str], None] = lambda *_: None) -> None:
-        self._lost = lost
+    def __init__(
+        self,
+        published: Mapping[str, bytes],
+        now: float,
+        lost: Callable[[str, int, str], None] = lambda *_: None,
+        home: Callable[[bytes, Sequence[int]], int] | None = None,
+    ) -> None:
+        self._lost, self._home = lost, home
         self._gateways: dict[tuple[str, int, str], GatewaySeries] = {}
         self._refused = False
         rows: list[Value] = []
@@ -72,14 +82,13 @@ class Gauges:
                 if (gateway := self._gateways.get(_key(value))) is not None:
                     load(gateway, value)
 
-    def apply(self, entries: Iterable[GaugeEntry], now: float) -> Changes:
+    def apply(self, entries: Iterable[GaugeEntry], now: float, appended: Appended | None = None) -> Changes:
         """Takes in what a batch has; returns what to write: a value, or None for a tombstone.
 
         Args:
             entries: in any order, repeated or late.
+            appended: by when a record was appended; None where all were just now.
         """
-        entries = list(entries)
-        newest_ms = max((entry.appended_ms for entry in entries), default=0)
         by_gateway: dict[tuple[str, int, str], list[GaugeEntry]] = {}
         for entry in entries:
             by_gateway.setdefault(entry[:3], []).append(entry)
@@ -87,20 +96,30 @@ class Gauges:
         for key, of_gateway in by_gateway.items():
             gateway = self._gateway(*key, of_gateway[0].epoch, now)
             if gateway is not None:
-                gateway.apply(of_gateway, newest_ms, now)
+                gateway.apply(of_gateway, now, appended or (lambda *_: now))
                 changes |= gateway.changes()
         return changes
 
-    def expire(self, now: float) -> Changes:
-        """Takes away the series of gateways that have been silent for too long.  To be called only when all has been read."""
+    def expire(self, read_to: float, of_partition: Mapping[int, float] = MappingProxyType({})) -> Changes:
+        """Takes away the series of gateways that have been silent for too long, as far as the topic has been read.
+
+        Args:
+            read_to: up to when all partitions have been read.
+            of_partition: up to when each has been read; where it is empty, all as far.
+        """
         changes: Changes = {}
         for key, gateway in list(self._gateways.items()):
             if gateway.gone_at is not None:
-                if now - gateway.gone_at > FORGET_S:
+                if read_to - gateway.gone_at > FORGET_S:
                     del self._gateways[key]
-            elif now - gateway.heard_at > HEARTBEATS * (gateway.interval_ms or _UNKNOWN_INTERVAL_MS) / 1000:
-                log.warning("gateway %s is lost: no heartbeat for %.0f s", json.dumps(key), now - gateway.heard_at)
-                gateway.gone_at = now
+                continue
+            silent_s = HEARTBEATS * (gateway.interval_ms or _UNKNOWN_INTERVAL_MS) / 1000
+            until = read_to if gateway.partition is None else of_partition.get(gateway.partition, read_to)
+            if until - gateway.heard_at > silent_s and of_partition and self._home is not None:
+                until = min(until, of_partition[self._home(key[2].encode("utf-8", "replace"), sorted(of_partition))])
+            if until - gateway.heard_at > silent_s:
+                log.warning("gateway %s is lost: no heartbeat for %.0f s", json.dumps(key), until - gateway.heard_at)
+                gateway.gone_at = until
                 self._lost(*key)
                 changes |= gateway.changes()
         return changes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from clientscope.records.series import series_key
@@ -19,11 +19,13 @@ _NOT_COMPARED = ("sequence", "timestamp_ms")
 
 Value: TypeAlias = dict[str, Any]
 Changes: TypeAlias = dict[str, bytes | None]
+Appended: TypeAlias = Callable[[int, int], float]
+"""By when the record of a partition and offset was appended, on the caller's clock."""
 _PartsBeyond: TypeAlias = dict[tuple[int, int], dict[str, Beyond]]
 
 
 class GaugeEntry(NamedTuple):
-    """One row of ``streaming.transforms.gauges``: ``udfs.kernels.connection_counts.ENTRY``, and Kafka's timestamp."""
+    """One row of ``streaming.transforms.gauges``: ``udfs.kernels.connection_counts.ENTRY``, its record's timestamp and its place."""
 
     cluster: str
     broker: int
@@ -44,6 +46,8 @@ class GaugeEntry(NamedTuple):
     opened_connections: int
     closed_connections: int
     appended_ms: int
+    partition: int
+    offset: int
 
     @property
     def heartbeat(self) -> int:
@@ -80,7 +84,8 @@ class GatewaySeries:
 
     Attributes:
         epoch: of its newest process; what an older one said is void.
-        heard_at: when its last heartbeat was appended, on the caller's clock; before the first, when it was first heard of.
+        heard_at: by when its last heartbeat was appended, on the caller's clock; before the first, when it was first heard of.
+        partition: of that heartbeat; None before the first.
         interval_ms: of its heartbeats; None before the first.
         gone_at: since when it has left or is lost; None while it is there.
     """
@@ -94,6 +99,7 @@ class GatewaySeries:
 
     def _begin(self, epoch: int, now: float) -> None:
         self.epoch, self.heard_at = epoch, now
+        self.partition: int | None = None
         self.interval_ms: int | None = None
         self.gone_at: float | None = None
         self.series = SeriesTable()
@@ -121,12 +127,8 @@ class GatewaySeries:
         else:
             self._stale.add(key)
 
-    def apply(self, entries: Iterable[GaugeEntry], newest_ms: int, now: float) -> None:
-        """Takes in what one batch has of this gateway, in any order.
-
-        Args:
-            newest_ms: Kafka's time of the batch's newest record.
-        """
+    def apply(self, entries: Iterable[GaugeEntry], now: float, appended: Appended) -> None:
+        """Takes in what one batch has of this gateway, in any order."""
         entries = list(entries)
         epoch = max(entry.epoch for entry in entries)
         if epoch > self.epoch:
@@ -134,9 +136,9 @@ class GatewaySeries:
             self._begin(epoch, now)
         entries = [entry for entry in entries if entry.epoch == self.epoch]
         beyond = self._merge([entry for entry in entries if entry.listener is not None])
-        for entry in sorted((entry for entry in entries if entry.listener is None), key=lambda entry: entry.sequence):
-            # How old it is by Kafka's clock alone, so that ours needn't agree with it.
-            self._beat(entry, now - (newest_ms - entry.appended_ms) / 1000, now, beyond)
+        beats = (entry for entry in entries if entry.listener is None)
+        for entry in sorted(beats, key=lambda entry: (entry.sequence, entry.offset)):  # a repeated one is no sign of life
+            self._beat(entry, now, appended, beyond)
 
     def changes(self) -> Changes:
         """What must be written so that the topic says what is known; from then on it counts as written."""
@@ -170,7 +172,7 @@ class GatewaySeries:
                 sums[listener] = sums.get(listener, Beyond()).plus(Beyond(1, *count[:3]))
         return beyond
 
-    def _beat(self, entry: GaugeEntry, appended_at: float, now: float, beyond: _PartsBeyond) -> None:
+    def _beat(self, entry: GaugeEntry, now: float, appended: Appended, beyond: _PartsBeyond) -> None:
         """A heartbeat, or one part of it; an interval of 0 says farewell."""
         first = entry.heartbeat
         if entry.heartbeat_interval_ms <= 0:
@@ -179,7 +181,9 @@ class GatewaySeries:
             self.gone_at = self.gone_at or now
             return
         if first > self._newest:
+            appended_at = appended(entry.partition, entry.offset)
             self.heard_at = appended_at if self.interval_ms is None else max(self.heard_at, appended_at)
+            self.partition = entry.partition
             self.interval_ms = entry.heartbeat_interval_ms
             self.gone_at = None
             self._newest = first

@@ -8,27 +8,34 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from functools import partial
 
 import pyarrow as pa
+from kafka.errors import KafkaError
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.findings.conditions import Condition, gateway_subject
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import read_compacted
-from clientscope.kafka.writer import TopicWriter
+from clientscope.kafka.reader import TopicReader
+from clientscope.kafka.writer import TopicWriter, partition_of
 from clientscope.records.topics import CONNECTIONS, GAUGES
-from streaming.gauges import Changes, GaugeEntry, Gauges
+from streaming.gauges import Changes, GaugeEntry, Gauges, ReadClock
 from streaming.job_metrics import JobMetrics
+from streaming.progress import read_to
 from streaming.queries.query import JobContext, JobQuery
 from streaming.queries.start import source, start
 from streaming.transforms.gauges import entries
 from udfs.kernels.connection_counts import counts, newest
 
+_ANSWER_S = 5.0
+"""The longest that a look at the topic's ends waits for Kafka."""
+
 
 class GaugesQuery:
-    """The query, and what of its sink goes on without input: gateways fall silent.
+    """The query, and what its sink does without input: gateways fall silent.
 
     `tick` is called by the job every second.  Timers in the query's state would do the same at the cost of empty batches all
     the time.
@@ -38,33 +45,53 @@ class GaugesQuery:
         settings = job.settings
         self._conditions = job.conditions
         self._lock = threading.Lock()
+        self._expired: tuple[float, dict[int, float]] = (0.0, {})
         with ExitStack() as opened:  # closed again where the rest fails, which it may do every minute
             self._writer = TopicWriter(KafkaAccess.of(settings), GAUGES)
             opened.callback(self._writer.close)
-            self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), time.monotonic(), self._lost)
+            self._ends = opened.enter_context(closing(TopicEnds(KafkaAccess.of(settings), CONNECTIONS)))
+            self._clock = ReadClock()
+            self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), 0.0, self._lost, partition_of)
             rows = entries(source(job.spark, settings, "gauges"), job.digest_key)
             self.query: StreamingQuery = start(rows.writeStream.foreachBatch(self._write), "gauges", settings.checkpoint_dir)
             self._opened = opened.pop_all()
 
     def tick(self) -> None:
-        """Publishes that gateways have been lost, if all that was there has been read."""
-        if not self.query.status["isDataAvailable"]:
-            with self._lock:
-                self._publish(self._gauges.expire(time.monotonic()))
+        """Publishes which gateways have been lost, as far as their records have been read."""
+        before = time.monotonic()
+        ends = self._ends.ask()
+        after, report = time.monotonic(), self.query.lastProgress
+        with self._lock:
+            if ends is None:
+                self._clock.missed()
+                return
+            self._clock.looked(ends, before, after)
+            if report is not None:
+                self._clock.read(read_to(report).get(CONNECTIONS, {}))
+            self._expire()
 
     def measure(self, metrics: JobMetrics) -> None:
         """Rows and bytes of the state."""
         with self._lock:
             metrics.state("gauges", *self._gauges.size())
+            metrics.silence_paused(self._clock.stands_still)
 
     def close(self) -> None:
         """After the query has stopped."""
         self._opened.close()
 
     def _write(self, rows: DataFrame, _batch_id: int) -> None:
-        found = arrived(rows.toArrow())
+        found, at = arrived(rows.toArrow()), time.monotonic()
         with self._lock:
-            self._publish(self._gauges.apply(found, time.monotonic()))
+            self._publish(self._gauges.apply(found, self._clock.now(at), partial(self._clock.appended, at=at)))
+            self._clock.applied(found)
+            self._expire()
+
+    def _expire(self) -> None:
+        read_to = self._clock.read_to()
+        if read_to != self._expired:  # where thousands of gateways are known, looking at all takes milliseconds
+            self._expired = read_to
+            self._publish(self._gauges.expire(*read_to))
 
     def _lost(self, cluster: str, broker: int, gateway: str) -> None:
         message = "This gateway sends no heartbeats any more: see whether it and its host are up, or remove it by stopping it with SIGTERM."
@@ -80,6 +107,37 @@ def arrived(rows: pa.Table) -> list[GaugeEntry]:
     """What ``streaming.transforms.gauges.entries`` made, as the sink takes it."""
     rows = newest(rows)
     return [GaugeEntry(*values) for values in zip(*(rows.column(name).to_pylist() for name in GaugeEntry._fields), strict=True)]
+
+
+class TopicEnds:
+    """Asks where a topic's partitions end, over the same connections; for one thread, but for `close`."""
+
+    def __init__(self, kafka: KafkaAccess, topic: str) -> None:
+        self._kafka, self._topic = kafka, topic
+        self._reader: TopicReader | None = None
+        self._asking = threading.Lock()
+
+    def ask(self) -> dict[int, int] | None:
+        """The end of each partition; None where a partition's leader doesn't answer."""
+        with self._asking:
+            try:
+                if self._reader is None:
+                    self._reader = TopicReader(self._kafka, "clientscope-stream", silence_s=_ANSWER_S)
+                ranges = self._reader.ranges(self._topic)
+            except (KafkaError, OSError):
+                self._close()
+                return None
+            return {place.partition: found.end for place, found in ranges.items()} or None
+
+    def close(self) -> None:
+        """Closes the connections, once an answer has come or is too late."""
+        with self._asking:
+            self._close()
+
+    def _close(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
 
 
 QUERY = JobQuery(start=GaugesQuery, reads=(CONNECTIONS, GAUGES), writes=(GAUGES,), kernel=lambda digest_key: counts, is_live=True)

@@ -20,7 +20,8 @@ def entries(records: DataFrame, digest_key: DigestKey | None = None) -> DataFram
         digest_key: tells names apart that no gateway has redacted.
 
     Returns:
-        the fields of `udfs.kernels.connection_counts.ENTRY`, and ``appended_ms``, Kafka's timestamp of the record.
+        the fields of `udfs.kernels.connection_counts.ENTRY`; ``appended_ms``, Kafka's timestamp of the record; its partition and offset.
     """
     lists = kernel.column(partial(counts, digest_key=digest_key), TYPE, "value")
-    return records.select("timestamp", F.explode(lists).alias("entry")).select("entry.*", F.unix_millis("timestamp").alias("appended_ms"))
+    place = (F.unix_millis("timestamp").alias("appended_ms"), "partition", "offset")
+    return records.select("timestamp", "partition", "offset", F.explode(lists).alias("entry")).select("entry.*", *place)

@@ -24,8 +24,32 @@ def rows(records: Iterable[tuple[bytes, int]]) -> list[GaugeEntry]:
     records = list(records)
     lists = counts(pa.array([value for value, _ in records], pa.binary())).to_pylist()
     return [
-        GaugeEntry(**entry, appended_ms=appended_ms) for entries, (_, appended_ms) in zip(lists, records, strict=True) for entry in entries
+        GaugeEntry(**entry, appended_ms=appended_ms, partition=0, offset=0)
+        for entries, (_, appended_ms) in zip(lists, records, strict=True)
+        for entry in entries
     ]
+
+
+def series(name: tuple[str, str], sequence: int, connections: int, epoch: int = 1, gateway: str = "g", **changes: Any) -> GaugeEntry:
+    """The entry of a series in a record that is no heartbeat."""
+    return GaugeEntry(
+        cluster="c", broker=1, gateway=gateway, listener="CLIENT", software_name=name[0], software_version=name[1],
+        epoch=epoch, sequence=sequence, timestamp_ms=0, connections=connections, opened=9, closed=9 - connections,
+        heartbeat_interval_ms=0, heartbeat_part=0, heartbeat_parts=0, client_instances=0, opened_connections=-1, closed_connections=-1,
+        appended_ms=0, partition=0, offset=0,
+    )._replace(**changes)  # fmt: skip
+
+
+def beat(sequence: int, epoch: int = 1, interval_ms: int = 5000, gateway: str = "g", **changes: Any) -> GaugeEntry:
+    """The entry of a heartbeat itself, or of one part of it."""
+    nothing: dict[str, Any] = dict.fromkeys(("listener", "software_name", "software_version", "connections", "opened", "closed"))
+    parts = {"heartbeat_interval_ms": interval_ms, "heartbeat_parts": 1}
+    return series(("", ""), sequence, 0, epoch, gateway)._replace(**{**nothing, **parts, **changes})
+
+
+def listed(name: tuple[str, str], sequence: int, connections: int, **changes: Any) -> GaugeEntry:
+    """What a heartbeat says of a series."""
+    return series(name, sequence, connections, **{"heartbeat_parts": 1, "heartbeat_interval_ms": 5000, **changes})
 
 
 class Topic:

@@ -35,9 +35,13 @@ class ScriptedQuery:
 
     def finishes(self, phase: str = "addBatch") -> None:
         """Spark reports a batch, or a look that found nothing."""
-        self.lastProgress = SimpleNamespace(durationMs={phase: 10})
+        self.lastProgress = _report(phase)
 
     def fail(self, text: str, finished: bool = False) -> None:
         """It ends by itself."""
         self.isActive, self.text = False, text
-        self.lastProgress = SimpleNamespace(durationMs={"addBatch": 10}) if finished else None
+        self.lastProgress = _report("addBatch") if finished else None
+
+
+def _report(phase: str) -> SimpleNamespace:
+    return SimpleNamespace(runId="run", timestamp="2026-01-01T00:00:00.000Z", durationMs={phase: 10}, sources=[], stateOperators=[])

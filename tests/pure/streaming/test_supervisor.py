@@ -31,7 +31,6 @@ class Job:
         self.queries = {name: [ScriptedQuery()] for name in (*PLANS, "findings")}
         for queries in self.queries.values():
             queries[0].finishes()
-            queries[0].recentProgress = []  # type: ignore[attr-defined]
         self.conditions, self.metrics = Conditions(), JobMetrics()
         self.waits: dict[str, Callable[[], None]] = {}
         checkpoints = Checkpoints(
@@ -48,7 +47,6 @@ class Job:
             if len(self.queries[name]) > 1 or self.supervised:
                 self.waits.get(name, lambda: None)()
                 self.queries[name].append(ScriptedQuery())
-                self.queries[name][-1].recentProgress = []  # type: ignore[attr-defined]
             return self.queries[name][-1]
 
         return start

@@ -7,35 +7,15 @@ import sys
 from typing import Any
 
 import pytest
-from gauge_rows import Topic
+from gauge_rows import Topic, beat, listed, series
 
+from clientscope.kafka.writer import partition_of
 from clientscope.records import series as bounds
 from streaming.gauges import FORGET_S, Changes, GaugeEntry, Gauges
 from streaming.gauges import series as table
 from udfs.kernels.connection_counts import ENTRY
 
 JAVA, GO, OTHER = ("java", "4.4.0"), ("go", "1"), ("other", "other")
-
-
-def series(name: tuple[str, str], sequence: int, connections: int, epoch: int = 1, gateway: str = "g", **changes: Any) -> GaugeEntry:
-    return GaugeEntry(
-        cluster="c", broker=1, gateway=gateway, listener="CLIENT", software_name=name[0], software_version=name[1],
-        epoch=epoch, sequence=sequence, timestamp_ms=0, connections=connections, opened=9, closed=9 - connections,
-        heartbeat_interval_ms=0, heartbeat_part=0, heartbeat_parts=0, client_instances=0, opened_connections=-1, closed_connections=-1,
-        appended_ms=0,
-    )._replace(**changes)  # fmt: skip
-
-
-def beat(sequence: int, epoch: int = 1, interval_ms: int = 5000, gateway: str = "g", **changes: Any) -> GaugeEntry:
-    """The entry of a heartbeat itself, or of one part of it."""
-    nothing: dict[str, Any] = dict.fromkeys(("listener", "software_name", "software_version", "connections", "opened", "closed"))
-    parts = {"heartbeat_interval_ms": interval_ms, "heartbeat_parts": 1}
-    return series(JAVA, sequence, 0, epoch, gateway)._replace(**{**nothing, **parts, **changes})
-
-
-def listed(name: tuple[str, str], sequence: int, connections: int, **changes: Any) -> GaugeEntry:
-    """What a heartbeat says of a series."""
-    return series(name, sequence, connections, **{"heartbeat_parts": 1, "heartbeat_interval_ms": 5000, **changes})
 
 
 def key(name: tuple[str, str], gateway: str = "g") -> str:
@@ -102,7 +82,7 @@ def test_a_farewell_takes_all_series_and_the_gateway() -> None:
     assert gauges.apply([beat(2, interval_ms=0)], now=0) == {key(JAVA): None, '["c",1,"g"]': None}
     assert gauges.size() == (1, 0)
     assert gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1), beat(1)], now=0) == {}
-    assert gauges.expire(now=1000) == {}
+    assert gauges.expire(1000) == {}
     assert told(gauges.apply([series(JAVA, 0, 1, epoch=2)], now=2000)) == {key(JAVA): 1}
 
 
@@ -110,9 +90,9 @@ def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back() -> None
     gauges = Gauges({}, now=0)
     slow = {"gateway": "h", "heartbeat_interval_ms": 60_000}
     gauges.apply([listed(JAVA, 1, 1), beat(1), listed(GO, 1, 1, **slow), beat(1, gateway="h", interval_ms=60_000)], now=100)
-    assert gauges.expire(now=115) == {}
-    assert gauges.expire(now=115.1) == {key(JAVA): None, '["c",1,"g"]': None}
-    assert gauges.expire(now=116) == {}
+    assert gauges.expire(115) == {}
+    assert gauges.expire(115.1) == {key(JAVA): None, '["c",1,"g"]': None}
+    assert gauges.expire(116) == {}
     assert gauges.apply([series(JAVA, 5, 2)], now=119) == {}, "a late record is no return"
     assert gauges.apply([listed(JAVA, 1, 1), beat(1)], now=119) == {}, "a repeated heartbeat neither"
     assert told(gauges.apply([listed(JAVA, 6, 2), beat(6)], now=120)) == {key(JAVA): 2}
@@ -121,17 +101,51 @@ def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back() -> None
 def test_a_gateway_that_is_gone_is_forgotten_after_a_day() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([listed(JAVA, 1, 1), beat(1)], now=100)
-    gauges.expire(now=200)
-    gauges.expire(now=200 + FORGET_S)
+    gauges.expire(200)
+    gauges.expire(200 + FORGET_S)
     assert gauges.size()[0] == 2
-    gauges.expire(now=201 + FORGET_S)
+    gauges.expire(201 + FORGET_S)
     assert gauges.size() == (0, 0)
 
 
-def test_a_heartbeat_read_late_is_as_old_as_kafka_says() -> None:
+def test_a_heartbeat_that_is_read_late_is_as_old_as_its_record() -> None:
     gauges = Gauges({}, now=0)
-    gauges.apply([listed(JAVA, 1, 1), beat(1, appended_ms=1_000), beat(1, gateway="h", appended_ms=11_000)], now=100)
-    assert told(gauges.expire(now=105.1)) == {key(JAVA): None}
+    entries = [listed(JAVA, 1, 1), beat(1, offset=3), beat(1, gateway="h", offset=4)]
+    gauges.apply(entries, now=100, appended=lambda partition, offset: {(0, 3): 90.0, (0, 4): 100.0}[partition, offset])
+    assert told(gauges.expire(105.1)) == {key(JAVA): None}
+
+
+def test_a_heartbeat_that_is_repeated_in_one_batch_is_as_old_as_its_first_record() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([beat(1, offset=9), listed(JAVA, 1, 1), beat(1, offset=3)], now=100, appended=lambda _, offset: 90.0 + offset)
+    assert told(gauges.expire(108)) == {}
+    assert told(gauges.expire(108.1)) == {key(JAVA): None}
+
+
+def test_a_gateway_that_writes_to_another_partition_now_is_silent_only_as_far_as_that_was_read() -> None:
+    home = partition_of(b"g", range(4))
+    gauges = Gauges({}, now=0, home=partition_of)
+    gauges.apply([listed(JAVA, 1, 1), beat(1, partition=(home + 1) % 4)], now=0)
+    assert told(gauges.expire(15, {number: 15.0 if number == home else 1000.0 for number in range(4)})) == {}
+    assert told(gauges.expire(15, dict.fromkeys(range(4), 15.1))) == {key(JAVA): None}
+
+
+def test_a_gateway_is_silent_only_as_far_as_its_own_partition_was_read() -> None:
+    gauges = Gauges({}, now=0, home=partition_of)
+    home, other = partition_of(b"g", range(4)), partition_of(b"h", range(4))
+    assert home != other
+    gauges.apply([listed(JAVA, 1, 1), beat(1, partition=home)], now=0)
+    gauges.apply([listed(GO, 1, 1, gateway="h"), beat(1, gateway="h", partition=other)], now=0)
+    assert told(gauges.expire(0, {**dict.fromkeys(range(4), 0.0), home: 15.1})) == {key(JAVA): None}
+    assert told(gauges.expire(0, {**dict.fromkeys(range(4), 99.0), other: 15.0})) == {}
+    assert told(gauges.expire(0, {**dict.fromkeys(range(4), 0.0), other: 15.1})) == {key(GO, "h"): None}
+
+
+def test_a_gateway_without_a_heartbeat_is_silent_as_far_as_all_partitions_were_read() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([series(JAVA, 0, 1)], now=0)
+    assert told(gauges.expire(90, {0: 1000.0})) == {}
+    assert told(gauges.expire(90.1, {0: 90.1})) == {key(JAVA): None}
 
 
 def test_a_series_that_a_whole_heartbeat_does_not_mention_is_gone_and_older_records_are_void() -> None:
@@ -172,8 +186,8 @@ def test_a_restart_writes_nothing_again() -> None:
 def test_a_restart_gives_the_benefit_of_the_doubt_then_forgets_who_stays_silent() -> None:
     published = Gauges({}, now=0).apply([series(JAVA, 0, 1)], now=0)
     again = Gauges({key: value for key, value in published.items() if value}, now=50)
-    assert again.expire(now=60) == {}
-    assert told(again.expire(now=141)) == {key(JAVA): None}
+    assert again.expire(60) == {}
+    assert told(again.expire(141)) == {key(JAVA): None}
 
 
 def test_series_of_two_epochs_left_by_a_crash_end_as_the_newer() -> None:
@@ -241,8 +255,8 @@ def test_f29_a_timestamp_that_cannot_be_right_is_kafkas_own_and_flagged(timestam
     assert json.loads(changes[key(JAVA)] or b"")["timestamp_ms"] == now_ms
     assert row(changes)["timestamp_ms"] == now_ms
     assert abs(row(changes)["clock_skew_minutes"]) > 60 * 24 * 365
-    assert gauges.expire(now=15) == {}, "whether it is lost is none of its clock's business"
-    assert gauges.expire(now=15.1) != {}
+    assert gauges.expire(15) == {}, "whether it is lost is none of its clock's business"
+    assert gauges.expire(15.1) != {}
 
 
 class TestBounds:
@@ -338,7 +352,7 @@ def test_the_measure_is_what_the_table_takes() -> None:
 
 
 def test_an_entry_is_what_the_kernel_makes() -> None:
-    assert GaugeEntry._fields == (*(field.name for field in ENTRY), "appended_ms")
+    assert GaugeEntry._fields == (*(field.name for field in ENTRY), "appended_ms", "partition", "offset")
 
 
 def test_f25_values_of_an_earlier_or_a_later_release_are_gone_on_with_and_what_is_none_is_ignored() -> None:

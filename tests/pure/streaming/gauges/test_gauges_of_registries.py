@@ -175,8 +175,8 @@ def test_f18_a_wrong_clock_loses_no_gateway(history: History, skew_ms: int) -> N
     life, topic = live("g", START_MS + skew_ms, skew_ms, history), Topic()
     gauges = Gauges({}, now=0)
     topic.write(gauges.apply(rows((value, START_MS) for value in life.values), now=100))
-    assert gauges.expire(now=114) == {}
-    topic.write(gauges.expire(now=116))
+    assert gauges.expire(114) == {}
+    topic.write(gauges.expire(116))
     assert topic.values == {}
 
 

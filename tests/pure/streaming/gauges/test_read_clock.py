@@ -1,0 +1,91 @@
+"""By when records were appended, and up to when partitions have been read, by one clock."""
+
+from __future__ import annotations
+
+import pytest
+
+from streaming.gauges import ReadClock, read_clock
+from streaming.gauges.read_clock import RETURN_S
+
+
+def looking(clock: ReadClock, ends: dict[int, int], begin: float, end: float) -> None:
+    """A look every second, from begin to end."""
+    for second in range(int(end - begin) + 1):
+        clock.looked(ends, begin + second, begin + second + 0.01)
+
+
+@pytest.fixture
+def clock() -> ReadClock:
+    """One that runs: its time is 10 at 10."""
+    clock = ReadClock()
+    looking(clock, {0: 5, 1: 5}, -RETURN_S, 10)
+    return clock
+
+
+def test_at_the_start_it_stands_still_since_kafka_may_have_been_away() -> None:
+    clock = ReadClock()
+    assert (clock.now(1000), clock.stands_still) == (0, True)
+    looking(clock, {0: 5}, 100, 99 + RETURN_S)
+    assert (clock.now(100 + RETURN_S), clock.stands_still) == (0, True)
+    looking(clock, {0: 5}, 100 + RETURN_S, 103 + RETURN_S)
+    assert (clock.now(103 + RETURN_S), clock.stands_still) == (pytest.approx(2.99), False)
+
+
+def test_a_record_was_appended_before_the_answer_whose_end_is_behind_it(clock: ReadClock) -> None:
+    looking(clock, {0: 8, 1: 5}, 11, 12)
+    assert [clock.appended(0, offset, 12.5) for offset in (4, 5, 7)] == pytest.approx([0, 11, 11], abs=0.02)
+    assert clock.appended(0, 8, 12.5) == pytest.approx(12.5, abs=0.02), "no answer had it yet"
+    assert clock.appended(7, 0, 12.5) == pytest.approx(12.5, abs=0.02), "nor this partition"
+
+
+def test_a_partition_is_read_up_to_the_question_whose_answer_it_has_reached(clock: ReadClock) -> None:
+    assert clock.read_to() == (0, {0: 0, 1: 0})
+    clock.read({0: 5, 1: 4})
+    assert clock.read_to() == (0, pytest.approx({0: 10, 1: 0}, abs=0.02))
+    clock.looked({0: 6, 1: 5}, 11, 11.01)
+    clock.read({1: 5})
+    assert clock.read_to() == (pytest.approx(10, abs=0.02), pytest.approx({0: 10, 1: 11}, abs=0.02))
+    clock.read({0: 4})
+    assert clock.read_to()[1][0] == pytest.approx(10, abs=0.02), "a report that comes late takes nothing back"
+
+
+def test_an_end_that_goes_back_is_not_reached_sooner(clock: ReadClock) -> None:
+    clock.looked({0: 9, 1: 5}, 11, 11.01)
+    clock.looked({0: 5, 1: 5}, 12, 12.01)
+    clock.read({0: 8, 1: 5})
+    assert clock.read_to()[1] == pytest.approx({0: 10, 1: 12}, abs=0.02)
+
+
+def test_a_partition_that_was_added_holds_back_what_all_have_read(clock: ReadClock) -> None:
+    clock.read({0: 5, 1: 5})
+    looking(clock, {0: 5, 1: 5, 2: 1}, 11, 13)
+    assert clock.read_to() == (pytest.approx(10, abs=0.02), pytest.approx({0: 13, 1: 13, 2: 10}, abs=0.02))
+
+
+@pytest.mark.parametrize("hidden", ["missed", "stalled", "slow"])
+def test_it_stands_still_while_kafka_is_away_and_until_gateways_are_back(clock: ReadClock, hidden: str) -> None:
+    clock.read({0: 5, 1: 5})
+    if hidden == "missed":
+        clock.missed()
+        clock.missed()
+    clock.looked({0: 5, 1: 5}, 11 if hidden == "slow" else 300, 300.01)
+    assert clock.stands_still
+    looking(clock, {0: 5, 1: 5}, 301, 300 + RETURN_S)
+    assert clock.read_to() == (pytest.approx(10, abs=0.02), pytest.approx({0: 10, 1: 10}, abs=0.02))
+    looking(clock, {0: 5, 1: 5}, 301 + RETURN_S, 304 + RETURN_S)
+    assert not clock.stands_still
+    assert clock.read_to()[0] == pytest.approx(14, abs=0.1)
+
+
+def test_answers_are_bounded_and_those_that_are_dropped_only_make_it_late(monkeypatch: pytest.MonkeyPatch, clock: ReadClock) -> None:
+    monkeypatch.setattr(read_clock, "MOST_LOOKS", 50)
+    for second in range(11, 1011):
+        clock.looked({0: second, 1: second}, second, second + 0.01)
+        assert len(clock._looks) <= 50
+    for offset in range(11, 1011):
+        by = clock.appended(0, offset - 1, 1011)
+        assert by > offset - 0.1, "never too early"
+    assert clock.appended(0, 1000, 1011) == pytest.approx(1001, abs=0.1), "the newest are as exact as before"
+    clock.read({0: 1010, 1: 500})
+    assert clock.read_to()[1][0] == pytest.approx(1010, abs=0.1)
+    assert clock.read_to()[1][1] <= 500
