@@ -51,12 +51,13 @@ class Book:
         self._of_client: dict[str, list[tuple[str, Place]]] = {}
         self._dirty: set[str] = set()
         self._compared: dict[str, set[str]] = {}
+        self._new_leaks: set[str] = set()
         self._rounds = Rounds()
         self._waiting: set[str] = set()
         self._decisions: dict[str, Decision] = {}
         self._evicted: set[str] = set()
         self._room = Room()
-        self.full = Overflow()
+        self.full = {"findings": Overflow(), "places": Overflow()}
         for key, text in (published or {}).items():
             try:
                 entry = restored(parse(Finding, text))
@@ -152,8 +153,17 @@ class Book:
             self.entries[fingerprint].decision = decision
             self._dirty.add(fingerprint)
 
+    def new_leaks(self, now_ms: int) -> Changes:
+        """The records of secrets that the topic doesn't have: these are right before all pushes and connections have been read."""
+        changes: Changes = {}
+        for fingerprint in self._new_leaks:
+            if (entry := self.entries.get(fingerprint)) is not None:
+                self._look(entry, now_ms, changes)
+        return changes
+
     def changes(self, now_ms: int) -> Changes:
         """The records to write: a finding, or None for a tombstone."""
+        self._new_leaks.clear()
         looked_at, self._dirty = self._dirty.union(self._rounds.due(now_ms, self._waiting)), set()
         changes: Changes = {fingerprint: None for fingerprint in self._evicted if fingerprint not in self.entries}
         for fingerprint in looked_at:
@@ -166,6 +176,7 @@ class Book:
         """The topic has these now."""
         for fingerprint, record in changes.items():
             self._evicted.discard(fingerprint)
+            self._new_leaks.discard(fingerprint)
             if record is None:
                 self._remove(fingerprint)
             elif fingerprint in self.entries:
@@ -213,6 +224,7 @@ class Book:
                 self._dirty.add(fingerprint)
 
     def _has(self, entry: FindingEntry, problem: Problem, place: Place, push: JudgedPush, application: OneApplication) -> None:
+        self.full["places"].dropped(entry.make_room(place))
         where = entry.add(place, push, problem.severity, self._clients.is_live(push.client))
         where.last_seen_ms = max(where.last_seen_ms, push.appended_ms)
         if push.appended_ms >= entry.last_seen_ms:
@@ -278,10 +290,12 @@ class Book:
             entry = FindingEntry(problem.fingerprint, problem.code, problem.kind, problem.low_confidence, problem.severity, tenant=tenant)
             entry.decision = self._decisions.get(problem.fingerprint)
             gone = self._room.excess(self.entries.values(), entry.is_leak)
-            self.full.dropped(gone)
+            self.full["findings"].dropped(gone)
             for each in gone:
                 self._drop(self.entries[str(each.key)])
             self._put(entry)
+            if entry.is_leak:
+                self._new_leaks.add(entry.fingerprint)
         else:
             self._room.share(entry, tenant)
         return entry
@@ -310,6 +324,7 @@ class Book:
         self._room.release(entry)
         self._rounds.remove(fingerprint)
         self._waiting.discard(fingerprint)
+        self._new_leaks.discard(fingerprint)
         self._compared.get(entry.code, set()).discard(fingerprint)
         for key, _ in entry.places:
             if (application := self._clients.applications.get(key)) is not None:

@@ -198,13 +198,18 @@ class PushedClients:
         return gone + theirs, applications
 
     def _too_many(self, room: int, size: Callable[[JudgedPush], int]) -> list[JudgedPush]:
-        held = [HeldEntry(push, push.tenant, _matters(push), push.appended_ms, size(push)) for push in self._all()]
+        held = [HeldEntry(push, push.tenant, self._matters(push), push.appended_ms, size(push)) for push in self._all()]
         excess = too_many(held, room - room // BATCH)
         log.error("more than %d clients, or %d bytes: findings omit %d of them", self._most, MOST_BYTES, len(excess))
         self.full["clients"].dropped(excess)
         gone = [cast(JudgedPush, each.key) for each in excess]
         self._forget(gone)
         return gone
+
+    def _matters(self, push: JudgedPush) -> int:
+        """How much it matters that a client is kept: whether it is connected, and then how bad it is."""
+        worst = max((SEVERITIES.index(verdict.severity) for verdict in push.verdicts), default=-1)
+        return worst + len(SEVERITIES) + 1 if self.is_live(push.client) else worst
 
     def _weigh(self, push: JudgedPush, by: int) -> None:
         """Settings are the same object where they are the same text (`streaming.findings.inputs.InputReader`)."""
@@ -238,8 +243,3 @@ class PushedClients:
         live = self.applications[push.application].live
         (live.add if is_live else live.discard)(push)
         self.moved(push, is_live)
-
-
-def _matters(push: JudgedPush) -> int:
-    """How much it matters that a client is kept: how bad it is."""
-    return max((SEVERITIES.index(verdict.severity) for verdict in push.verdicts), default=-1)

@@ -19,10 +19,11 @@ from clientscope.records.codec import Kind
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
 from streaming.findings.clients import MOST_APPLICATIONS, MOST_CLIENTS, OneApplication, PushedClients
+from streaming.findings.entry import MOST_PLACES_KEPT
 from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush
 from streaming.findings.liveness import MOST_CONNECTIONS, Liveness
-from streaming.findings.retention import Kept
+from streaming.findings.retention import MOST_KEPT, Kept
 from streaming.findings.room import MOST_FINDINGS
 from udfs.kernels.applications import of_client
 from udfs.kernels.finding_inputs import TOMBSTONE
@@ -68,7 +69,9 @@ class FindingsEngine:
             "clients": (self.clients.full["clients"], MOST_CLIENTS),
             "applications": (self.clients.full["applications"], MOST_APPLICATIONS),
             "connections": (self._liveness.full, MOST_CONNECTIONS),
-            "findings": (self._book.full, MOST_FINDINGS),
+            "findings": (self._book.full["findings"], MOST_FINDINGS),
+            "places": (self._book.full["places"], MOST_PLACES_KEPT),
+            "records": (self.kept.full, MOST_KEPT),
         }
 
     def apply(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -107,6 +110,14 @@ class FindingsEngine:
             self._forgot_ms = now_ms
             self._forgotten(*self.clients.forget(now_ms), now_ms)
         return self._book.changes(now_ms)
+
+    def new_leaks(self, now_ms: int) -> Changes:
+        """What to write before all has been read that there was at the start; `written` says that it was.
+
+        A secret that stands on no topic yet is new whatever else is still to be read. Everything else may end with the next record.
+        """
+        self.clients.at(now_ms)
+        return self._book.new_leaks(now_ms)
 
     def written(self, changes: Changes, now_ms: int) -> None:
         """These stand on the topic now."""

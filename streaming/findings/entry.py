@@ -113,20 +113,19 @@ class FindingEntry:
     worst_lately: int = -1
     known: dict[str, Client] = field(default_factory=dict)
 
-    def place(self, place: Place) -> Where:
-        """Where it is found; beyond `MOST_PLACES_KEPT` places, those go first of whoever has the most of them."""
-        where = self.places.get(place)
-        if where is None:
-            if len(self.places) >= MOST_PLACES_KEPT:
-                held = [HeldEntry(key, tenant_of(json.loads(key[0])[0], ""), 0, at.last_seen_ms) for key, at in self.places.items()]
-                for one in too_many(held, MOST_PLACES_KEPT - MOST_PLACES_KEPT // BATCH):
-                    self._lose(self.places.pop(cast(Place, one.key)))
-            where = self.places[place] = Where()
-        return where
+    def make_room(self, place: Place) -> list[HeldEntry]:
+        """Before `add`: beyond `MOST_PLACES_KEPT` places, those go first of whoever has the most of them; which those are."""
+        if place in self.places or len(self.places) < MOST_PLACES_KEPT:
+            return []
+        held = [HeldEntry(key, tenant_of(json.loads(key[0])[0], ""), 0, at.last_seen_ms) for key, at in self.places.items()]
+        gone = too_many(held, MOST_PLACES_KEPT - MOST_PLACES_KEPT // BATCH)
+        for each in gone:
+            self._lose(self.places.pop(cast(Place, each.key)))
+        return gone
 
     def add(self, place: Place, push: JudgedPush, severity: int, is_live: bool) -> Where:
         """A client has it, and had it nowhere before."""
-        where = self.place(place)
+        where = self.places.setdefault(place, Where())
         where.clients[push.client] = severity
         where.live += is_live
         self.severities[severity] += 1

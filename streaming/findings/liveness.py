@@ -18,8 +18,8 @@ GRACE_MS = 30_000
 
 _WINDOW_MS = 5 * 60_000
 _SLICE_MS = 10_000
-MOST_CONNECTIONS = 500_000
-"""Open ones that are known; see `clientscope.fair_share` for who makes room for further ones."""
+MOST_CONNECTIONS = 1_000_000
+"""Open ones that are known, some 200 bytes each; see `clientscope.fair_share` for who makes room for further ones."""
 
 _MOST_NAMES = 1_000
 """client.ids of one principal that are told apart among what is closed within ten seconds; the others count as none."""
@@ -87,6 +87,7 @@ class Liveness:
         if event.kind == Kind.CLOSED:
             self._count_closed(event)
             self._leave(client, event.appended_ms)
+            self._touched.append((gateway, event.connection))  # though it was never known as open: its client's grace ends
             self._lately[gateway, event.epoch, event.connection] = event.appended_ms
             while (oldest := next(iter(self._lately.items())))[1] < event.appended_ms - 2 * GRACE_MS or len(self._lately) > _MOST_LATELY:
                 del self._lately[oldest[0]]

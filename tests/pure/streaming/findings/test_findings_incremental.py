@@ -87,6 +87,11 @@ class Histories(RuleBasedStateMachine):
         self.connections.clear()
         self.fleet.heartbeat(self.model.epoch)
 
+    @rule()
+    def the_job_restarts(self) -> None:
+        """And reads of each connection what happened to it last."""
+        self.fleet.start()
+
     @rule(which=st.integers(0, 5))
     def is_erased(self, which: int) -> None:
         pushes = self.known()
@@ -184,12 +189,96 @@ def test_places_clients_and_connections_that_make_room_leave_the_counts_right(mo
     assert fleet.engine.dropped()["clients"] and fleet.engine.dropped()["connections"]
 
 
-def test_a_finding_that_could_not_be_written_is_written_later() -> None:
+def lived() -> Fleet:
+    """One in which each finding has been looked at once after the start: from then on a look has a cause."""
     fleet = Fleet()
     fleet.client(instance=1, settings={"acks": "0"})
-    assert fleet.engine.changes(fleet.now), "and then Kafka is away"
     fleet.later(MINUTE)
-    assert fleet.one("AN101").state == "open"
+    fleet.later(MINUTE)
+    fleet.later(MINUTE)
+    return fleet
+
+
+def test_a_finding_that_could_not_be_written_is_written_later() -> None:
+    fleet = lived()
+    fleet.client("billing-1", instance=2, settings={"acks": "0"})
+    assert len(fleet.engine.changes(fleet.now)) == 1, "and then Kafka is away"
+    fleet.later(MINUTE)
+    assert len(fleet.findings("AN101")) == 2
+    closed = fleet.findings("AN101")[0].fingerprint
+    fleet.decide(closed, Decision(fingerprint=closed, resolution="test-value", by="b", why="w", at_ms=fleet.now))
+    assert len(fleet.engine.changes(fleet.now)) == 1
+    fleet.later(MINUTE)
+    assert {each.state for each in fleet.findings("AN101")} == {"open", "closed"}
+
+
+def test_a_count_that_changes_soon_after_a_record_is_written_with_the_next() -> None:
+    fleet = lived()
+    fleet.client("billing-1", instance=2, settings={"acks": "0"})
+    fleet.later(SECOND)
+    fleet.client("billing-2", instance=3, settings={"acks": "0"})
+    for _ in range(40):
+        fleet.later(SECOND)
+    assert sorted(each.client_count for each in fleet.findings("AN101")) == [1, 2]
+
+
+def test_who_leaves_is_counted_no_more_though_nothing_else_is_heard() -> None:
+    fleet = lived()
+    connection = fleet.client("orders-2", instance=2, settings={"acks": "0"})
+    fleet.later(MINUTE)
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").client_count == 2
+    fleet.close(connection)
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").client_count == 1
+
+
+def test_the_next_newest_stands_for_the_connections_that_are_like_its_own() -> None:
+    fleet = Fleet()
+    first, second, _ = (fleet.connect() for _ in range(3))
+    fleet.push(connection=first, instance=1, settings={"acks": "0"})
+    fleet.now += SECOND
+    fleet.push(connection=second, instance=2, settings={"acks": "0"})
+    fleet.close(first)
+    fleet.close(second)
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").client_count == 1
+    fleet.now += SECOND
+    fleet.push(connection=1_000, instance=2, settings={"acks": "0"}, client_address="10.0.0.2")
+    fleet.later(2 * MINUTE)
+    (named,) = [client for client in fleet.one("AN101").clients if client.disconnected_ms is None]
+    assert named.address == "10.0.0.1" and fleet.one("AN101").client_count == 1
+
+
+def test_a_new_leak_is_told_while_the_rest_is_still_read_and_once() -> None:
+    fleet = lived()
+    fleet.client("etl-1", instance=7, settings={**LEAK, "acks": "0"})
+    events, fleet.events = fleet.events, []  # which are read later than the pushes
+    fleet.start()
+    early = fleet.engine.new_leaks(fleet.now)
+    (leak,) = early.values()
+    assert leak is not None and (leak.code, leak.state, leak.alert and leak.alert.why) == ("SK001", "open", "new")
+    fleet.engine.written(early, fleet.now)
+    assert not fleet.engine.new_leaks(fleet.now), "once"
+    assert not fleet.engine.new_leaks(fleet.now + 2 * MINUTE) and not fleet.engine.new_leaks(fleet.now + 15 * MINUTE), "whatever it takes"
+    fleet.published |= {key: record.model_dump_json(exclude_none=True).encode() for key, record in early.items() if record}
+    fleet.events = events
+    fleet.start()
+    assert not fleet.engine.new_leaks(fleet.now)
+    fleet.later(SECOND)
+    assert fleet.one("SK001").alert == leak.alert and len(fleet.findings("AN101")) == 2
+    fleet.start()
+    assert not fleet.engine.new_leaks(fleet.now), "what the topic has waits until all is read"
+
+
+def test_places_that_make_room_are_told_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry, "MOST_PLACES_KEPT", 20)
+    fleet = Fleet()
+    for number in range(25):
+        fleet.client(f"app{number}x", number + 1, settings=LEAK)
+    fleet.later(SECOND)
+    assert fleet.engine.dropped()["places"] == 25 - fleet.one("SK001").place_count > 0
+    assert "places" in fleet.one("OP004").message
 
 
 def test_the_newest_of_those_who_have_it_are_named_whoever_pushes_again() -> None:
