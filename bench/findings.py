@@ -2,7 +2,7 @@
 
 Clients of 50 applications (`bench.rules.fleet`), each with one connection and one push, in a process of its own for each size.
 The kernel judges as it does for results; the engine is what the driver does with its rows. A start reads all of it once more, so both
-together are what a start takes, beside reading the topic.
+together are what a start takes, beside reading the topic. Then what one more push costs in a crowd (`bench.findings_crowds`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
+from bench.findings_crowds import one_more
 from bench.rules import fleet
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
@@ -86,6 +87,8 @@ def main() -> int:
     """The exit status."""
     parser = argparse.ArgumentParser(prog="python -m bench.findings", description=__doc__)
     parser.add_argument("--clients", type=int, nargs="+", default=[1_000, 10_000, 100_000], help="(default: %(default)s)")
+    parser.add_argument("--crowd", type=int, default=50_000, help="clients of one application (default: %(default)s)")
+    parser.add_argument("--applications", type=int, default=4_000, help="that push one secret (default: %(default)s)")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -107,7 +110,12 @@ def main() -> int:
         command = [sys.executable, "-m", "bench.findings", "--one", str(clients)]
         figures = [float(word) for word in subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()]
         view.add_row(f"{clients:,}", f"{figures[0]:,.0f}", *(f"{figure:,.1f}" for figure in figures[1:]))
-    Console(width=130).print(view)
+    crowds = Table(title="CPU time of a second in which this happens, ms", title_justify="left")
+    for heading in ("what happens", "median", "most"):
+        crowds.add_column(heading, justify="left" if heading == "what happens" else "right")
+    for name, median, most in one_more(options.crowd, options.applications):
+        crowds.add_row(name, f"{median:,.1f}", f"{most:,.1f}")
+    Console(width=130).print(view, crowds)
     return 0
 
 

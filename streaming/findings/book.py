@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import heapq
 import logging
-import math
-from collections import Counter, deque
 from collections.abc import Iterable, Mapping
+from functools import partial
+from itertools import chain
 
 from clientscope.errors import RecordError
-from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.findings.conditions import Condition
 from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import key_of_0_1
-from clientscope.findings.record import Finding
+from clientscope.findings.record import MOST_CLIENTS, Finding
 from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.severities import SEVERITIES
 from clientscope.topic_values import parse
+from streaming.findings import ordered
 from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.entry import FindingEntry, Place
 from streaming.findings.finding_records import Policy, identity, restored
@@ -25,18 +26,11 @@ from streaming.findings.lifecycle import advance
 from streaming.findings.named_clients import Holders
 from streaming.findings.overflow import Overflow
 from streaming.findings.problems import Problem, Secrets, problems
-from streaming.findings.publication import is_due, is_outdated
+from streaming.findings.publication import is_behind, is_due, is_outdated
+from streaming.findings.room import Room
+from streaming.findings.rounds import Rounds
 
 log = logging.getLogger(__name__)
-
-MOST_FINDINGS = 50_000
-"""That are kept, besides those on clientscope's own operation; see `clientscope.fair_share` for who makes room for further ones."""
-
-FOR_LEAKS = 10_000
-"""Of these so many are for secrets alone."""
-
-_ROUND_MS = 30_000
-"""In so long each finding is looked at once, though nothing was heard of it: its clients may have left."""
 
 Changes = dict[str, Finding | None]
 
@@ -51,18 +45,19 @@ class Book:
     def __init__(self, clients: PushedClients, policy: Policy, published: Mapping[str, bytes] | None = None) -> None:
         self.entries: dict[str, FindingEntry] = {}
         self._clients = clients
+        clients.moved = self._moved
         self._policy = policy
         self._secrets = Secrets()
         self._of_client: dict[str, list[tuple[str, Place]]] = {}
         self._dirty: set[str] = set()
-        self._watched: set[str] = set()
-        self._round: deque[str] = deque()
+        self._compared: dict[str, set[str]] = {}
+        self._new_leaks: set[str] = set()
+        self._rounds = Rounds()
+        self._waiting: set[str] = set()
         self._decisions: dict[str, Decision] = {}
         self._evicted: set[str] = set()
-        self._of_tenant: Counter[Tenant] = Counter()
-        self._leaks = 0
-        self.full = Overflow()
-        self._looked_ms = 0
+        self._room = Room()
+        self.full = {"findings": Overflow(), "places": Overflow()}
         for key, text in (published or {}).items():
             try:
                 entry = restored(parse(Finding, text))
@@ -71,20 +66,16 @@ class Book:
                 continue
             self._put(entry)
 
-    def pushed(self, application: OneApplication, push: JudgedPush) -> None:
-        """What a push has wrong, and what it has no longer; a client's earlier push counts no more."""
+    def pushed(self, application: OneApplication, push: JudgedPush, earlier: JudgedPush | None) -> None:
+        """What a push has wrong, and what it has no longer; what its client pushed earlier counts no more."""
         self._adopt(application)
-        found = problems(push, self._secrets)
-        before = self._of_client.pop(push.client, [])
-        now = [(problem.fingerprint, (push.application, problem.key if problem.kind == "leak" else "")) for problem in found]
-        for fingerprint, place in before:
-            if (fingerprint, place) not in now:
-                self._without(fingerprint, place, push.client)
+        if earlier is not None:
+            self._without(earlier)
         kept = []
-        for problem, (fingerprint, place) in zip(found, now, strict=True):
-            entry = self._entry(problem, push.tenant)
-            self._has(entry, problem, place, push, application)
-            kept.append((fingerprint, place))
+        for problem in problems(push, self._secrets):
+            place = push.application, problem.key if problem.kind == "leak" else ""
+            self._has(self._entry(problem, push.tenant), problem, place, push, application)
+            kept.append((problem.fingerprint, place))
         if kept:
             self._of_client[push.client] = kept
         self._passes(application, push, {fingerprint for fingerprint, _ in kept})
@@ -92,17 +83,15 @@ class Book:
     def forgotten(self, clients: Iterable[JudgedPush], applications: Iterable[OneApplication], now_ms: int) -> None:
         """Nothing is known of these any more; what an application had is over, or, of a secret, has stopped."""
         for push in clients:
-            for fingerprint, place in self._of_client.pop(push.client, []):
-                self._without(fingerprint, place, push.client)
+            self._without(push)
         for application in applications:
             self._secrets.forget(application.key)
-            for fingerprint in application.findings:
+            for fingerprint, keys in application.findings.items():
                 entry = self.entries.get(fingerprint)
                 if entry is None:
                     continue
-                for place, where in entry.places.items():
-                    if place[0] == application.key:
-                        where.passed_ms = max(where.passed_ms, now_ms)
+                for where in entry.found_in(application.key, keys):
+                    where.passed_ms = max(where.passed_ms, now_ms)
                 self._dirty.add(fingerprint)
 
     def erased(self, clients: Mapping[str, int]) -> None:
@@ -120,17 +109,25 @@ class Book:
     def compared(self, code: str, found: Mapping[str, Found]) -> None:
         """What comparing clients has found by one rule, by fingerprint; what is not among it is over."""
         for fingerprint, (problem, application, evidence, clients, at_ms) in found.items():
-            entry = self._entry(problem, clients[0].tenant if clients else tenant_of(identity(application).principal, ""))
+            entry = self._entry(problem, clients[0].pushes[-1].tenant if clients else tenant_of(identity(application).principal, ""))
+            before = entry.present, entry.severity, entry.message, entry.settings, entry.evidence, entry.last_seen_ms
             entry.application, entry.compared = application, clients
             entry.severity, entry.message, entry.settings = problem.severity, problem.message, problem.settings
             entry.seen(at_ms)
             entry.present = True
             entry.evidence = evidence or entry.evidence
-            self._dirty.add(fingerprint)
-        for entry in list(self.entries.values()):
-            if entry.code == code and entry.present and entry.fingerprint not in found:
+            same = before == (True, entry.severity, entry.message, entry.settings, entry.evidence, entry.last_seen_ms)
+            if not same or entry.published is None or entry.published.client_count != sum(map(len, clients)):
+                self._dirty.add(fingerprint)
+        for fingerprint in self.present(code):
+            if fingerprint not in found:
+                entry = self.entries[fingerprint]
                 entry.present, entry.compared = False, ()
-                self._dirty.add(entry.fingerprint)
+                self._dirty.add(fingerprint)
+
+    def present(self, code: str) -> list[str]:
+        """Fingerprints of what comparing has found by one rule."""
+        return [fingerprint for fingerprint in self._compared.get(code, ()) if self.entries[fingerprint].present]
 
     def condition(self, fingerprint: str, condition: Condition) -> None:
         """What a part of ours tells of itself."""
@@ -156,16 +153,18 @@ class Book:
             self.entries[fingerprint].decision = decision
             self._dirty.add(fingerprint)
 
+    def new_leaks(self, now_ms: int) -> Changes:
+        """The records of secrets that the topic doesn't have: these are right before all pushes and connections have been read."""
+        changes: Changes = {}
+        for fingerprint in self._new_leaks:
+            if (entry := self.entries.get(fingerprint)) is not None:
+                self._look(entry, now_ms, changes)
+        return changes
+
     def changes(self, now_ms: int) -> Changes:
         """The records to write: a finding, or None for a tombstone."""
-        share = (now_ms - self._looked_ms) / _ROUND_MS
-        self._looked_ms = now_ms
-        for _ in range(math.ceil(len(self._round) * min(1.0, share))):
-            fingerprint = self._round.popleft()
-            if fingerprint in self.entries:
-                self._round.append(fingerprint)
-                self._dirty.add(fingerprint)
-        looked_at, self._dirty = self._dirty | self._watched, set()
+        self._new_leaks.clear()
+        looked_at, self._dirty = self._dirty.union(self._rounds.due(now_ms, self._waiting)), set()
         changes: Changes = {fingerprint: None for fingerprint in self._evicted if fingerprint not in self.entries}
         for fingerprint in looked_at:
             entry = self.entries.get(fingerprint)
@@ -177,39 +176,56 @@ class Book:
         """The topic has these now."""
         for fingerprint, record in changes.items():
             self._evicted.discard(fingerprint)
+            self._new_leaks.discard(fingerprint)
             if record is None:
                 self._remove(fingerprint)
             elif fingerprint in self.entries:
                 self.entries[fingerprint].published, self.entries[fingerprint].published_at_ms = record, now_ms
 
     def _look(self, entry: FindingEntry, now_ms: int, changes: Changes) -> None:
-        entry, record = advance(entry, self._holders(entry, now_ms), now_ms, self._policy)
+        entry, record = advance(entry, self._holders(entry), now_ms, self._policy)
         self.entries[entry.fingerprint] = entry
-        if record.state == "open" and entry.passed:
-            self._watched.add(entry.fingerprint)
-        else:
-            self._watched.discard(entry.fingerprint)
         if is_outdated(entry, record, now_ms):
             changes[entry.fingerprint] = None
         elif is_due(entry, record, now_ms):
             changes[entry.fingerprint] = record
+        # What may fail to be written, is written later, or ends without a push that says so.
+        waits = entry.fingerprint in changes or is_behind(entry, record) or (entry.standing.is_open and entry.standing.quiet_since_ms)
+        (self._waiting.add if waits else self._waiting.discard)(entry.fingerprint)
 
-    def _holders(self, entry: FindingEntry, now_ms: int) -> Holders:
-        if entry.kind == "fleet":
-            return Holders({(entry.application or "", ""): list(entry.compared)}, (), self._clients.left_ms)
-        live: dict[Place, list[JudgedPush]] = {}
-        gone: list[JudgedPush] = []
-        for place, where in entry.places.items():
-            here = live[place] = []
-            for client in where.clients:
-                push = self._clients.known(place[0], client)
-                if push is not None:
-                    (here if self._clients.is_live(push, now_ms) else gone).append(push)
-        return Holders(live, gone, self._clients.left_ms)
+    def _holders(self, entry: FindingEntry) -> Holders:
+        if entry.kind != "fleet":
+            counts = {place: where.live for place, where in entry.places.items()}
+            live, gone = ordered.newest(entry.live, MOST_CLIENTS), ordered.newest(entry.gone, MOST_CLIENTS)
+            return Holders(counts, live, gone, partial(self._has_now, entry), self._clients.left_ms)
+        of_each = [ordered.newest(clients.pushes, MOST_CLIENTS) for clients in entry.compared]
+        newest = heapq.nlargest(MOST_CLIENTS, chain.from_iterable(of_each), key=ordered.order)
+        counts = {(entry.application or "", ""): sum(map(len, entry.compared))}
+        return Holders(counts, newest, (), partial(self._is_compared, entry), self._clients.left_ms)
+
+    def _has_now(self, entry: FindingEntry, client: str) -> bool:
+        return self._clients.is_live(client) and any(
+            fingerprint == entry.fingerprint and place in entry.places and client in entry.places[place].clients
+            for fingerprint, place in self._of_client.get(client, ())
+        )
+
+    def _is_compared(self, entry: FindingEntry, client: str) -> bool:
+        push = self._clients.of(client) if self._clients.is_live(client) else None
+        if push is None:
+            return False
+        live = self._clients.applications[push.application].live
+        return any(clients is live for clients in entry.compared)
+
+    def _moved(self, push: JudgedPush, is_live: bool) -> None:
+        """A client is connected, or isn't any more."""
+        for fingerprint, place in self._of_client.get(push.client, ()):
+            entry = self.entries.get(fingerprint)
+            if entry is not None and entry.moved(place, push, is_live):
+                self._dirty.add(fingerprint)
 
     def _has(self, entry: FindingEntry, problem: Problem, place: Place, push: JudgedPush, application: OneApplication) -> None:
-        where = entry.place(place)
-        where.clients[push.client] = problem.severity
+        self.full["places"].dropped(entry.make_room(place))
+        where = entry.add(place, push, problem.severity, self._clients.is_live(push.client))
         where.last_seen_ms = max(where.last_seen_ms, push.appended_ms)
         if push.appended_ms >= entry.last_seen_ms:
             entry.message, entry.settings, entry.application = problem.message, problem.settings, push.application
@@ -221,7 +237,7 @@ class Book:
             written = problem.settings[0]["key"] in push.written
             entry.reached(push.gateway, f"clientscope.configs-{push.partition}@{push.offset}" if written else None)
             self._rotated(problem, push)
-        application.findings.add(entry.fingerprint)
+        application.found(entry.fingerprint, place[1])
         self._dirty.add(entry.fingerprint)
 
     def _rotated(self, problem: Problem, push: JudgedPush) -> None:
@@ -230,18 +246,19 @@ class Book:
             return
         for digest in self._secrets.earlier(push.application, problem.key, problem.digest):
             earlier = self.entries.get(self._secrets.fingerprint(problem.code, push.application, problem.key, digest))
-            if earlier is not None and earlier.last_seen_ms < push.appended_ms:
-                earlier.note(f"Another value is pushed under {problem.key} since: perhaps it was rotated; its issuer knows.")
+            if earlier is None or earlier.last_seen_ms >= push.appended_ms:
+                continue
+            if earlier.note(f"Another value is pushed under {problem.key} since: perhaps it was rotated; its issuer knows."):
                 self._dirty.add(earlier.fingerprint)
 
     def _passes(self, application: OneApplication, push: JudgedPush, has: set[str]) -> None:
         """What the application had, and this push of it has not; where the rule couldn't judge, that says nothing."""
-        for fingerprint in application.findings - has:
-            entry = self.entries.get(fingerprint)
+        for fingerprint, keys in application.findings.items():
+            entry = None if fingerprint in has else self.entries.get(fingerprint)
             if entry is None or entry.code in push.unjudged:
                 continue
-            for place, where in entry.places.items():
-                if place[0] == application.key and push.appended_ms > where.passed_ms:
+            for where in entry.found_in(application.key, keys):
+                if push.appended_ms > where.passed_ms and not entry.is_over(where):
                     where.passed_ms = push.appended_ms
                     self._dirty.add(fingerprint)
 
@@ -255,44 +272,33 @@ class Book:
             entry = self.entries[fingerprint]
             for place in [place for place, where in entry.places.items() if place[0] == before and not where.clients]:
                 entry.places.setdefault((application.key, place[1]), entry.places.pop(place))
-                application.findings.add(fingerprint)
-                earlier.findings.discard(fingerprint)
+                application.found(fingerprint, place[1])
+                earlier.findings.pop(fingerprint, None)
             if entry.application == before:
                 entry.application = application.key
 
-    def _without(self, fingerprint: str, place: Place, client: str) -> None:
-        entry = self.entries.get(fingerprint)
-        if entry is not None and place in entry.places:
-            entry.places[place].clients.pop(client, None)
-            self._dirty.add(fingerprint)
+    def _without(self, push: JudgedPush) -> None:
+        """A push is its client's newest no more."""
+        for fingerprint, place in self._of_client.pop(push.client, ()):
+            entry = self.entries.get(fingerprint)
+            if entry is not None and entry.discard(place, push):
+                self._dirty.add(fingerprint)
 
     def _entry(self, problem: Problem, tenant: Tenant) -> FindingEntry:
         entry = self.entries.get(problem.fingerprint)
         if entry is None:
             entry = FindingEntry(problem.fingerprint, problem.code, problem.kind, problem.low_confidence, problem.severity, tenant=tenant)
             entry.decision = self._decisions.get(problem.fingerprint)
-            self._make_room(entry.is_leak)
+            gone = self._room.excess(self.entries.values(), entry.is_leak)
+            self.full["findings"].dropped(gone)
+            for each in gone:
+                self._drop(self.entries[str(each.key)])
             self._put(entry)
-        elif entry.tenant != tenant and self._of_tenant[tenant] < self._of_tenant[entry.tenant]:
-            _less(self._of_tenant, entry.tenant)
-            self._of_tenant[tenant] += 1
-            entry.tenant = tenant
+            if entry.is_leak:
+                self._new_leaks.add(entry.fingerprint)
+        else:
+            self._room.share(entry, tenant)
         return entry
-
-    def _make_room(self, for_leak: bool) -> None:
-        """Beyond the bound those who have most of the table lose what matters least of it."""
-        others = MOST_FINDINGS - FOR_LEAKS
-        if not for_leak and self._of_tenant.total() - self._leaks >= others:
-            self._evict([entry for entry in self.entries.values() if not entry.is_leak], others)
-        elif self._of_tenant.total() >= MOST_FINDINGS:
-            self._evict(list(self.entries.values()), MOST_FINDINGS)
-
-    def _evict(self, entries: Iterable[FindingEntry], room: int) -> None:
-        held = [HeldEntry(each.fingerprint, each.tenant, each.matters, each.last_seen_ms) for each in entries if each.kind != "operation"]
-        gone = too_many(held, room - room // BATCH)
-        self.full.dropped(gone)
-        for each in gone:
-            self._drop(self.entries[str(each.key)])
 
     def _drop(self, entry: FindingEntry) -> None:
         """The topic loses it, too."""
@@ -302,29 +308,24 @@ class Book:
 
     def _put(self, entry: FindingEntry) -> None:
         self.entries[entry.fingerprint] = entry
-        if entry.kind != "operation":
-            self._of_tenant[entry.tenant] += 1
-            self._leaks += entry.is_leak
-        self._round.append(entry.fingerprint)
-        for (key, _), where in entry.places.items():
+        self._room.take(entry)
+        self._rounds.add(entry.fingerprint)
+        if entry.kind == "fleet":
+            self._compared.setdefault(entry.code, set()).add(entry.fingerprint)
+        for (key, setting), where in entry.places.items():
             application = self._clients.application(key)
-            application.findings.add(entry.fingerprint)
+            application.found(entry.fingerprint, setting)
             application.newest_ms = max(application.newest_ms, where.last_seen_ms)
 
     def _remove(self, fingerprint: str) -> None:
         entry = self.entries.pop(fingerprint, None)
-        self._watched.discard(fingerprint)
         if entry is None:
             return
-        if entry.kind != "operation":
-            _less(self._of_tenant, entry.tenant)
-            self._leaks -= entry.is_leak
+        self._room.release(entry)
+        self._rounds.remove(fingerprint)
+        self._waiting.discard(fingerprint)
+        self._new_leaks.discard(fingerprint)
+        self._compared.get(entry.code, set()).discard(fingerprint)
         for key, _ in entry.places:
             if (application := self._clients.applications.get(key)) is not None:
-                application.findings.discard(fingerprint)
-
-
-def _less(counter: Counter[Tenant], tenant: Tenant) -> None:
-    counter[tenant] -= 1
-    if counter[tenant] <= 0:
-        del counter[tenant]
+                application.findings.pop(fingerprint, None)

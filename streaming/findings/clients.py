@@ -11,8 +11,10 @@ from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.records.client_key import Tenant
 from clientscope.severities import SEVERITIES
 from streaming.findings.inputs import JudgedPush, Settings, There
+from streaming.findings.live_clients import LiveClients
 from streaming.findings.liveness import Liveness
 from streaming.findings.overflow import Overflow
+from streaming.findings.presence import Presence
 
 log = logging.getLogger(__name__)
 
@@ -50,18 +52,26 @@ class OneApplication:
     Attributes:
         key: `clientscope.findings.fingerprints.application_key`.
         clients: those that are remembered.
+        live: those of them that are connected.
         starts: its last different configurations, the newest last.
-        findings: fingerprints of what was ever found of it.
+        findings: fingerprint of what was ever found of it → the keys of the settings that it was found under.
         newest_ms: when it last pushed.
         tenant: who pushed last.
     """
 
     key: str
     clients: dict[str, JudgedPush] = field(default_factory=dict)
+    live: LiveClients = field(default_factory=LiveClients)
     starts: list[PushStart] = field(default_factory=list)
-    findings: set[str] = field(default_factory=set)
+    findings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     newest_ms: int = 0
     tenant: Tenant = ""
+
+    def found(self, fingerprint: str, key: str) -> None:
+        """Something was found of it under a setting's key."""
+        keys = self.findings.get(fingerprint, ())
+        if key not in keys:
+            self.findings[fingerprint] = (*keys, key)
 
 
 class PushedClients:
@@ -69,15 +79,17 @@ class PushedClients:
 
     Attributes:
         full: what had to be forgotten because it was too much, by ``clients`` and ``applications``.
+        moved: called with a client's push and whether the client is connected, whenever that changes between two pushes of it.
     """
 
     def __init__(self, liveness: Liveness, most: int = MOST_CLIENTS) -> None:
         self.full = {"clients": Overflow(), "applications": Overflow()}
         self.applications: dict[str, OneApplication] = {}
+        self.moved: Callable[[JudgedPush, bool], None] = lambda push, is_live: None
         self._liveness = liveness
+        self._presence = Presence(liveness, self._moved)
         self._most = most
         self._of: dict[str, str] = {}
-        self._newest_there: dict[There, JudgedPush] = {}
         self._alike: dict[tuple[Tenant, int], int] = {}  # how many clients of a tenant have the same settings
         self.held_bytes = 0
 
@@ -91,26 +103,19 @@ class PushedClients:
     def apply(self, push: JudgedPush) -> tuple[OneApplication, JudgedPush | None] | None:
         """Takes in a push; returns its application, and what the same client pushed before; None for one that came before already."""
         client = push.client
-        earlier = self._of.get(client)
-        before = self.applications[earlier].clients.get(client) if earlier is not None else None
+        before = self.of(client)
         if before is not None and push.place <= before.place:
             return None
-        if earlier is not None and earlier != push.application:
-            self.applications[earlier].clients.pop(client, None)
-        application = self.application(push.application)
         if before is not None:
-            self._weigh(before, -1)
+            self._lose(before)
+        application = self.application(push.application)
         self._weigh(push, 1)
         application.clients[client] = push
         application.tenant = push.tenant
         application.newest_ms = max(application.newest_ms, push.appended_ms)
         self._of[client] = push.application
-        there = push.there
-        if before is not None and before.there != there:
-            self._leave(before)
-        newest = self._newest_there.get(there)
-        if newest is None or newest.place <= push.place:
-            self._newest_there[there] = push
+        if self._presence.came(push, before):
+            application.live.add(push)
         return application, before
 
     def started(self, application: OneApplication, push: JudgedPush) -> PushStart | None:
@@ -126,28 +131,30 @@ class PushedClients:
         del starts[:-_STARTS]
         return alike[-1] if alike else None
 
-    def is_live(self, push: JudgedPush, now_ms: int) -> bool:
-        """Whether the client that pushed is still there."""
-        newest = self._newest_there.get(push.there)
-        return self._liveness.is_live(push, newest is push or newest is None, now_ms)
+    def is_live(self, client: str) -> bool:
+        """Whether a client is connected."""
+        return client in self._presence.live
+
+    def heard(self) -> None:
+        """Connections were opened or closed."""
+        self._presence.heard()
+
+    def at(self, now_ms: int) -> None:
+        """Time passes."""
+        self._presence.at(now_ms)
 
     def left_ms(self, there: There, push: JudgedPush | None = None) -> int | None:
         """When a client that isn't connected closed its last connection; None where that isn't known."""
         return self._liveness.left_ms(there, push)
 
-    def live(self, application: OneApplication, now_ms: int) -> list[JudgedPush]:
-        """The newest pushes of its clients that are connected."""
-        return [push for push in application.clients.values() if self.is_live(push, now_ms)]
-
-    def known(self, application: str, client: str) -> JudgedPush | None:
-        """What a client last pushed as this application."""
-        of = self.applications.get(application)
-        return None if of is None else of.clients.get(client)
+    def live(self) -> dict[str, LiveClients]:
+        """Of each application those of its clients that are connected; only of those that have any."""
+        return {key: application.live for key, application in self.applications.items() if application.live.pushes}
 
     def of(self, client: str) -> JudgedPush | None:
         """What a client last pushed."""
         application = self._of.get(client)
-        return None if application is None else self.known(application, client)
+        return None if application is None else self.applications[application].clients[client]
 
     def erase(self, client: str) -> JudgedPush | None:
         """Lets go of one client; returns what it had pushed."""
@@ -158,7 +165,7 @@ class PushedClients:
 
     def forget(self, now_ms: int) -> tuple[list[JudgedPush], list[OneApplication]]:
         """Lets go of who is gone for long, and of what is too much; returns the clients, and the applications, that were forgotten."""
-        gone = [push for push in self._all() if now_ms - push.appended_ms > _FORGET_CLIENT_MS and not self.is_live(push, now_ms)]
+        gone = [push for push in self._all() if now_ms - push.appended_ms > _FORGET_CLIENT_MS and not self.is_live(push.client)]
         self._forget(gone)
         silent = [each for each in self.applications.values() if not each.clients and now_ms - each.newest_ms > FORGET_MS]
         for each in silent:
@@ -191,13 +198,18 @@ class PushedClients:
         return gone + theirs, applications
 
     def _too_many(self, room: int, size: Callable[[JudgedPush], int]) -> list[JudgedPush]:
-        held = [HeldEntry(push, push.tenant, _matters(push), push.appended_ms, size(push)) for push in self._all()]
+        held = [HeldEntry(push, push.tenant, self._matters(push), push.appended_ms, size(push)) for push in self._all()]
         excess = too_many(held, room - room // BATCH)
         log.error("more than %d clients, or %d bytes: findings omit %d of them", self._most, MOST_BYTES, len(excess))
         self.full["clients"].dropped(excess)
         gone = [cast(JudgedPush, each.key) for each in excess]
         self._forget(gone)
         return gone
+
+    def _matters(self, push: JudgedPush) -> int:
+        """How much it matters that a client is kept: whether it is connected, and then how bad it is."""
+        worst = max((SEVERITIES.index(verdict.severity) for verdict in push.verdicts), default=-1)
+        return worst + len(SEVERITIES) + 1 if self.is_live(push.client) else worst
 
     def _weigh(self, push: JudgedPush, by: int) -> None:
         """Settings are the same object where they are the same text (`streaming.findings.inputs.InputReader`)."""
@@ -217,15 +229,17 @@ class PushedClients:
     def _forget(self, pushes: Iterable[JudgedPush]) -> None:
         for push in pushes:
             if self._of.pop(push.client, None) is not None:
-                self._weigh(push, -1)
-            self.applications[push.application].clients.pop(push.client, None)
-            self._leave(push)
+                self._lose(push)
+                self._presence.went(push)
 
-    def _leave(self, push: JudgedPush) -> None:
-        if self._newest_there.get(push.there) is push:
-            del self._newest_there[push.there]
+    def _lose(self, push: JudgedPush) -> None:
+        """It is its client's newest no more."""
+        self._weigh(push, -1)
+        application = self.applications[push.application]
+        application.live.discard(push)
+        del application.clients[push.client]
 
-
-def _matters(push: JudgedPush) -> int:
-    """How much it matters that a client is kept: how bad it is."""
-    return max((SEVERITIES.index(verdict.severity) for verdict in push.verdicts), default=-1)
+    def _moved(self, push: JudgedPush, is_live: bool) -> None:
+        live = self.applications[push.application].live
+        (live.add if is_live else live.discard)(push)
+        self.moved(push, is_live)

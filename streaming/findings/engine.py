@@ -17,12 +17,14 @@ from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.records.codec import Kind
 from streaming.findings import fleet
-from streaming.findings.book import MOST_FINDINGS, Book, Changes
+from streaming.findings.book import Book, Changes
 from streaming.findings.clients import MOST_APPLICATIONS, MOST_CLIENTS, OneApplication, PushedClients
+from streaming.findings.entry import MOST_PLACES_KEPT
 from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush
 from streaming.findings.liveness import MOST_CONNECTIONS, Liveness
-from streaming.findings.retention import Kept
+from streaming.findings.retention import MOST_KEPT, Kept
+from streaming.findings.room import MOST_FINDINGS
 from udfs.kernels.applications import of_client
 from udfs.kernels.finding_inputs import TOMBSTONE
 
@@ -67,7 +69,9 @@ class FindingsEngine:
             "clients": (self.clients.full["clients"], MOST_CLIENTS),
             "applications": (self.clients.full["applications"], MOST_APPLICATIONS),
             "connections": (self._liveness.full, MOST_CONNECTIONS),
-            "findings": (self._book.full, MOST_FINDINGS),
+            "findings": (self._book.full["findings"], MOST_FINDINGS),
+            "places": (self._book.full["places"], MOST_PLACES_KEPT),
+            "records": (self.kept.full, MOST_KEPT),
         }
 
     def apply(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -98,6 +102,7 @@ class FindingsEngine:
             if (told := overflow.condition(table, most, now_ms)) is not None:
                 self._condition(told)
         self._erase()
+        self.clients.at(now_ms)
         if abs(now_ms - self._compared_ms) >= _COMPARE_EVERY_MS:  # a clock may have been set back
             self._compared_ms = now_ms
             self._compare(now_ms)
@@ -106,13 +111,21 @@ class FindingsEngine:
             self._forgotten(*self.clients.forget(now_ms), now_ms)
         return self._book.changes(now_ms)
 
+    def new_leaks(self, now_ms: int) -> Changes:
+        """What to write before all has been read that there was at the start; `written` says that it was.
+
+        A secret that stands on no topic yet is new whatever else is still to be read. Everything else may end with the next record.
+        """
+        self.clients.at(now_ms)
+        return self._book.new_leaks(now_ms)
+
     def written(self, changes: Changes, now_ms: int) -> None:
         """These stand on the topic now."""
         self._book.written(changes, now_ms)
 
     def over(self, now_ms: int) -> list[str]:
         """Keys of ``clientscope.configs`` whose clients' time is over, once all has been read that there was at the start."""
-        return self.kept.due(now_ms, lambda client: self._is_live(client, now_ms))
+        return self.kept.due(now_ms, self.clients.is_live)
 
     def ended(self, keys: Iterable[str], now_ms: int) -> None:
         """Tombstones stand there under these keys now."""
@@ -145,7 +158,7 @@ class FindingsEngine:
         before = self.clients.started(application, push) if earlier is None else None
         if before is not None:
             self._changes[application.key] = fleet.Change(before, application.starts[-1])
-        self._book.pushed(application, push)
+        self._book.pushed(application, push, earlier)
         if self.clients.is_full:
             self._forgotten(*self.clients.make_room(), push.appended_ms)
 
@@ -154,10 +167,6 @@ class FindingsEngine:
             self._book.forgotten(clients, applications, now_ms)
             for application in applications:
                 self._changes.pop(application.key, None)
-
-    def _is_live(self, client: str, now_ms: int) -> bool:
-        push = self.clients.of(client)
-        return push is not None and self.clients.is_live(push, now_ms)
 
     def _erase(self) -> None:
         if self._erased:
@@ -178,6 +187,7 @@ class FindingsEngine:
 
     def _happened(self, event: ConnectionChange) -> None:
         self._liveness.apply(event)
+        self.clients.heard()
         self.kept.happened(event)
         if event.kind == Kind.HEARTBEAT:
             subject = gateway_subject(event.cluster, event.broker, event.gateway)
@@ -190,9 +200,8 @@ class FindingsEngine:
         self._book.condition(fingerprint(condition.code, "", condition.subject), condition)
 
     def _compare(self, now_ms: int) -> None:
-        applications = self.clients.applications.items()
-        live = {key: pushes for key, application in applications if (pushes := self.clients.live(application, now_ms))}
-        told = [entry.fingerprint for entry in self._book.entries.values() if entry.code == fleet.STORM.code and entry.present]
+        live = self.clients.live()
+        told = self._book.present(fleet.STORM.code)
         for rule, found in (
             (fleet.DRIFT, fleet.drift(live, self._judges, now_ms)),
             (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),

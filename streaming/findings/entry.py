@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -11,7 +12,9 @@ from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import MOST_CLIENTS, Alert, Client, Finding, Kind
 from clientscope.records.client_key import Tenant, tenant_of
+from streaming.findings import ordered
 from streaming.findings.inputs import JudgedPush
+from streaming.findings.live_clients import LiveClients
 
 Place = tuple[str, str]
 """An application's key, and a setting's."""
@@ -29,12 +32,14 @@ class Where:
 
     Attributes:
         clients: who has it there, and how bad it is with each: an index in ``SEVERITIES``.
+        live: how many of them are connected.
         last_seen_ms: when a push last had it; passed_ms: when a push of that application last was without it.
     """
 
     clients: dict[str, int] = field(default_factory=dict)
     last_seen_ms: int = 0
     passed_ms: int = 0
+    live: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,9 @@ class FindingEntry:
         severity: an index in ``SEVERITIES``; the worst of those that have it.
         message: what the rule says.
         present: of what is found by comparing, and of our own operation: whether it is so now.
-        compared: whom the comparison was about.
+        severities: how many of those that have it have it how badly.
+        live: the newest pushes of those that have it and are connected, gone: of the others, in the order of `streaming.findings.ordered`.
+        compared: whom the comparison was about, by application.
         standing: its life so far.
         back_ms: when it was there again after it had ended; 0 if it wasn't.
         lately: the newest pushes that had it since it was last looked at, by client; worst_lately: the worst severity among them, or -1.
@@ -86,10 +93,13 @@ class FindingEntry:
     settings: tuple[Mapping[str, Any], ...] = ()
     application: str | None = None
     places: dict[Place, Where] = field(default_factory=dict)
+    severities: Counter[int] = field(default_factory=Counter)
+    live: list[JudgedPush] = field(default_factory=list)
+    gone: list[JudgedPush] = field(default_factory=list)
     first_seen_ms: int = 0
     last_seen_ms: int = 0
     present: bool = False
-    compared: Sequence[JudgedPush] = ()
+    compared: Sequence[LiveClients] = ()
     standing: FindingStanding = FindingStanding()
     back_ms: int = 0
     redacted_at: list[str] = field(default_factory=list)
@@ -103,16 +113,69 @@ class FindingEntry:
     worst_lately: int = -1
     known: dict[str, Client] = field(default_factory=dict)
 
-    def place(self, place: Place) -> Where:
-        """Where it is found; beyond `MOST_PLACES_KEPT` places, those go first of whoever has the most of them."""
-        where = self.places.get(place)
-        if where is None:
-            if len(self.places) >= MOST_PLACES_KEPT:
-                held = [HeldEntry(key, tenant_of(json.loads(key[0])[0], ""), 0, at.last_seen_ms) for key, at in self.places.items()]
-                for one in too_many(held, MOST_PLACES_KEPT - MOST_PLACES_KEPT // BATCH):
-                    del self.places[cast(Place, one.key)]
-            where = self.places[place] = Where()
+    def make_room(self, place: Place) -> list[HeldEntry]:
+        """Before `add`: beyond `MOST_PLACES_KEPT` places, those go first of whoever has the most of them; which those are."""
+        if place in self.places or len(self.places) < MOST_PLACES_KEPT:
+            return []
+        held = [HeldEntry(key, tenant_of(json.loads(key[0])[0], ""), 0, at.last_seen_ms) for key, at in self.places.items()]
+        gone = too_many(held, MOST_PLACES_KEPT - MOST_PLACES_KEPT // BATCH)
+        for each in gone:
+            self._lose(self.places.pop(cast(Place, each.key)))
+        return gone
+
+    def add(self, place: Place, push: JudgedPush, severity: int, is_live: bool) -> Where:
+        """A client has it, and had it nowhere before."""
+        where = self.places.setdefault(place, Where())
+        where.clients[push.client] = severity
+        where.live += is_live
+        self.severities[severity] += 1
+        ordered.add(self.live if is_live else self.gone, push)
         return where
+
+    def discard(self, place: Place, push: JudgedPush) -> bool:
+        """A client has it no more, has pushed again, or is forgotten; whether it was known to have it."""
+        where = self.places.get(place)
+        severity = where.clients.pop(push.client, None) if where is not None else None
+        if where is None or severity is None:  # the place had to make room
+            return False
+        self._less(severity)
+        if ordered.discard(self.live, push):
+            where.live -= 1
+        else:
+            ordered.discard(self.gone, push)
+        return True
+
+    def moved(self, place: Place, push: JudgedPush, is_live: bool) -> bool:
+        """A client that has it is connected now, or no more; whether it was known to have it."""
+        where = self.places.get(place)
+        if where is None or push.client not in where.clients:
+            return False
+        before, after = (self.gone, self.live) if is_live else (self.live, self.gone)
+        if ordered.discard(before, push):
+            ordered.add(after, push)
+            where.live += 1 if is_live else -1
+        return True
+
+    def found_in(self, application: str, keys: Iterable[str]) -> Iterator[Where]:
+        """Its places in one application, under these settings."""
+        for key in keys:
+            if (where := self.places.get((application, key))) is not None:
+                yield where
+
+    def is_over(self, where: Where) -> bool:
+        """Whether it has ended, and another push without it changes nothing in this place."""
+        return self.standing.ended_ms > 0 and where.passed_ms > where.last_seen_ms
+
+    def _lose(self, where: Where) -> None:
+        for severity in where.clients.values():
+            self._less(severity)
+        self.live[:] = [push for push in self.live if push.client not in where.clients]
+        self.gone[:] = [push for push in self.gone if push.client not in where.clients]
+
+    def _less(self, severity: int) -> None:
+        self.severities[severity] -= 1
+        if not self.severities[severity]:
+            del self.severities[severity]
 
     @property
     def matters(self) -> int:
@@ -151,11 +214,13 @@ class FindingEntry:
             known.append(new)
             del known[:-_MOST_REACHED]
 
-    def note(self, sentence: str) -> None:
-        """Something else that is known of it."""
-        if sentence not in self.evidence:
-            self.evidence.append(sentence)
-            del self.evidence[:-MOST_EVIDENCE]
+    def note(self, sentence: str) -> bool:
+        """Something else that is known of it; whether that is new."""
+        if sentence in self.evidence:
+            return False
+        self.evidence.append(sentence)
+        del self.evidence[:-MOST_EVIDENCE]
+        return True
 
     @property
     def passed(self) -> bool:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from clientscope.findings import wording
 from clientscope.findings.record import (
@@ -28,8 +29,7 @@ from clientscope.severities import SEVERITIES
 from clientscope.topic_values import Setting
 from streaming.findings.entry import FindingEntry, FindingStanding, Where
 from streaming.findings.entry import Place as EntryPlace
-from streaming.findings.inputs import JudgedPush
-from streaming.findings.named_clients import record_key
+from streaming.findings.named_clients import Holders, record_key
 from streaming.findings.problems import TEXTS, RuleText
 
 _UNKNOWN = RuleText("", "", "")
@@ -48,13 +48,11 @@ class Policy:
         return suppressing(self.suppressions, entry.code, client, datetime.fromtimestamp(now_ms / 1000, UTC).date())
 
 
-def record_of(
-    entry: FindingEntry, state: State, live: Mapping[EntryPlace, Sequence[JudgedPush]], suppression: Suppression | None, owners: Owners
-) -> Finding:
+def record_of(entry: FindingEntry, state: State, holders: Holders, suppression: Suppression | None, owners: Owners) -> Finding:
     """The record of an entry as it is now.
 
     Args:
-        live: the newest pushes of connected clients that have it, by place.
+        holders: the clients that have it.
         suppression: what keeps its notifications back.
     """
     text = TEXTS.get(entry.code, _UNKNOWN)
@@ -62,7 +60,7 @@ def record_of(
     clients = list(entry.known.values())
     owner = owners.of(_client(application, clients))
     settings = [Setting.model_validate(setting) for setting in entry.settings]
-    places = _places(entry, live) if entry.kind == "leak" else []
+    places = _places(entry, holders.places) if entry.kind == "leak" else []
     place_count = len(entry.places) if entry.kind == "leak" else 0
     standing = entry.standing
     return Finding(
@@ -80,7 +78,7 @@ def record_of(
         application=application,
         settings=settings,
         clients=clients,
-        client_count=len({push.client for pushes in live.values() for push in pushes}),
+        client_count=holders.number,
         places=places,
         place_count=place_count,
         reach=Reach(redacted_at=entry.redacted_at, written_to=entry.written_to) if entry.kind == "leak" else None,
@@ -136,6 +134,7 @@ def application_of(entry: FindingEntry) -> Application:
     return identity(entry.application) if entry.application else Application()
 
 
+@lru_cache(maxsize=20_000)
 def identity(key: str) -> Application:
     """An application's key, taken apart."""
     principal, client_id, group = json.loads(key)
@@ -154,8 +153,7 @@ def _client(of: Application, clients: Sequence[Client]) -> client_patterns.Patte
     return client_patterns.PatternSubject(of.principal, of.group, of.client_id)
 
 
-def _places(entry: FindingEntry, live: Mapping[EntryPlace, Sequence[JudgedPush]]) -> list[LeakPlace]:
-    counts = {key: len(pushes) for key, pushes in live.items()}
+def _places(entry: FindingEntry, counts: Mapping[EntryPlace, int]) -> list[LeakPlace]:
     order = sorted(entry.places, key=lambda key: (-counts.get(key, 0), -entry.places[key].last_seen_ms, key))
     return [
         LeakPlace(application=identity(key[0]), key=key[1], clients=counts.get(key, 0), last_seen_ms=entry.places[key].last_seen_ms)

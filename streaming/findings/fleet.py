@@ -9,6 +9,7 @@ import json
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from clientscope.catalog.configs import TYPES, Type
@@ -17,7 +18,8 @@ from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.severities import SEVERITIES
 from streaming.findings.clients import PushStart
-from streaming.findings.inputs import JudgedPush, Settings
+from streaming.findings.inputs import Settings
+from streaming.findings.live_clients import LiveClients, Variant
 from streaming.findings.problems import Problem
 from udfs.rules.engine.rule import FIRED, Rule
 from udfs.rules.registry import FLEET_RULES
@@ -32,8 +34,8 @@ _CHOICES = {"acks", "auto.offset.reset", "compression.type", "group.protocol", "
 _COMPARED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE)
 
 
-Live = Mapping[str, Sequence[JudgedPush]]
-"""Of each application the newest pushes of its clients that are connected."""
+Live = Mapping[str, LiveClients]
+"""Of each application its clients that are connected."""
 
 
 class Found(NamedTuple):
@@ -42,14 +44,14 @@ class Found(NamedTuple):
     Attributes:
         application: `clientscope.findings.fingerprints.application_key` of whose it is.
         evidence: sentences.
-        clients: that it is about, as far as they are connected.
+        clients: that it is about, by application, as far as they are connected.
         at_ms: when it was so.
     """
 
     problem: Problem
     application: str
     evidence: list[str]
-    clients: Sequence[JudgedPush]
+    clients: Sequence[LiveClients]
     at_ms: int
 
 
@@ -89,19 +91,18 @@ class Judges:
 
 def drift(live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
     """AN310: connected clients of one group, or else of one application, that differ though none has started lately."""
-    cohorts: dict[str, list[JudgedPush]] = defaultdict(list)
-    for application, pushes in live.items():
-        principal, _, group, *_ = json.loads(application)
-        cohort = application if group is None else json.dumps([principal, None, group], ensure_ascii=False, separators=(",", ":"))
-        cohorts[cohort] += pushes
+    cohorts: dict[str, list[LiveClients]] = defaultdict(list)
+    for application, clients in live.items():
+        cohorts[_cohort(application)].append(clients)
     found: dict[str, Found] = {}
-    for cohort, pushes in cohorts.items():
+    for cohort, members in cohorts.items():
         limits = judges.limits(DRIFT, cohort)
-        if limits is None or len(pushes) < 2 or _newest_ms(pushes) > now_ms - limits["minutes"] * _MINUTE_MS:
+        at_ms = max(clients.newest_ms for clients in members)
+        if limits is None or sum(map(len, members)) < 2 or at_ms > now_ms - limits["minutes"] * _MINUTE_MS:
             continue
-        differ = _differences(pushes)
+        differ = _differences(members)
         if differ:
-            found |= _one(DRIFT, cohort, differ, pushes, _newest_ms(pushes))
+            found |= _one(DRIFT, cohort, differ, members, at_ms)
     return found
 
 
@@ -119,16 +120,21 @@ def changed(changes: Mapping[str, Change], live: Live, judges: Judges, now_ms: i
         }
         if differ:
             told = {key: (now.settings[key], lines) for key, lines in differ.items()}
-            found |= _one(CHANGED, application, told, live.get(application, ()), now.appended_ms)
+            found |= _one(CHANGED, application, told, _of(live, application), now.appended_ms)
     return found
 
 
 def rare_values(live: Live, judges: Judges) -> dict[str, Found]:
     """AN402: applications that are alone with a value."""
     by_library: dict[str, dict[str, Settings]] = defaultdict(dict)
-    for application, pushes in live.items():
-        for push in pushes:
-            by_library[push.software_name][application] = push.settings
+    for application, clients in live.items():
+        libraries = {variant.software_name for variant in clients.variants}
+        for push in reversed(clients.pushes):  # the newest has what the application is to have
+            if push.software_name in libraries:
+                by_library[push.software_name][application] = push.settings
+                libraries.remove(push.software_name)
+                if not libraries:
+                    break
     found: dict[str, Found] = {}
     for of_applications in by_library.values():
         holders: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -148,15 +154,15 @@ def rare_values(live: Live, judges: Judges) -> dict[str, Found]:
                     line = f"{key}: {_shown(value)} here alone, {_shown(usual)} in {len(values[usual])} of {total} applications"
                     alone[applications[0]][key] = value, [line]
         for application, differ in alone.items():
-            found |= _one(RARE, application, differ, live[application], _newest_ms(live[application]))
+            found |= _one(RARE, application, differ, _of(live, application), live[application].newest_ms)
     return found
 
 
 def old_versions(live: Live, judges: Judges) -> dict[str, Found]:
     """AN403: applications with a release that nearly nobody else has any more."""
     by_library: dict[str, dict[str, str]] = defaultdict(dict)
-    for application, pushes in live.items():
-        for library, version in {(push.software_name, push.software_version) for push in pushes}:
+    for application, clients in live.items():
+        for library, version in {(variant.software_name, variant.software_version) for variant in clients.variants}:
             known = by_library[library].get(application)
             if numbers(version) and (known is None or numbers(version) < numbers(known)):
                 by_library[library][application] = version
@@ -170,7 +176,7 @@ def old_versions(live: Live, judges: Judges) -> dict[str, Found]:
             as_old = bisect_right(order, numbers(version))
             if as_old * 100 <= len(order) * limits["rare_percent"]:
                 line = f"{library} {version}: {as_old} of {len(order)} applications have this release or an older one"
-                found |= _one(VERSION, application, {"": (None, [line])}, live[application], _newest_ms(live[application]))
+                found |= _one(VERSION, application, {"": (None, [line])}, _of(live, application), live[application].newest_ms)
     return found
 
 
@@ -191,20 +197,33 @@ def storms(counts: Mapping[str, Storms], live: Live, judges: Judges, under_way: 
         if closed * part >= limits["closed"] and closed * part >= limits["times_open"] * now_open:
             rounded = 10 ** max(0, len(str(closed)) - 1)  # so that the sentence, which is written again with each change, stays
             line = f"more than {closed // rounded * rounded - 1} connections closed within five minutes"
-            found |= _one(STORM, application, {"": (None, [line])}, live.get(application, ()), now_ms)
+            found |= _one(STORM, application, {"": (None, [line])}, _of(live, application), now_ms)
     return found
 
 
-def _differences(pushes: Sequence[JudgedPush]) -> dict[str, tuple[Any, list[str]]]:
+@lru_cache(maxsize=20_000)
+def _cohort(application: str) -> str:
+    """The group whose members are compared, or else the application, as an application's key."""
+    principal, _, group, *_ = json.loads(application)
+    return application if group is None else json.dumps([principal, None, group], ensure_ascii=False, separators=(",", ":"))
+
+
+def _of(live: Live, application: str) -> tuple[LiveClients, ...]:
+    return (live[application],) if application in live else ()
+
+
+def _differences(members: Iterable[LiveClients]) -> dict[str, tuple[Any, list[str]]]:
     """Keys under which clients with the same release of a library differ → the usual value, and a sentence on who has which."""
-    by_release: dict[tuple[str, str], list[JudgedPush]] = defaultdict(list)
-    for push in pushes:
-        by_release[push.software_name, push.software_version].append(push)
+    by_release: dict[tuple[str, str], list[Variant]] = defaultdict(list)
+    for clients in members:
+        for variant in clients.variants:
+            by_release[variant.software_name, variant.software_version].append(variant)
     differ: dict[str, tuple[Any, list[str]]] = {}
     for alike in by_release.values():
-        # Clients with the same settings share one object (`streaming.findings.inputs.InputReader`).
-        numbers_of = Counter(id(push.settings) for push in alike)
-        distinct = {id(push.settings): push.settings for push in alike}
+        numbers_of: Counter[int] = Counter()
+        for variant in alike:
+            numbers_of[id(variant.settings)] += variant.clients
+        distinct = {id(variant.settings): variant.settings for variant in alike}
         if len(distinct) == 1:
             continue
         for key in sorted(set.intersection(*(set(settings) for settings in distinct.values()))):
@@ -223,7 +242,7 @@ def _differences(pushes: Sequence[JudgedPush]) -> dict[str, tuple[Any, list[str]
 
 
 def _one(
-    rule: Rule, application: str, differ: Mapping[str, tuple[Any, list[str]]], clients: Sequence[JudgedPush], at_ms: int
+    rule: Rule, application: str, differ: Mapping[str, tuple[Any, list[str]]], clients: Sequence[LiveClients], at_ms: int
 ) -> dict[str, Found]:
     """One finding of an application, whatever the number of settings: many go wrong together."""
     which = fingerprint(rule.code, application, "")
@@ -234,10 +253,6 @@ def _one(
         lines.append(f"and {len(differ) - len(named)} more settings")
     problem = Problem(which, rule.code, "fleet", "", SEVERITIES.index(rule.severity), rule.message(FIRED), settings)
     return {which: Found(problem, application, lines, clients, at_ms)}
-
-
-def _newest_ms(pushes: Sequence[JudgedPush]) -> int:
-    return max(push.appended_ms for push in pushes)
 
 
 def _told(value: Any) -> dict[str, Any]:

@@ -13,6 +13,9 @@ from clientscope.records.principals import authenticated
 There = tuple[str, str | None, str | None, str]
 """See `whereabouts`."""
 
+Gateway = tuple[str, int, str]
+"""Its cluster, its broker, and its id."""
+
 Settings = Mapping[str, Any]
 """Key → value; of a redacted one ``["redacted", reason, length, digest]``."""
 
@@ -79,6 +82,11 @@ class JudgedPush:
     def place(self) -> tuple[int, int]:
         """Orders the pushes of one client."""
         return self.appended_ms, self.offset
+
+    @property
+    def gateway_key(self) -> Gateway:
+        """The gateway that took it."""
+        return self.cluster, self.broker, self.gateway
 
     @property
     def instance_id(self) -> str | None:

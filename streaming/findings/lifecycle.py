@@ -28,30 +28,30 @@ QUIET_MS = 10 * 60_000
 _NO_POLICY = Policy()
 
 
-def advance(entry: FindingEntry, live: Holders, now_ms: int, policy: Policy = _NO_POLICY) -> tuple[FindingEntry, Finding]:
+def advance(entry: FindingEntry, holders: Holders, now_ms: int, policy: Policy = _NO_POLICY) -> tuple[FindingEntry, Finding]:
     """What becomes of a finding now.
 
     Args:
         entry: what is known of it; isn't changed.
-        live: the clients that have it.
+        holders: the clients that have it.
         now_ms: ms since the epoch.
         policy: owners and suppressions.
 
     Returns:
         the entry from now on, which shares with the earlier one what hasn't changed, so that one isn't used any more; and its record.
     """
-    connected = {push.client: push for pushes in live.live.values() for push in pushes}
-    quiet_since_ms = _quiet_since_ms(entry, bool(connected), now_ms)
+    is_live = holders.number > 0
+    quiet_since_ms = _quiet_since_ms(entry, is_live, now_ms)
     advanced = replace(
         entry,
         severity=_worst(entry),
         places=_places(entry, quiet_since_ms, now_ms),
-        known=named(entry, live, connected),
+        known=named(entry, holders),
         lately={},
         worst_lately=-1,
         standing=replace(entry.standing, quiet_since_ms=quiet_since_ms),
     )
-    state = _state(advanced, bool(connected), now_ms)
+    state = _state(advanced, is_live, now_ms)
     suppression = policy.suppression(advanced, now_ms)
     if state == "open" or (state == "stopped" and advanced.is_unheard):
         back_ms = advanced.back_ms if advanced.standing.is_open else 0
@@ -61,7 +61,7 @@ def advance(entry: FindingEntry, live: Holders, now_ms: int, policy: Policy = _N
     if state != "open" and (advanced.standing.is_open or not advanced.standing.ended_ms):
         ended = replace(advanced.standing, is_open=False, ended_ms=_ended_ms(advanced, state, now_ms))
         advanced = replace(advanced, standing=ended)
-    return advanced, record_of(advanced, state, live.live, suppression, policy.owners)
+    return advanced, record_of(advanced, state, holders, suppression, policy.owners)
 
 
 def _state(entry: FindingEntry, is_live: bool, now_ms: int) -> State:
@@ -89,8 +89,7 @@ def _places(entry: FindingEntry, quiet_since_ms: int | None, now_ms: int) -> dic
 
 def _worst(entry: FindingEntry) -> int:
     """Of those that have it, or had it since the last look; or as it was then."""
-    severities = [severity for where in entry.places.values() for severity in where.clients.values()]
-    worst = max([*severities, entry.worst_lately])
+    worst = max(*entry.severities, entry.worst_lately, -1)
     return worst if worst >= 0 else entry.severity
 
 

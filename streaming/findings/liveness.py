@@ -1,35 +1,48 @@
-"""Which clients are connected now, by the connection records: who fails a rule counts only while somebody runs it."""
+"""Which connections are open now, by their records: who fails a rule counts only while somebody runs it."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.records.client_key import tenant_of
 from clientscope.records.codec import Kind
-from streaming.findings.inputs import ConnectionChange, JudgedPush, There, whereabouts
+from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, There, whereabouts
 from streaming.findings.overflow import Overflow
 
-_GRACE_MS = 30_000
+GRACE_MS = 30_000
 """For so long after its push a client counts as connected whose connection hasn't been read yet."""
 
 _WINDOW_MS = 5 * 60_000
 _SLICE_MS = 10_000
-MOST_CONNECTIONS = 500_000
-"""Open ones that are known; see `clientscope.fair_share` for who makes room for further ones."""
+MOST_CONNECTIONS = 1_000_000
+"""Open ones that are known, some 200 bytes each; see `clientscope.fair_share` for who makes room for further ones."""
 
 _MOST_NAMES = 1_000
 """client.ids of one principal that are told apart among what is closed within ten seconds; the others count as none."""
 
 _MOST_LATELY = 100_000
 
-Gateway = tuple[str, int, str]
 Who = tuple[str | None, str | None]
 """Principal and client.id."""
 
 _Key = TypeVar("_Key", bound=Hashable)
+
+
+@dataclass(slots=True, eq=False)
+class OpenConnections:
+    """Those of one client: a connection itself is its number and a reference to this, so that a client may have many.
+
+    Attributes:
+        count: how many are open.
+    """
+
+    there: There
+    who: Who
+    count: int = 0
 
 
 class Liveness:
@@ -38,7 +51,8 @@ class Liveness:
     def __init__(self) -> None:
         self._epochs: dict[Gateway, int] = {}
         self._sequences: dict[Gateway, int] = {}
-        self._open: dict[Gateway, dict[int, tuple[There, Who]]] = {}
+        self._open: dict[Gateway, dict[int, OpenConnections]] = {}
+        self._whose: dict[tuple[There, Who], OpenConnections] = {}
         self._connections: Counter[There] = Counter()
         self._of_who: Counter[Who] = Counter()
         self._total = 0
@@ -47,6 +61,8 @@ class Liveness:
         self.full = Overflow()
         self._lately: dict[tuple[Gateway, int, int], int] = {}
         self._left: dict[There, int] = {}
+        self._touched: list[tuple[Gateway, int]] = []
+        self._moved: dict[There, None] = {}
 
     @property
     def connections(self) -> int:
@@ -71,23 +87,38 @@ class Liveness:
         if event.kind == Kind.CLOSED:
             self._count_closed(event)
             self._leave(client, event.appended_ms)
+            self._touched.append((gateway, event.connection))  # though it was never known as open: its client's grace ends
             self._lately[gateway, event.epoch, event.connection] = event.appended_ms
-            while (oldest := next(iter(self._lately.items())))[1] < event.appended_ms - 2 * _GRACE_MS or len(self._lately) > _MOST_LATELY:
+            while (oldest := next(iter(self._lately.items())))[1] < event.appended_ms - 2 * GRACE_MS or len(self._lately) > _MOST_LATELY:
                 del self._lately[oldest[0]]
         else:
             if self._total >= MOST_CONNECTIONS:
                 self._make_room()
-            client = whereabouts(event.cluster, event.principal, event.client_id, event.address)
-            who = event.principal, event.client_id
-            self._open.setdefault(gateway, {})[event.connection] = client, who
-            self._connections[client] += 1
-            self._left.pop(client, None)
-            self._of_who[who] += 1
-            self._total += 1
+            self._put(gateway, event)
+
+    def news(self) -> tuple[list[tuple[Gateway, int]], Iterable[There]]:
+        """What has changed since the last call: connections, by gateway and number, and clients that have their first one, or no more."""
+        touched, moved = self._touched, self._moved
+        if touched or moved:
+            self._touched, self._moved = [], {}
+        return touched, moved
+
+    def is_open(self, push: JudgedPush) -> bool:
+        """Whether the connection is open that a client pushed on."""
+        gateway = push.gateway_key
+        return push.connection in self._open.get(gateway, ()) and self._epochs[gateway] == push.epoch
+
+    def closed_lately(self, push: JudgedPush) -> bool:
+        """Whether that connection was closed a moment ago."""
+        return (push.gateway_key, push.epoch, push.connection) in self._lately
+
+    def has(self, there: There) -> bool:
+        """Whether any connection of such a client is open."""
+        return there in self._connections
 
     def left_ms(self, there: There, push: JudgedPush | None = None) -> int | None:
         """When a client closed its last connection, with its like on the same host; or else the one it pushed on; None where not known."""
-        own = None if push is None else self._lately.get(((push.cluster, push.broker, push.gateway), push.epoch, push.connection))
+        own = None if push is None else self._lately.get((push.gateway_key, push.epoch, push.connection))
         return self._left.get(there, own)
 
     def _gone(self, gateway: Gateway, at_ms: int) -> None:
@@ -102,22 +133,6 @@ class Liveness:
             self._left[client] = at_ms
             if len(self._left) > _MOST_LATELY:
                 del self._left[next(iter(self._left))]
-
-    def is_live(self, push: JudgedPush, is_newest_there: bool, now_ms: int) -> bool:
-        """Whether the client that pushed is still there.
-
-        Its own connection may be closed, since clients close what is idle, while others of it are open; which those are is known by
-        principal, client.id and address alone.
-
-        Args:
-            is_newest_there: no later push came from the same principal and client.id at the same address.
-        """
-        gateway = push.cluster, push.broker, push.gateway
-        if push.connection in self._open.get(gateway, ()) and self._epochs[gateway] == push.epoch:
-            return True
-        if now_ms - push.appended_ms < _GRACE_MS and (gateway, push.epoch, push.connection) not in self._lately:
-            return True
-        return is_newest_there and self._connections[push.there] > 0
 
     def open_of(self, who: Iterable[Who]) -> int:
         """Connections that these clients have open."""
@@ -135,9 +150,9 @@ class Liveness:
     def _make_room(self) -> None:
         """Those who have most of the connections are known by fewer of them."""
         held = [
-            HeldEntry((gateway, number), tenant_of(there[1], there[3]), 0, number)
+            HeldEntry((gateway, number), tenant_of(whose.there[1], whose.there[3]), 0, number)
             for gateway, connections in self._open.items()
-            for number, (there, _) in connections.items()
+            for number, whose in connections.items()
         ]
         gone = too_many(held, MOST_CONNECTIONS - MOST_CONNECTIONS // BATCH)
         self.full.dropped(gone)
@@ -158,16 +173,37 @@ class Liveness:
                 who = event.principal, None
         counts[who] += 1
 
+    def _put(self, gateway: Gateway, event: ConnectionChange) -> None:
+        there = whereabouts(event.cluster, event.principal, event.client_id, event.address)
+        who = event.principal, event.client_id
+        whose = self._whose.get((there, who))
+        if whose is None:
+            whose = self._whose[there, who] = OpenConnections(there, who)
+        whose.count += 1
+        self._open.setdefault(gateway, {})[event.connection] = whose
+        self._touched.append((gateway, event.connection))
+        self._connections[whose.there] += 1
+        if self._connections[there] == 1:
+            self._moved[whose.there] = None
+        self._left.pop(there, None)
+        self._of_who[whose.who] += 1
+        self._total += 1
+
     def _drop(self, gateway: Gateway, connection: int) -> There | None:
         """Forgets a connection; returns whose it was."""
-        known = self._open.get(gateway, {}).pop(connection, None)
-        if known is None:
+        whose = self._open.get(gateway, {}).pop(connection, None)
+        if whose is None:
             return None
         self._total -= 1
-        client, who = known
-        _less(self._connections, client)
-        _less(self._of_who, who)
-        return client
+        self._touched.append((gateway, connection))
+        whose.count -= 1
+        if not whose.count:
+            del self._whose[whose.there, whose.who]
+        _less(self._connections, whose.there)
+        if whose.there not in self._connections:
+            self._moved[whose.there] = None
+        _less(self._of_who, whose.who)
+        return whose.there
 
 
 def _less(counter: Counter[_Key], key: _Key) -> None:

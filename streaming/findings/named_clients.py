@@ -3,49 +3,55 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from clientscope.findings.record import MOST_CLIENTS, Client
 from streaming.findings.entry import FindingEntry, Place
 from streaming.findings.inputs import JudgedPush, There, whereabouts
+from streaming.findings.ordered import order
 
 
 class Holders(NamedTuple):
-    """The newest pushes of those that have it.
+    """Those that have it.
 
     Attributes:
-        live: place → of those that are connected, in any order.
-        gone: of those that are remembered and aren't connected.
+        places: place → how many are connected.
+        live: the newest pushes of those that are connected, at most `MOST_CLIENTS`, the newest first.
+        gone: the same of those that are remembered and aren't connected.
+        has: whether the client of this key is connected and has it.
         left_ms: when a client that is gone closed its last connection; None where that isn't known.
     """
 
-    live: Mapping[Place, list[JudgedPush]]
-    gone: Iterable[JudgedPush]
+    places: Mapping[Place, int]
+    live: Sequence[JudgedPush]
+    gone: Sequence[JudgedPush]
+    has: Callable[[str], bool]
     left_ms: Callable[[There, JudgedPush | None], int | None]
 
+    @property
+    def number(self) -> int:
+        """How many are connected; each has it in one place."""
+        return sum(self.places.values())
 
-def named(entry: FindingEntry, holders: Holders, live: Mapping[str, JudgedPush]) -> dict[str, Client]:
+
+def named(entry: FindingEntry, holders: Holders) -> dict[str, Client]:
     """At most `MOST_CLIENTS`, by key: the newest of those that are connected, then those that left last.
 
     Those that the entry knows already stay named though nothing else is known of them any more.
-
-    Args:
-        live: those of all places, by client.
     """
-    newest = heapq.nlargest(MOST_CLIENTS, live.values(), key=_place)
-    clients = {push.client: _known(entry, push, None) for push in newest}
-    gone = {push.client: push for push in (*holders.gone, *entry.lately.values()) if push.client not in live}
-    for push in heapq.nlargest(MOST_CLIENTS, gone.values(), key=_place):
+    clients = {push.client: _known(entry, push, None) for push in holders.live}
+    gone = {push.client: push for push in (*entry.lately.values(), *holders.gone) if not holders.has(push.client)}
+    for push in heapq.nlargest(MOST_CLIENTS, gone.values(), key=order):
         clients[push.client] = _known(entry, push, holders.left_ms(push.there, push) or push.appended_ms)
     for key, client in entry.known.items():
-        if key not in clients and key not in live:
+        if key not in clients and not holders.has(key):
             if client.disconnected_ms is None:
                 left_ms = holders.left_ms(whereabouts(client.cluster, client.principal, client.client_id, client.address), None)
                 client = client.model_copy(update={"disconnected_ms": left_ms or client.pushed_ms})  # noqa: PLW2901
             clients[key] = client
-    order = sorted(clients.items(), key=lambda item: (item[1].disconnected_ms is not None, -(item[1].disconnected_ms or item[1].pushed_ms)))
-    return dict(order[:MOST_CLIENTS])
+    by_time = sorted(clients.items(), key=lambda item: _left(item[1]))
+    return dict(by_time[:MOST_CLIENTS])
 
 
 def record_key(client: Client) -> str:
@@ -53,8 +59,9 @@ def record_key(client: Client) -> str:
     return client.key or f"{client.gateway} {client.address} {client.client_id} {client.instance_id} {client.pushed_ms}"
 
 
-def _place(push: JudgedPush) -> tuple[int, int]:
-    return push.place
+def _left(client: Client) -> tuple[bool, int]:
+    """Those that are connected come first, the newest of each first."""
+    return client.disconnected_ms is not None, -(client.disconnected_ms or client.pushed_ms)
 
 
 def _known(entry: FindingEntry, push: JudgedPush, disconnected_ms: int | None) -> Client:

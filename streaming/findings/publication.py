@@ -27,6 +27,11 @@ def is_due(entry: FindingEntry, record: Finding, now_ms: int) -> bool:
     return now_ms - entry.published_at_ms >= COUNTS_EVERY_MS and _counts(record) != _counts(before)
 
 
+def is_behind(entry: FindingEntry, record: Finding) -> bool:
+    """Whether the topic has other counts or times than the record."""
+    return entry.published is None or _counts(record) != _counts(entry.published)
+
+
 def _at_once(record: Finding) -> tuple[object, ...]:
     known = record.state, record.severity, record.code, record.message, record.settings, record.evidence
     return *known, record.alert, record.decided, record.suppressed, record.reopened

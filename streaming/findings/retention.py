@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.records.client_key import Tenant, instance_of
 from streaming.findings.inputs import ConnectionChange, JudgedPush
+from streaming.findings.overflow import Overflow
 
 DAY_MS = 24 * 60 * 60_000
 KEEP_DAYS = 30.0
@@ -55,9 +56,14 @@ class LastSeen:
 
 
 class Kept:
-    """Without I/O; times are ms since the epoch, those of records by Kafka's clock."""
+    """Without I/O; times are ms since the epoch, those of records by Kafka's clock.
+
+    Attributes:
+        full: records that were ended before their time because there were too many.
+    """
 
     def __init__(self, seen: LastSeen = LastSeen(), keep_days: float = KEEP_DAYS) -> None:
+        self.full = Overflow()
         self._records: dict[str, Record] = {}
         self._of_tenant: Counter[Tenant] = Counter()
         self._before = seen
@@ -129,17 +135,23 @@ class Kept:
         return {self.client(key): seen_ms for key, (_, seen_ms, pushed_ms) in self._records.items() if seen_ms - pushed_ms > _HOUR_MS}
 
     def _look(self, at_ms: int, is_live: Callable[[str], bool]) -> list[str]:
-        due = {key: None for key in self._records if self._is_over(key, at_ms)}
+        soonest_ms = min(self._keep_ms, KEEP_CONNECTION_MS)
+        long_ago = [key for key, (_, seen_ms, _) in self._records.items() if at_ms - seen_ms > soonest_ms]
+        due = {key: None for key in (*long_ago, *self._clients) if key in self._records and self._is_over(key, at_ms)}
         crowds = {tenant for tenant, count in self._of_tenant.items() if count > MOST_OF_ONE}
         if crowds:
             gone = self._gone(lambda key, record: record[0] in crowds and key not in due, is_live)
             for tenant in crowds:
                 theirs = [each for each in gone if each.tenant == tenant]
-                due |= dict.fromkeys(str(each.key) for each in too_many(theirs, MOST_OF_ONE - MOST_OF_ONE // BATCH))
+                due |= self._excess(theirs, MOST_OF_ONE)
         if len(self._records) - len(due) > MOST_KEPT:
-            gone = self._gone(lambda key, record: key not in due, is_live)
-            due |= dict.fromkeys(str(each.key) for each in too_many(gone, MOST_KEPT - MOST_KEPT // BATCH))
+            due |= self._excess(self._gone(lambda key, record: key not in due, is_live), MOST_KEPT)
         return list(due)
+
+    def _excess(self, held: list[HeldEntry], room: int) -> dict[str, None]:
+        gone = too_many(held, room - room // BATCH) if len(held) > room else []
+        self.full.dropped(gone)
+        return dict.fromkeys(str(each.key) for each in gone)
 
     def _gone(self, which: Callable[[str, Record], bool], is_live: Callable[[str], bool]) -> list[HeldEntry]:
         candidates = ((key, record) for key, record in self._records.items() if which(key, record))

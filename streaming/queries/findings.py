@@ -87,7 +87,7 @@ class FindingsQuery:
             self._opened = opened.pop_all()
 
     def tick(self) -> None:
-        """Publishes what has changed, once all has been read that there was at the start."""
+        """Publishes what has changed; new leaks alone until all has been read that there was at the start."""
         self._catch_up()
         with self._lock:
             self._publish()
@@ -117,12 +117,10 @@ class FindingsQuery:
             self._publish()
 
     def _publish(self) -> None:
-        if not self._caught_up:
-            return
         now_ms = int(time.time() * 1000)
         try:
             self._findings.decided({key: _decision(value) for key, value in self._decisions.news().items()})
-            changes = self._findings.changes(now_ms)
+            changes = self._findings.changes(now_ms) if self._caught_up else self._findings.new_leaks(now_ms)
             if changes:
                 values = {key: _json(finding) for key, finding in changes.items()}
                 self._writer.write(values, {key: cloud_event(finding) for key, finding in changes.items() if finding})

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from clientscope.fair_share import HeldEntry, too_many
 from clientscope.findings.record import Finding
-from streaming.findings import book, clients, entry, liveness
+from streaming.findings import clients, entry, liveness, room
 
 WRONG = {
     "acks": "0", "linger.ms": "0", "retries": "0", "delivery.timeout.ms": "1", "request.timeout.ms": "1", "batch.size": "1",
@@ -23,10 +23,10 @@ WRONG = {
 LEAK = {"acks": "all", "sasl.password": "hunter2-canary"}
 MALLORY, VICTIM = "User:mallory", "User:victim"
 BOUNDS = {
-    book: ("MOST_FINDINGS", 60),
     clients: ("MOST_APPLICATIONS", 40),
     entry: ("MOST_PLACES_KEPT", 20),
     liveness: ("MOST_CONNECTIONS", 50),
+    room: ("MOST_FINDINGS", 60),
 }
 
 
@@ -39,7 +39,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def make_small(patch: pytest.MonkeyPatch) -> None:
     for module, (name, bound) in BOUNDS.items():
         patch.setattr(module, name, bound)
-    patch.setattr(book, "FOR_LEAKS", 10)
+    patch.setattr(room, "FOR_LEAKS", 10)
     patch.setattr(clients.PushedClients.__init__, "__defaults__", (30,))
 
 
@@ -62,7 +62,7 @@ def test_f44_a_leak_of_another_principal_is_told_after_12500_pushes_under_invent
     invent(fleet, 12_500)
     fleet.push("billing-1", fleet.connect("billing-1", VICTIM), 2, settings=LEAK, principal=VICTIM)
     fleet.write()
-    assert len(fleet.published) <= book.MOST_FINDINGS + 10, "clientscope's own come on top"
+    assert len(fleet.published) <= room.MOST_FINDINGS + 10, "clientscope's own come on top"
     (leak,) = of(fleet, VICTIM, "SK001")
     assert (leak.state, leak.severity, leak.alert and leak.alert.why) == ("open", "critical", "new")
     assert [each.state for each in of(fleet, VICTIM, "AN101")] == ["open"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -53,12 +54,13 @@ def entry(
     places = {} if compared else {PLACE: Where({"c": severity}, seen_ms, passed_ms)}
     return FindingEntry(
         "f" * 32, "AN101", kind, severity=severity, message="m", application=None if kind == "operation" else APPLICATION, places=places,
-        first_seen_ms=seen_ms, last_seen_ms=seen_ms, standing=standing, **fields,
+        severities=Counter() if compared else Counter([severity]), first_seen_ms=seen_ms, last_seen_ms=seen_ms, standing=standing, **fields,
     )  # fmt: skip
 
 
 def live(*pushes: JudgedPush) -> Holders:
-    return Holders({PLACE: list(pushes)}, (), lambda there, push: None)
+    clients = {push.client for push in pushes}
+    return Holders({PLACE: len(pushes)}, pushes, (), clients.__contains__, lambda there, push: None)
 
 
 def decided(resolution: Resolution, at_ms: int = NOW - 50, until: date | None = None) -> Decision:
@@ -182,6 +184,7 @@ def test_f31_a_restart_asks_for_no_notification(case: Case) -> None:
     again = restored(record)
     for place, where in once.places.items():
         again.places[place].clients = dict(where.clients)
+    again.severities = once.severities
     _, later = advance(again, case.live, NOW + 1, case.policy)
     assert (later.state, later.alert, later.reopened, later.opened_ms) == (record.state, record.alert, record.reopened, record.opened_ms)
 

@@ -1,0 +1,118 @@
+"""What one more push costs findings where many share something: an application of 50,000 clients, and a secret of 4,000 applications.
+
+Each second one thing happens, and the engine says what to write. Figures are CPU time of one core: the median of all seconds, and the most,
+which is of a second that compares the fleet.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
+from typing import Any
+
+import pyarrow as pa
+
+from clientscope.digest import DigestKey
+from clientscope.findings.conditions import Conditions
+from clientscope.findings.fingerprints import application_key
+from clientscope.profiles import Thresholds
+from clientscope.records.codec import ClientConfigRecord, Kind, encode
+from streaming.findings.engine import FindingsEngine
+from streaming.findings.finding_records import Policy
+from udfs.kernels.finding_inputs import pushed
+
+_NOW_MS = 1_800_000_000_000
+_SECONDS = 21
+_FIRST_ROUND = 40
+"""Seconds, in which each finding is looked at once."""
+
+_WRONG = {"acks": "0", "retries": "0", "batch.size": "1", "group.id": "g"}
+_LEAK = {**_WRONG, "sasl.password": "hunter2-canary"}
+
+Row = dict[str, Any]
+
+
+class Crowd:
+    """An engine that knows so many clients, and a clock.
+
+    Args:
+        apart: whether each client is an application of its own.
+    """
+
+    def __init__(self, clients: int, settings: Mapping[str, str], apart: bool) -> None:
+        self.engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
+        self.now_ms = _NOW_MS
+        self._judged, self._apart = _judged(settings), apart
+        self._numbers, self._sequence = count(), count()
+        for _ in range(clients):
+            self.come()
+        for _ in range(_FIRST_ROUND):
+            self.second()
+
+    def come(self, number: int | None = None) -> None:
+        """A client connects and pushes; one of those that are there pushes once more."""
+        which = next(self._numbers) if number is None else number
+        row = {**self._judged, "client": f"00000000-0000-4000-8000-{which:012}/{'0' * 32}", "connection": which}
+        row |= {"client_id": f"orders-{which}", "address": f"10.{which >> 16}.{which >> 8 & 255}.{which & 255}"}
+        row |= {"appended_ms": self.now_ms, "kind": None, "partition": 0, "offset": next(self._sequence)}
+        if self._apart:
+            row["application"] = application_key("User:a", f"orders{which}x", None)
+        self.engine.apply([self._connection(row, Kind.PRESENT), row] if number is None else [row])
+
+    def leave(self, number: int) -> None:
+        """A client closes its connection."""
+        address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+        row = {**self._judged, "connection": number, "client_id": f"orders-{number}", "address": address, "client": ""}
+        self.engine.apply([self._connection(row, Kind.CLOSED) | {"appended_ms": self.now_ms}])
+
+    def second(self) -> None:
+        """A second passes."""
+        self.now_ms += 1_000
+        self.engine.written(self.engine.changes(self.now_ms), self.now_ms)
+
+    def _connection(self, row: Row, kind: Kind) -> Row:
+        of_both = ("cluster", "broker", "gateway", "epoch", "connection", "address", "principal", "client_id", "client")
+        return {**{name: row[name] for name in of_both}, "appended_ms": self.now_ms, "kind": int(kind), "sequence": next(self._sequence)}
+
+
+def one_more(clients: int, applications: int) -> Iterator[tuple[str, float, float]]:
+    """What happens, and the median and the most of its seconds, in ms."""
+    crowd = Crowd(clients, _WRONG, apart=False)
+    yield f"a new client, in an application of {clients:,}", *_timed(crowd, lambda _: crowd.come())
+    yield "a client of it pushes again", *_timed(crowd, crowd.come)
+    yield "a client of it leaves", *_timed(crowd, crowd.leave)
+    yield "nothing", *_timed(crowd, lambda _: None)
+    crowd = Crowd(applications, _LEAK, apart=True)
+    yield f"another application with a secret of {applications:,}", *_timed(crowd, lambda _: crowd.come())
+    yield "one of them pushes it again", *_timed(crowd, crowd.come)
+    yield "nothing", *_timed(crowd, lambda _: None)
+
+
+def _timed(crowd: Crowd, happens: Callable[[int], None]) -> tuple[float, float]:
+    spent = []
+    for number in range(_SECONDS):
+        started = time.process_time()
+        happens(number)
+        crowd.second()
+        spent.append(1_000 * (time.process_time() - started))
+    return statistics.median(spent), max(spent)
+
+
+def _judged(settings: Mapping[str, str]) -> Row:
+    configs = [
+        ClientConfigRecord.Config(
+            version=0, config_key=key, config_value=value, value_state=0, config_type=2, is_default=False, value_digest=None,
+            value_length=len(value),
+        )
+        for key, value in settings.items()
+    ]  # fmt: skip
+    record = ClientConfigRecord(
+        version=0, received_timestamp_ms=_NOW_MS, cluster_id="c", broker_id=1, gateway_id="gw", gateway_epoch=1, connection_id=1,
+        listener_name="CLIENT", security_protocol="SASL_SSL", client_address="10.0.0.1", principal="User:a", principal_source=2,
+        client_id="orders-1", client_software_name="apache-kafka-java", client_software_version="4.4.0", client_instance_id=None, origin=0,
+        digest_key_id=None, configs=configs,
+    )  # fmt: skip
+    (row,) = pushed(pa.array([bytes(encode(record))], pa.binary()), DigestKey(b"k" * 32)).to_pylist()
+    return row

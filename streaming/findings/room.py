@@ -1,0 +1,62 @@
+"""How many findings each tenant has, and which have to go where there are too many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.records.client_key import Tenant
+from streaming.findings.entry import FindingEntry
+
+MOST_FINDINGS = 50_000
+"""That are kept, besides those on clientscope's own operation; see `clientscope.fair_share` for who makes room for further ones."""
+
+FOR_LEAKS = 10_000
+"""Of these so many are for secrets alone."""
+
+
+class Room:
+    """Counts findings by tenant; those on clientscope's own operation count for nobody."""
+
+    def __init__(self) -> None:
+        self._of_tenant: Counter[Tenant] = Counter()
+        self._total = self._leaks = 0
+
+    def take(self, entry: FindingEntry) -> None:
+        """One more."""
+        if entry.kind != "operation":
+            self._of_tenant[entry.tenant] += 1
+            self._total += 1
+            self._leaks += entry.is_leak
+
+    def release(self, entry: FindingEntry) -> None:
+        """It is no more."""
+        if entry.kind != "operation":
+            self._less(entry.tenant)
+            self._total -= 1
+            self._leaks -= entry.is_leak
+
+    def share(self, entry: FindingEntry, tenant: Tenant) -> None:
+        """A tenant has it, too: it takes the room of whoever has fewer."""
+        if entry.tenant != tenant and self._of_tenant[tenant] < self._of_tenant[entry.tenant]:
+            self._less(entry.tenant)
+            self._of_tenant[tenant] += 1
+            entry.tenant = tenant
+
+    def excess(self, entries: Iterable[FindingEntry], for_leak: bool) -> list[HeldEntry]:
+        """What has to go before another one: of those who have most of the table what matters least."""
+        others = MOST_FINDINGS - FOR_LEAKS
+        if not for_leak and self._total - self._leaks >= others:
+            return _excess([entry for entry in entries if not entry.is_leak], others)
+        return _excess(entries, MOST_FINDINGS) if self._total >= MOST_FINDINGS else []
+
+    def _less(self, tenant: Tenant) -> None:
+        self._of_tenant[tenant] -= 1
+        if self._of_tenant[tenant] <= 0:
+            del self._of_tenant[tenant]
+
+
+def _excess(entries: Iterable[FindingEntry], room: int) -> list[HeldEntry]:
+    held = [HeldEntry(each.fingerprint, each.tenant, each.matters, each.last_seen_ms) for each in entries if each.kind != "operation"]
+    return too_many(held, room - room // BATCH)

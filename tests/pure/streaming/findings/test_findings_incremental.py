@@ -1,0 +1,292 @@
+"""What is kept up to date by what comes and goes equals what a look at every client says, after whatever came in whatever order."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from datetime import date
+
+import pytest
+from fleets import HOUR, MINUTE, SECOND, Fleet
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from clientscope.findings.decisions import Decision
+from clientscope.findings.record import MOST_CLIENTS
+from streaming.findings import clients, entry, liveness
+from streaming.findings.entry import FindingEntry, Place
+from streaming.findings.inputs import JudgedPush
+from streaming.findings.lifecycle import advance
+from streaming.findings.live_clients import LiveClients
+from streaming.findings.problems import Secrets, problems
+from streaming.findings.publication import is_due
+
+GRACE_MS = 30 * SECOND
+LEAK = {"acks": "all", "sasl.password": "hunter2-canary"}
+TWICE = {**LEAK, "ssl.keystore.password": "hunter2-canary", "acks": "0"}
+PUSHED = (LEAK, TWICE, {"acks": "0"}, {"acks": "all"}, {"acks": "all", "linger.ms": "7", "retries": "0"}, {"token.type": "Kq7Zt9XwLm2Pv"})
+CLIENTS, ADDRESSES, INSTANCES = ("orders-1", "orders-2", "billing"), ("10.0.0.1", "10.0.0.2"), (None, 1, 2, 3)
+
+
+class Model:
+    """Connections as they were opened and closed, without anything that is counted."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, tuple[str, str]] = {}
+        self.closed: set[int] = set()
+        self.epoch = 1
+
+    def is_live(self, push: JudgedPush, pushes: Iterable[JudgedPush], now_ms: int) -> bool:
+        """As `streaming.findings.presence` says it."""
+        if push.connection in self.open and push.epoch == self.epoch:
+            return True
+        if now_ms - push.appended_ms < GRACE_MS and push.connection not in self.closed:
+            return True
+        alike = [each for each in pushes if each.there == push.there]
+        is_newest = push is max(alike, key=lambda each: (each.appended_ms, each.offset, each.client))
+        return is_newest and (push.client_id, push.address) in self.open.values()
+
+
+class Histories(RuleBasedStateMachine):
+    """Clients come, push, move, share connections, leave and are erased; people decide; time passes; the job restarts."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.fleet, self.model = Fleet(), Model()
+        self.connections: list[tuple[int, str, str]] = []
+
+    @rule(client=st.sampled_from(CLIENTS), address=st.sampled_from(ADDRESSES))
+    def connects(self, client: str, address: str) -> None:
+        number = self.fleet.connect(client, address=address, epoch=self.model.epoch)
+        self.model.open[number] = client, address
+        self.connections.append((number, client, address))
+
+    @rule(which=st.integers(0, 30), instance=st.sampled_from(INSTANCES), pushed=st.sampled_from(PUSHED), group=st.sampled_from(("", "g")))
+    def pushes(self, which: int, instance: int | None, pushed: dict[str, str], group: str) -> None:
+        """On a connection that may be closed already, or was never heard of."""
+        self.fleet.now += 10
+        known = [*self.connections, (1_000 + which, "orders-1", "10.0.0.1")]
+        number, client, address = known[which % len(known)]
+        given = {**pushed, "group.id": group} if group else pushed
+        self.fleet.push(client, number, instance, settings=given, client_address=address, gateway_epoch=self.model.epoch)
+
+    @rule(which=st.integers(0, 30))
+    def leaves(self, which: int) -> None:
+        if self.connections:
+            number, client, address = self.connections[which % len(self.connections)]
+            if self.model.open.pop(number, None):
+                self.model.closed.add(number)
+                identity = {"principal": "User:a", "client_id": client, "client_address": address}
+                self.fleet.close(number, self.model.epoch, **identity)
+
+    @rule()
+    def the_gateway_restarts(self) -> None:
+        self.model.epoch += 1
+        self.model.open.clear()
+        self.connections.clear()
+        self.fleet.heartbeat(self.model.epoch)
+
+    @rule()
+    def the_job_restarts(self) -> None:
+        """And reads of each connection what happened to it last."""
+        self.fleet.start()
+
+    @rule(which=st.integers(0, 5))
+    def is_erased(self, which: int) -> None:
+        pushes = self.known()
+        if pushes:
+            self.fleet.erase(pushes[which % len(pushes)].client)
+
+    @rule(which=st.integers(0, 5), resolution=st.sampled_from(["rotated", "accepted", "test-value", None]))
+    def somebody_decides(self, which: int, resolution: str | None) -> None:
+        if self.fleet.published:
+            fingerprint = sorted(self.fleet.published)[which % len(self.fleet.published)]
+            until = date(2027, 1, 17) if resolution == "accepted" else None
+            fields = {"fingerprint": fingerprint, "resolution": resolution, "by": "b", "why": "w", "at_ms": self.fleet.now, "until": until}
+            self.fleet.decide(fingerprint, Decision.model_validate(fields) if resolution else None)
+
+    @rule(milliseconds=st.sampled_from([SECOND, 29 * SECOND, MINUTE, 11 * MINUTE, 3 * HOUR, 40 * HOUR]))
+    def time_passes(self, milliseconds: int) -> None:
+        self.fleet.later(milliseconds)
+
+    @invariant()
+    def what_is_kept_is_what_a_look_at_all_says(self) -> None:
+        if not hasattr(self, "fleet"):
+            return
+        self.fleet.write()
+        pushes = self.known()
+        live = {push.client for push in pushes if self.model.is_live(push, pushes, self.fleet.now)}
+        assert {push.client for push in pushes if self.fleet.engine.clients.is_live(push.client)} == live
+        has: dict[str, dict[Place, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+        for push in pushes:
+            for problem in problems(push, Secrets()):
+                place = push.application, problem.key if problem.kind == "leak" else ""
+                has[problem.fingerprint][place][push.client] = problem.severity
+        for fingerprint, found in self.fleet.engine._book.entries.items():
+            if found.kind in ("leak", "setting"):
+                assert {place: where.clients for place, where in found.places.items() if where.clients} == has.pop(fingerprint, {})
+                agrees(found, pushes, live)
+        assert not has, "nothing is left untold"
+        self.comparisons(pushes, live)
+
+    def comparisons(self, pushes: list[JudgedPush], live: set[str]) -> None:
+        """What the fleet's rules compare."""
+        counted = self.fleet.engine.clients.live()
+        for key, application in self.fleet.engine.clients.applications.items():
+            anew = LiveClients()
+            for push in pushes:
+                if push.application == key and push.client in live:
+                    anew.add(push)
+            assert (key in counted) == bool(anew.pushes)
+            assert application.live.pushes == anew.pushes
+            assert Counter(map(str, application.live.variants)) == Counter(map(str, anew.variants))
+
+    @rule()
+    def a_minute_brings_all_counts(self) -> None:
+        self.fleet.later(MINUTE)
+        self.fleet.later(MINUTE)
+        book, now_ms = self.fleet.engine._book, self.fleet.now
+        for found in book.entries.values():
+            record = advance(found, book._holders(found), now_ms)[1]
+            assert not is_due(found, record, now_ms)
+            assert found.published is not None and record.client_count == found.published.client_count
+
+    def known(self) -> list[JudgedPush]:
+        """The newest push of each client."""
+        return [push for application in self.fleet.engine.clients.applications.values() for push in application.clients.values()]
+
+
+def agrees(found: FindingEntry, pushes: list[JudgedPush], live: set[str]) -> None:
+    """What is counted of a finding, with its own places."""
+    of = {client: severity for where in found.places.values() for client, severity in where.clients.items()}
+    order = sorted((push for push in pushes if push.client in of), key=lambda push: (push.appended_ms, push.offset, push.client))
+    assert found.live == [push for push in order if push.client in live]
+    assert found.gone == [push for push in order if push.client not in live]
+    assert found.severities == Counter(of.values())
+    assert {place: where.live for place, where in found.places.items()} == {
+        place: len(live & where.clients.keys()) for place, where in found.places.items()
+    }
+
+
+TestHistories = Histories.TestCase
+TestHistories.settings = settings(max_examples=50, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("most", [3, 20])
+def test_places_clients_and_connections_that_make_room_leave_the_counts_right(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(entry, "MOST_PLACES_KEPT", most)
+    monkeypatch.setattr(liveness, "MOST_CONNECTIONS", most)
+    monkeypatch.setattr(clients.PushedClients.__init__, "__defaults__", (2 * most,))
+    fleet = Fleet()
+    for number in range(5 * most):
+        fleet.client(f"app{number % (3 * most)}x", number + 1, settings=(LEAK, TWICE)[number % 2], client_address=f"10.0.0.{number}")
+        fleet.later(SECOND)
+        pushes = [push for application in fleet.engine.clients.applications.values() for push in application.clients.values()]
+        live = {push.client for push in pushes if fleet.engine.clients.is_live(push.client)}
+        for found in fleet.engine._book.entries.values():
+            agrees(found, pushes, live)
+    assert fleet.engine.dropped()["clients"] and fleet.engine.dropped()["connections"]
+
+
+def lived() -> Fleet:
+    """One in which each finding has been looked at once after the start: from then on a look has a cause."""
+    fleet = Fleet()
+    fleet.client(instance=1, settings={"acks": "0"})
+    fleet.later(MINUTE)
+    fleet.later(MINUTE)
+    fleet.later(MINUTE)
+    return fleet
+
+
+def test_a_finding_that_could_not_be_written_is_written_later() -> None:
+    fleet = lived()
+    fleet.client("billing-1", instance=2, settings={"acks": "0"})
+    assert len(fleet.engine.changes(fleet.now)) == 1, "and then Kafka is away"
+    fleet.later(MINUTE)
+    assert len(fleet.findings("AN101")) == 2
+    closed = fleet.findings("AN101")[0].fingerprint
+    fleet.decide(closed, Decision(fingerprint=closed, resolution="test-value", by="b", why="w", at_ms=fleet.now))
+    assert len(fleet.engine.changes(fleet.now)) == 1
+    fleet.later(MINUTE)
+    assert {each.state for each in fleet.findings("AN101")} == {"open", "closed"}
+
+
+def test_a_count_that_changes_soon_after_a_record_is_written_with_the_next() -> None:
+    fleet = lived()
+    fleet.client("billing-1", instance=2, settings={"acks": "0"})
+    fleet.later(SECOND)
+    fleet.client("billing-2", instance=3, settings={"acks": "0"})
+    for _ in range(40):
+        fleet.later(SECOND)
+    assert sorted(each.client_count for each in fleet.findings("AN101")) == [1, 2]
+
+
+def test_who_leaves_is_counted_no_more_though_nothing_else_is_heard() -> None:
+    fleet = lived()
+    connection = fleet.client("orders-2", instance=2, settings={"acks": "0"})
+    fleet.later(MINUTE)
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").client_count == 2
+    fleet.close(connection)
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").client_count == 1
+
+
+def test_the_next_newest_stands_for_the_connections_that_are_like_its_own() -> None:
+    fleet = Fleet()
+    first, second, _ = (fleet.connect() for _ in range(3))
+    fleet.push(connection=first, instance=1, settings={"acks": "0"})
+    fleet.now += SECOND
+    fleet.push(connection=second, instance=2, settings={"acks": "0"})
+    fleet.close(first)
+    fleet.close(second)
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").client_count == 1
+    fleet.now += SECOND
+    fleet.push(connection=1_000, instance=2, settings={"acks": "0"}, client_address="10.0.0.2")
+    fleet.later(2 * MINUTE)
+    (named,) = [client for client in fleet.one("AN101").clients if client.disconnected_ms is None]
+    assert named.address == "10.0.0.1" and fleet.one("AN101").client_count == 1
+
+
+def test_a_new_leak_is_told_while_the_rest_is_still_read_and_once() -> None:
+    fleet = lived()
+    fleet.client("etl-1", instance=7, settings={**LEAK, "acks": "0"})
+    events, fleet.events = fleet.events, []  # which are read later than the pushes
+    fleet.start()
+    early = fleet.engine.new_leaks(fleet.now)
+    (leak,) = early.values()
+    assert leak is not None and (leak.code, leak.state, leak.alert and leak.alert.why) == ("SK001", "open", "new")
+    fleet.engine.written(early, fleet.now)
+    assert not fleet.engine.new_leaks(fleet.now), "once"
+    assert not fleet.engine.new_leaks(fleet.now + 2 * MINUTE) and not fleet.engine.new_leaks(fleet.now + 15 * MINUTE), "whatever it takes"
+    fleet.published |= {key: record.model_dump_json(exclude_none=True).encode() for key, record in early.items() if record}
+    fleet.events = events
+    fleet.start()
+    assert not fleet.engine.new_leaks(fleet.now)
+    fleet.later(SECOND)
+    assert fleet.one("SK001").alert == leak.alert and len(fleet.findings("AN101")) == 2
+    fleet.start()
+    assert not fleet.engine.new_leaks(fleet.now), "what the topic has waits until all is read"
+
+
+def test_places_that_make_room_are_told_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry, "MOST_PLACES_KEPT", 20)
+    fleet = Fleet()
+    for number in range(25):
+        fleet.client(f"app{number}x", number + 1, settings=LEAK)
+    fleet.later(SECOND)
+    assert fleet.engine.dropped()["places"] == 25 - fleet.one("SK001").place_count > 0
+    assert "places" in fleet.one("OP004").message
+
+
+def test_the_newest_of_those_who_have_it_are_named_whoever_pushes_again() -> None:
+    fleet = Fleet()
+    for number in range(3 * MOST_CLIENTS):
+        fleet.client(f"orders-{number}", number + 1, settings={"acks": "0"})
+        fleet.now += SECOND
+    fleet.push("orders-0", 1, 1, settings={"acks": "0"})
+    fleet.later(MINUTE)
+    newest = [f"orders-{number}" for number in range(3 * MOST_CLIENTS - 1, 2 * MOST_CLIENTS, -1)]
+    assert [client.client_id for client in fleet.one("AN101").clients] == ["orders-0", *newest]
