@@ -69,7 +69,9 @@ class JobMetrics:
         self._dropped = self._counter("findings_dropped", "Entries that the findings query dropped because a table was full.", ["what"])
         self._dropped_before: dict[str, int] = {}
         self._silence_paused = self._gauge(
-            "silence_paused", "1 while no gateway can be declared lost: Kafka is or was away, or the job has just started.", []
+            "silence_paused",
+            "1 while Kafka is away, or gateways not heard since, or since the start, can't be lost yet.",
+            [],
         )
         self._memory = self._gauge("jvm_memory_bytes", "Memory used by the driver's JVM, garbage included.", ["area"])
         self._lost = self._gauge(
@@ -114,7 +116,7 @@ class JobMetrics:
         self._state_bytes.labels(query).set(size_bytes)
 
     def silence_paused(self, paused: bool) -> None:
-        """Whether the silence of gateways isn't measured."""
+        """Whether the silence of gateways that were not heard since an outage isn't measured yet."""
         self._silence_paused.set(paused)
 
     def kept(self, sizes: Mapping[str, int]) -> None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from streaming.gauges.gateway import Appended, Changes, GatewaySeries, GaugeEntry, Value
-from streaming.gauges.read_clock import ReadClock
+from streaming.gauges.read_clock import RETURN_S, ReadClock
 
 __all__ = ["Changes", "GaugeEntry", "Gauges", "ReadClock"]
 
@@ -100,12 +101,13 @@ class Gauges:
                 changes |= gateway.changes()
         return changes
 
-    def expire(self, read_to: float, of_partition: Mapping[int, float] = MappingProxyType({})) -> Changes:
+    def expire(self, read_to: float, of_partition: Mapping[int, float] = MappingProxyType({}), returned: float = -math.inf) -> Changes:
         """Takes away the series of gateways that have been silent for too long, as far as the topic has been read.
 
         Args:
             read_to: up to when all partitions have been read.
             of_partition: up to when each has been read; where it is empty, all as far.
+            returned: when Kafka was back; who hasn't been heard since has `RETURN_S` from then on.
         """
         changes: Changes = {}
         for key, gateway in list(self._gateways.items()):
@@ -113,11 +115,13 @@ class Gauges:
                 if read_to - gateway.gone_at > FORGET_S:
                     del self._gateways[key]
                 continue
-            silent_s = HEARTBEATS * (gateway.interval_ms or _UNKNOWN_INTERVAL_MS) / 1000
+            due = gateway.heard_at + HEARTBEATS * (gateway.interval_ms or _UNKNOWN_INTERVAL_MS) / 1000
+            if gateway.heard_at <= returned:
+                due = max(due, returned + RETURN_S)
             until = read_to if gateway.partition is None else of_partition.get(gateway.partition, read_to)
-            if until - gateway.heard_at > silent_s and of_partition and self._home is not None:
+            if until > due and of_partition and self._home is not None:
                 until = min(until, of_partition[self._home(key[2].encode("utf-8", "replace"), sorted(of_partition))])
-            if until - gateway.heard_at > silent_s:
+            if until > due:
                 log.warning("gateway %s is lost: no heartbeat for %.0f s", json.dumps(key), until - gateway.heard_at)
                 gateway.gone_at = until
                 self._lost(*key)

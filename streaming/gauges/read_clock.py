@@ -10,10 +10,11 @@ from typing import NamedTuple
 from streaming.gauges.gateway import GaugeEntry
 
 RETURN_S = 45.0
-"""For how long a gateway may be silent after Kafka was away: kafka-python waits up to 36 s before it connects again."""
+"""For how long a gateway may stay silent once Kafka is back: kafka-python waits up to 36 s before it connects again."""
 
 MOST_LOOKS = 512
-"""Answers that are kept of partitions that are not read to their ends. Beyond, every second one of the older half is dropped."""
+"""Answers that are kept of partitions that are not read to their ends. Beyond, every second one of the older half is dropped, but for the
+first one since Kafka was back: it says which records are older than that."""
 
 _SLOW_S = 2.0
 _GAP_S = 10.0
@@ -34,15 +35,21 @@ class ReadClock:
     read to an end, all has been read that was appended before the question was asked. So only the job's own clock measures; those of
     brokers and gateways may be wrong.
 
-    The clock counts seconds in which gateways could write. It stands still from the last answer before Kafka was away until `RETURN_S`
-    after the next one, and for `RETURN_S` at the start, since Kafka may have been away before. An answer that took more than two
-    seconds, or that comes ten seconds after the last one, may hide an outage, and counts as one.
+    The clock counts seconds in which gateways could write: it stands still from the last answer before Kafka was away until the next
+    one. An answer that took more than two seconds, or that comes ten seconds after the last one, may hide an outage, and counts as one.
+
+    Attributes:
+        returned: the clock's time when Kafka was back; 0 at the start, since it may have been away before. Gateways whose records are
+            not newer may need `RETURN_S` until they write again.
     """
 
     def __init__(self) -> None:
+        self.returned = 0.0
         self._counted, self._runs_from = 0.0, math.inf
+        self._newest = 0.0
         self._asked = -math.inf
         self._looks: list[_Look] = [_Look(0.0, 0.0, {})]
+        self._first = self._looks[0]
         self._positions: dict[int, int] = {}
         self._partitions: frozenset[int] = frozenset()
 
@@ -52,12 +59,14 @@ class ReadClock:
         Args:
             at: by the caller's clock, which never goes back.
         """
-        return self._counted + max(0.0, at - self._runs_from)
+        now = self._counted + max(0.0, at - self._runs_from)
+        self._newest = max(self._newest, now)
+        return now
 
     @property
-    def stands_still(self) -> bool:
-        """Whether Kafka doesn't answer, or hasn't for long enough."""
-        return self._asked < self._runs_from
+    def waits(self) -> bool:
+        """Whether Kafka doesn't answer, or not every gateway has had the time to write again."""
+        return self._runs_from == math.inf or self.now(self._asked) < self.returned + RETURN_S
 
     def looked(self, ends: Mapping[int, int], before: float, after: float) -> None:
         """Takes in where the partitions end.
@@ -67,13 +76,17 @@ class ReadClock:
         """
         if self._runs_from == math.inf or before - self._asked > _GAP_S or after - before > _SLOW_S:
             self.missed()
-            self._runs_from = after + RETURN_S
+            # What was said to be later than the last answer was before this one too.
+            self.returned, self._runs_from = self._newest, after
         self._partitions, self._asked = frozenset(ends), after
         newest = self._looks[-1].ends  # a leader that has just begun may know of less
         ends = {partition: max(end, newest.get(partition, 0)) for partition, end in ends.items()}
         self._looks.append(_Look(self.now(before), self.now(after), ends))
+        if self._runs_from == after:
+            self._first = self._looks[-1]
         if len(self._looks) > MOST_LOOKS:
-            del self._looks[1 : MOST_LOOKS // 2 : 2]
+            dropped = {id(look) for look in self._looks[1 : MOST_LOOKS // 2 : 2]} - {id(self._first)}
+            self._looks = [look for look in self._looks if id(look) not in dropped]
 
     def missed(self) -> None:
         """Kafka didn't answer."""

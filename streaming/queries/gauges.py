@@ -74,7 +74,7 @@ class GaugesQuery:
         """Rows and bytes of the state."""
         with self._lock:
             metrics.state("gauges", *self._gauges.size())
-            metrics.silence_paused(self._clock.stands_still)
+            metrics.silence_paused(self._clock.waits)
 
     def close(self) -> None:
         """After the query has stopped."""
@@ -91,7 +91,7 @@ class GaugesQuery:
         read_to = self._clock.read_to()
         if read_to != self._expired:  # where thousands of gateways are known, looking at all takes milliseconds
             self._expired = read_to
-            self._publish(self._gauges.expire(*read_to))
+            self._publish(self._gauges.expire(*read_to, self._clock.returned))
 
     def _lost(self, cluster: str, broker: int, gateway: str) -> None:
         message = "This gateway sends no heartbeats any more: see whether it and its host are up, or remove it by stopping it with SIGTERM."

@@ -18,7 +18,7 @@ from clientscope.client.raw import RawClient
 from clientscope.findings.record import Finding
 from clientscope.records.topics import FINDINGS
 
-SLOW = 90.0
+SLOW = 60.0
 CANARY = "canary-51ae07"
 TOPIC = "test.findings"
 

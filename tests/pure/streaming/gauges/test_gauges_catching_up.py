@@ -146,7 +146,7 @@ class Job:
         self.next_batch = at + self.chance.choice([0.2, 1, 3]) + pause
 
     def _expire(self) -> None:
-        self.topic.write(self.gauges.expire(*self.clock.read_to()))
+        self.topic.write(self.gauges.expire(*self.clock.read_to(), self.clock.returned))
 
 
 def play(seed: int, found: Callable[[str], None]) -> int:
@@ -187,7 +187,8 @@ def play(seed: int, found: Callable[[str], None]) -> int:
 def stays(history: History, job: Job, gateway: Gateway, at: float) -> bool:
     """Whether a gateway's series is there although it has been dead for three heartbeats and two seconds, and all was read."""
     still = [pause[1] for pause in (history.away, history.stalled) if pause[0] <= at]
-    since = max([gateway.appended[-1] if gateway.appended else 0.0, *(end + read_clock.RETURN_S for end in (job.begun_at, *still))])
+    last = gateway.appended[-1] if gateway.appended else 0.0
+    since = max([last, *(end + read_clock.RETURN_S for end in (job.begun_at, *still) if last < end + 2)])
     if gateway.dies > at or at < since + 3 * gateway.interval_s + 2:
         return False
     ends = history.ends(at - 1)
