@@ -302,11 +302,11 @@ def test_f35_erasure_waits_for_what_the_job_has_still_to_read(installation: Any)
             key = b"g/2/8000"
             producer.send(CONFIGS, key=key, value=config_record(setting("acks", "0"), client_id=name, connection_id=8000)).get(timeout=30)
             erasing = threads.submit(erase_command, installation, "--client-id", name)
-            assert eventually(lambda: [m.value for m in read_all(installation.broker.internal, CONFIGS) if m.key == key][-1] is None)
+            assert eventually(lambda: [m.value for m in read_all(installation.broker.internal, CONFIGS) if m.key == key][-1] is None, SLOW)
             assert not erasing.done()
         finally:
             os.kill(jvm, signal.SIGCONT)
-        said = erasing.result(SLOW)
+        said = erasing.result(2 * SLOW)
     assert f"{CONFIGS}: 1 record replaced by tombstones" in said
     assert re.search(r"pushes: 1 row erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
     assert name not in deltalake.DeltaTable(history / "pushes").to_pyarrow_table(columns=["client_id"])["client_id"].to_pylist()
