@@ -73,6 +73,9 @@ class JobMetrics:
             "1 while Kafka is away, or gateways not heard since, or since the start, can't be lost yet.",
             [],
         )
+        self._catching_up = self._gauge(
+            "findings_catching_up", "1 while the findings query reads what was there at its start, and reports new leaks alone.", []
+        )
         self._memory = self._gauge("jvm_memory_bytes", "Memory used by the driver's JVM, garbage included.", ["area"])
         self._lost = self._gauge(
             "lost_records", "Records that the query skipped since its last reset, since Kafka no longer had them.", list(_PARTITION)
@@ -118,6 +121,20 @@ class JobMetrics:
     def silence_paused(self, paused: bool) -> None:
         """Whether the silence of gateways that were not heard since an outage isn't measured yet."""
         self._silence_paused.set(paused)
+
+    def catching_up(self, still: bool) -> None:
+        """Whether the findings query still reads what was there at its start."""
+        self._catching_up.set(still)
+
+    @property
+    def is_catching_up(self) -> bool:
+        """As the findings query last said. From any thread."""
+        return bool(self.registry.get_sample_value("clientscope_stream_findings_catching_up"))
+
+    @property
+    def python_bytes(self) -> int:
+        """Resident memory of this process; 0 where the system doesn't say."""
+        return int(self.registry.get_sample_value("process_resident_memory_bytes") or 0)
 
     def kept(self, sizes: Mapping[str, int]) -> None:
         """How much the findings query remembers of what."""

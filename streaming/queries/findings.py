@@ -95,7 +95,8 @@ class FindingsQuery:
                 self._end_clients(int(time.time() * 1000))
 
     def measure(self, metrics: JobMetrics) -> None:
-        """How much is kept of what, and how much was left out."""
+        """How much is kept of what, how much was left out, and whether all has been read that there was at the start."""
+        metrics.catching_up(not self._caught_up)
         with self._lock:
             metrics.kept(self._findings.sizes())
             metrics.dropped(self._findings.dropped())

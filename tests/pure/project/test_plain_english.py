@@ -125,7 +125,15 @@ def test_the_guides_words_stay_out(source: str) -> None:
 
 @pytest.mark.parametrize(
     ("source", "least"),
-    [("helps", 35), ("errors of clientscope", 300), ("errors of sinks", 60), ("errors of streaming", 50), ("page", 1000), ("docs", 1000), ("deployed", 1000)],
+    [
+        ("helps", 35),
+        ("errors of clientscope", 300),
+        ("errors of sinks", 60),
+        ("errors of streaming", 50),
+        ("page", 1000),
+        ("docs", 1000),
+        ("deployed", 1000),
+    ],
 )
 def test_a_source_finds_its_texts(source: str, least: int) -> None:
     """A source that finds nothing would be clean for ever."""

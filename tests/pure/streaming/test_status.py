@@ -1,0 +1,32 @@
+"""What the job says of itself and of its queries on clientscope.status."""
+
+from __future__ import annotations
+
+from scripted_query import ScriptedQuery
+
+from streaming.job_metrics import JobMetrics
+from streaming.status import JobStatus
+from streaming.supervision import Watched
+
+
+def test_it_says_what_the_driver_takes_and_whether_findings_catch_up() -> None:
+    metrics = JobMetrics()
+    status = JobStatus([Watched(name, ScriptedQuery) for name in ("results", "findings")], metrics)
+    metrics.catching_up(True)
+    stream, results, findings = status.now()
+    assert (stream.kind, stream.condition) == ("stream", "ok")
+    assert 10 < stream.figures["python_memory_mib"] < 10_000
+    assert (results.figures, findings.figures) == ({"restarts": 0}, {"restarts": 0, "catching_up": 1})
+    metrics.catching_up(False)
+    assert list(status.now())[2].figures == {"restarts": 0}
+
+
+def test_a_query_that_is_parked_has_failed_and_says_why() -> None:
+    query = ScriptedQuery()
+    watched = Watched("results", lambda: query)
+    query.fail("broken")
+    watched.look(1.0)
+    stream, results = JobStatus([watched], JobMetrics()).now()
+    assert (results.condition, stream.condition) == ("failed", "warn")
+    assert "broken" in results.reason
+    assert results.reason == stream.reason
