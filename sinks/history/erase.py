@@ -22,7 +22,7 @@ from clientscope.topic_values import parse
 from sinks.history.tables import committed, opened, remove_unused
 
 _CLIENT_ID = "clientscope-history"
-_PATIENCE_S, _LOOK_S = 60.0, 0.5
+_PATIENCE_S, _LOOK_S = 30.0, 0.5
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ def erase_records(kafka: KafkaAccess, subject: ErasureSubject, *, dry_run: bool 
 
 
 def await_findings(kafka: KafkaAccess, subject: ErasureSubject, patience_s: float = _PATIENCE_S) -> bool:
-    """Waits until no finding about them alone is on ``clientscope.findings``: until then the job may write one to its table once more.
+    """Waits until no finding of their application is on ``clientscope.findings``: until then the job may write one to its table again.
 
     Returns:
-        False where there still is one: no job runs, or they have pushed again.
+        False where there still is one: other clients of the application have it, or they have pushed again.
 
     Raises:
         KafkaError, TimeoutError: the topic can't be read to its end.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,17 +86,13 @@ def _await_job(checkpoint_dir: Path, kafka: KafkaAccess, subject: ErasureSubject
 
     history = {query: plan.topic for query, plan in PLANS.items() if plan.table and has_begun(checkpoint_dir, query)}
     if not history:
-        print(
-            f"warning: {checkpoint_dir} has no checkpoint of history: what the job hasn't read yet may come in anew;"
-            " --checkpoint-dir names the job's",
-            file=sys.stderr,
-        )
+        print(f"{checkpoint_dir} has no checkpoint of history: what the job hasn't read yet may come in anew (--checkpoint-dir)")
         return ""
     extents = broker.ask(kafka, set(history.values())).extents
     ends = {query: {number: extent.end for number, extent in extents[topic].items()} for query, topic in history.items()}
-    behind = await_read(checkpoint_dir, ends, lambda what: print(f"waiting for the job: {what}", file=sys.stderr))
+    behind = await_read(checkpoint_dir, ends, lambda what: print(f"waiting for the job: {what}", flush=True))
     if not behind and lock.holder(checkpoint_dir) and not await_findings(kafka, subject):
-        return f"{FINDINGS} still has findings about nobody else"
+        print(f"{FINDINGS} still has findings of their application: other clients have them, or these have pushed again")
     return behind
 
 
