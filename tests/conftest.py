@@ -27,8 +27,8 @@ hypothesis.settings.load_profile("busy")
 
 LONGEST = (
     "test_checkpoints", "test_cluster", "test_lost_gateways", "test_parked_queries", "test_secured", "test_stream_faults", "test_canaries",
-    "test_degraded", "test_path", "test_hostile_identities", "test_broker_releases", "test_fresh_lane", "test_f19_storm", "test_deliver", "test_findings",
-    "test_demo", "test_f44_invented_ids", "test_findings_retention",
+    "test_degraded", "test_path", "test_hostile_identities", "test_broker_releases", "test_fresh_lane", "test_f19_storm", "test_deliver",
+    "test_findings", "test_demo", "test_f44_invented_ids", "test_findings_retention",
 )  # fmt: skip
 """Files that take more than half a minute, the longest first: begun last, one of them would leave the other worker without work."""
 
