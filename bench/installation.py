@@ -14,8 +14,12 @@ from clientscope.demo.fleet import Fleet
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 
-PUSHING = ("--push-rate-per-client", "1000", "--push-burst-per-client", "1000")
-"""A gateway's flags where few clients push often."""
+PUSHING = tuple(
+    flag
+    for whose in ("client", "principal", "address")
+    for flag in (f"--push-rate-per-{whose}", "1000", f"--push-burst-per-{whose}", "1000")
+)
+"""A gateway's flags where few clients push often, all from one address and as one principal."""
 
 
 class Installation:
