@@ -73,6 +73,7 @@ class JobMetrics:
             "1 while Kafka is away, or gateways not heard since, or since the start, can't be lost yet.",
             [],
         )
+        self.is_catching_up = False
         self._catching_up = self._gauge(
             "findings_catching_up", "1 while the findings query reads what was there at its start, and reports new leaks alone.", []
         )
@@ -124,12 +125,8 @@ class JobMetrics:
 
     def catching_up(self, still: bool) -> None:
         """Whether the findings query still reads what was there at its start."""
+        self.is_catching_up = still
         self._catching_up.set(still)
-
-    @property
-    def is_catching_up(self) -> bool:
-        """As the findings query last said. From any thread."""
-        return bool(self.registry.get_sample_value("clientscope_stream_findings_catching_up"))
 
     @property
     def python_bytes(self) -> int:

@@ -17,7 +17,7 @@ from clientscope.client.raw import RawClient
 PUSHES_PER_S, CONNECTIONS_PER_S = 100, 20
 NEW_PER_S = 5
 """Applications that nobody has seen before, each with a mistake: what makes findings."""
-PUSHERS = 10
+PUSHERS = 40
 """Each waits for its push's answer, so one alone would not reach the rate."""
 _OPEN_S = 5.0
 _NAMES = 8

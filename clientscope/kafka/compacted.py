@@ -26,12 +26,15 @@ class Follower:
         self.newest_ms: int | None = None
 
     def read_to_end(self) -> dict[str, bytes | None]:
-        """The newest value of each key up to where the topic ends now, None for tombstones.
+        """The newest value of each key since the last call, up to where the topic ends now, None for tombstones.
 
         Raises:
             KafkaError, TimeoutError: the end was not reached.
         """
-        self._begin()
+        if self._begun:
+            self._reader.extend()
+        else:
+            self._begin()
         found: dict[str, bytes | None] = {}
         for batches in self._reader.read():
             self._take(found, batches)
@@ -43,20 +46,6 @@ class Follower:
             self._begin()
         found: dict[str, bytes | None] = {}
         while len(found) < _AT_ONCE and (batches := self._reader.poll()):
-            self._take(found, batches)
-        return found
-
-    def news_to_end(self) -> dict[str, bytes | None]:
-        """The newest value of each key since the last call, up to where the topic ends now.
-
-        Raises:
-            KafkaError, TimeoutError: the end was not reached.
-        """
-        if not self._begun:
-            return self.read_to_end()
-        self._reader.extend()
-        found: dict[str, bytes | None] = {}
-        for batches in self._reader.read():
             self._take(found, batches)
         return found
 

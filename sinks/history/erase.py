@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from clientscope.errors import ClientscopeError, RecordError
-from clientscope.findings.record import Finding
+from clientscope.findings.record import Application, Finding
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import Follower
 from clientscope.kafka.reader import TopicReader
@@ -42,9 +42,9 @@ class ErasureSubject:
         """As SQL, in which a value is nothing but a value."""
         return " AND ".join(f"{column} = '{value.replace(chr(39), chr(39) * 2)}'" for column, value in self.columns.items())
 
-    def is_of(self, record: ClientConfigRecord) -> bool:
-        """Whether a pushed configuration is theirs."""
-        return all(getattr(record, column) == value for column, value in self.columns.items())
+    def is_of(self, named: ClientConfigRecord | Application) -> bool:
+        """Whether a pushed configuration, or an application, is theirs."""
+        return all(getattr(named, column) == value for column, value in self.columns.items())
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def await_findings(kafka: KafkaAccess, subject: ErasureSubject, patience_s: floa
     deadline = time.monotonic() + patience_s
     with closing(Follower(kafka, FINDINGS, _CLIENT_ID)) as findings:
         while True:
-            for fingerprint, value in findings.news_to_end().items():
+            for fingerprint, value in findings.read_to_end().items():
                 (left.add if value is not None and _is_about(value, subject) else left.discard)(fingerprint)
             if not left or time.monotonic() > deadline:
                 return not left
@@ -138,10 +138,9 @@ def _is_of(value: bytes, subject: ErasureSubject) -> bool:
 
 def _is_about(value: bytes, subject: ErasureSubject) -> bool:
     try:
-        about = parse(Finding, value).application
+        return subject.is_of(parse(Finding, value).application)
     except RecordError:
         return False
-    return all(getattr(about, column) == named for column, named in subject.columns.items())
 
 
 def _count(table: DeltaTable, subject: ErasureSubject) -> int:

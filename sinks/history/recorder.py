@@ -114,8 +114,8 @@ class Recorder:
         with closing(Follower(self._kafka, GAUGES)) as gauges, closing(Follower(self._kafka, FINDINGS)) as findings:
             while not self._stopping.wait(1.0):
                 news = gauges.news(), findings.news()
-                self.look(*news, whole=gauges.has_caught_up() and findings.has_caught_up(), later=findings.news_to_end)
-            self._write_findings(findings.news_to_end)
+                self.look(*news, whole=gauges.has_caught_up() and findings.has_caught_up(), later=findings.read_to_end)
+            self._write_findings(findings.read_to_end)
 
     def look(
         self, gauges: Mapping[str, bytes | None], findings: Mapping[str, bytes | None], whole: bool = True, later: _News = lambda: {}

@@ -22,6 +22,7 @@ from streaming.checkpoints.manifest import Manifest, Refused
 from streaming.checkpoints.offsets import EARLIEST, Lost, said, to_json
 from streaming.checkpoints.plans import PLANS, QueryPlan, folder, versions
 from streaming.checkpoints.spark_files import SparkFiles
+from streaming.checkpoints.unread import unread
 from streaming.checkpoints.watch import TopicWatch
 
 log = logging.getLogger(__name__)
@@ -119,12 +120,8 @@ class Checkpoints:
             Refused: its start file is damaged.
             EnvironmentProblem: no broker answers.
         """
-        plan, checkpoint = PLANS[query], folder(self.checkpoint_dir, query)
-        files = spark_files.read(checkpoint)
-        start = None if files.begun else start_file.read(checkpoint)
-        at = (files.position if files.begun else (start.offsets if start else None) or {}).get(plan.topic, {})
-        extents = broker.ask(self.kafka, {plan.topic}).extents[plan.topic]
-        return sum(extent.end - max(extent.begin, at.get(number, EARLIEST)) for number, extent in extents.items())
+        topic = PLANS[query].topic
+        return unread(self.checkpoint_dir, query, broker.ask(self.kafka, {topic}).extents[topic])
 
     def lost(self, *queries: str) -> dict[tuple[str, str, int], int]:
         """How many records these queries, or all, passed over when they were started anew: by query, topic and partition."""

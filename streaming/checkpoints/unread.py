@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from streaming.checkpoints import lock, spark_files, start_file
-from streaming.checkpoints.offsets import EARLIEST
+from streaming.checkpoints.offsets import EARLIEST, Extent
 from streaming.checkpoints.plans import PLANS, folder
 
 _LOOK_S = 1.0
@@ -24,11 +24,11 @@ def has_begun(checkpoint_dir: Path, query: str) -> bool:
     return spark_files.begun(checkpoint) or (checkpoint / start_file.FILE).exists()
 
 
-def unread(checkpoint_dir: Path, query: str, ends: Mapping[int, int]) -> int:
-    """Records before these ends that a query hasn't finished with; those that compaction has removed count too.
+def unread(checkpoint_dir: Path, query: str, extents: Mapping[int, Extent]) -> int:
+    """Records that a query hasn't finished with; those that compaction has removed count too.
 
     Args:
-        ends: of the partitions of its topic.
+        extents: of the partitions of its topic.
 
     Raises:
         Refused: its start file is damaged.
@@ -37,19 +37,19 @@ def unread(checkpoint_dir: Path, query: str, ends: Mapping[int, int]) -> int:
     files = spark_files.read(checkpoint)
     start = None if files.position else start_file.read(checkpoint)
     at = (files.position or (start.offsets if start else None) or {}).get(topic, {})
-    return sum(max(0, end - max(0, at.get(number, EARLIEST))) for number, end in ends.items())
+    return sum(max(0, extent.end - max(extent.begin, at.get(number, EARLIEST))) for number, extent in extents.items())
 
 
 def await_read(
     checkpoint_dir: Path,
-    ends: Mapping[str, Mapping[int, int]],
+    extents: Mapping[str, Mapping[int, Extent]],
     waits: Callable[[str], None],
     patience_s: float = _PATIENCE_S,
 ) -> str:
-    """Waits until queries have read to these ends and have written what came of it.
+    """Waits until queries have read to the ends of these and have written what came of it.
 
     Args:
-        ends: query → partition → offset.
+        extents: query → partition → what it held.
         waits: called with what it waits for, at first and then when that has become less.
 
     Returns:
@@ -58,7 +58,7 @@ def await_read(
     best: int | None = None
     deadline = 0.0
     while True:
-        left = {query: number for query, of_query in ends.items() if (number := unread(checkpoint_dir, query, of_query))}
+        left = {query: number for query, of_query in extents.items() if (number := unread(checkpoint_dir, query, of_query))}
         if not left:
             return ""
         behind = " and ".join(f"{query} has {number} record{'s' * (number != 1)} still to read" for query, number in left.items())

@@ -35,8 +35,8 @@ class ReadClock:
     read to an end, all has been read that was appended before the question was asked. So only the job's own clock measures; those of
     brokers and gateways may be wrong.
 
-    The clock counts seconds in which gateways could write: it stands still from the last answer before Kafka was away until the next
-    one. An answer that took more than two seconds, or that comes ten seconds after the last one, may hide an outage, and counts as one.
+    The clock counts seconds in which gateways could write, and never goes back: it stands still from when Kafka was missed until the next
+    answer. An answer that took more than two seconds, or that comes ten seconds after the last one, may hide an outage, and counts as one.
 
     Attributes:
         returned: the clock's time when Kafka was back; 0 at the start, since it may have been away before. Gateways whose records are
@@ -49,7 +49,6 @@ class ReadClock:
         self._newest = 0.0
         self._asked = -math.inf
         self._looks: list[_Look] = [_Look(0.0, 0.0, {})]
-        self._first = self._looks[0]
         self._positions: dict[int, int] = {}
         self._partitions: frozenset[int] = frozenset()
 
@@ -76,21 +75,19 @@ class ReadClock:
         """
         if self._runs_from == math.inf or before - self._asked > _GAP_S or after - before > _SLOW_S:
             self.missed()
-            # What was said to be later than the last answer was before this one too.
-            self.returned, self._runs_from = self._newest, after
+            self.returned, self._runs_from = self._counted, after
         self._partitions, self._asked = frozenset(ends), after
         newest = self._looks[-1].ends  # a leader that has just begun may know of less
         ends = {partition: max(end, newest.get(partition, 0)) for partition, end in ends.items()}
         self._looks.append(_Look(self.now(before), self.now(after), ends))
-        if self._runs_from == after:
-            self._first = self._looks[-1]
         if len(self._looks) > MOST_LOOKS:
-            dropped = {id(look) for look in self._looks[1 : MOST_LOOKS // 2 : 2]} - {id(self._first)}
-            self._looks = [look for look in self._looks if id(look) not in dropped]
+            back = bisect_right(self._looks, self.returned, key=lambda look: look.after) - 1
+            dropped = set(range(1, MOST_LOOKS // 2, 2)) - {back}
+            self._looks = [look for place, look in enumerate(self._looks) if place not in dropped]
 
     def missed(self) -> None:
         """Kafka didn't answer."""
-        self._counted, self._runs_from = self.now(self._asked), math.inf
+        self._counted, self._runs_from = self._newest, math.inf
 
     def read(self, positions: Mapping[int, int]) -> None:
         """Takes in the offsets of the next records; what is before them was applied."""

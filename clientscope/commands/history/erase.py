@@ -89,8 +89,8 @@ def _await_job(checkpoint_dir: Path, kafka: KafkaAccess, subject: ErasureSubject
         print(f"{checkpoint_dir} has no checkpoint of history: what the job hasn't read yet may come in anew (--checkpoint-dir)")
         return ""
     extents = broker.ask(kafka, set(history.values())).extents
-    ends = {query: {number: extent.end for number, extent in extents[topic].items()} for query, topic in history.items()}
-    behind = await_read(checkpoint_dir, ends, lambda what: print(f"waiting for the job: {what}", flush=True))
+    of_each = {query: extents[topic] for query, topic in history.items()}
+    behind = await_read(checkpoint_dir, of_each, lambda what: print(f"waiting for the job: {what}", flush=True))
     if not behind and lock.holder(checkpoint_dir) and not await_findings(kafka, subject):
         print(f"{FINDINGS} still has findings of their application: other clients have them, or these have pushed again")
     return behind

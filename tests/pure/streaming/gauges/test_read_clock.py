@@ -81,7 +81,16 @@ def test_what_was_said_to_be_later_than_the_last_answer_is_no_sign_of_life_after
     heard = clock.appended(0, 5, at=10.9)
     clock.missed()
     clock.looked({0: 6, 1: 5}, 60, 60.01)
-    assert clock.now(60.01) < heard == clock.returned
+    assert clock.now(60.01) == heard == clock.returned
+
+
+def test_answers_are_bounded_where_each_of_them_is_slow(monkeypatch: pytest.MonkeyPatch, clock: ReadClock) -> None:
+    monkeypatch.setattr(read_clock, "MOST_LOOKS", 50)
+    for second in range(11, 1011, 4):
+        clock.looked({0: second, 1: second}, second, second + 3)
+        assert len(clock._looks) <= 50
+    assert clock.waits
+    assert clock.appended(0, 1006, 1011) == clock.returned, "before the newest answer Kafka may have been away"
 
 
 def test_answers_are_bounded_and_those_that_are_dropped_only_make_it_late(monkeypatch: pytest.MonkeyPatch, clock: ReadClock) -> None:
