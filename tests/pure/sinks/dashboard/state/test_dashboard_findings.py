@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from made_findings import NOW_MS, fingerprint, leak, made
+from page_state import result
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from clientscope.errors import RecordError
 from clientscope.findings.record import Finding, Suppressed
-from clientscope.records.topics import FINDINGS, RESULTS
+from clientscope.records.topics import FINDINGS
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.api.metrics import registry
 from sinks.dashboard.http import assets
@@ -41,15 +41,6 @@ def record(finding: Finding) -> TopicRecord:
 
 def tombstone(number: int) -> TopicRecord:
     return TopicRecord(FINDINGS, NOW_MS, fingerprint(number).encode(), None)
-
-
-def result(**codes: Any) -> TopicRecord:
-    value = {
-        "topic": "clientscope.configs", "partition": 0, "offset": 1, "received_ms": NOW_MS, "cluster": "c", "broker": 1, "gateway": "gw",
-        "epoch": 1, "connection": 1, "listener": "CLIENT", "address": "10.0.0.1", "software_name": "x", "software_version": "1",
-        "origin": "pushed", "settings": 3, "redacted": 0, **codes,
-    }  # fmt: skip
-    return TopicRecord(RESULTS, NOW_MS, b"key", json.dumps(value).encode())
 
 
 def live(*records: TopicRecord) -> State:
@@ -125,9 +116,9 @@ def test_what_is_suppressed_or_of_low_confidence_is_counted_apart() -> None:
     ("records", "known", "detail"),
     [
         ([], False, "Nothing was judged yet."),
-        ([result(not_evaluable=["AN101"])], False, "Nothing was judged yet."),
-        ([result(rules=[{"code": "AN101", "severity": "high"}])], False, "Rules fired, but no finding has come of it yet"),
-        ([result(passed=["AN101"])], True, ""),
+        ([result(1, passed=(), not_evaluable=["AN101"])], False, "Nothing was judged yet."),
+        ([result(1, passed=(), rules=["AN101"])], False, "Rules fired, but no finding has come of it yet"),
+        ([result(1)], True, ""),
         ([record(made(1, state="resolved"))], True, ""),
     ],
 )

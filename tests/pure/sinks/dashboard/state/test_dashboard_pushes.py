@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import page_state
 import pytest
 
 from clientscope.results import ResultValue
@@ -14,30 +15,8 @@ NOW = 10 * DAY_MS
 
 def result(offset: int, *outcomes: str, **fields: Any) -> ResultValue:
     codes = {outcome: [f"AN{i}" for i, each in enumerate(outcomes) if each == outcome] for outcome in ("passed", "not_evaluable")}
-    rules = [{"code": f"AN{i}", "severity": "high"} for i, outcome in enumerate(outcomes) if outcome == "fired"]
-    return ResultValue.model_validate(
-        {
-            "topic": "clientscope.configs",
-            "partition": 0,
-            "offset": offset,
-            "received_ms": NOW,
-            "cluster": "c",
-            "broker": 1,
-            "gateway": "gw",
-            "epoch": 1,
-            "connection": 1,
-            "listener": "CLIENT",
-            "address": "10.0.0.1",
-            "software_name": "x",
-            "software_version": "1",
-            "origin": "pushed",
-            "settings": 3,
-            "redacted": 0,
-            "rules": rules,
-            **codes,
-            **fields,
-        }
-    )
+    codes["rules"] = [f"AN{i}" for i, outcome in enumerate(outcomes) if outcome == "fired"]
+    return ResultValue.model_validate_json(page_state.result(offset, at_ms=NOW, **{**codes, **fields}).value or b"")
 
 
 @pytest.mark.parametrize(
@@ -118,8 +97,7 @@ def test_what_is_older_than_a_day_goes_and_counters_stay() -> None:
 def test_codes_beyond_the_limit_are_other() -> None:
     table = PushTable()
     for offset in range(600):
-        rules = [{"code": f"X{offset}", "severity": "low"}]
-        table.apply(result(offset, rules=rules), NOW)
+        table.apply(result(offset, rules=[f"X{offset}"]), NOW)
     assert len(table.findings) == 501
     assert table.findings["other", "other"] == 100
     assert table.fired_of_day() == 600

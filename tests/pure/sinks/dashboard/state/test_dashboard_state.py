@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import page_state
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,27 +53,8 @@ def connection(kind: int, sequence: int = 0, at: int = NOW, **fields: Any) -> To
 
 
 def result(offset: int, outcome: str = "passed", at: int = NOW) -> TopicRecord:
-    value = {
-        "topic": "clientscope.configs",
-        "partition": 0,
-        "offset": offset,
-        "received_ms": at,
-        "cluster": "c",
-        "broker": 1,
-        "gateway": "gw",
-        "epoch": 1,
-        "connection": 1,
-        "listener": "CLIENT",
-        "address": "10.0.0.1",
-        "software_name": "x",
-        "software_version": "1",
-        "origin": "pushed",
-        "settings": 3,
-        "redacted": 0,
-        "rules": [{"code": "AN101", "severity": "high"}] if outcome == "fired" else [],
-        "passed": ["AN101"] if outcome == "passed" else [],
-    }
-    return TopicRecord(RESULTS, at, b"app", json.dumps(value).encode())
+    codes = {named: ["AN101"] if outcome == verdict else [] for named, verdict in (("rules", "fired"), ("passed", "passed"))}
+    return page_state.result(offset, at_ms=at, **codes)
 
 
 def live(*records: TopicRecord, **limits: int) -> State:
