@@ -18,6 +18,7 @@ MODULES = (
     "brokers",
     "push",
     "lint",
+    "imports",
     "stream",
     "serve",
     "broker",

@@ -16,13 +16,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.config import Settings
-from clientscope.config.base import Owners, RulesFile
+from clientscope.commands.lint.settings import JudgingSettings
 from clientscope.config.option import Option
 from clientscope.config_types import SoftwareText
 
 
-class LintSettings(Settings):
+class LintSettings(JudgingSettings):
     """Checks settings files by the rules, without a cluster. Exit status: 1 for findings, 2 for wrong use or an unreadable file."""
 
     section = "lint"
@@ -39,18 +38,6 @@ class LintSettings(Settings):
     client_type: Literal["", "producer", "consumer", "share-consumer", "admin", "streams"] = Field(
         "", description="type of client; by default from settings that only one type has"
     )
-    principal: str = Field("", description="principal of the client, for assignments, suppressions and owners")
-    profile: str = Field(
-        "",
-        description="apache, msk, eventhubs, low-latency, durable or a profile of the rules file;\nby default from its assignments",
-    )
-    rules_file: RulesFile
-    owners: Owners
-    fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
-        "medium", description="exit with status 1 for findings of this severity or worse"
-    )
-    output_format: Literal["full", "concise", "json", "sarif", "github"] = Field("full", description="format of the findings")
-    statistics: bool = Field(False, description="also print counts per rule, with those that could not be judged")
 
 
 def run(settings: LintSettings) -> int:

@@ -82,4 +82,5 @@ def _file(file: FileReport) -> dict[str, Any]:
         **by_outcome,
         "notes": [{"line": line, "text": note} for line, note in file.notes],
         "skipped": file.skipped or None,
+        "instance": file.instance._asdict() if file.instance else None,
     }

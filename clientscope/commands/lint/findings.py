@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint import shown
@@ -71,6 +72,21 @@ class FileFinding:
         return self.region.column if self.region else 1
 
 
+class Instance(NamedTuple):
+    """A client in a log.
+
+    Attributes:
+        client_id: empty for none.
+        line: where its settings begin.
+        starts: how often it started with these settings.
+    """
+
+    client_id: str
+    software_version: str
+    line: int
+    starts: int
+
+
 @dataclass(frozen=True)
 class FileReport:
     """What became of one file.
@@ -80,6 +96,7 @@ class FileReport:
         suppressed: findings that a person has decided not to be told.
         notes: what else has to be said of it, with the line.
         skipped: why it wasn't judged at all; empty if it was.
+        instance: the client, where the file is a log of several.
     """
 
     path: str
@@ -89,6 +106,7 @@ class FileReport:
     outcomes: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[tuple[int, str], ...] = ()
     skipped: str = ""
+    instance: Instance | None = None
 
 
 @dataclass(frozen=True)
@@ -144,12 +162,15 @@ class Read:
     settings: Mapping[str, Placed]
     subjects: tuple[Subject, ...]
     notes: tuple[tuple[int, str], ...]
+    instance: Instance | None = None
 
     def placed(self, key: str, subject: Subject) -> Placed | None:
         """Where a setting of one of the subjects stands, by the name in the file or Kafka's; the last one counts."""
         if subject.prefixed is not None:
             return self.settings.get(subject.prefixed.get(key, ""))
         if key in subject.settings:
+            return self.settings[key]
+        if self.instance and key in self.settings:  # a default that the client logged
             return self.settings[key]
         names = [name for name in subject.settings if subject.dialect.kafka_name(name, subject.client_type or ClientType.ADMIN) == key]
         return self.settings[names[-1]] if names else None
@@ -195,7 +216,7 @@ def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[s
         else:
             findings.append(finding)
     types = tuple(dict.fromkeys(subject.client_type.value for subject in read.subjects if subject.client_type))
-    return FileReport(read.path, types, tuple(findings), tuple(suppressed), outcomes, read.notes)
+    return FileReport(read.path, types, tuple(findings), tuple(suppressed), outcomes, read.notes, instance=read.instance)
 
 
 def _order(finding: FileFinding) -> tuple[bool, int, int, str]:
@@ -232,16 +253,18 @@ def _finding(
 ) -> FileFinding:
     settings: list[FileSetting] = []
     region, source = None, ""
-    for judged in about:
-        placed = read.placed(judged.key, subject)
+    stand = [read.placed(judged.key, subject) for judged in about]
+    for judged, placed in zip(about, stand, strict=True):
         secret = rule.is_leak or judged.reason is not None or (placed is not None and _secret(placed, judged.key))
         setting = _setting(judged, placed, secret)
-        if placed and region is None:
-            # What stands in the file can be mended there, so the finding is about that, and about defaults only beside it.
+        if placed and region is None and not placed.is_default:
+            # What stands in the file can be changed there, so the finding is about that, and about defaults only beside it.
             region, source = placed.region, "" if secret else _source(placed)
             settings.insert(0, setting)
         else:
             settings.append(setting)
+    if region is None and read.instance:
+        region = next((placed.region for placed in stand if placed), Region(read.instance.line, 1, read.instance.line, 1))
     return FileFinding(rule, verdict.severity, verdict.message, read.path, region, source, tuple(settings), fingerprint, owner)
 
 
@@ -252,7 +275,7 @@ def _setting(judged: Judged, placed: Placed | None, secret: bool) -> FileSetting
         value: str | None = shown.redacted(raw, judged.reason or "sensitive")
     else:
         value = None if judged.value is None else shown.plain(judged.value)
-    return FileSetting(shown.key(name), value, "set" if placed else "default", placed.line if placed else None)
+    return FileSetting(shown.key(name), value, "set" if placed and not placed.is_default else "default", placed.line if placed else None)
 
 
 def _secret(placed: Placed, kafka_name: str) -> bool:

@@ -12,6 +12,7 @@ from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint import LintSettings, as_json, files, github, judging, places, prefixes, sarif, shown, text
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, report
+from clientscope.commands.lint.settings import JudgingSettings
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.profiles import owners, rules_file
 from clientscope.severities import SEVERITIES
@@ -31,7 +32,15 @@ def run(settings: LintSettings, today: date | None = None, token: str | None = N
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
-    made = lint(settings, today or datetime.now(UTC).date())
+    return printed(settings, lint(settings, today or datetime.now(UTC).date()), token)
+
+
+def printed(settings: JudgingSettings, made: LintReport, token: str | None = None) -> int:
+    """Prints a report; the command's exit status.
+
+    Args:
+        token: see `github.lines`.
+    """
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
     for line in _lines(settings, made, token or secrets.token_hex(16)):
         print(line)
@@ -52,20 +61,30 @@ def lint(settings: LintSettings, today: date) -> LintReport:
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
-    dialect = dialect_of(settings.dialect)
+    reads, skipped, errors = _read(settings, dialect_of(settings.dialect))
+    return report_on(reads, settings, today, skipped, errors)
+
+
+def report_on(
+    reads: Sequence[Read], settings: JudgingSettings, today: date, skipped: Sequence[FileReport] = (), errors: Sequence[str] = ()
+) -> LintReport:
+    """What the rules and people's decisions say of what was read.
+
+    Raises:
+        ClientscopeError: something is wrong with the rules file or owners.toml.
+    """
     rules = rules_file.read(settings.rules_file, LIMITS) if settings.rules_file else rules_file.RulesFile()
     thresholds = rules_file.by_name(rules, settings.profile) if settings.profile else rules.thresholds
     owned = owners.read(settings.owners) if settings.owners else owners.Owners()
-    reads, skipped, errors = _read(settings, dialect)
     every = [subject for read in reads for subject in read.subjects]
     judged = iter(judging.judge(every, thresholds)) if every else iter(())
     decisions = Decisions(rules.suppressions, owned, today, settings.principal or None)
     reports = [report(read, [next(judged) for _ in read.subjects], judging.catalogue(), decisions) for read in reads]
     expired = tuple(each for each in rules.suppressions if each.expired(today))
-    return LintReport(tuple(reports + skipped), tuple(errors), expired)
+    return LintReport((*reports, *skipped), tuple(errors), expired)
 
 
-def _lines(settings: LintSettings, made: LintReport, token: str) -> Iterator[str]:
+def _lines(settings: JudgingSettings, made: LintReport, token: str) -> Iterator[str]:
     more = text.statistics(made) if settings.statistics else iter(())
     match settings.output_format:
         case "json":

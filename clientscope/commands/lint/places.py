@@ -54,6 +54,7 @@ class Placed(NamedTuple):
         source: from the beginning of its name to the end of its value, as it stands in the file.
         line: of its name.
         shared: it comes from a YAML merge key, which what stands beside it overrides.
+        is_default: the client library's default, which stands there as it does in a client's log.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Placed(NamedTuple):
     source: str
     line: int
     shared: bool = False
+    is_default: bool = False
 
 
 def read(shown: str, content: bytes, file_format: str) -> list[Placed]:

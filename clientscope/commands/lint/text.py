@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 
-from clientscope.commands.lint.findings import FileFinding, FileReport, FileSetting, LintReport
+from clientscope.commands.lint.findings import FileFinding, FileReport, FileSetting, Instance, LintReport
 from clientscope.commands.lint.shown import plain
 from clientscope.severities import SEVERITIES
 
@@ -53,9 +53,10 @@ def summary(report: LintReport) -> str:
     """One line for the whole run."""
     findings = report.findings
     judged = [file for file in report.files if not file.skipped]
+    noun = "configuration" if any(file.instance for file in judged) else "file"
     by_severity = [(severity, sum(finding.severity == severity for finding in findings)) for severity in reversed(SEVERITIES)]
     worst = ", ".join(f"{count} {severity}" for severity, count in by_severity if count)
-    parts = [f"{counted(len(findings), 'finding')} in {counted(len(judged), 'file')}" + (f" ({worst})" if worst else "")]
+    parts = [f"{counted(len(findings), 'finding')} in {counted(len(judged), noun)}" + (f" ({worst})" if worst else "")]
     if suppressed := sum(len(file.suppressed) for file in judged):
         parts.append(f"{suppressed} suppressed")
     parts.append(f"{counted(report.count('passed'), 'check')} passed")
@@ -114,7 +115,7 @@ def _line(finding: FileFinding, first: FileSetting) -> tuple[str, str]:
 
 def _stated(setting: FileSetting) -> str:
     value = "not known" if setting.value is None else setting.value
-    origin = "" if setting.line else " by default"
+    origin = "" if setting.origin == "set" else " by default"
     return f"{setting.key} = {value}{origin}"
 
 
@@ -137,7 +138,14 @@ def _about(file: FileReport) -> Iterator[str]:
         return
     passed, unjudged = (sum(each == outcome for each in file.outcomes.values()) for outcome in ("passed", "not_evaluable"))
     who = ", ".join(file.client_types) or "client type not known"
+    if file.instance:
+        path, who = f"{path}:{file.instance.line}", _client(file.instance, who)
     yield f"{path} ({who}): {counted(len(file.findings), 'finding')}, {counted(passed, 'check')} passed, – {unjudged} could not be judged"
+
+
+def _client(instance: Instance, client_type: str) -> str:
+    starts = f", {instance.starts:,} starts" if instance.starts > 1 else ""
+    return f"{client_type} {instance.client_id or 'without client.id'}, {instance.software_version}{starts}"
 
 
 def _painted(text: str, severity: str, colour: bool) -> str:

@@ -1,0 +1,145 @@
+"""``clientscope import client-logs``: reads the logs, judges each client as ``clientscope lint`` judges a file, and prints the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+from clientscope.catalog.dialects import dialect as dialect_of
+from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.commands.imports import log_files
+from clientscope.commands.imports.client_logs import ImportClientLogsSettings
+from clientscope.commands.imports.java_logs import JavaLogs
+from clientscope.commands.imports.layouts import texts
+from clientscope.commands.imports.librdkafka_logs import LibrdkafkaLogs
+from clientscope.commands.imports.logged_client import LoggedClient, LoggedSetting
+from clientscope.commands.lint import linting, shown
+from clientscope.commands.lint.findings import Instance, LintReport, Read
+from clientscope.commands.lint.judging import Subject, application_client_id
+from clientscope.commands.lint.places import Placed, Region
+from clientscope.errors import ClientscopeError
+
+MOST_CLIENTS = 10_000
+"""Different configurations in one run; how many more there were is an error of the run."""
+
+
+def run(settings: ImportClientLogsSettings, today: date | None = None) -> int:
+    """Prints what the rules say of the clients in the logs; the command's exit status.
+
+    Raises:
+        ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
+    """
+    return linting.printed(settings, import_logs(settings, today or datetime.now(UTC).date()))
+
+
+def import_logs(settings: ImportClientLogsSettings, today: date) -> LintReport:
+    """All that is found, and all that couldn't be read.
+
+    Raises:
+        ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
+    """
+    different: dict[tuple[object, ...], _Seen] = {}
+    parts: list[tuple[object, ...]] = []  # of those, which aren't whole: what a log can be made to hold most easily, so they go first
+    errors: list[str] = []
+    left_out = 0
+    for path in log_files.find(settings.paths):
+        name = shown.plain(log_files.shown(path))
+        try:
+            for client in clients(log_files.lines(path)):
+                key = (name, client.dialect, client.client_type, client.version, client.whole, frozenset(_distinguishing(client)))
+                if (seen := different.get(key)) is not None:
+                    different[key] = _Seen(name, client, seen.starts + 1)
+                    continue
+                if len(different) >= MOST_CLIENTS:
+                    left_out += 1
+                    if not client.whole or not parts:
+                        continue
+                    del different[parts.pop()]
+                different[key] = _Seen(name, client, 1)
+                if not client.whole:
+                    parts.append(key)
+        except ClientscopeError as error:
+            errors.append(shown.plain(f"{error}; {error.hint}", 400))
+    if left_out:
+        errors.append(f"{left_out:,} clients are left out, since a run takes {MOST_CLIENTS:,} different configurations: give fewer logs")
+    if not different and not errors:
+        errors.append("no client's settings in these logs; Java clients log them at INFO when they start, librdkafka's with debug=conf")
+    return linting.report_on([_read(seen, settings.principal or None) for seen in different.values()], settings, today, errors=errors)
+
+
+def clients(lines: Iterable[str]) -> Iterator[LoggedClient]:
+    """The clients in a log, each once it is complete.
+
+    Args:
+        lines: without their ends.
+    """
+    readers = (JavaLogs(), LibrdkafkaLogs())
+    for number, line in enumerate(lines, 1):
+        for text in texts(line):
+            for reader in readers:
+                yield from reader.read(number, text)
+    for reader in readers:
+        yield from reader.end()
+
+
+class _Seen(NamedTuple):
+    """A configuration, at its last start."""
+
+    path: str
+    client: LoggedClient
+    starts: int
+
+
+_application = lru_cache(maxsize=10_000)(application_client_id)
+
+
+def _distinguishing(client: LoggedClient) -> Iterator[tuple[str, str | None]]:
+    """What makes it another configuration: not the number that a library adds to client.id at each start."""
+    for key, setting in client.settings.items():
+        yield key, _application(setting.value) if key == "client.id" and setting.value else setting.value
+
+
+def _read(seen: _Seen, principal: str | None) -> Read:
+    client = seen.client
+    dialect = dialect_of(client.dialect)
+    given = _given(client, dialect)
+    values = {key: setting.value for key, setting in client.settings.items() if setting.value is not None}
+    # Of a client that isn't whole nothing is known but what stands there, which the rules take as settings under a prefix.
+    subject = (
+        Subject({key: values[key] for key in given}, dialect, client.version, client.client_type, principal)
+        if client.whole
+        else Subject(values, dialect, client.version, client.client_type, principal, {key: key for key in values})
+    )
+    placed = {key: _placed(key, setting, key not in given) for key, setting in client.settings.items() if setting.value is not None}
+    notes = []
+    if client.contradicted:
+        names = ", ".join(shown.key(key) for key in sorted(client.contradicted)[:3])
+        notes.append((client.line, f"{names}: more than one value is logged, so these settings and defaults are not judged"))
+    elif not client.whole:
+        notes.append((client.line, "the log ends before the last setting, so defaults are not judged"))
+    identity = client.settings.get("client.id")
+    client_id = identity.value if identity else None
+    instance = Instance(shown.plain(client_id or ""), shown.plain(client.version), client.line, seen.starts)
+    return Read(seen.path, placed, (subject,), tuple(notes), instance)
+
+
+def _given(client: LoggedClient, dialect: Dialect) -> set[str]:
+    """Settings that differ from what the library would have without them. Java logs all, so the rest is as good as not set."""
+    values = {key: setting.value for key, setting in client.settings.items() if setting.value is not None}
+    if client.dialect != "java":
+        return set(values)
+    defaults = dialect.defaults_of(client.client_type, client.version)
+    written = {key: dialect.kafka_value(key, key, value) for key, value in values.items()}
+    given = {key for key, value in written.items() if defaults.get(key) != value}
+    settled = dialect.settle(client.client_type, {**defaults, **written}, given, dialect.release_of(client.version))
+    before_settled = {**defaults, **{key: written[key] for key in given - set(settled)}}
+    settled = dialect.settle(client.client_type, before_settled, given - set(settled), dialect.release_of(client.version))
+    return {key for key in given if settled.get(key) != written[key]}
+
+
+def _placed(key: str, setting: LoggedSetting, is_default: bool) -> Placed:
+    value = setting.value or ""
+    region = Region(setting.line, setting.column, setting.line, setting.column + len(value))
+    return Placed(key, value, region, f"{key} = {value}", setting.line, is_default=is_default)

@@ -1,0 +1,138 @@
+"""``ProducerConfig values:`` and its settings, as Java clients log them (AbstractConfig.logAll, Kafka 0.10.2 to 4.4).
+
+The message counts, not the logger: it is ``…producer.ProducerConfig`` up to 4.3, and ``…config.AbstractConfig`` since.  A message has all
+settings of the release, sorted by name; passwords are ``[hidden]``.  ``Kafka version`` (AppInfoParser) follows it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.commands.imports.layouts import LoggedLine, origin
+from clientscope.commands.imports.logged_client import MAX_VALUE, LoggedClient, LoggedSetting, setting_of
+
+_CLIENTS = {
+    "ProducerConfig": ClientType.PRODUCER,
+    "ConsumerConfig": ClientType.CONSUMER,
+    "ShareConsumerConfig": ClientType.SHARE_CONSUMER,
+    "AdminClientConfig": ClientType.ADMIN,
+    "StreamsConfig": ClientType.STREAMS,
+}
+_VERSION = re.compile(r"\bKafka (?:Streams )?version ?: (\d[0-9A-Za-z.+-]{0,63})")
+_LAST = {ClientType.PRODUCER: "value.serializer", ClientType.CONSUMER: "value.deserializer"}
+"""The last setting by name in every release: a message that ends before it was cut."""
+_MOST_OPEN = 100
+"""Messages that have begun; of more processes that interleave, the oldest is taken as it is."""
+_GAP = 20
+"""Lines of others between two settings."""
+
+
+class _Message:
+    """One that has begun.
+
+    Attributes:
+        before: what stood in its first line before the name.
+        process: origin of its settings; None before the first one.
+        foreign: lines since its last setting that aren't settings.
+    """
+
+    def __init__(self, fields: str, before: str, client: LoggedClient) -> None:
+        self.fields, self.before, self.client = fields, before, client
+        self.process: str | None = None
+        self.foreign = 0
+        self.last = ""
+
+    def takes(self, text: LoggedLine, process: str) -> bool:
+        """Whether a setting of this process may be its."""
+        if text.process != self.fields or self.foreign > _GAP:
+            return False
+        return self.before.startswith(process) if self.process is None else self.process == process
+
+    def is_of(self, text: LoggedLine, start: str) -> bool:
+        """Whether a line that begins so may be of its process."""
+        return text.process == self.fields and start.startswith(self.before if self.process is None else self.process)
+
+
+class JavaLogs:
+    """Reads the logs of Java clients. See `LogReader`."""
+
+    def __init__(self) -> None:
+        self._open: list[_Message] = []
+
+    def read(self, number: int, text: LoggedLine) -> Iterator[LoggedClient]:
+        line = text.line
+        if (stripped := line.rstrip()).endswith(" values:") and (name := stripped[:-8].rpartition(" ")[2]) in _CLIENTS:
+            yield from self._begin(number, text, name, stripped)
+        elif self._open:
+            setting = setting_of(line)
+            if setting is not None and self._add(number, text, *setting):
+                pass
+            elif "ersion" in line and (version := _VERSION.search(line)):
+                yield from self._end_with(text, origin(line), version[1])
+            else:
+                self._pass(text, origin(line[:1_000]))
+        if text.complete:
+            for message in self._open:
+                message.foreign += message.fields == text.process
+
+    def end(self) -> Iterator[LoggedClient]:
+        while self._open:
+            yield from self._finished(self._open.pop(0))
+
+    def _begin(self, number: int, text: LoggedLine, name: str, stripped: str) -> Iterator[LoggedClient]:
+        before = origin(stripped[: -8 - len(name)][:1_000])
+        client = LoggedClient("java", _CLIENTS[name], number)
+        if len(self._open) >= _MOST_OPEN:
+            yield from self._finished(self._open.pop(0))
+        for message in self._open:
+            if message.process is not None and message.is_of(text, before):
+                message.foreign = _GAP + 1
+        self._open.append(_Message(text.process, before, client))
+
+    def _add(self, number: int, text: LoggedLine, before: str, key: str, value: str, column: int) -> bool:
+        process = origin(before)
+        message = next((each for each in reversed(self._open) if each.takes(text, process)), None)
+        if message is None:
+            return False
+        message.process, message.foreign, message.last = process, 0, max(message.last, key)
+        if value == "[hidden]":
+            pass
+        elif len(value) <= MAX_VALUE:
+            message.client.add(key, LoggedSetting(_value(key, value), number, column))
+        else:
+            message.client.contradicted.add(key)
+        return True
+
+    def _pass(self, text: LoggedLine, start: str) -> None:
+        for message in self._open:
+            if message.process is not None and message.is_of(text, start):
+                message.foreign += 1
+
+    def _end_with(self, text: LoggedLine, start: str, version: str) -> Iterator[LoggedClient]:
+        """A process has one version of Kafka's jar, so it is that of all its clients before."""
+        ended = [message for message in self._open if message.is_of(text, start) and message.process is not None]
+        for message in ended:
+            self._open.remove(message)
+            message.client.version = version
+            message.foreign += 1
+            yield from self._finished(message)
+
+    @staticmethod
+    def _finished(message: _Message) -> Iterator[LoggedClient]:
+        client = message.client
+        followed = message.foreign > 0 and not client.contradicted
+        client.whole = followed and message.last >= _LAST.get(client.client_type, "")
+        if any(key in TYPES for key in (*client.settings, *client.contradicted)):
+            yield client
+
+
+def _value(key: str, text: str) -> str | None:
+    """A value as a file would have it: ``[a, b]`` is a list, ``class a.b.C`` a class, and ``null`` nothing."""
+    if text == "null":
+        return None
+    inner = text
+    if TYPES.get(key) is Type.LIST or key in ("partition.assignment.strategy", "metric.reporters"):
+        inner = ",".join(part.strip().removeprefix("class ") for part in text.removeprefix("[").removesuffix("]").split(","))
+    return inner.removeprefix("class ") if TYPES.get(key) in (Type.CLASS, Type.LIST) else inner

@@ -1,0 +1,91 @@
+"""What one client logged of its settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from clientscope.catalog.configs import ClientType
+from clientscope.commands.imports.layouts import LoggedLine
+
+MAX_SETTINGS = 1_000
+"""Of one client; Kafka Streams, which has most, logs less than 200."""
+MAX_VALUE = 4_096
+"""Characters of a value; a longer one isn't kept."""
+
+_KEY = re.compile(r"[a-z][a-z0-9._-]{0,99}")
+
+
+class LoggedSetting(NamedTuple):
+    """One setting, as it was logged.
+
+    Attributes:
+        value: None for one that is not set.
+        line: of the log.
+        column: of the value, from 1.
+    """
+
+    value: str | None
+    line: int
+    column: int
+
+
+@dataclass
+class LoggedClient:
+    """One start of a client.
+
+    Attributes:
+        dialect: name of its library's dialect.
+        version: of the library; ``unknown`` where the log doesn't say it.
+        line: where its settings begin.
+        settings: names as written → values. Without those whose value the library hides, and without contradicted ones.
+        contradicted: settings that the log has with different values: another process wrote between the lines, or a value has a line end.
+        whole: all that was logged is here, so what isn't here has its default.
+    """
+
+    dialect: str
+    client_type: ClientType
+    line: int
+    version: str = "unknown"
+    settings: dict[str, LoggedSetting] = field(default_factory=dict)
+    contradicted: set[str] = field(default_factory=set)
+    whole: bool = False
+
+    def add(self, key: str, setting: LoggedSetting) -> None:
+        """Takes a setting; of a contradiction nothing is known."""
+        before = self.settings.get(key)
+        if key in self.contradicted or len(self.settings) >= MAX_SETTINGS:
+            self.contradicted.add(key) if len(self.contradicted) < MAX_SETTINGS else None
+        elif before is not None and before.value != setting.value:
+            del self.settings[key]
+            self.contradicted.add(key)
+        else:
+            self.settings[key] = setting
+
+
+class LogReader(Protocol):
+    """Recognises one library's settings in the lines of a log."""
+
+    def read(self, number: int, text: LoggedLine) -> Iterator[LoggedClient]:
+        """Takes a line, and gives clients of which no more is to come."""
+
+    def end(self) -> Iterator[LoggedClient]:
+        """Gives the rest, once the log has ended."""
+
+
+def setting_of(line: str) -> tuple[str, str, str, int] | None:
+    """What stands before a setting, its name, its value, and the value's column; None for a line that isn't ``name = value``."""
+    at = line.find(" =")
+    if at < 1 or line[at + 2 : at + 3] not in ("", " "):
+        return None
+    before, key = _last_word(line[:at])
+    if not _KEY.fullmatch(key):
+        return None
+    return before, key, line[at + 3 :], at + 4
+
+
+def _last_word(text: str) -> tuple[str, str]:
+    words = text.replace("#011", "\t").rsplit(maxsplit=1)  # syslog writes a tab as #011
+    return ("", words[-1] if words else "") if len(words) < 2 else (words[0], words[1])

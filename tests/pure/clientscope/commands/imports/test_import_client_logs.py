@@ -1,0 +1,229 @@
+"""``clientscope import client-logs`` on what real clients logged (`tests/fixtures/client_logs.py`), in the layouts of collectors."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+from collections.abc import Callable, Sequence
+from itertools import chain, zip_longest
+from pathlib import Path
+
+import pytest
+
+from clientscope import cli
+from clientscope.commands.imports import importing
+from clientscope.commands.imports.importing import clients
+from clientscope.commands.imports.log_files import MAX_LINE
+from clientscope.commands.imports.logged_client import LoggedClient
+
+LOGS = Path(__file__).parents[4] / "fixtures" / "client_logs"
+JAVA = {"2.1": "2.1.1", "2.8": "2.8.2", "3.9": "3.9.2", "4.4": "4.4.0"}
+
+
+def lines_of(release: str) -> list[str]:
+    return LOGS.joinpath(f"java-{release}.log").read_text().splitlines()
+
+
+def without_places(client: LoggedClient) -> tuple[object, ...]:
+    values = {key: setting.value for key, setting in client.settings.items()}
+    return client.client_type.value, client.version, client.whole, sorted(client.contradicted), values
+
+
+def imported(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = cli.main(["import", "client-logs", *arguments])
+    return (status, *capsys.readouterr())
+
+
+def prefixed(text: str) -> Callable[[Sequence[str]], list[str]]:
+    return lambda lines: [f"{text}{line}" for line in lines]
+
+
+def docker(lines: Sequence[str]) -> list[str]:
+    return [json.dumps({"log": f"{line}\n", "stream": "stdout", "time": "2026-11-23T20:00:00.1Z"}) for line in lines]
+
+
+def messages(lines: Sequence[str]) -> list[str]:
+    """A JSON object for each message, as Logstash's encoder writes them; a message begins with a time."""
+    found: list[list[str]] = []
+    for line in lines:
+        if line.startswith("[2"):
+            found.append([line.split(" INFO ")[-1]])
+        elif not line.startswith(" (") and found:
+            found[-1].append(line)
+    return [json.dumps({"@timestamp": "now", "level": "INFO", "message": "\n".join(message)}) for message in found]
+
+
+LAYOUTS = {
+    "kubectl logs --prefix": prefixed("[pod/orders-7d9f-1/app] "),
+    "kubectl logs --timestamps": prefixed("2026-11-23T20:00:00.123456789Z "),
+    "CRI": prefixed("2026-11-23T20:00:00.123456789+01:00 stdout F "),
+    "journalctl": prefixed("Nov 23 20:00:00 host orders[17]: "),
+    "docker compose": prefixed("orders-1  | "),
+    "docker's json-file": docker,
+    "syslog, which escapes tabs": lambda lines: [f"Nov 23 20:00:00 host orders: {line}".replace("\t", "#011") for line in lines],
+    "no tabs": lambda lines: [line.replace("\t", "    ") for line in lines],
+    "line ends of Windows": lambda lines: [f"{line}\r" for line in lines],
+}
+
+
+@pytest.mark.parametrize("release", JAVA)
+def test_settings_are_those_of_the_client(release: str) -> None:
+    producer, grouped, viewer, admin = clients(lines_of(release))
+    assert [each.version for each in (producer, grouped, viewer, admin)] == [JAVA[release]] * 4
+    assert [each.client_type.value for each in (producer, grouped, viewer, admin)] == ["producer", "consumer", "consumer", "admin"]
+    assert producer.whole
+    assert grouped.whole
+    assert admin.whole
+    values = {key: setting.value for key, setting in producer.settings.items()}
+    expected = {"client.id": "orders-1", "acks": "1", "linger.ms": "0", "buffer.memory": "1048576", "transactional.id": None}
+    assert {key: values[key] for key in expected} == expected
+    assert values["key.serializer"] == "org.apache.kafka.common.serialization.StringSerializer"
+    values = {key: setting.value for key, setting in grouped.settings.items()}
+    assert (values["group.id"], values["session.timeout.ms"], values["heartbeat.interval.ms"]) == ("billing", "6000", "5000")
+    assert (values["partition.assignment.strategy"] or "").startswith("org.apache.kafka.clients.consumer.RangeAssignor")
+    assert "sasl.jaas.config" not in producer.settings
+
+
+@pytest.mark.parametrize("release", JAVA)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_change_nothing(release: str, layout: str) -> None:
+    plain = [without_places(client) for client in clients(lines_of(release))]
+    assert [without_places(client) for client in clients(LAYOUTS[layout](lines_of(release)))] == plain
+
+
+@pytest.mark.parametrize("release", JAVA)
+def test_whole_messages_in_json(release: str) -> None:
+    plain = [client for client in clients(lines_of(release)) if not client.contradicted]
+    in_json = [client for client in clients(messages(lines_of(release))) if not client.contradicted]
+    assert [without_places(client)[:3] for client in in_json] == [without_places(client)[:3] for client in plain]
+
+
+def test_processes_that_interleave_line_by_line() -> None:
+    processes = {f"[pod/app-{release}/main] ": lines_of(release) for release in JAVA}
+    mixed = chain.from_iterable(zip_longest(*([start + line for line in lines] for start, lines in processes.items())))
+    found = sorted(map(repr, map(without_places, clients(line for line in mixed if line is not None))))
+    alone = sorted(repr(without_places(client)) for lines in processes.values() for client in clients(lines))
+    assert found == alone
+
+
+def test_another_thread_between_two_lines() -> None:
+    lines = lines_of("3.9")
+    mixed = list(chain.from_iterable((line, "[2026-11-23 20:00:00,000] WARN slow (app.Main)") for line in lines))
+    assert list(map(without_places, clients(mixed))) == list(map(without_places, clients(lines)))
+
+
+def test_librdkafka() -> None:
+    producer, consumer = clients(LOGS.joinpath("librdkafka-2.16.log").read_text().splitlines())
+    assert producer.version == consumer.version == "2.16.1-rdkafka-2.16.0"
+    assert producer.whole
+    assert consumer.whole
+    assert {key: setting.value for key, setting in producer.settings.items()} == {
+        "client.id": "orders-2",
+        "metadata.broker.list": "127.0.0.1:1",
+        "debug": "conf",
+        "queue.buffering.max.ms": "0",
+        "message.send.max.retries": "2",
+        "request.required.acks": "1",
+    }
+    assert consumer.settings["group.id"].value == "billing"
+
+
+def test_a_value_that_writes_lines_of_its_own_is_not_believed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A producer's client.id with a line end: what it forges contradicts what the client logs, and neither is judged."""
+    lines = lines_of("4.4")
+    at = lines.index("\tclient.id = orders-1")
+    (tmp_path / "app.log").write_text("\n".join([*lines[:at], "\tclient.id = x", "\tacks = all", "\tlinger.ms = 50", *lines[at + 1 :]]))
+    producer = next(clients((tmp_path / "app.log").read_text().splitlines()))
+    assert producer.contradicted == {"acks", "linger.ms"}
+    assert not producer.whole
+    assert not {"acks", "linger.ms"} & set(producer.settings)
+    _, out, _ = imported(capsys, str(tmp_path / "app.log"))
+    assert "acks, linger.ms: more than one value is logged" in out
+
+
+@pytest.mark.parametrize("end", ["\tretries = ", "\tvalue.serializer = "])
+def test_a_log_that_ends_within_a_message_says_nothing_of_defaults(end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = lines_of("4.4")
+    at = next(number for number, line in enumerate(lines) if line.startswith(end))
+    (tmp_path / "app.log").write_text("\n".join(lines[:at]))
+    _, out, _ = imported(capsys, str(tmp_path / "app.log"), "--output-format", "json")
+    report = json.loads(out)
+    assert report["files"][0]["notes"][0]["text"] == "the log ends before the last setting, so defaults are not judged"
+    assert {finding["code"] for finding in report["findings"]} >= {"AN109"}
+    assert all(setting["line"] for finding in report["findings"] for setting in finding["settings"])
+
+
+def test_findings_have_their_lines_and_origins(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = imported(capsys, str(LOGS / "java-4.4.log"), "--output-format", "json")
+    assert (status, err) == (0, "")
+    lines = lines_of("4.4")
+    report = json.loads(out)
+    origins = {}
+    for finding in report["findings"]:
+        for setting in finding["settings"]:
+            if setting["line"]:
+                assert lines[setting["line"] - 1].strip().startswith(f"{setting['key']} = ")
+            origins[finding["path"], setting["key"]] = setting["origin"]
+        first = finding["settings"][0]
+        assert lines[finding["line"] - 1][finding["column"] - 1 :].startswith(first["value"])
+    assert {key for (_, key), origin in origins.items() if origin == "set"} == {
+        "acks",
+        "linger.ms",
+        "heartbeat.interval.ms",
+        "session.timeout.ms",
+    }
+    assert report["files"][0]["instance"] == {"client_id": "orders-1", "software_version": "4.4.0", "line": 2, "starts": 1}
+
+
+@pytest.mark.parametrize("output_format", ["full", "concise", "json", "sarif", "github"])
+def test_no_secret_is_shown(output_format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\n".join(lines_of("4.4"))
+    leak = "\tsasl.oauthbearer.token.endpoint.url = https://user:canary-url@idp/"
+    (tmp_path / "app.log").write_text(text.replace("\tsasl.oauthbearer.token.endpoint.url = null", leak))
+    _, out, _ = imported(capsys, str(tmp_path / "app.log"), str(LOGS), "--output-format", output_format)
+    assert "AN102" in out
+    assert "canary" not in out
+
+
+def test_starts_with_the_same_settings_are_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    once = "\n".join(lines_of("2.8"))
+    (tmp_path / "app.log.1").write_text("\n".join(once.replace("consumer-billing-1", f"consumer-billing-{n}") for n in range(1, 8)))
+    _, out, _ = imported(capsys, str(tmp_path))
+    assert "consumer consumer-billing-7, 2.8.2, 7 starts" in out
+
+
+def test_compressed_logs_globs_and_exit_statuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "app.log.2.gz").write_bytes(gzip.compress((LOGS / "java-3.9.log").read_bytes()))
+    assert imported(capsys, str(tmp_path / "*.gz"))[0] == 0
+    assert imported(capsys, str(tmp_path / "*.gz"), "--fail-on", "high")[0] == 1
+    assert imported(capsys, str(tmp_path / "*.gz"), "--fail-on", "critical")[0] == 0
+    status, _, err = imported(capsys, str(tmp_path / "none.log"))
+    assert (status, "give files, globs, directories" in err) == (2, True)
+    (tmp_path / "cut.log.gz").write_bytes(gzip.compress((LOGS / "java-3.9.log").read_bytes())[:-200])
+    status, _, err = imported(capsys, str(tmp_path / "cut.log.gz"))
+    assert (status, "ends within its compressed data" in err) == (2, True)
+    (tmp_path / "empty.log").write_text("nothing here\n")
+    status, _, err = imported(capsys, str(tmp_path / "empty.log"))
+    assert (status, "no client's settings in these logs" in err) == (2, True)
+
+
+def test_hostile_lines_take_little_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines without end, depth, messages that begin and never go on: the client behind them is found, and what is left out is said."""
+    with (tmp_path / "app.log").open("w") as file:
+        file.write(" " * (8 * MAX_LINE) + "\n")
+        file.write('{"message":' + "[" * 100_000 + "\n")
+        for number in range(1_000):
+            file.write(f"[{number}] INFO ProducerConfig values: \n\tacks = {number}\n\tkey{number} = {'v' * 100}\n")
+        file.write("\tclient.id = " + "y" * 100_000 + "\n")
+        file.write("\n".join(lines_of("4.4")) + "\n")
+    monkeypatch.setattr(importing, "MOST_CLIENTS", 500)
+    tracemalloc.start()
+    try:
+        status, out, err = imported(capsys, str(tmp_path / "app.log"), "--output-format", "concise")
+        assert tracemalloc.get_traced_memory()[1] < 50 * 2**20
+    finally:
+        tracemalloc.stop()
+    assert status == 2
+    assert "clients are left out" in err
+    assert "AN102" in out
