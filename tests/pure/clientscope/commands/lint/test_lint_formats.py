@@ -192,7 +192,7 @@ def test_json() -> None:
                 "fingerprint": leak["fingerprint"],
             }
         ],
-        "notes": [], "skipped": None,
+        "notes": [], "skipped": None, "instance": None,
     }  # fmt: skip
     assert document["expired_suppressions"] == [{"code": "AN101", "until": "2026-01-01", "where": "rules.toml:9"}]
     assert document["statistics"][0] == {"code": "AN101", "findings": 1, "suppressed": 0, "passed": 1, "not_judged": 0}
