@@ -1,0 +1,52 @@
+"""What a client was seen to use of Kafka's protocol: the input of a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UNKNOWN_SOFTWARE = "unknown"
+"""The name and version of a client that reported none."""
+
+
+@dataclass(frozen=True)
+class ApiUse:
+    """One version of one API, as a client requested it.
+
+    Attributes:
+        api_key: Kafka's number of the API.
+        api_version: the version of the request.
+        count: how often it was seen, at least once.
+        first_ms: when first, in ms since the epoch, UTC.
+        last_ms: when last.
+    """
+
+    api_key: int
+    api_version: int
+    count: int = 1
+    first_ms: int = 0
+    last_ms: int = 0
+
+
+@dataclass(frozen=True)
+class ObservedClient:
+    """A client, and what it was seen to use.
+
+    Requests between brokers are no client's: leave out the inter-broker listener. If several clients share one identity, all their
+    uses count as one client's.
+
+    Attributes:
+        uses: each API and version once.
+        software_name: as it reported it in ApiVersions (KIP-511); empty or ``unknown`` for none.
+        software_version: the same.
+        broker_release: the release of the broker that saw it, such as ``3.9.2`` or ``3.9``; of several the oldest. None if it isn't known.
+    """
+
+    uses: tuple[ApiUse, ...]
+    software_name: str = ""
+    software_version: str = ""
+    broker_release: str | None = None
+
+    @property
+    def names_itself(self) -> bool:
+        """Whether it reported its software."""
+        return self.software_name not in ("", UNKNOWN_SOFTWARE)

@@ -1,0 +1,252 @@
+"""Whether a client that was seen works with brokers of a target release, and why: a pure function of what was seen.
+
+What decides is the version numbers. A version that the target doesn't serve breaks the client if the client had a choice and took it, or
+never asks for a choice:
+
+- A client that sends ApiVersions (key 18) negotiates: of the versions that it and the broker know it takes the highest. If the broker that
+  saw it offers a version that the target serves too, the client passed it over, so it doesn't know it: it breaks. If that broker offers
+  none, the client may know a newer one: it can't be judged, unless its software's own range is known (Apache Kafka's Java clients from 2.4
+  on report their version, and their versions of each API are those of the broker of that release).
+- A client that doesn't send ApiVersions uses what it uses, whatever the broker is.
+
+The broker's own flag ``requestApiVersionDeprecated`` isn't used: 3.7 to 3.9 also set it for JoinGroup 0 and 1, which 4.0.1 serves
+(KAFKA-19494).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from clientscope.catalog.dialects.java import JAVA
+from clientscope.catalog.releases import Range, api_name
+from clientscope.readiness.deprecations import announced
+from clientscope.readiness.libraries import minimum_of
+from clientscope.readiness.observed import ApiUse, ObservedClient
+from clientscope.readiness.served import added_in, nearest_release, removed_in, served, within
+
+API_VERSIONS = 18
+BETWEEN_BROKERS = frozenset({4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82})
+"""APIs that only brokers and controllers use: LeaderAndIsr, StopReplica, UpdateMetadata, ControlledShutdown, KRaft's, and the like."""
+SAYS_LITTLE = frozenset({3, 10, 17, 18, 36, 60, 71, 72})
+"""What nearly every client sends first: Metadata, FindCoordinator, SASL, ApiVersions, DescribeCluster, client metrics."""
+OPTIONAL = frozenset({71, 72})
+"""Client metrics (KIP-714): a client without them works as before."""
+CORE = (0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14)
+"""What producers and consumers need: all of these are judged if a client's software is all that is known."""
+
+
+class Readiness(StrEnum):
+    """What becomes of a client at the target, the worst first.
+
+    - ``breaks``: at least one request that it sends is refused: the broker closes the connection, or the client refuses to work.
+    - ``unknown``: what was seen doesn't decide it; the reasons say what is missing.
+    - ``falls_back``: it works, by another way than it was seen to go: ApiVersions is answered with error 35 and asked again in an older
+      version, an API is used in an older version than before, or client metrics are no longer collected.
+    - ``fine``: the target serves every version that it was seen to use, or it negotiates and knows one that the target serves.
+    """
+
+    BREAKS = "breaks"
+    UNKNOWN = "unknown"
+    FALLS_BACK = "falls_back"
+    FINE = "fine"
+
+
+@dataclass(frozen=True)
+class ReadinessReason:
+    """One reason.
+
+    Attributes:
+        readiness: what it speaks for.
+        text: in plain English.
+        api_key: the API that it is about; None for the whole client.
+        api_version: the version that was seen.
+    """
+
+    readiness: Readiness
+    text: str
+    api_key: int | None = None
+    api_version: int | None = None
+
+
+@dataclass(frozen=True)
+class ReadinessVerdict:
+    """A verdict.
+
+    Attributes:
+        target: the release.
+        readiness: the worst of its reasons'.
+        reasons: at least one, the worst first.
+        last_old_ms: when a version that the target doesn't serve was last seen, in ms since the epoch; None if none was seen.
+        advice: what to do; empty if there is nothing to do.
+        notes: what has been announced and changes nothing at the target.
+    """
+
+    target: str
+    readiness: Readiness
+    reasons: tuple[ReadinessReason, ...]
+    last_old_ms: int | None = None
+    advice: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def judge_readiness(client: ObservedClient, target: str, since_ms: int | None = None) -> ReadinessVerdict:
+    """What becomes of a client at brokers of a release.
+
+    Args:
+        target: a release of `known_releases`; `target_release` makes one of what somebody typed.
+        since_ms: uses that ended before count as the past, as of a client that has been upgraded: they set ``last_old_ms`` alone.
+
+    Raises:
+        KeyError: the target is no release of the data.
+    """
+    there = served(target)
+    uses = [use for use in client.uses if use.api_key not in BETWEEN_BROKERS]
+    old = [use.last_ms for use in uses if not within(use.api_version, there.get(use.api_key))]
+    present = [use for use in uses if since_ms is None or use.last_ms >= since_ms]
+    negotiates = any(use.api_key == API_VERSIONS for use in present)
+    knows = _java_range(client)
+    reasons = [_judge_use(use, target, client.broker_release, negotiates, knows) for use in present]
+    reasons += _little_seen(client, present, target, knows)
+    order = list(Readiness)
+    reasons.sort(key=lambda reason: (order.index(reason.readiness), reason.api_key or 0, reason.api_version or 0))
+    readiness = reasons[0].readiness
+    kept = [reason for reason in reasons if reason.readiness is not Readiness.FINE or readiness is Readiness.FINE]
+    if readiness is Readiness.FINE:
+        kept = _in_short(kept, target)
+    return ReadinessVerdict(
+        target=target,
+        readiness=readiness,
+        reasons=tuple(kept),
+        last_old_ms=max(old, default=None),
+        advice=_advice(client, readiness),
+        notes=tuple(f"{each.kip}: {each.text}" for each in announced(client.software_name, {use.api_key for use in present})),
+    )
+
+
+def _judge_use(use: ApiUse, target: str, seen_on: str | None, negotiates: bool, knows: Mapping[int, Range] | None) -> ReadinessReason:
+    there = served(target).get(use.api_key)
+    name = _name(use)
+
+    def reason(readiness: Readiness, text: str) -> ReadinessReason:
+        return ReadinessReason(readiness, text, use.api_key, use.api_version)
+
+    if within(use.api_version, there):
+        return reason(Readiness.FINE, f"{target} serves {name}.")
+    if use.api_key == API_VERSIONS:
+        return reason(
+            Readiness.FALLS_BACK, f"{target} answers {name} with error 35, and the client asks again in an older version (KIP-511)."
+        )
+    why = _why(use, target)
+    if there is None:
+        if use.api_key in OPTIONAL:
+            return reason(Readiness.FALLS_BACK, f"{why} Client metrics (KIP-714) are no longer collected.")
+        return reason(Readiness.BREAKS, why)
+    if knows is not None:
+        own = knows.get(use.api_key)
+        if not within(use.api_version, own):
+            return reason(
+                Readiness.UNKNOWN,
+                f"{why} The software that this client reports doesn't know that version: several clients share its identity.",
+            )
+        if own is not None and max(own[0], there[0]) <= min(own[1], there[1]):
+            readiness = Readiness.FALLS_BACK if use.api_version > there[1] else Readiness.FINE
+            return reason(readiness, f"{why} The client negotiates, and also knows {_versions(own)}; {target} serves {_versions(there)}.")
+        return reason(Readiness.BREAKS, f"{why} The client knows no other that {target} serves.")
+    if not negotiates:
+        return reason(Readiness.BREAKS, f"{why} The client was never seen to send ApiVersions, so it uses this version with every broker.")
+    if use.api_version > there[1]:
+        return reason(
+            Readiness.UNKNOWN, f"{why} The client negotiates; whether it also knows {_versions(there)}, which {target} serves, isn't known."
+        )
+    readiness, more = _passed_over(use, there, seen_on)
+    return reason(readiness, f"{why} {more}")
+
+
+def _passed_over(use: ApiUse, there: Range, seen_on: str | None) -> tuple[Readiness, str]:
+    """A client that negotiates, with a version older than the target's: whether it had the choice of a newer one."""
+    broker = nearest_release(seen_on) if seen_on else None
+    if broker is None:
+        unknown = "The client negotiates, and the release of the broker that saw it isn't known: it may know a newer version."
+        return Readiness.UNKNOWN, unknown
+    offered = served(broker).get(use.api_key)
+    if offered is not None and offered[1] >= there[0]:
+        chose = f"The client negotiates, and chose it although the broker ({broker}) serves up to {offered[1]}"
+        return Readiness.BREAKS, f"{chose}: it knows no newer version."
+    newest = f"It is the newest that the broker ({broker}) serves"
+    return Readiness.UNKNOWN, f"{newest}; whether the client knows a newer version isn't known."
+
+
+def _little_seen(client: ObservedClient, uses: list[ApiUse], target: str, knows: Mapping[int, Range] | None) -> list[ReadinessReason]:
+    """What else decides where a client was only seen to connect."""
+    if any(use.api_key not in SAYS_LITTLE for use in uses):
+        return []
+    if knows is not None:
+        there = served(target)
+        missing = [key for key in CORE if max(knows[key][0], there[key][0]) > min(knows[key][1], there[key][1])]
+        if missing:
+            names = ", ".join(api_name(key) or str(key) for key in missing)
+            return [ReadinessReason(Readiness.BREAKS, f"The client's software knows no version of {names} that {target} serves.")]
+        software = f"{client.software_name} {client.software_version}"
+        return [ReadinessReason(Readiness.FINE, f"{software} knows versions that {target} serves of all that producers and consumers use.")]
+    seen = ", ".join(sorted({_api(use.api_key) for use in uses})) or "nothing"
+    return [ReadinessReason(Readiness.UNKNOWN, f"Too little was seen: {seen}. What the client sends after it connects decides.")]
+
+
+def _java_range(client: ObservedClient) -> Mapping[int, Range] | None:
+    """The versions that a client of Apache Kafka's knows, by the software that it reports; None for others."""
+    if client.software_name.lower() not in JAVA.software:
+        return None
+    numbers = JAVA.numbers_of(client.software_version)
+    release = nearest_release(".".join(map(str, numbers[:3]))) if len(numbers) > 1 else None
+    return None if release is None else served(release)
+
+
+def _why(use: ApiUse, target: str) -> str:
+    removal = removed_in(use.api_key, use.api_version, target)
+    if removal is None:
+        added = added_in(use.api_key, use.api_version)
+        return f"{target} doesn't serve {_name(use)}" + (f", which came in {added}." if added else ": no known release does.")
+    back = f", and is back in {removal.again}" if removal.again else ""
+    return f"{target} doesn't serve {_name(use)}: it was removed in {removal.first}{back}."
+
+
+def _in_short(reasons: Iterable[ReadinessReason], target: str) -> list[ReadinessReason]:
+    """Of a client that is fine what isn't plain, and how much was judged."""
+    there = served(target)
+    plain: list[ReadinessReason] = []
+    rest: list[ReadinessReason] = []
+    for reason in reasons:
+        as_before = reason.api_key is not None and within(reason.api_version or 0, there.get(reason.api_key))
+        (plain if as_before else rest).append(reason)
+    if plain and not rest:
+        apis = len({reason.api_key for reason in plain})
+        rest = [ReadinessReason(Readiness.FINE, f"{target} serves all {len(plain)} versions of {apis} APIs that it was seen to use.")]
+    return rest
+
+
+def _advice(client: ObservedClient, readiness: Readiness) -> str:
+    if readiness is Readiness.UNKNOWN:
+        return "Watch the client for longer, or look up its library's version."
+    if readiness is not Readiness.BREAKS:
+        return ""
+    minimum = minimum_of(client.software_name)
+    if minimum is None:
+        return "Upgrade its client library, and remove settings that pin an old protocol version."
+    if minimum.reached_by(client.software_version):
+        return f"Remove settings that pin an old protocol version: {minimum.library} {client.software_version} knows newer ones."
+    note = f" ({minimum.note})" if minimum.note else ""
+    return f"Upgrade {minimum.library} to {minimum.version} or later{note}."
+
+
+def _api(api_key: int) -> str:
+    return api_name(api_key) or f"API {api_key}"
+
+
+def _name(use: ApiUse) -> str:
+    return f"{_api(use.api_key)} {use.api_version}"
+
+
+def _versions(versions: Range) -> str:
+    return str(versions[0]) if versions[0] == versions[1] else f"{versions[0]}–{versions[1]}"

@@ -1,0 +1,107 @@
+"""readiness/served: which release serves what, beside what others say: KIP-896's list, what brokers advertise, kafka-python's table."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
+
+from clientscope.catalog.releases import releases as advertised_releases
+from clientscope.errors import SettingsError
+from clientscope.readiness.served import (
+    SERVED,
+    Removal,
+    added_in,
+    known_releases,
+    nearest_release,
+    removed_in,
+    served,
+    serves,
+    target_release,
+)
+
+KIP_896 = {
+    0: 3, 1: 4, 2: 1, 8: 2, 9: 1, 11: 2, 19: 2, 20: 1, 23: 2, 27: 1, 29: 1, 30: 1, 31: 1, 32: 1, 34: 1, 35: 1, 38: 1, 39: 1, 40: 1, 41: 1,
+}  # fmt: skip
+"""Api key → the lowest version that 4.0.0 serves, of docs/specifications.md; all others that a client uses stay from 0."""
+GONE_WITH_ZOOKEEPER = {4, 5, 6, 7}
+
+
+def test_every_patch_is_there_once_and_in_order() -> None:
+    listed = [release for entry in json.loads(SERVED.read_text())["releases"] for release in entry["releases"]]
+    assert tuple(listed) == known_releases()
+    assert len(set(listed)) == len(listed) == 64
+    assert {"2.0.0", "3.9.2", "4.0.0", "4.0.1", "4.1.1", "4.4.0"} <= set(listed)
+
+
+def test_4_0_0_raises_what_kip_896_lists_and_nothing_else() -> None:
+    before, after = served("3.9.2"), served("4.0.0")
+    raised = {key: after[key][0] for key in before if key in after and after[key][0] != before[key][0]}
+    assert raised == KIP_896
+    assert len(KIP_896) + len(GONE_WITH_ZOOKEEPER) == 24
+    assert {*before} - {*after} == GONE_WITH_ZOOKEEPER | {56, 58, 67}
+
+
+def test_join_group_is_back_in_4_0_1_and_nothing_else_changes() -> None:
+    assert removed_in(11, 1) == removed_in(11, 0, "4.0.0") == Removal("4.0.0", "4.0.1")
+    assert removed_in(11, 1, "4.0.1") is removed_in(11, 1, "3.9.2") is removed_in(11, 2) is None
+    assert {key for key in served("4.0.1") if served("4.0.1")[key] != served("4.0.0")[key]} == {11}
+
+
+def test_produce_is_advertised_from_0_and_served_from_3() -> None:
+    (advertised,) = (each.fixed[0] for each in advertised_releases() if (each.release, each.mode) == ((4, 1), "kraft"))
+    assert advertised[0] == 0
+    assert served("4.1.2")[0][0] == 3
+    assert (removed_in(0, 2), removed_in(0, 3)) == (Removal("4.0.0"), None)
+
+
+@pytest.mark.parametrize("release", known_releases())
+def test_what_is_served_is_what_some_mode_advertises_but_for_produce(release: str) -> None:
+    """The other reading of the same jars (releases.json) had brokers' answers as its oracle."""
+    minor = tuple(map(int, release.split(".")))[:2]
+    modes = [{**each.fixed, **each.forwarded, **each.optional} for each in advertised_releases() if each.release == minor]
+    for key, (least, most) in served(release).items():
+        offered = [mode[key] for mode in modes if key in mode]
+        if key == 0 and minor >= (4, 0):
+            offered = [(3, top) for _, top in offered]
+        if offered:  # a controller of its own may have what no broker forwards
+            assert (least, most) in offered, key
+    assert {key for mode in modes for key in mode} <= set(served(release))
+
+
+@pytest.mark.parametrize("version", [version for version in BROKER_API_VERSIONS if version >= (2, 0)])
+def test_kafka_pythons_table_of_brokers_answers_agrees(version: tuple[int, ...]) -> None:
+    ours = [served(release) for release in known_releases() if tuple(map(int, release.split(".")))[: len(version)] == version]
+    theirs = {key: (3 if key == 0 and version >= (4, 0) else least, most) for key, (least, most) in BROKER_API_VERSIONS[version].items()}
+    assert any(all(ranges.get(key) == wanted for key, wanted in theirs.items()) for ranges in ours)
+
+
+def test_what_no_release_serves_was_not_removed() -> None:
+    assert removed_in(0, 99) is removed_in(9999, 0) is None
+    assert (added_in(0, 99), added_in(68, 0), added_in(0, 0)) == (None, "3.7.0", "2.0.0")
+    assert removed_in(4, 0) == Removal("4.0.0")
+    assert serves("3.9.0", 4, 0)
+    assert not serves("4.4.0", 4, 0)
+
+
+@pytest.mark.parametrize(("text", "meant"), [("4.0.0", "4.0.0"), ("4.0", "4.0.2"), ("4", "4.4.0"), ("2.0.1", "2.0.1")])
+def test_targets(text: str, meant: str) -> None:
+    assert target_release(text) == meant
+
+
+@pytest.mark.parametrize("text", ["", "4.9", "1.1", "4.0.0.1", "4.", "x" * 1000, "99999.1", "4.0.9"])
+def test_what_is_no_target(text: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        target_release(text)
+    assert len(str(raised.value)) < 100
+    with pytest.raises(KeyError):
+        served(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [("3.9", "3.9.0"), ("3.9–4.0", "3.9.0"), ("3.9.2", "3.9.2"), ("3.9.7", "3.9.2"), ("9.0", None), ("1.1.0", None), ("", None)],
+)
+def test_brokers_releases(text: str, nearest: str | None) -> None:
+    assert nearest_release(text) == nearest

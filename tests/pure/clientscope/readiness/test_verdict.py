@@ -1,0 +1,128 @@
+"""readiness/verdict: what becomes of clients of each kind, at each target, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from clientscope.catalog.releases import api_key
+from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, known_releases, serves
+from clientscope.readiness.verdict import BETWEEN_BROKERS
+
+
+def seen(text: str, software: str = "", broker: str | None = "3.9.2") -> ObservedClient:
+    """A client, by ``Produce 2, Fetch 4``; its software by ``name version``."""
+    uses = []
+    for use in filter(None, text.split(", ")):
+        name, version = use.split(" ")
+        key = api_key(name)
+        assert key is not None
+        uses.append(ApiUse(key, int(version), first_ms=1000, last_ms=2000))
+    name, _, version = software.partition(" ")
+    return ObservedClient(tuple(uses), name, version, broker)
+
+
+OLD_JAVA = "Produce 2, Fetch 3, Metadata 2, ListOffsets 1, JoinGroup 1"
+CASES = [
+    # As old clients that never ask use it: whatever the broker was.
+    ("an old Java client", seen(OLD_JAVA, broker="2.0.0"), "4.0.0", Readiness.BREAKS, "Produce 2: it was removed in 4.0.0."),
+    ("the same, before the removal", seen(OLD_JAVA), "3.9.2", Readiness.FINE, "3.9.2 serves all 5 versions of 5 APIs"),
+    ("without ApiVersions", seen("Fetch 3", broker=None), "4.4.0", Readiness.BREAKS, "never seen to send ApiVersions"),
+    # JoinGroup 0 and 1 are missing from 4.0.0 alone.
+    ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.0", Readiness.BREAKS, "removed in 4.0.0, and is back in 4.0.1"),
+    ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.1", Readiness.FINE, "serves all"),
+    # Produce is advertised from 0 and served from 3.
+    ("Produce 0", seen("ApiVersions 0, Produce 0"), "4.1.2", Readiness.BREAKS, "although the broker (3.9.2) serves up to 11"),
+    # One that negotiates, at a broker that had no newer version to offer.
+    ("had no choice", seen("ApiVersions 1, OffsetForLeaderEpoch 1", broker="2.0"), "4.0.0", Readiness.UNKNOWN, "the broker (2.0.0)"),
+    ("had the choice", seen("ApiVersions 1, OffsetForLeaderEpoch 1", broker="2.1"), "4.0.0", Readiness.BREAKS, "serves up to 2"),
+    ("had no choice, and is known", seen("ApiVersions 3, OffsetForLeaderEpoch 1", "apache-kafka-java 3.9.0", "2.0"), "4.0.0",
+     Readiness.FINE, "also knows 0–4; 4.0.0 serves 2–4"),
+    ("by an unknown broker", seen("ApiVersions 1, Fetch 3", broker=None), "4.0.0", Readiness.UNKNOWN, "isn't known"),
+    ("by a broker that is no Kafka", seen("ApiVersions 1, Fetch 3", broker="0.11"), "4.0.0", Readiness.UNKNOWN, "isn't known"),
+    # Two clients under one identity.
+    ("shared", seen("Produce 11, Fetch 99", "apache-kafka-java 3.9.0"), "4.4.0", Readiness.UNKNOWN, "several clients share its identity"),
+    # Newer than the target.
+    ("ApiVersions 5", seen("ApiVersions 5, Fetch 12"), "4.0.0", Readiness.FALLS_BACK, "error 35"),
+    ("newer, and known", seen("ApiVersions 4, Produce 13", "apache-kafka-java 4.4.0", "4.4.0"), "4.0.0",
+     Readiness.FALLS_BACK, "4.0.0 serves 3–12"),
+    ("newer, and unknown", seen("ApiVersions 4, Produce 13", broker="4.4.0"), "4.0.0", Readiness.UNKNOWN, "whether it also knows 3–12"),
+    ("newer, and fixed", seen("Produce 13", broker="4.4.0"), "4.0.0", Readiness.BREAKS, "which came in 4.1.0"),
+    ("an API that isn't there yet", seen("ApiVersions 4, ConsumerGroupHeartbeat 0"), "3.6.2", Readiness.BREAKS, "which came in 3.7.0"),
+    ("client metrics", seen("ApiVersions 3, Fetch 12, PushTelemetry 0"), "3.6.2", Readiness.FALLS_BACK, "no longer collected"),
+    ("no version at all", seen("Produce 99"), "4.4.0", Readiness.BREAKS, "no known release does"),
+    ("a newer Java client", seen("ApiVersions 4", "apache-kafka-java 4.4.0", "4.4.0"), "2.0.1", Readiness.FALLS_BACK, "error 35"),
+    # Little was seen.
+    ("only connects", seen("ApiVersions 3, Metadata 9", "librdkafka 1.9.0"), "4.0.0", Readiness.UNKNOWN,
+     "Too little was seen: ApiVersions, Metadata"),
+    ("only connects, and is known", seen("ApiVersions 3", "apache-kafka-java 7.6.1-ccs"), "4.4.0", Readiness.FINE, "all that producers"),
+    ("nothing", seen(""), "4.0.0", Readiness.UNKNOWN, "Too little was seen: nothing"),
+    ("brokers' own", seen("LeaderAndIsr 1, UpdateMetadata 5"), "4.0.0", Readiness.UNKNOWN, "nothing"),
+    ("brokers' own beside", seen("UpdateMetadata 5, Produce 7"), "4.0.0", Readiness.FINE, "serves all 1 versions"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("client", "target", "readiness", "reason"), [case[1:] for case in CASES], ids=[f"{c[0]} {c[2]}" for c in CASES])
+def test_verdicts(client: ObservedClient, target: str, readiness: Readiness, reason: str) -> None:
+    verdict = judge_readiness(client, target)
+    assert (verdict.readiness, verdict.target) == (readiness, target)
+    assert reason in verdict.reasons[0].text
+    assert verdict.reasons[0].readiness is readiness
+    assert bool(verdict.advice) is (readiness in (Readiness.BREAKS, Readiness.UNKNOWN))
+
+
+@pytest.mark.parametrize("target", known_releases())
+def test_a_client_that_never_asks_is_fine_where_its_version_is_served_and_breaks_elsewhere(target: str) -> None:
+    for key in (0, 1, 2, 8, 9, 11, 19, 32, 68):
+        for version in range(20):
+            verdict = judge_readiness(ObservedClient((ApiUse(key, version),)), target)
+            assert verdict.readiness is (Readiness.FINE if serves(target, key, version) else Readiness.BREAKS), (key, version)
+
+
+def test_each_reason_names_its_api_and_fine_ones_are_left_out() -> None:
+    verdict = judge_readiness(seen("Fetch 3, Produce 2, Metadata 1, ApiVersions 0"), "4.0.0")
+    assert [(reason.api_key, reason.api_version) for reason in verdict.reasons] == [(0, 2), (1, 3)]
+
+
+def test_when_an_old_version_was_last_seen_and_an_upgrade_since() -> None:
+    old, new, asks = ApiUse(0, 2, 5, 1_000, 5_000), ApiUse(0, 9, 5, 6_000, 9_000), ApiUse(18, 3, 1, 6_000, 9_000)
+    client = ObservedClient((old, new, asks), broker_release="3.9.2")
+    assert judge_readiness(client, "4.0.0").readiness is Readiness.BREAKS
+    upgraded = judge_readiness(client, "4.0.0", since_ms=5_001)
+    assert (upgraded.readiness, upgraded.last_old_ms) == (Readiness.FINE, 5_000)
+    assert judge_readiness(client, "4.0.0", since_ms=5_000).readiness is Readiness.BREAKS
+    assert judge_readiness(client, "3.9.2").last_old_ms is None
+    assert judge_readiness(client, "4.0.0", since_ms=10_000).readiness is Readiness.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("software", "advice"),
+    [
+        ("librdkafka 1.4.0", "Upgrade librdkafka to 1.8.2 or later (2.11.0 for SASL/GSSAPI"),
+        ("librdkafka 2.3.0", "Remove settings that pin an old protocol version: librdkafka 2.3.0 knows newer ones."),
+        ("kafka-python 2.0.2", "Remove settings"),
+        ("somebodys 1.0", "Upgrade its client library"),
+        ("unknown unknown", "Upgrade its client library"),
+        ("librdkafka ?", "Upgrade librdkafka to 1.8.2"),
+    ],
+)
+def test_advice(software: str, advice: str) -> None:
+    assert judge_readiness(seen("Produce 2", software), "4.0.0").advice.startswith(advice)
+
+
+def test_what_is_announced_is_a_note_and_changes_nothing() -> None:
+    java = judge_readiness(seen("ApiVersions 3, JoinGroup 9, Fetch 12", "apache-kafka-java 3.9.0"), "4.4.0")
+    assert java.readiness is Readiness.FINE
+    assert [note.split(":")[0] for note in java.notes] == ["KIP-1274"]
+    assert judge_readiness(seen("ApiVersions 3, JoinGroup 9, Fetch 12", "librdkafka 2.3.0"), "4.4.0").notes == ()
+    assert judge_readiness(seen("ApiVersions 3, Produce 9", "apache-kafka-java 3.9.0"), "4.4.0").notes == ()
+
+
+def test_an_unknown_target_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        judge_readiness(seen("Produce 2"), "4.9.0")
+
+
+def test_apis_between_brokers_are_no_clients() -> None:
+    """WriteTxnMarkers is not among them: Admin.abortTransaction sends it."""
+    assert 27 not in BETWEEN_BROKERS
+    assert all(api_key(name) in BETWEEN_BROKERS for name in ("LeaderAndIsr", "StopReplica", "Envelope", "Vote", "BrokerHeartbeat"))
