@@ -18,6 +18,7 @@ MODULES = (
     "brokers",
     "push",
     "lint",
+    "xray",
     "imports",
     "stream",
     "serve",

@@ -222,7 +222,9 @@ def _in_short(reasons: Iterable[ReadinessReason], target: str) -> list[Readiness
         (plain if as_before else rest).append(reason)
     if plain and not rest:
         apis = len({reason.api_key for reason in plain})
-        rest = [ReadinessReason(Readiness.FINE, f"{target} serves all {len(plain)} versions of {apis} APIs that it was seen to use.")]
+        rest = [
+            ReadinessReason(Readiness.FINE, f"{target} serves every version that it was seen to use, of {apis} API{'s' * (apis != 1)}.")
+        ]
     return rest
 
 

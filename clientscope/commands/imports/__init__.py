@@ -1,8 +1,6 @@
 """``clientscope import client-logs``.
 
-- `layouts`: a line of a log → its process and its text.
 - `java_logs`, `librdkafka_logs`: texts → the settings that a client logged.
-- `log_files`: files, read by lines of a bounded length.
 - `importing`: each client judged by the rules, as ``clientscope lint`` judges a file.
 """
 

@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.imports import log_files
 from clientscope.commands.imports.client_logs import ImportClientLogsSettings
 from clientscope.commands.imports.java_logs import JavaLogs
-from clientscope.commands.imports.layouts import texts
 from clientscope.commands.imports.librdkafka_logs import LibrdkafkaLogs
 from clientscope.commands.imports.logged_client import LoggedClient, LoggedSetting
 from clientscope.commands.lint import linting, shown
@@ -20,6 +18,8 @@ from clientscope.commands.lint.findings import Instance, LintReport, Read
 from clientscope.commands.lint.judging import Subject, application_client_id
 from clientscope.commands.lint.places import Placed, Region
 from clientscope.errors import ClientscopeError
+from clientscope.logs import files
+from clientscope.logs.layouts import texts
 
 MOST_CLIENTS = 10_000
 """Different configurations in one run; how many more there were is an error of the run."""
@@ -44,10 +44,10 @@ def import_logs(settings: ImportClientLogsSettings, today: date) -> LintReport:
     parts: list[tuple[object, ...]] = []  # of those, which aren't whole: what a log can be made to hold most easily, so they go first
     errors: list[str] = []
     left_out = 0
-    for path in log_files.find(settings.paths):
-        name = shown.plain(log_files.shown(path))
+    for path in files.find(settings.paths):
+        name = shown.plain(files.shown(path))
         try:
-            for client in clients(log_files.lines(path)):
+            for client in clients(files.lines(path)):
                 key = (name, client.dialect, client.client_type, client.version, client.whole, frozenset(_distinguishing(client)))
                 if (seen := different.get(key)) is not None:
                     different[key] = _Seen(name, client, seen.starts + 1)
@@ -110,7 +110,7 @@ def _read(seen: _Seen, principal: str | None) -> Read:
     subject = (
         Subject({key: values[key] for key in given}, dialect, client.version, client.client_type, principal)
         if client.whole
-        else Subject(values, dialect, client.version, client.client_type, principal, {key: key for key in values})
+        else Subject(values, dialect, client.version, client.client_type, principal, {key: key for key in values}, observed=True)
     )
     placed = {key: _placed(key, setting, key not in given) for key, setting in client.settings.items() if setting.value is not None}
     notes = []

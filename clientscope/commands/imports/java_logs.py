@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
-from clientscope.commands.imports.layouts import LoggedLine, origin
 from clientscope.commands.imports.logged_client import MAX_VALUE, LoggedClient, LoggedSetting, setting_of
+from clientscope.logs.layouts import LoggedLine, origin
 
 _CLIENTS = {
     "ProducerConfig": ClientType.PRODUCER,

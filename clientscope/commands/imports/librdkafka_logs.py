@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 
 from clientscope.catalog.configs import ClientType
-from clientscope.commands.imports.layouts import LoggedLine
 from clientscope.commands.imports.logged_client import MAX_VALUE, LoggedClient, LoggedSetting, setting_of
+from clientscope.logs.layouts import LoggedLine
 
 _BEGIN = "Client configuration:"
 _INSTANCE = re.compile(r"(?:^|[| ])([^| ]{0,512}#(producer|consumer)-\d{1,9})\|")

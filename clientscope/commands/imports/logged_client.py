@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from clientscope.catalog.configs import ClientType
-from clientscope.commands.imports.layouts import LoggedLine
+from clientscope.logs.layouts import LoggedLine
 
 MAX_SETTINGS = 1_000
 """Of one client; Kafka Streams, which has most, logs less than 200."""

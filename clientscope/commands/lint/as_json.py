@@ -14,7 +14,12 @@ VERSION = 1
 
 def document(report: LintReport) -> str:
     """The whole run."""
-    made = {
+    return json.dumps(fields(report), indent=2, ensure_ascii=False)
+
+
+def fields(report: LintReport) -> dict[str, Any]:
+    """The document before it is text."""
+    return {
         "version": VERSION,
         "findings": [_finding(finding) for finding in report.findings],
         "files": [_file(file) for file in report.files],
@@ -33,7 +38,6 @@ def document(report: LintReport) -> str:
         "passed": report.count("passed"),
         "not_judged": report.count("not_evaluable"),
     }
-    return json.dumps(made, indent=2, ensure_ascii=False)
 
 
 def _finding(finding: FileFinding) -> dict[str, Any]:

@@ -156,6 +156,7 @@ class Read:
 
     Attributes:
         settings: what counts of each name, that is the last.
+        principal: as whom the client was seen, where it was seen.
     """
 
     path: str
@@ -163,6 +164,7 @@ class Read:
     subjects: tuple[Subject, ...]
     notes: tuple[tuple[int, str], ...]
     instance: Instance | None = None
+    principal: str | None = None
 
     def placed(self, key: str, subject: Subject) -> Placed | None:
         """Where a setting of one of the subjects stands, by the name in the file or Kafka's; the last one counts."""
@@ -194,7 +196,7 @@ def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[s
     """
     outcomes: dict[str, str] = {}
     found: dict[tuple[str, str], FileFinding] = {}
-    client = _client(read, decisions.principal)
+    client = _client(read, read.principal or decisions.principal)
     owner = decisions.owners.of(client)
     who = application_key(client.principal, application_client_id(client.client_id), client.group, client.path)
     for subject, verdicts in zip(read.subjects, judged, strict=True):

@@ -14,6 +14,7 @@ from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint.leaks_in_files import LEFT, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.profiles import Thresholds
+from clientscope.records.codec import Origin
 from clientscope.severities import SEVERITIES
 from udfs.decoding.decode import decoder
 from udfs.kernels import applications
@@ -34,6 +35,8 @@ class Subject:
         version: the client library's; ``unknown`` is its newest.
         principal: as whom the client authenticates, for profiles; None where nobody said so.
         prefixed: Kafka's names → those in the file, of settings under a prefix, which are never whole; None for a client's own file.
+        software_name: KIP-511's name as the client sent it; empty for the dialect's.
+        observed: the settings were seen, whoever set them, and others may be missing; so no default is filled in.
     """
 
     settings: Mapping[str, str]
@@ -42,6 +45,8 @@ class Subject:
     client_type: ClientType | None
     principal: str | None = None
     prefixed: Mapping[str, str] | None = None
+    software_name: str = ""
+    observed: bool = False
 
     @property
     def kind(self) -> tuple[ClientType | None, bool]:
@@ -172,8 +177,9 @@ def _record(subject: Subject) -> dict[str, Any]:
                 "value_length": len(value.encode()),
             }
         )
-    software = {"client_software_name": subject.dialect.software[0], "client_software_version": subject.version}
-    return {"client_id": client_id, "principal": subject.principal, "origin": 0, "configs": configs, **software}
+    software = {"client_software_name": subject.software_name or subject.dialect.software[0], "client_software_version": subject.version}
+    origin = int(Origin.OBSERVED if subject.observed else Origin.PUSHED)
+    return {"client_id": client_id, "principal": subject.principal, "origin": origin, "configs": configs, **software}
 
 
 def _documentation(rule: Rule) -> Mapping[str, str]:

@@ -25,11 +25,11 @@ OLD_JAVA = "Produce 2, Fetch 3, Metadata 2, ListOffsets 1, JoinGroup 1"
 CASES = [
     # As old clients that never ask use it: whatever the broker was.
     ("an old Java client", seen(OLD_JAVA, broker="2.0.0"), "4.0.0", Readiness.BREAKS, "Produce 2: it was removed in 4.0.0."),
-    ("the same, before the removal", seen(OLD_JAVA), "3.9.2", Readiness.FINE, "3.9.2 serves all 5 versions of 5 APIs"),
+    ("the same, before the removal", seen(OLD_JAVA), "3.9.2", Readiness.FINE, "every version that it was seen to use, of 5 APIs"),
     ("without ApiVersions", seen("Fetch 3", broker=None), "4.4.0", Readiness.BREAKS, "never seen to send ApiVersions"),
     # JoinGroup 0 and 1 are missing from 4.0.0 alone.
     ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.0", Readiness.BREAKS, "removed in 4.0.0, and is back in 4.0.1"),
-    ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.1", Readiness.FINE, "serves all"),
+    ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.1", Readiness.FINE, "serves every version"),
     # Produce is advertised from 0 and served from 3.
     ("Produce 0", seen("ApiVersions 0, Produce 0"), "4.1.2", Readiness.BREAKS, "although the broker (3.9.2) serves up to 11"),
     # One that negotiates, at a broker that had no newer version to offer.
@@ -57,7 +57,7 @@ CASES = [
     ("only connects, and is known", seen("ApiVersions 3", "apache-kafka-java 7.6.1-ccs"), "4.4.0", Readiness.FINE, "all that producers"),
     ("nothing", seen(""), "4.0.0", Readiness.UNKNOWN, "Too little was seen: nothing"),
     ("brokers' own", seen("LeaderAndIsr 1, UpdateMetadata 5"), "4.0.0", Readiness.UNKNOWN, "nothing"),
-    ("brokers' own beside", seen("UpdateMetadata 5, Produce 7"), "4.0.0", Readiness.FINE, "serves all 1 versions"),
+    ("brokers' own beside", seen("UpdateMetadata 5, Produce 7"), "4.0.0", Readiness.FINE, "seen to use, of 1 API."),
 ]  # fmt: skip
 
 

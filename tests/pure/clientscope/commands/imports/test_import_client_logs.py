@@ -14,8 +14,8 @@ import pytest
 from clientscope import cli
 from clientscope.commands.imports import importing
 from clientscope.commands.imports.importing import clients
-from clientscope.commands.imports.log_files import MAX_LINE
 from clientscope.commands.imports.logged_client import LoggedClient
+from clientscope.logs.files import MAX_LINE
 
 LOGS = Path(__file__).parents[4] / "fixtures" / "client_logs"
 JAVA = {"2.1": "2.1.1", "2.8": "2.8.2", "3.9": "3.9.2", "4.4": "4.4.0"}

@@ -1,0 +1,52 @@
+"""``clientscope xray``: what the brokers' own request log shows of the clients, without touching the data path.
+
+- `reading`: logs and commands' output, bounded in time and size.
+- `inventory`: requests → clients.
+- `configurations`: clients with the same settings, judged once by the rules.
+- `result`: the result, without a format.
+- `summary`, `document`: the result for a terminal, and as JSON.
+- `running`: all of it, and the exit status.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clientscope.commands.command import Command
+from clientscope.commands.lint.settings import JudgingSettings
+from clientscope.config.option import Option
+
+
+class XraySettings(JudgingSettings):
+    """Shows who is connected, misconfigured clients and upgrade readiness, by the brokers' request logs.
+
+    Exit status: 1 for findings at --fail-on, 2 for wrong use or no such log.
+    """
+
+    section = "xray"
+    paths: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="PATH")] = Field(
+        description="brokers' logs with lines of kafka.request.logger (*.gz too), globs, directories (*.log*), or - for standard input"
+    )
+    max_bytes: int = Field(64 * 1024 * 1024, ge=1024, description="stop after so many bytes of the logs")
+    target: str = Field("4.4", description="release of the brokers for upgrade readiness, such as 4.0.0 or 4.1")
+    broker_release: str = Field(
+        "", description="release of the brokers that wrote the logs, such as 3.9; makes upgrade readiness more precise"
+    )
+    fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
+        "never", description="exit with status 1 for findings of this severity or worse"
+    )
+    output_format: Literal["summary", "json", "sarif"] = Field(  # type: ignore[assignment]
+        "summary", description="format of the result"
+    )
+
+
+def run(settings: XraySettings) -> int:
+    """Prints the result."""
+    from clientscope.commands.xray import running
+
+    return running.run(settings)
+
+
+COMMAND = Command(XraySettings, run, error_status=2)

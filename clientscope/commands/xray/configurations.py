@@ -1,0 +1,100 @@
+"""Clients with the same settings, judged once: an inventory → what the rules read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from clientscope.catalog.configs import ClientType
+from clientscope.catalog.dialects.java import JAVA
+from clientscope.commands.lint import shown
+from clientscope.commands.lint.findings import Instance, Read
+from clientscope.commands.lint.judging import Subject, application_client_id
+from clientscope.commands.lint.places import Placed, Region
+from clientscope.commands.xray.inventory import ClientKey, Inventory, Place, SeenClient, library_of
+
+
+@dataclass
+class SeenConfiguration:
+    """Settings that one or more clients of an application were seen with.
+
+    Attributes:
+        application: client.id without its instance part.
+        client_type: None for clients that sent nothing that shows it.
+        settings: Kafka's name → value and where it was first seen.
+        contradicted: settings with several values, as of clients that share an identity.
+        clients: how many clients were seen with them.
+    """
+
+    key: ClientKey
+    application: str
+    client_type: ClientType | None
+    place: Place
+    settings: dict[str, tuple[str, Place]]
+    contradicted: frozenset[str]
+    clients: int = 1
+    connections: int = 0
+    group: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.group = self.settings.get("group.id", ("",))[0]
+
+
+def configurations(inventory: Inventory) -> list[SeenConfiguration]:
+    """Every different one, in the order in which they were first seen; brokers' own connections are left out."""
+    different: dict[tuple[object, ...], SeenConfiguration] = {}
+    applications: dict[str, str] = {}
+    for key, client in inventory.clients.items():
+        if client.acts_as_broker:
+            continue
+        application = applications.get(key.client_id)
+        if application is None:
+            application = applications[key.client_id] = application_client_id(key.client_id or None) or ""
+        for client_type in client.client_types or (None,):
+            made = _of(key, client, client_type, application)
+            values = frozenset((name, value) for name, (value, _) in made.settings.items() if name != "client.id")
+            same = (key.principal, application, key.software_name, key.software_version, client_type, values, made.contradicted)
+            if (before := different.get(same)) is not None:
+                before.clients += 1
+                before.connections += len(client.connections)
+            else:
+                made.connections = len(client.connections)
+                different[same] = made
+    return list(different.values())
+
+
+def _of(key: ClientKey, client: SeenClient, client_type: ClientType | None, application: str) -> SeenConfiguration:
+    settings = {name: found for (of, name), found in client.settings.items() if of is client_type}
+    if key.client_id:
+        settings["client.id"] = key.client_id, client.place
+    contradicted = frozenset(name for of, name in client.contradicted if of is client_type)
+    return SeenConfiguration(key, application, client_type, client.place, settings, contradicted)
+
+
+def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
+    """What the rules read of each."""
+    for each in found:
+        library = library_of(each.key.software_name)
+        values = {name: value for name, (value, _) in each.settings.items()}
+        subject = Subject(
+            values,
+            library or JAVA,
+            each.key.software_version,
+            each.client_type,
+            each.key.principal,
+            {name: name for name in values},
+            each.key.software_name,
+            observed=True,
+        )
+        log = shown.plain(each.place.log)
+        placed = {name: _placed(name, value, place) for name, (value, place) in each.settings.items() if place.log == each.place.log}
+        notes = []
+        if each.contradicted:
+            names = ", ".join(sorted(each.contradicted)[:3])
+            notes.append((each.place.line, f"{names}: several values were seen under this identity, so these settings are not judged"))
+        instance = Instance(shown.plain(each.key.client_id), shown.plain(each.key.software_version), each.place.line, each.clients)
+        yield Read(log, placed, (subject,), tuple(notes), instance, each.key.principal)
+
+
+def _placed(name: str, value: str, place: Place) -> Placed:
+    return Placed(name, value, Region(place.line, 1, place.line, 1), f"{name} = {value}", place.line)

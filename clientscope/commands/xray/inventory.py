@@ -1,0 +1,176 @@
+"""Who is connected, by the requests that brokers logged: one entry for each client, with what its requests show of its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from clientscope.catalog.configs import ClientType
+from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.logs.request_settings import shown_settings
+from clientscope.logs.requests import LoggedRequest
+
+MOST_CLIENTS = 50_000
+"""Clients that are kept; how many more there were is in the report."""
+MOST_CONNECTIONS = 200_000
+"""Connections whose introductions are kept; those of later ones are not attributed."""
+MOST_VERSIONS = 200
+"""Pairs of api key and version of one client."""
+
+_INTRODUCTIONS = frozenset({17, 18, 36})
+"""SaslHandshake, ApiVersions, SaslAuthenticate: sent before it is known who the client is."""
+_OF_BROKERS = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 55, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87})
+"""Requests that only brokers and controllers send: they need ClusterAction."""
+_SOFTWARE: Mapping[str, Dialect] = {name: each for each in DIALECTS for name in each.software}
+
+
+def library_of(software_name: str) -> Dialect | None:
+    """The dialect of a client library, by the name that it sends (KIP-511); None for an unknown one."""
+    return _SOFTWARE.get(software_name)
+
+
+class ClientKey(NamedTuple):
+    """What distinguishes clients; empty strings for what the log doesn't have."""
+
+    principal: str
+    client_id: str
+    address: str
+    software_name: str
+    software_version: str
+
+
+class Place(NamedTuple):
+    """Where a line stands: the log's name and the line's number, from 1."""
+
+    log: str
+    line: int
+
+
+@dataclass(slots=True)
+class SeenVersion:
+    """How often a client sent one request in one version.
+
+    Attributes:
+        first: date and time of the first, as logged; empty for a log without.
+        last: date and time of the last.
+    """
+
+    count: int
+    first: str
+    last: str
+
+
+@dataclass(slots=True)
+class SeenClient:
+    """One client.
+
+    Attributes:
+        place: of its first request.
+        versions: (api key, version) → how often it was sent, and when.
+        settings: (client type, Kafka's name) → the value and where it was seen. Without contradicted ones.
+        contradicted: settings that came with different values, as of two clients that share an identity.
+        acts_as_broker: it sent what only brokers send.
+    """
+
+    place: Place
+    listener: str
+    security_protocol: str
+    connections: set[tuple[str, str]] = field(default_factory=set)
+    versions: dict[tuple[int, int], SeenVersion] = field(default_factory=dict)
+    settings: dict[tuple[ClientType, str], tuple[str, Place]] = field(default_factory=dict)
+    contradicted: set[tuple[ClientType, str]] = field(default_factory=set)
+    acts_as_broker: bool = False
+
+    def add(self, request: LoggedRequest, place: Place, library: str | None) -> None:
+        """Takes a request."""
+        self.acts_as_broker |= request.api_key in _OF_BROKERS or request.fields.get("replicaId", "-1")[0] != "-"
+        self.count(request.api_key, request.api_version, request.logged_at)
+        for setting in shown_settings(request, library):
+            key = setting.client_type, setting.key
+            if key in self.contradicted:
+                continue
+            if (before := self.settings.get(key)) is None:
+                self.settings[key] = setting.value, place
+            elif before[0] != setting.value:
+                del self.settings[key]
+                self.contradicted.add(key)
+
+    def count(self, api_key: int, api_version: int, logged_at: str) -> None:
+        """Counts a request in one version."""
+        if seen := self.versions.get((api_key, api_version)):
+            seen.count += 1
+            seen.last = logged_at or seen.last
+        elif len(self.versions) < MOST_VERSIONS:
+            self.versions[api_key, api_version] = SeenVersion(1, logged_at, logged_at)
+
+    @property
+    def client_types(self) -> tuple[ClientType, ...]:
+        """What it is, by the requests that only such a client sends; empty where none came."""
+        keys = {key for key, _ in self.versions}
+        types = [ClientType.PRODUCER] if keys & {0, 22} else []
+        if keys & {1, 11, 12, 14, 68}:
+            types.append(ClientType.CONSUMER)
+        if keys & {76, 78, 79}:
+            types.append(ClientType.SHARE_CONSUMER)
+        return tuple(types)
+
+
+class Inventory:
+    """All clients of a run.
+
+    Attributes:
+        clients: by key, in the order in which they were first seen.
+        left_out: requests of clients beyond `MOST_CLIENTS`.
+    """
+
+    def __init__(self) -> None:
+        self.clients: dict[ClientKey, SeenClient] = {}
+        self.left_out = 0
+        self._introduced: dict[tuple[str, str], list[tuple[LoggedRequest, Place]]] = {}
+        self._software: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def add(self, request: LoggedRequest, place: Place) -> None:
+        """Takes a request, at its place in a log; a log is of one broker."""
+        connection = place.log, request.connection
+        if request.api_key in _INTRODUCTIONS:
+            if len(self._introduced) < MOST_CONNECTIONS and len(waiting := self._introduced.setdefault(connection, [])) < 8:
+                waiting.append((request, place))
+            if request.fields.get("clientSoftwareName") and len(self._software) < MOST_CONNECTIONS:
+                self._software[connection] = request.fields["clientSoftwareName"], request.fields.get("clientSoftwareVersion", "")
+            return
+        client = self._client(request, connection, place)
+        if client is None:
+            self.left_out += 1
+            return
+        for earlier, _ in self._introduced.pop(connection, ()):
+            client.count(earlier.api_key, earlier.api_version, earlier.logged_at)
+        library = library_of(self._software_of(request, connection)[0])
+        client.add(request, place, library.name if library else None)
+
+    def end(self) -> None:
+        """Counts clients that only introduced themselves, once the logs have ended."""
+        for connection, waiting in self._introduced.items():
+            request, place = waiting[-1]
+            if client := self._client(request, connection, place):
+                for earlier, _ in waiting:
+                    client.count(earlier.api_key, earlier.api_version, earlier.logged_at)
+        self._introduced.clear()
+
+    def _client(self, request: LoggedRequest, connection: tuple[str, str], place: Place) -> SeenClient | None:
+        key = ClientKey(request.principal, request.client_id, request.address, *self._software_of(request, connection))
+        client = self.clients.get(key)
+        if client is None:
+            if len(self.clients) >= MOST_CLIENTS:
+                return None
+            client = self.clients[key] = SeenClient(place, request.listener, request.security_protocol)
+        if len(client.connections) < MOST_CONNECTIONS:
+            client.connections.add(connection)
+        return client
+
+    def _software_of(self, request: LoggedRequest, connection: tuple[str, str]) -> tuple[str, str]:
+        """As the line has it; before Kafka 2.5 as the connection's ApiVersions had it."""
+        if request.software_name and request.software_name != "unknown":
+            return request.software_name, request.software_version
+        return self._software.get(connection, ("unknown", "unknown"))

@@ -1,0 +1,268 @@
+"""The result of a run: who is connected in which versions, findings by application, upgrade readiness, and what couldn't be seen."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from clientscope.catalog import sensitive
+from clientscope.commands.lint.findings import FileFinding, LintReport
+from clientscope.commands.lint.shown import plain
+from clientscope.commands.xray.configurations import SeenConfiguration
+from clientscope.commands.xray.inventory import MOST_CLIENTS, ClientKey, Inventory, SeenClient
+from clientscope.readiness import ApiUse, ObservedClient, Readiness, ReadinessVerdict, judge_readiness
+from clientscope.severities import SEVERITIES
+
+
+@dataclass(frozen=True)
+class LogRead:
+    """One log, as far as it was read.
+
+    Attributes:
+        name: the file, the standard input or the broker.
+        size: bytes that were read.
+        requests: lines of the request logger that were understood.
+        unreadable: lines of it that weren't.
+        stopped: why reading ended before the log did; empty if it didn't.
+    """
+
+    name: str
+    size: int
+    requests: int
+    unreadable: int
+    stopped: str = ""
+
+
+@dataclass(frozen=True)
+class SeenSoftware:
+    """Clients of one software and version (KIP-511)."""
+
+    name: str
+    version: str
+    clients: int
+    connections: int
+    applications: int
+
+
+@dataclass(frozen=True)
+class AffectedApplication:
+    """Clients of one application with the same problem.
+
+    Attributes:
+        client_type: empty where it isn't known.
+        settings: those that decided, as ``key = value``.
+        owner: team and contact; empty for none.
+    """
+
+    application: str
+    principal: str
+    client_type: str
+    software: str
+    settings: str
+    clients: int
+    owner: str = ""
+
+
+@dataclass(frozen=True)
+class ProblemRow:
+    """One problem, with everybody who has it, most clients first."""
+
+    code: str
+    severity: str
+    message: str
+    use_instead: str
+    link: str
+    affected: tuple[AffectedApplication, ...]
+
+    @property
+    def clients(self) -> int:
+        return sum(each.clients for each in self.affected)
+
+
+@dataclass(frozen=True)
+class ReadinessRow:
+    """Clients of one application and software with the same verdict.
+
+    Attributes:
+        reason: the first one.
+        last_old: when a version that the target doesn't serve was last seen, as logged; empty for never.
+    """
+
+    readiness: Readiness
+    application: str
+    principal: str
+    software: str
+    clients: int
+    reason: str
+    advice: str
+    last_old: str = ""
+
+
+@dataclass(frozen=True)
+class XrayResult:
+    """What a run found.
+
+    Attributes:
+        cluster: what was looked at, for a heading.
+        made_at: UTC.
+        target: the release of `readiness`.
+        unseen: sentences on what couldn't be seen, and why.
+        lint: the rules' report, which SARIF and JSON have in full.
+    """
+
+    cluster: str
+    made_at: datetime
+    logs: tuple[LogRead, ...]
+    clients: int
+    connections: int
+    applications: int
+    software: tuple[SeenSoftware, ...]
+    problems: tuple[ProblemRow, ...]
+    target: str
+    readiness: tuple[ReadinessRow, ...]
+    unseen: tuple[str, ...]
+    lint: LintReport
+
+    @property
+    def requests(self) -> int:
+        return sum(log.requests for log in self.logs)
+
+
+def result(
+    cluster: str,
+    logs: Sequence[LogRead],
+    inventory: Inventory,
+    found: Sequence[SeenConfiguration],
+    lint: LintReport,
+    target: str,
+    broker_release: str | None,
+) -> XrayResult:
+    """Puts together what was seen and what the rules say of it.
+
+    Args:
+        found: the configurations, in the order of the report's files.
+        target: a release, see `clientscope.readiness.target_release`.
+        broker_release: of the brokers that wrote the logs; None where it isn't known.
+    """
+    clients = {key: client for key, client in inventory.clients.items() if not client.acts_as_broker}
+    applications = {(key.principal, each.application) for each in found for key in (each.key,)}
+    return XrayResult(
+        cluster=plain(cluster),
+        made_at=datetime.now(UTC),
+        logs=tuple(logs),
+        clients=len(clients),
+        connections=sum(len(client.connections) for client in clients.values()),
+        applications=len(applications),
+        software=_software(clients, found),
+        problems=_problems(found, lint),
+        target=target,
+        readiness=_readiness(clients, found, target, broker_release),
+        unseen=_unseen(logs, inventory, found, broker_release),
+        lint=lint,
+    )
+
+
+def _software(clients: Mapping[ClientKey, SeenClient], found: Iterable[SeenConfiguration]) -> tuple[SeenSoftware, ...]:
+    counts: Counter[tuple[str, str]] = Counter()
+    connections: Counter[tuple[str, str]] = Counter()
+    applications = defaultdict(set)
+    for key, client in clients.items():
+        counts[key.software_name, key.software_version] += 1
+        connections[key.software_name, key.software_version] += len(client.connections)
+    for each in found:
+        applications[each.key.software_name, each.key.software_version].add((each.key.principal, each.application))
+    rows = [SeenSoftware(plain(of[0]), plain(of[1]), count, connections[of], len(applications[of])) for of, count in counts.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.clients, row.name, row.version)))
+
+
+def _problems(found: Sequence[SeenConfiguration], lint: LintReport) -> tuple[ProblemRow, ...]:
+    rows: dict[tuple[str, str], list[tuple[FileFinding, AffectedApplication]]] = defaultdict(list)
+    for configuration, file in zip(found, lint.files, strict=False):
+        for finding in file.findings:
+            rows[finding.rule.code, finding.severity].append((finding, _affected(configuration, finding)))
+    problems = []
+    for (code, severity), affected in rows.items():
+        first = affected[0][0]
+        together: dict[AffectedApplication, int] = defaultdict(int)
+        for _, each in affected:
+            together[replace(each, clients=0)] += each.clients
+        counted = [replace(each, clients=count) for each, count in together.items()]
+        listed = sorted(counted, key=lambda each: (-each.clients, each.application))
+        use_instead = first.rule.documentation.get("Use instead", "").replace("``", "`")
+        problems.append(ProblemRow(code, severity, first.message, use_instead, first.rule.link, tuple(listed)))
+    return tuple(sorted(problems, key=lambda row: (-SEVERITIES.index(row.severity), -row.clients, row.code)))
+
+
+def _affected(configuration: SeenConfiguration, finding: FileFinding) -> AffectedApplication:
+    settings = ", ".join(f"{each.key} = {'not known' if each.value is None else each.value}" for each in finding.settings[:3])
+    owner = f"{plain(finding.owner.team)} ({plain(finding.owner.contact)})" if finding.owner else ""
+    key = configuration.key
+    return AffectedApplication(
+        application_shown(configuration.application),
+        plain(sensitive.shown(key.principal, "principal")),
+        configuration.client_type.value if configuration.client_type else "",
+        software_shown(key),
+        settings,
+        configuration.clients,
+        owner,
+    )
+
+
+def _readiness(
+    clients: Mapping[ClientKey, SeenClient], found: Iterable[SeenConfiguration], target: str, broker_release: str | None
+) -> tuple[ReadinessRow, ...]:
+    applications = {(each.key.principal, each.key.client_id): each.application for each in found}
+    rows: Counter[ReadinessRow] = Counter()
+    judged: dict[tuple[object, ...], ReadinessVerdict] = {}
+    for key, client in clients.items():
+        same = (key.software_name, key.software_version, frozenset(client.versions))
+        verdict = judged.get(same)
+        if verdict is None:
+            uses = tuple(ApiUse(api, version, seen.count) for (api, version), seen in client.versions.items())
+            observed = ObservedClient(uses, key.software_name, key.software_version, broker_release)
+            verdict = judged[same] = judge_readiness(observed, target)
+        application = application_shown(applications.get((key.principal, key.client_id), key.client_id))
+        principal = plain(sensitive.shown(key.principal, "principal"))
+        reason = verdict.reasons[0].text
+        rows[ReadinessRow(verdict.readiness, application, principal, software_shown(key), 0, reason, verdict.advice)] += 1
+    order = list(Readiness)
+    made = [replace(row, clients=count) for row, count in rows.items()]
+    return tuple(sorted(made, key=lambda row: (order.index(row.readiness), -row.clients, row.application)))
+
+
+def application_shown(application: str) -> str:
+    """An application's name, without a secret and without control characters."""
+    return plain(sensitive.shown(application)) if application else "without client.id"
+
+
+def software_shown(key: ClientKey) -> str:
+    """Name and version of a client's software."""
+    return "unknown software" if key.software_name == "unknown" else plain(f"{key.software_name} {key.software_version}")
+
+
+def _unseen(
+    logs: Sequence[LogRead], inventory: Inventory, found: Sequence[SeenConfiguration], broker_release: str | None
+) -> tuple[str, ...]:
+    texts = [
+        "Clients that sent no request meanwhile: an idle producer sends Metadata every 5 minutes. Look for longer to see them.",
+        "Settings that no request shows, such as linger.ms, batch.size, retries and enable.auto.commit: "
+        "clientscope import client-logs reads them in clients' own logs.",
+    ]
+    if unreadable := sum(log.unreadable for log in logs):
+        texts.append(
+            f"{unreadable:,} lines of the request logger: cut by a log collector, of an unknown format, "
+            "or (before Kafka 2.8) with names that could be read in two ways."
+        )
+    texts += [f"What follows in {plain(log.name)}: {log.stopped}." for log in logs if log.stopped]
+    if inventory.left_out:
+        texts.append(f"{inventory.left_out:,} requests of clients beyond the first {MOST_CLIENTS:,}.")
+    if brokers := sorted({plain(key.address) for key, client in inventory.clients.items() if client.acts_as_broker}):
+        more = f" and {len(brokers) - 5} more" if len(brokers) > 5 else ""
+        texts.append(f"Brokers' own connections, from {', '.join(brokers[:5])}{more}: left out, since they replicate or coordinate.")
+    if any(each.contradicted for each in found):
+        texts.append("Settings of clients that share client.id, principal and address but differ in values.")
+    if broker_release is None:
+        texts.append("The brokers' release: with --broker-release more clients can be judged for the upgrade.")
+    return tuple(texts)

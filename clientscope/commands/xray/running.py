@@ -1,0 +1,59 @@
+"""``clientscope xray``: reads the logs, judges the clients, and prints the result."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+
+from clientscope.commands.lint import linting, sarif
+from clientscope.commands.xray import XraySettings, document, summary
+from clientscope.commands.xray.configurations import configurations, reads
+from clientscope.commands.xray.reading import read_logs
+from clientscope.commands.xray.result import XrayResult, result
+from clientscope.logs import files
+from clientscope.readiness import nearest_release, target_release
+from clientscope.severities import SEVERITIES
+
+
+def run(settings: XraySettings) -> int:
+    """Prints the result; the command's exit status.
+
+    Raises:
+        ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
+    """
+    made = look(settings)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
+    match settings.output_format:
+        case "json":
+            print(document.document(made))
+        case "sarif":
+            print(sarif.document(made.lint))
+        case _:
+            summary.show(made)
+    sys.stdout.flush()
+    for error in made.lint.errors:
+        print(f"error: {error}", file=sys.stderr)
+    if made.lint.errors:
+        return linting.WRONG
+    worst = max((finding.rank for finding in made.lint.findings), default=-1)
+    return linting.FOUND if settings.fail_on != "never" and worst >= SEVERITIES.index(settings.fail_on) else linting.CLEAN
+
+
+def look(settings: XraySettings) -> XrayResult:
+    """Reads and judges.
+
+    Raises:
+        ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
+    """
+    target = target_release(settings.target)
+    release = nearest_release(settings.broker_release) if settings.broker_release else None
+    paths = files.find(settings.paths)
+    inventory, logs, errors = read_logs(paths, settings.max_bytes)
+    if not inventory.clients and not errors:
+        errors.append(
+            "no request in these logs: kafka.request.logger writes them at DEBUG; set it with kafka-configs.sh "
+            "--entity-type broker-loggers --entity-name ID --alter --add-config kafka.request.logger=DEBUG, and back after some seconds"
+        )
+    found = configurations(inventory)
+    lint = linting.report_on(list(reads(found)), settings, datetime.now(UTC).date(), errors=errors)
+    return result(", ".join(log.name for log in logs), logs, inventory, found, lint, target, release)

@@ -1,0 +1,1 @@
+"""Logs of clients and brokers: files read a line at a time, the layouts of log collectors, and Kafka's request log."""

@@ -1,0 +1,195 @@
+"""`clientscope xray` on request logs of real brokers: exact settings, findings, upgrade readiness, and nothing that must not be shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clientscope import cli
+from clientscope.catalog.configs import ClientType
+from clientscope.commands.xray import inventory as inventories
+from clientscope.commands.xray.inventory import Inventory, Place
+from clientscope.logs import files
+from clientscope.logs.request_log import RequestLogReader
+from clientscope.logs.requests import LoggedRequest
+
+LOGS = Path(__file__).parents[4] / "fixtures" / "request_logs"
+RELEASES = ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.9", "broker")
+CANARIES = ("canary", "iNdQUinP1aFQ", "Y2FuYXJ5")
+JAVA_CONSUMER = {
+    "group.id": "billing", "session.timeout.ms": "12000", "max.poll.interval.ms": "90000", "fetch.min.bytes": "7",
+    "fetch.max.wait.ms": "350", "fetch.max.bytes": "4000000", "max.partition.fetch.bytes": "300000", "isolation.level": "read_committed",
+    "allow.auto.create.topics": "true",
+}  # fmt: skip
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = cli.main(["xray", *words])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def document(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    status, out, err = run(capsys, *words, "--output-format", "json")
+    assert (status, err) == (0, "")
+    made: dict[str, Any] = json.loads(out)
+    return made
+
+
+def inventory_of(release: str) -> Inventory:
+    inventory, log = Inventory(), RequestLogReader()
+    for request in log.read(files.lines(LOGS / f"{release}.log")):
+        inventory.add(request, Place(release, log.lines))
+    for request in log.end():
+        inventory.add(request, Place(release, log.lines))
+    inventory.end()
+    return inventory
+
+
+def settings(inventory: Inventory, client_id: str, client_type: ClientType) -> dict[str, str]:
+    (client,) = [client for key, client in inventory.clients.items() if key.client_id == client_id]
+    return {key: value for (of, key), (value, _) in client.settings.items() if of is client_type}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_value_is_what_the_client_was_set_to(release: str) -> None:
+    inventory = inventory_of(release)
+    timeout = {} if release == "broker-2.4" else {"request.timeout.ms": "21000"}  # Java 2.1 doesn't say that it is Java
+    assert settings(inventory, "java-orders-1", ClientType.PRODUCER) == {"acks": "1", **timeout}
+    assert settings(inventory, "python-orders-1", ClientType.PRODUCER) == {
+        "acks": "all", "request.timeout.ms": "22000", "enable.idempotence": "true",
+    }  # fmt: skip
+    java = settings(inventory, "java-billing-1", ClientType.CONSUMER)
+    if release == "broker-2.4":
+        assert java == {key: value for key, value in JAVA_CONSUMER.items() if key != "max.poll.interval.ms"}
+    else:
+        assignors = java.pop("partition.assignment.strategy")
+        assert assignors.startswith("org.apache.kafka.clients.consumer.RangeAssignor")
+        assert java == JAVA_CONSUMER | {"group.instance.id": "billing-1", "client.rack": "eu-1"}
+    other = settings(inventory, "librdkafka-billing-1", ClientType.CONSUMER)
+    assert (other["fetch.min.bytes"], other["fetch.max.wait.ms"], other["group.id"]) == ("9", "360", "billing-2")
+    assert (other["session.timeout.ms"], other["max.poll.interval.ms"]) == ("20000", "120000")
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("output", ["summary", "json", "sarif"])
+def test_nothing_secret_and_no_control_character_is_shown(release: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, str(LOGS / f"{release}.log"), "--output-format", output)
+    assert (status, err) == (0, "")
+    assert "java-billing" in out or output == "sarif"
+    assert not [canary for canary in CANARIES if canary in out]
+    assert all(character.isprintable() or character == "\n" for character in out)
+
+
+def test_the_software_and_the_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    made = document(capsys, str(LOGS / "broker.log"))
+    assert {(row["name"], row["version"], row["clients"]) for row in made["software"]} == {
+        ("apache-kafka-java", "4.4.0", 2), ("confluent-kafka-python", "2.16.1-rdkafka-2.16.0", 2), ("kafka-python", "3.0.12", 2),
+    }  # fmt: skip
+    found = {(problem["code"], each["application"]) for problem in made["problems"] for each in problem["affected"]}
+    assert ("AN213", "librdkafka-billing") in found
+    # linger.ms and compression.type are in no request, so whatever a library's default is, nothing is said of them.
+    assert not {code for code, _ in found} & {"AN109", "AN112"}
+    assert {row["readiness"] for row in made["readiness"]} == {"fine"}
+    assert made["clients"] == sum(row["clients"] for row in made["software"])
+
+
+def test_an_old_client_breaks_at_kafka_4(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = next(line for line in files.lines(LOGS / "broker-3.9.log") if '"PRODUCE"' in line and "python-orders-1" in line)
+    old = (
+        line.replace('"requestApiVersion":9', '"requestApiVersion":2')
+        .replace('"kafka-python"', '"unknown"')
+        .replace('"3.0.12"', '"unknown"')
+    )
+    assert old != line
+    (tmp_path / "broker.log").write_text(f"{line}\n{old}\n")
+    made = document(capsys, str(tmp_path / "broker.log"), "--broker-release", "3.9", "--target", "4.0.0")
+    assert {row["software"]: row["readiness"] for row in made["readiness"]} == {"unknown software": "breaks", "kafka-python 3.0.12": "fine"}
+    (row,) = [row for row in made["readiness"] if row["readiness"] == "breaks"]
+    assert "Produce 2" in row["reason"]
+    assert made["target"] == "4.0.0"
+
+
+def request(number: int, **changed: Any) -> LoggedRequest:
+    made = LoggedRequest(
+        0, 9, "2026-11-24 01:00:00", f"orders-{number}", f"10.0.0.1:9092-10.0.1.7:{number}-0", "10.0.1.7", "User:alice", "CLIENT",
+        "SASL_SSL", "apache-kafka-java", "3.9.2", {"acks": "1"},
+    )  # fmt: skip
+    return made._replace(**changed)
+
+
+def test_two_clients_of_one_identity_with_different_settings_are_not_judged_by_either() -> None:
+    inventory = Inventory()
+    for acks in ("1", "-1", "1"):
+        inventory.add(request(1, fields={"acks": acks}), Place("log", 1))
+    (client,) = inventory.clients.values()
+    assert (client.settings, client.contradicted) == ({}, {(ClientType.PRODUCER, "acks")})
+
+
+def test_what_a_connection_sends_before_it_is_authenticated_is_no_client_of_its_own() -> None:
+    inventory = Inventory()
+    for api_key in (18, 17, 36):
+        early = request(1, api_key=api_key, api_version=0, principal="User:ANONYMOUS", software_name="unknown", software_version="unknown")
+        inventory.add(early, Place("log", 1))
+    inventory.add(request(1), Place("log", 4))
+    inventory.end()
+    ((key, client),) = inventory.clients.items()
+    assert (key.principal, key.software_name) == ("User:alice", "apache-kafka-java")
+    assert set(client.versions) == {(18, 0), (17, 0), (36, 0), (0, 9)}
+
+
+def test_a_connection_that_only_introduces_itself_is_a_client() -> None:
+    inventory = Inventory()
+    inventory.add(request(1, api_key=18, api_version=3, fields={}), Place("log", 1))
+    inventory.end()
+    assert [key.client_id for key in inventory.clients] == ["orders-1"]
+
+
+def test_brokers_are_no_clients() -> None:
+    inventory = Inventory()
+    inventory.add(request(1, api_key=1, fields={"replicaId": "2"}), Place("log", 1))
+    inventory.add(request(2, api_key=67, fields={}), Place("log", 2))
+    inventory.add(request(3, api_key=1, fields={"replicaId": "-1"}), Place("log", 3))
+    assert [client.acts_as_broker for client in inventory.clients.values()] == [True, True, False]
+
+
+def test_clients_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inventories, "MOST_CLIENTS", 2)
+    inventory = Inventory()
+    for number in range(5):
+        inventory.add(request(number), Place("log", number))
+    assert (len(inventory.clients), inventory.left_out) == (2, 3)
+
+
+def test_reading_stops_at_the_limit_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(LOGS / "broker.log")
+    made = document(capsys, log, "--max-bytes", "20000")
+    (read,) = made["logs"]
+    assert 20_000 <= read["size"] < 40_000
+    assert read["stopped"] == "reading stopped after --max-bytes 20,000"
+    assert any("--max-bytes" in text for text in made["unseen"])
+    assert made["requests"] < document(capsys, log)["requests"]
+
+
+def test_a_log_without_requests_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "server.log").write_text("[2026-11-24 01:00:00,000] INFO started (kafka.server.KafkaServer)\n")
+    status, _, err = run(capsys, str(tmp_path / "server.log"))
+    assert status == 2
+    assert "kafka.request.logger=DEBUG" in err
+    status, _, err = run(capsys, str(tmp_path / "nothing.log"))
+    assert status == 2
+    assert "no log in" in err
+
+
+def test_an_unknown_target_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, str(LOGS / "broker.log"), "--target", "9.9")
+    assert (status, out) == (2, "")
+    assert "9.9" in err
+
+
+def test_findings_set_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, str(LOGS / "broker.log"), "--fail-on", "info")[0] == 1
+    assert run(capsys, str(LOGS / "broker-2.4.log"), "--fail-on", "critical")[0] == 0

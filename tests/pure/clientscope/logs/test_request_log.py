@@ -1,0 +1,130 @@
+"""Request logs of real brokers of each format: what real clients were set to, and what hostile ones can't do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientscope.logs import files
+from clientscope.logs.request_log import RequestLogReader
+from clientscope.logs.requests import FIELDS, LoggedRequest
+
+LOGS = Path(__file__).parents[3] / "fixtures" / "request_logs"
+RELEASES = ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.9", "broker")
+LINES = [line for release in RELEASES for line in files.lines(LOGS / f"{release}.log")]
+
+
+def read(lines: Iterable[str]) -> tuple[list[LoggedRequest], RequestLogReader]:
+    log = RequestLogReader()
+    return [*log.read(lines), *log.end()], log
+
+
+def requests(release: str) -> list[LoggedRequest]:
+    return read(files.lines(LOGS / f"{release}.log"))[0]
+
+
+def of(found: list[LoggedRequest], client_id: str, api_key: int) -> LoggedRequest:
+    return next(each for each in found if each.client_id == client_id and each.api_key == api_key)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_fields_are_what_the_clients_were_set_to(release: str) -> None:
+    found = requests(release)
+    assert of(found, "java-orders-1", 0).fields == {"acks": "1", "timeoutMs": "21000"}
+    assert of(found, "python-orders-1", 0).fields == {"acks": "-1", "timeoutMs": "22000"}
+    fetch = {
+        "maxWaitMs": "350", "minBytes": "7", "maxBytes": "4000000", "isolationLevel": "1", "partitionMaxBytes": "300000",
+    }  # fmt: skip
+    java = of(found, "java-billing-1", 1).fields
+    assert {key: java[key] for key in fetch} == fetch
+    joined = of(found, "java-billing-1", 11).fields
+    assert {key: joined[key] for key in ("groupId", "sessionTimeoutMs", "rebalanceTimeoutMs", "protocolType")} == {
+        "groupId": "billing", "sessionTimeoutMs": "12000", "rebalanceTimeoutMs": "90000", "protocolType": "consumer",
+    }  # fmt: skip
+    assert "range" in joined["protocols"]
+    if release != "broker-2.4":  # Kafka 2.1 has neither setting
+        assert (joined["groupInstanceId"], java["rackId"]) == ("billing-1", "eu-1")
+    other = of(found, "librdkafka-billing-1", 11).fields
+    assert (other["sessionTimeoutMs"], other["rebalanceTimeoutMs"], other["protocols"]) == ("20000", "120000", "range,roundrobin")
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_client_of_a_request(release: str) -> None:
+    found = requests(release)
+    request = of(found, "librdkafka-billing-1", 11)
+    assert (request.address, request.principal, request.listener) == ("127.0.0.1", "User:ANONYMOUS", "INTERNAL")
+    assert request.security_protocol == "PLAINTEXT"
+    assert request.logged_at.startswith("2026-")
+    assert request.software_name == ("" if release == "broker-2.4" else "confluent-kafka-python")
+    introduction = of(found, "librdkafka-billing-1", 18)
+    if release != "broker-2.8":  # its log leaves the fields out
+        assert introduction.fields["clientSoftwareName"] == "confluent-kafka-python"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_name_with_line_ends_makes_no_request_of_another_client(release: str) -> None:
+    found, log = read(files.lines(LOGS / f"{release}.log"))
+    assert "victim" not in {each.client_id for each in found}
+    assert (log.unreadable > 0) is (release in ("broker-2.4", "broker-2.7"))
+    assert {each.fields.get("acks") for each in found if each.api_key == 0} == {"1", "-1"}
+    # What came before the first such name, and behind the end of the last, counts.
+    assert {"java-orders-1", "java-billing-1", "python-orders-1", "librdkafka-billing-1", "ops"} <= {each.client_id for each in found}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_nothing_is_kept_but_the_fields_of_the_list(release: str) -> None:
+    found = requests(release)
+    for each in found:
+        assert set(each.fields) <= set(FIELDS.get(each.api_key, ()))
+    assert "iNdQUinP1aFQ" not in repr(found)
+    assert "Y2FuYXJ5" not in repr(found)
+
+
+def test_requests_that_a_broker_forwards_count_once() -> None:
+    assert '"isForwarded":true' in (LOGS / "broker.log").read_text()
+    scram = [each for each in requests("broker") if each.api_key == 51]
+    assert len(scram) == 1
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_lines_of_a_collector(release: str) -> None:
+    lines = list(files.lines(LOGS / f"{release}.log"))
+    found, _ = read(lines)
+    docker, _ = read([json.dumps({"log": line + "\n", "stream": "stdout"}) for line in lines])
+    kubectl, _ = read([f"[pod/kafka-0/kafka] 2026-11-24T02:11:45.764000000Z {line}" for line in lines])
+    without_times = [each._replace(logged_at="") for each in found]
+    assert [each._replace(logged_at="") for each in docker] == without_times
+    assert [each._replace(logged_at="") for each in kubectl] == without_times
+
+
+def test_a_line_that_is_cut_is_counted() -> None:
+    line = next(line for line in files.lines(LOGS / "broker.log") if '"PRODUCE"' in line)
+    found, log = read([line[:500], line])
+    assert (len(found), log.unreadable, log.lines) == (1, 1, 2)
+
+
+@given(st.sampled_from(LINES), st.integers(0, 4000), st.integers(0, 4000), st.text(max_size=40))
+def test_no_line_stops_reading(line: str, start: int, end: int, text: str) -> None:
+    found, log = read([line[:start] + text + line[max(start, end) :], LINES[-1]])
+    assert log.lines == 2
+    for each in found:
+        assert set(each.fields) <= set(FIELDS.get(each.api_key, ()))
+        assert all(len(value) <= 256 for value in (each.client_id, each.principal, each.software_name, *each.fields.values()))
+
+
+@given(
+    st.text(st.sampled_from("ab=,{}[]() -:\n"), max_size=30),
+    st.sampled_from([line for line in LINES if "clientId=python-orders-1," in line]),
+    st.lists(st.sampled_from([line for line in LINES if "clientId=java-" in line]), max_size=3),
+)
+def test_no_name_of_a_client_changes_what_others_sent(name: str, line: str, forged: list[str]) -> None:
+    """A client's name has lines of others in it: none of those counts, whatever surrounds them."""
+    inside = "\n".join([f"evil{name}", *(each.replace("java-", "victim-") for each in forged), f"x{name}"])
+    log = line.replace("clientId=python-orders-1,", f"clientId={inside},")
+    found, _ = read([*log.split("\n"), *LINES[:3]])
+    assert not [each for each in found if "victim" in each.client_id]
