@@ -39,7 +39,7 @@ def read(text: str, start: int, logged_at: str) -> LoggedRequest | None:
 
 def _fields(api_key: int, request: Mapping[str, Any]) -> Mapping[str, str]:
     names = FIELDS.get(api_key)
-    if names is None:
+    if names is None or not request:  # it came before the level was raised
         return {}
     found = {}
     for name in names:

@@ -1,6 +1,8 @@
 """``clientscope xray``: what the brokers' own request log shows of the clients, without touching the data path.
 
-- `reading`: logs and commands' output, bounded in time and size.
+- `reading`: logs as they are, bounded in size.
+- `live`, `following`: a look at a running cluster, bounded in time and size.
+- `raised`, `watchdog`: the request logger at DEBUG, and back whatever happens.
 - `inventory`: requests → clients.
 - `configurations`: clients with the same settings, judged once by the rules.
 - `result`: the result, without a format.
@@ -16,18 +18,27 @@ from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.commands.lint.settings import JudgingSettings
+from clientscope.config import KafkaSettings
 from clientscope.config.option import Option
 
 
-class XraySettings(JudgingSettings):
+class XraySettings(JudgingSettings, KafkaSettings):
     """Shows who is connected, misconfigured clients and upgrade readiness, by the brokers' request logs.
 
+    With --seconds it has each broker log requests for so long; without, it reads logs as they are.
     Exit status: 1 for findings at --fail-on, 2 for wrong use or no such log.
     """
 
     section = "xray"
     paths: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="PATH")] = Field(
-        description="brokers' logs with lines of kafka.request.logger (*.gz too), globs, directories (*.log*), or - for standard input"
+        (), description="brokers' logs with lines of kafka.request.logger (*.gz too), globs, directories (*.log*), or - for standard input"
+    )
+    seconds: Annotated[float, Option(flag_only=True)] = Field(
+        0.0, ge=0.0, le=600.0, description="set kafka.request.logger to DEBUG for so many seconds, one broker after another, and back"
+    )
+    yes: Annotated[bool, Option(flag_only=True)] = Field(False, description="with --seconds: go ahead without asking")
+    command: Annotated[str, Option(flag_only=True)] = Field(
+        "", description="with --seconds: prints a broker's log: 'kubectl logs --follow --tail=0 kafka-{broker}'"
     )
     max_bytes: int = Field(64 * 1024 * 1024, ge=1024, description="stop after so many bytes of the logs")
     target: str = Field("4.4", description="release of the brokers for upgrade readiness, such as 4.0.0 or 4.1")

@@ -25,6 +25,7 @@ def document(made: XrayResult) -> str:
         "applications": made.applications,
         "software": [asdict(row) for row in made.software],
         "problems": [{**asdict(row), "clients": row.clients} for row in made.problems],
+        "configurations": [asdict(row) for row in made.configurations],
         "target": made.target,
         "readiness": [asdict(row) for row in made.readiness],
         "unseen": list(made.unseen),

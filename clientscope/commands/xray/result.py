@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from clientscope.catalog import sensitive
 from clientscope.commands.lint.findings import FileFinding, LintReport
-from clientscope.commands.lint.shown import plain
+from clientscope.commands.lint.shown import is_secret, plain, redacted
 from clientscope.commands.xray.configurations import SeenConfiguration
 from clientscope.commands.xray.inventory import MOST_CLIENTS, ClientKey, Inventory, SeenClient
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, ReadinessVerdict, judge_readiness
@@ -101,6 +101,24 @@ class ReadinessRow:
 
 
 @dataclass(frozen=True)
+class ShownConfiguration:
+    """What requests showed of the settings of clients of one application, under Kafka's names; secrets are replaced.
+
+    Attributes:
+        client_type: empty where it isn't known.
+        shared: settings that came with several values under one identity.
+    """
+
+    application: str
+    principal: str
+    client_type: str
+    software: str
+    clients: int
+    settings: Mapping[str, str]
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class XrayResult:
     """What a run found.
 
@@ -120,6 +138,7 @@ class XrayResult:
     applications: int
     software: tuple[SeenSoftware, ...]
     problems: tuple[ProblemRow, ...]
+    configurations: tuple[ShownConfiguration, ...]
     target: str
     readiness: tuple[ReadinessRow, ...]
     unseen: tuple[str, ...]
@@ -157,10 +176,27 @@ def result(
         applications=len(applications),
         software=_software(clients, found),
         problems=_problems(found, lint),
+        configurations=tuple(_shown(each) for each in found),
         target=target,
         readiness=_readiness(clients, found, target, broker_release),
         unseen=_unseen(logs, inventory, found, broker_release),
         lint=lint,
+    )
+
+
+def _shown(configuration: SeenConfiguration) -> ShownConfiguration:
+    settings = {
+        key: redacted(value, "sensitive") if is_secret(key, value) else plain(value) for key, (value, _) in configuration.settings.items()
+    }
+    key = configuration.key
+    return ShownConfiguration(
+        application_shown(configuration.application),
+        plain(sensitive.shown(key.principal, "principal")),
+        configuration.client_type.value if configuration.client_type else "",
+        software_shown(key),
+        configuration.clients,
+        settings,
+        tuple(sorted(configuration.contradicted)),
     )
 
 

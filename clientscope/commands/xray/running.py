@@ -10,6 +10,7 @@ from clientscope.commands.xray import XraySettings, document, summary
 from clientscope.commands.xray.configurations import configurations, reads
 from clientscope.commands.xray.reading import read_logs
 from clientscope.commands.xray.result import XrayResult, result
+from clientscope.errors import SettingsError
 from clientscope.logs import files
 from clientscope.readiness import nearest_release, target_release
 from clientscope.severities import SEVERITIES
@@ -47,9 +48,21 @@ def look(settings: XraySettings) -> XrayResult:
     """
     target = target_release(settings.target)
     release = nearest_release(settings.broker_release) if settings.broker_release else None
-    paths = files.find(settings.paths)
-    inventory, logs, errors = read_logs(paths, settings.max_bytes)
-    if not inventory.clients and not errors:
+    if settings.seconds:
+        from clientscope.commands.xray.live import look_at
+
+        inventory, logs, errors, inferred = look_at(settings)
+        release = release or inferred
+    elif not settings.paths:
+        raise SettingsError("no log is given", "give PATH, or --seconds 10 to have the brokers log requests for so long")
+    else:
+        inventory, logs, errors = read_logs(files.find(settings.paths), settings.max_bytes)
+    if not inventory.clients and not errors and settings.seconds:
+        errors.append(
+            "no request came: are these the logs of the brokers at --bootstrap-servers, with the lines of kafka.request.logger? "
+            "in Kafka's own settings it writes to kafka-request.log"
+        )
+    elif not inventory.clients and not errors:
         errors.append(
             "no request in these logs: kafka.request.logger writes them at DEBUG; set it with kafka-configs.sh "
             "--entity-type broker-loggers --entity-name ID --alter --add-config kafka.request.logger=DEBUG, and back after some seconds"

@@ -108,6 +108,13 @@ def test_a_line_that_is_cut_is_counted() -> None:
     assert (len(found), log.unreadable, log.lines) == (1, 1, 2)
 
 
+def test_a_request_that_came_before_the_level_was_raised_has_a_header_alone() -> None:
+    line = next(line for line in files.lines(LOGS / "broker.log") if '"FETCH"' in line)
+    start, end = line.index('"request":') + len('"request":'), line.index(',"response":')
+    ((request,), log) = read([f"{line[:start]}null{line[end:]}"])
+    assert (request.api_key, request.fields, log.unreadable) == (1, {}, 0)
+
+
 @given(st.sampled_from(LINES), st.integers(0, 4000), st.integers(0, 4000), st.text(max_size=40))
 def test_no_line_stops_reading(line: str, start: int, end: int, text: str) -> None:
     found, log = read([line[:start] + text + line[max(start, end) :], LINES[-1]])

@@ -1,0 +1,147 @@
+"""A broker's request logger at DEBUG for some seconds, and back at its level whatever happens (F51).
+
+Before a level is raised, a journal with the level before is on the disk, under a lock that the kernel releases when its owner ends.
+Whoever gets the lock and finds the journal restores the level: this process at its end, the watchdog once this process is gone, or the
+next start.  A journal is of one broker of one cluster.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from clientscope.commands.lint.shown import plain
+from clientscope.errors import EnvironmentProblem
+from clientscope.kafka.admin import AdminClient
+from clientscope.kafka.loggers import logger_level, set_logger_level
+
+DEBUG = "DEBUG"
+_LEVELS = frozenset({"OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL"})
+
+Connect = Callable[[], AdminClient]
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The content of a journal.
+
+    Attributes:
+        level: the one before.
+    """
+
+    broker: int
+    level: str
+
+
+def state_dir() -> Path:
+    """Where journals are: ``$XDG_STATE_HOME/clientscope/xray``, by default below ``~/.local/state``."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "clientscope" / "xray"
+
+
+def journal_of(folder: Path, cluster_id: str, broker: int) -> Path:
+    """The journal of a broker."""
+    return folder / f"{re.sub(r'[^A-Za-z0-9_-]', '_', cluster_id)[:64]}-{broker}.json"
+
+
+@contextmanager
+def raised(journal: Path, admin: AdminClient, broker: int, watch: Callable[[Path], None]) -> Iterator[None]:
+    """The request logger at DEBUG for as long as the context lasts.
+
+    Args:
+        watch: has the watchdog look after a journal.
+
+    Raises:
+        EnvironmentProblem: another run looks at this broker, or the broker doesn't let us.
+        KafkaError: the broker doesn't answer.
+    """
+    journal.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _locked(journal, wait=False):
+        if (left := _read(journal)) is not None:  # by a run that was killed together with its watchdog
+            set_logger_level(admin, left.broker, left.level)
+        level = logger_level(admin, broker)
+        if level not in _LEVELS:
+            raise EnvironmentProblem(f"broker {broker} has an unknown log level {plain(level, 20)}", "set it to WARN, and try again")
+        if level in ("DEBUG", "TRACE", "ALL"):  # it logs already, and nothing is to be restored
+            journal.unlink()
+            yield
+            return
+        _write(journal, Raised(broker, level))
+        watch(journal)
+        try:
+            set_logger_level(admin, broker, DEBUG)
+            yield
+        finally:
+            set_logger_level(admin, broker, level)
+            journal.unlink(missing_ok=True)
+
+
+def restore(journal: Path, connect: Connect, *, wait: bool = False, force: bool = False) -> Raised | None:
+    """Restores what a journal names; None if there is nothing to restore.
+
+    Args:
+        wait: until its owner is gone; otherwise a living owner is an error.
+        force: although its owner lives.
+
+    Raises:
+        InUseError: its owner lives.
+        EnvironmentProblem, KafkaError: the broker can't be reached, or refuses; the journal stays.
+    """
+    try:
+        with nullcontext() if force else _locked(journal, wait=wait, create=False):
+            if (entry := _read(journal)) is not None:
+                with closing(connect()) as admin:
+                    set_logger_level(admin, entry.broker, entry.level)
+            journal.unlink(missing_ok=True)
+            return entry
+    except FileNotFoundError:
+        return None
+
+
+class InUseError(EnvironmentProblem):
+    """The owner of a journal lives."""
+
+
+@contextmanager
+def _locked(journal: Path, *, wait: bool, create: bool = True) -> Iterator[None]:
+    while True:
+        descriptor = os.open(journal, os.O_RDWR | (os.O_CREAT if create else 0), 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                raise InUseError("another clientscope xray looks at this broker", "wait until it has ended") from None
+            if _is(descriptor, journal):
+                yield
+                return
+            # Its owner removed the file meanwhile, and a lock on that is worth nothing.
+        finally:
+            os.close(descriptor)
+
+
+def _is(descriptor: int, path: Path) -> bool:
+    try:
+        return os.fstat(descriptor).st_ino == path.stat().st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _write(journal: Path, entry: Raised) -> None:
+    with journal.open("w") as file:
+        json.dump(asdict(entry), file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read(journal: Path) -> Raised | None:
+    """What it says; None for one that was never written, so that nothing was raised."""
+    try:
+        entry = Raised(**json.loads(journal.read_text()))
+    except (ValueError, TypeError):
+        return None  # empty
+    return entry if entry.level in _LEVELS else None

@@ -1,0 +1,166 @@
+"""`clientscope xray` on real brokers: it shows what real clients are set to, and the log level is what it was, whatever is killed (F51)."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import kafka
+import pytest
+from conftest import start_broker
+from observe import children, eventually
+
+from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.admin import connected
+from clientscope.kafka.loggers import logger_level, set_logger_level
+
+TOPIC = "orders"
+LONG = pytest.mark.long_form(only=True)
+LONG_FORM = os.environ.get("TEST_LONG_FORMS") == "1"
+RELEASES = ["broker", *(pytest.param(name, marks=LONG) for name in ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.6", "broker-3.9"))]
+
+
+class Cluster:
+    """One broker, and where it logs."""
+
+    def __init__(self, internal: str, log: Path, state: Path) -> None:
+        self.internal, self.log, self.state = internal, log, state
+
+    def level(self) -> str:
+        with closing(connected(KafkaAccess(self.internal))) as admin:
+            return logger_level(admin, 1)
+
+    def xray(self, *words: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "clientscope.cli", "xray", "--bootstrap-servers", self.internal, str(self.log), *words]
+        environment = {**os.environ, "XDG_STATE_HOME": str(self.state), "COLUMNS": "140"}
+        return subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+
+
+def running(folder: Path, release: str) -> Iterator[Cluster]:
+    started, broker = start_broker(folder / "broker", release)
+    try:
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+            admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
+        yield Cluster(broker.internal, folder / "broker" / "broker.log", folder / "state")
+    finally:
+        started.stop()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    yield from running(tmp_path_factory.mktemp("xray"), "broker")
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.timeout(200)
+def test_it_shows_real_clients_and_restores_the_level(release: str, tmp_path: Path) -> None:
+    for cluster in running(tmp_path, release):
+        before = cluster.level()
+        with (
+            closing(kafka.KafkaProducer(
+                bootstrap_servers=cluster.internal, client_id="orders-1", acks=0, request_timeout_ms=21_000,
+            )) as producer,
+            closing(kafka.KafkaConsumer(
+                TOPIC, bootstrap_servers=cluster.internal, client_id="billing-1", group_id="billing", fetch_min_bytes=7,
+                fetch_max_wait_ms=300, session_timeout_ms=12_000, heartbeat_interval_ms=500,
+            )) as consumer,
+        ):  # fmt: skip
+            running_xray = cluster.xray("--seconds", "4", "--yes", "--output-format", "json")
+            while running_xray.poll() is None:
+                producer.send(TOPIC, b"x")
+                consumer.poll(timeout_ms=200)
+            out, err = running_xray.communicate()
+        assert running_xray.returncode == 0, err
+        made = json.loads(out)
+        shown = {(row["application"], row["client_type"]): row["settings"] for row in made["configurations"]}
+        assert shown["orders", "producer"] == {"client.id": "orders-1", "acks": "0", "request.timeout.ms": "21000"}
+        consumer_settings = shown["billing", "consumer"]
+        assert consumer_settings | {"fetch.min.bytes": "7", "fetch.max.wait.ms": "300", "group.id": "billing"} == consumer_settings
+        affected = {row["code"]: [each["application"] for each in row["affected"]] for row in made["problems"]}
+        assert affected["AN101"] == ["orders"]
+        assert {"orders", "billing"} <= {row["application"] for row in made["readiness"]}
+        (log,) = made["logs"]
+        assert log["name"].startswith("broker 1: ")
+        assert log["requests"] > 10
+        assert log["unreadable"] == 0
+        assert "Sets kafka.request.logger to DEBUG on broker 1 for 4 s" in err
+        assert cluster.level() == before
+        assert list(cluster.state.rglob("*.json")) == []
+
+
+def test_a_level_that_cannot_be_set_is_one_clear_line(cluster: Cluster) -> None:
+    refused = cluster.xray("--seconds", "1")
+    out, err = refused.communicate(timeout=60)
+    assert (refused.returncode, out) == (2, "")
+    assert "no terminal to ask on" in err
+    assert "--yes" in err
+    assert "Traceback" not in err
+    assert cluster.level() == "WARN"
+
+
+def test_two_runs_do_not_disturb_each_other(cluster: Cluster) -> None:
+    first = cluster.xray("--seconds", "4", "--yes")
+    assert eventually(lambda: cluster.level() == "DEBUG", 30)
+    second = cluster.xray("--seconds", "1", "--yes")
+    _, err = second.communicate(timeout=60)
+    assert second.returncode == 2
+    assert "another clientscope xray looks at this broker" in err
+    first.communicate(timeout=60)
+    assert cluster.level() == "WARN"
+
+
+def test_a_logger_that_is_at_debug_stays_so(cluster: Cluster) -> None:
+    with closing(connected(KafkaAccess(cluster.internal))) as admin:
+        set_logger_level(admin, 1, "DEBUG")
+        try:
+            looked = cluster.xray("--seconds", "1", "--yes", "--output-format", "json")
+            looked.communicate(timeout=60)
+            assert logger_level(admin, 1) == "DEBUG"
+        finally:
+            set_logger_level(admin, 1, "WARN")
+
+
+@pytest.mark.long_form
+@pytest.mark.timeout(900)
+def test_f51_the_level_is_restored_whatever_is_killed(cluster: Cluster) -> None:
+    """Kills the run at random moments, mostly with -9; every fourth time the watchdog too, and then the next start restores."""
+    chance = random.Random(51)  # noqa: S311  # moments, not secrets
+    for number in range(40 if LONG_FORM else 6):
+        run = cluster.xray("--seconds", "3", "--yes")
+        time.sleep(chance.uniform(0.2, 4.5))
+        both = number % 4 == 3
+        if both:
+            for pid in children(run.pid):
+                os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(run.pid, signal.SIGKILL if number % 3 else signal.SIGTERM)
+        run.communicate(timeout=60)
+        if both and cluster.level() == "DEBUG":
+            again = cluster.xray("--seconds", "0.1", "--yes")
+            _, err = again.communicate(timeout=60)
+            assert "is back at WARN: an earlier run was killed" in err
+        assert eventually(lambda: cluster.level() == "WARN", 30), number
+    assert eventually(lambda: not list(cluster.state.rglob("*.json")), 30)
+
+
+def test_f51_a_run_that_is_stopped_does_not_keep_the_level(cluster: Cluster) -> None:
+    run = cluster.xray("--seconds", "1", "--yes")
+    assert eventually(lambda: cluster.level() == "DEBUG", 30)
+    os.kill(run.pid, signal.SIGSTOP)
+    try:
+        assert eventually(lambda: cluster.level() == "WARN", 40)
+    finally:
+        os.kill(run.pid, signal.SIGCONT)
+        run.communicate(timeout=60)
+    assert cluster.level() == "WARN"
