@@ -84,7 +84,9 @@ def test_it_shows_real_clients_and_restores_the_level(release: str, tmp_path: Pa
         assert running_xray.returncode == 0, err
         made = json.loads(out)
         shown = {(row["application"], row["client_type"]): row["settings"] for row in made["configurations"]}
-        assert shown["orders", "producer"] == {"client.id": "orders-1", "acks": "0", "request.timeout.ms": "21000"}
+        # The log of 2.4 doesn't say the library of a connection that was open before, and so not whose timeout it is.
+        timeout = {} if release == "broker-2.4" else {"request.timeout.ms": "21000"}
+        assert shown["orders", "producer"] == {"client.id": "orders-1", "acks": "0", **timeout}
         consumer_settings = shown["billing", "consumer"]
         assert consumer_settings | {"fetch.min.bytes": "7", "fetch.max.wait.ms": "300", "group.id": "billing"} == consumer_settings
         affected = {row["code"]: [each["application"] for each in row["affected"]] for row in made["problems"]}

@@ -114,8 +114,13 @@ def _text(rule: Rule) -> RuleTexts:
 
 def application_client_id(client_id: str | None) -> str | None:
     """client.id without what tells one instance from another."""
-    text: str | None = applications.application_client_id(pa.array([client_id], pa.string()))[0].as_py()
-    return text
+    return application_client_ids([client_id])[0]
+
+
+def application_client_ids(client_ids: Sequence[str | None]) -> list[str | None]:
+    """The same of many."""
+    texts: list[str | None] = applications.application_client_id(pa.array(client_ids, pa.string())).to_pylist()
+    return texts
 
 
 def judge(subjects: Sequence[Subject], thresholds: Thresholds) -> list[list[FileVerdict]]:

@@ -6,12 +6,13 @@
 - `inventory`: requests → clients.
 - `configurations`: clients with the same settings, judged once by the rules.
 - `result`: the result, without a format.
-- `summary`, `document`: the result for a terminal, and as JSON.
+- `summary`, `document`, `page`: the result for a terminal, as JSON, and as a page in one file.
 - `running`: all of it, and the exit status.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -41,6 +42,9 @@ class XraySettings(JudgingSettings, KafkaSettings):
         "", description="with --seconds: prints a broker's log: 'kubectl logs --follow --tail=0 kafka-{broker}'"
     )
     max_bytes: int = Field(64 * 1024 * 1024, ge=1024, description="stop after so many bytes of the logs")
+    html: Annotated[Path | None, Option(flag_only=True)] = Field(
+        None, description="also write the result as a page in one file, which can be mailed and printed"
+    )
     target: str = Field("4.4", description="release of the brokers for upgrade readiness, such as 4.0.0 or 4.1")
     broker_release: str = Field(
         "", description="release of the brokers that wrote the logs, such as 3.9; makes upgrade readiness more precise"

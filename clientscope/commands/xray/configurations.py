@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import Instance, Read
-from clientscope.commands.lint.judging import Subject, application_client_id
+from clientscope.commands.lint.judging import Subject, application_client_ids
 from clientscope.commands.lint.places import Placed, Region
 from clientscope.commands.xray.inventory import ClientKey, Inventory, Place, SeenClient, library_of
 
@@ -40,16 +40,21 @@ class SeenConfiguration:
         self.group = self.settings.get("group.id", ("",))[0]
 
 
-def configurations(inventory: Inventory) -> list[SeenConfiguration]:
-    """Every different one, in the order in which they were first seen; brokers' own connections are left out."""
+def applications(inventory: Inventory) -> dict[ClientKey, str]:
+    """Each client's application, by its client.id, in the order in which they were first seen; brokers are left out."""
+    keys = [key for key, client in inventory.clients.items() if not client.acts_as_broker]
+    return dict(zip(keys, (each or "" for each in application_client_ids([key.client_id or None for key in keys])), strict=True))
+
+
+def configurations(inventory: Inventory, of: Mapping[ClientKey, str]) -> list[SeenConfiguration]:
+    """Every different one, in the order in which they were first seen.
+
+    Args:
+        of: the clients, with their applications.
+    """
     different: dict[tuple[object, ...], SeenConfiguration] = {}
-    applications: dict[str, str] = {}
-    for key, client in inventory.clients.items():
-        if client.acts_as_broker:
-            continue
-        application = applications.get(key.client_id)
-        if application is None:
-            application = applications[key.client_id] = application_client_id(key.client_id or None) or ""
+    for key, application in of.items():
+        client = inventory.clients[key]
         for client_type in client.client_types or (None,):
             made = _of(key, client, client_type, application)
             values = frozenset((name, value) for name, (value, _) in made.settings.items() if name != "client.id")

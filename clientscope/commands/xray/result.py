@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -14,6 +14,14 @@ from clientscope.commands.xray.configurations import SeenConfiguration
 from clientscope.commands.xray.inventory import MOST_CLIENTS, ClientKey, Inventory, SeenClient
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, ReadinessVerdict, judge_readiness
 from clientscope.severities import SEVERITIES
+
+NAMES = {
+    Readiness.BREAKS: "breaks",
+    Readiness.UNKNOWN: "can't be judged yet",
+    Readiness.FALLS_BACK: "falls back",
+    Readiness.FINE: "fine",
+}
+"""Of verdicts, for people."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +161,7 @@ def result(
     cluster: str,
     logs: Sequence[LogRead],
     inventory: Inventory,
+    of: Mapping[ClientKey, str],
     found: Sequence[SeenConfiguration],
     lint: LintReport,
     target: str,
@@ -161,24 +170,24 @@ def result(
     """Puts together what was seen and what the rules say of it.
 
     Args:
+        of: the clients, with their applications.
         found: the configurations, in the order of the report's files.
         target: a release, see `clientscope.readiness.target_release`.
         broker_release: of the brokers that wrote the logs; None where it isn't known.
     """
-    clients = {key: client for key, client in inventory.clients.items() if not client.acts_as_broker}
-    applications = {(key.principal, each.application) for each in found for key in (each.key,)}
+    clients = {key: inventory.clients[key] for key in of}
     return XrayResult(
         cluster=plain(cluster),
         made_at=datetime.now(UTC),
         logs=tuple(logs),
         clients=len(clients),
         connections=sum(len(client.connections) for client in clients.values()),
-        applications=len(applications),
-        software=_software(clients, found),
+        applications=len({(key.principal, application) for key, application in of.items()}),
+        software=_software(clients, of),
         problems=_problems(found, lint),
         configurations=tuple(_shown(each) for each in found),
         target=target,
-        readiness=_readiness(clients, found, target, broker_release),
+        readiness=_readiness(clients, of, target, broker_release),
         unseen=_unseen(logs, inventory, found, broker_release),
         lint=lint,
     )
@@ -200,16 +209,18 @@ def _shown(configuration: SeenConfiguration) -> ShownConfiguration:
     )
 
 
-def _software(clients: Mapping[ClientKey, SeenClient], found: Iterable[SeenConfiguration]) -> tuple[SeenSoftware, ...]:
+def _software(clients: Mapping[ClientKey, SeenClient], of: Mapping[ClientKey, str]) -> tuple[SeenSoftware, ...]:
     counts: Counter[tuple[str, str]] = Counter()
     connections: Counter[tuple[str, str]] = Counter()
     applications = defaultdict(set)
     for key, client in clients.items():
         counts[key.software_name, key.software_version] += 1
         connections[key.software_name, key.software_version] += len(client.connections)
-    for each in found:
-        applications[each.key.software_name, each.key.software_version].add((each.key.principal, each.application))
-    rows = [SeenSoftware(plain(of[0]), plain(of[1]), count, connections[of], len(applications[of])) for of, count in counts.items()]
+        applications[key.software_name, key.software_version].add((key.principal, of[key]))
+    rows = [
+        SeenSoftware(plain(name), plain(version), count, connections[name, version], len(applications[name, version]))
+        for (name, version), count in counts.items()
+    ]
     return tuple(sorted(rows, key=lambda row: (-row.clients, row.name, row.version)))
 
 
@@ -247,9 +258,8 @@ def _affected(configuration: SeenConfiguration, finding: FileFinding) -> Affecte
 
 
 def _readiness(
-    clients: Mapping[ClientKey, SeenClient], found: Iterable[SeenConfiguration], target: str, broker_release: str | None
+    clients: Mapping[ClientKey, SeenClient], of: Mapping[ClientKey, str], target: str, broker_release: str | None
 ) -> tuple[ReadinessRow, ...]:
-    applications = {(each.key.principal, each.key.client_id): each.application for each in found}
     rows: Counter[ReadinessRow] = Counter()
     judged: dict[tuple[object, ...], ReadinessVerdict] = {}
     for key, client in clients.items():
@@ -259,7 +269,7 @@ def _readiness(
             uses = tuple(ApiUse(api, version, seen.count) for (api, version), seen in client.versions.items())
             observed = ObservedClient(uses, key.software_name, key.software_version, broker_release)
             verdict = judged[same] = judge_readiness(observed, target)
-        application = application_shown(applications.get((key.principal, key.client_id), key.client_id))
+        application = application_shown(of[key])
         principal = plain(sensitive.shown(key.principal, "principal"))
         reason = verdict.reasons[0].text
         rows[ReadinessRow(verdict.readiness, application, principal, software_shown(key), 0, reason, verdict.advice)] += 1

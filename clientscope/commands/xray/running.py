@@ -6,8 +6,8 @@ import sys
 from datetime import UTC, datetime
 
 from clientscope.commands.lint import linting, sarif
-from clientscope.commands.xray import XraySettings, document, summary
-from clientscope.commands.xray.configurations import configurations, reads
+from clientscope.commands.xray import XraySettings, document, page, summary
+from clientscope.commands.xray.configurations import applications, configurations, reads
 from clientscope.commands.xray.reading import read_logs
 from clientscope.commands.xray.result import XrayResult, result
 from clientscope.errors import SettingsError
@@ -31,6 +31,9 @@ def run(settings: XraySettings) -> int:
             print(sarif.document(made.lint))
         case _:
             summary.show(made)
+    if settings.html:
+        page.write(settings.html, made)
+        print(f"wrote {settings.html}", file=sys.stderr)
     sys.stdout.flush()
     for error in made.lint.errors:
         print(f"error: {error}", file=sys.stderr)
@@ -67,6 +70,7 @@ def look(settings: XraySettings) -> XrayResult:
             "no request in these logs: kafka.request.logger writes them at DEBUG; set it with kafka-configs.sh "
             "--entity-type broker-loggers --entity-name ID --alter --add-config kafka.request.logger=DEBUG, and back after some seconds"
         )
-    found = configurations(inventory)
+    of = applications(inventory)
+    found = configurations(inventory, of)
     lint = linting.report_on(list(reads(found)), settings, datetime.now(UTC).date(), errors=errors)
-    return result(", ".join(log.name for log in logs), logs, inventory, found, lint, target, release)
+    return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, target, release)

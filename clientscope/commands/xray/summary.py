@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from rich.console import Console, RenderableType
@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.commands.xray.result import ProblemRow, ReadinessRow, XrayResult
+from clientscope.commands.xray.result import NAMES, ProblemRow, ReadinessRow, XrayResult
 from clientscope.readiness import Readiness
 from clientscope.report.listing import console
 
@@ -18,12 +18,7 @@ _MOST_SOFTWARE = 15
 _MOST_AFFECTED = 3
 _MOST_READINESS = 10
 _COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
-_READINESS = {
-    Readiness.BREAKS: ("breaks", "red"),
-    Readiness.UNKNOWN: ("can't be judged yet", "yellow"),
-    Readiness.FALLS_BACK: ("falls back", "cyan"),
-    Readiness.FINE: ("fine", "green"),
-}
+_READINESS = {Readiness.BREAKS: "red", Readiness.UNKNOWN: "yellow", Readiness.FALLS_BACK: "cyan", Readiness.FINE: "green"}
 
 
 def show(made: XrayResult) -> None:
@@ -80,8 +75,7 @@ def _problem(problem: ProblemRow) -> Iterator[RenderableType]:
         clients = f"  {each.clients:,} clients" if each.clients > 1 else ""
         settings = f"  {each.settings}" if each.settings else ""
         yield Text(f"      {each.application} ({each.principal}{kind}, {each.software}){settings}{clients}{owner}")
-    if (more := len(problem.affected) - _MOST_AFFECTED) > 0:
-        yield Text(f"      {more} more", "dim")
+    yield from _more(len(problem.affected) - _MOST_AFFECTED, 6)
 
 
 def _readiness(rows: tuple[ReadinessRow, ...]) -> Iterator[RenderableType]:
@@ -89,21 +83,29 @@ def _readiness(rows: tuple[ReadinessRow, ...]) -> Iterator[RenderableType]:
     for row in rows:
         clients[row.readiness] += row.clients
     line = Text("  ")
-    for readiness, (name, colour) in _READINESS.items():
+    for readiness, colour in _READINESS.items():
         if clients[readiness]:
-            line.append(f"{name}: {clients[readiness]:,}  ", colour)
+            line.append(f"{NAMES[readiness]}: {clients[readiness]:,}  ", colour)
     yield line
-    troubled = [row for row in rows if row.readiness in (Readiness.BREAKS, Readiness.UNKNOWN)]
-    for row in troubled[:_MOST_READINESS]:
-        name, colour = _READINESS[row.readiness]
+    troubled: dict[tuple[Readiness, str], list[ReadinessRow]] = defaultdict(list)
+    for row in rows:
+        if row.readiness in (Readiness.BREAKS, Readiness.UNKNOWN):
+            troubled[row.readiness, " ".join(filter(None, (row.reason, row.advice)))].append(row)
+    for (readiness, reason), alike in list(troubled.items())[:_MOST_READINESS]:
         text = Text("  ")
-        text.append(name, colour)
-        count = f"  {row.clients:,} clients" if row.clients > 1 else ""
-        text.append(f"  {row.application} ({row.principal}, {row.software}){count}")
+        text.append(NAMES[readiness], _READINESS[readiness])
+        text.append(f"  {reason}")
         yield text
-        yield Padding(Text(" ".join(filter(None, (row.reason, row.advice)))), (0, 0, 0, 6))
-    if (more := len(troubled) - _MOST_READINESS) > 0:
-        yield Text(f"  {more} more", "dim")
+        for row in alike[:_MOST_AFFECTED]:
+            count = f"  {row.clients:,} clients" if row.clients > 1 else ""
+            yield Text(f"      {row.application} ({row.principal}, {row.software}){count}")
+        yield from _more(len(alike) - _MOST_AFFECTED, 6)
+    yield from _more(len(troubled) - _MOST_READINESS, 2)
+
+
+def _more(rows: int, indent: int) -> Iterator[RenderableType]:
+    if rows > 0:
+        yield Text(f"{' ' * indent}{rows:,} more", "dim")
 
 
 def _counted(number: int, noun: str) -> str:

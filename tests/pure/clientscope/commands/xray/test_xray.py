@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +194,36 @@ def test_an_unknown_target_is_an_error(capsys: pytest.CaptureFixture[str]) -> No
 def test_findings_set_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, str(LOGS / "broker.log"), "--fail-on", "info")[0] == 1
     assert run(capsys, str(LOGS / "broker-2.4.log"), "--fail-on", "critical")[0] == 0
+
+
+def test_the_page_is_one_file_that_needs_nothing_else_and_escapes_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [line for line in files.lines(LOGS / "broker-3.9.log") if "java-orders-1" in line]
+    script = "<script>alert(1)</script>{{ 7 * 7 }}"
+    (tmp_path / "broker.log").write_text("\n".join(line.replace('"java-orders-1"', json.dumps(script)) for line in lines))
+    (tmp_path / "report.html").write_text("an older one")
+    status, _, err = run(capsys, str(tmp_path / "broker.log"), "--html", str(tmp_path / "report.html"))
+    assert (status, err) == (0, f"wrote {tmp_path / 'report.html'}\n")
+    page = (tmp_path / "report.html").read_text()
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7 * 7 }}" in page
+    assert "<script" not in page
+    assert not re.search(r"(?:src|href)=|url\(|@import", page)
+    assert "apache-kafka-java" in page
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["broker.log", "report.html"]
+
+
+def test_a_page_that_cannot_be_written_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, str(LOGS / "broker.log"), "--html", str(tmp_path / "missing" / "report.html"))
+    assert status == 2
+    assert "--html" in err
+
+
+def test_instances_of_an_application_are_one_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = next(line for line in files.lines(LOGS / "broker-3.9.log") if '"PRODUCE"' in line and "java-orders-1" in line)
+    old = line.replace('"requestApiVersion":', '"requestApiVersion":2,"was":').replace('"apache-kafka-java"', '"unknown"')
+    (tmp_path / "broker.log").write_text("\n".join(old.replace("java-orders-1", f"java-orders-{number}") for number in range(20)))
+    made = document(capsys, str(tmp_path / "broker.log"))
+    assert [(row["application"], row["clients"], row["readiness"]) for row in made["readiness"]] == [("java-orders", 20, "breaks")]
+    assert [(row["application"], row["clients"]) for row in made["configurations"]] == [("java-orders", 20)]
+    assert (made["clients"], made["applications"]) == (20, 1)
+    _, out, _ = run(capsys, str(tmp_path / "broker.log"))
+    assert out.count("Produce 2") == 1
