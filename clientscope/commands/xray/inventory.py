@@ -12,13 +12,17 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.logs.request_settings import shown_settings
 from clientscope.logs.requests import LoggedRequest
 
-MOST_CLIENTS = 50_000
-"""Clients that are kept; how many more there were is in the report."""
+MOST_CLIENTS = 20_000
+"""Clients that are kept; requests of more are counted in the result."""
 MOST_CONNECTIONS = 200_000
-"""Connections whose introductions are kept; those of later ones are not attributed."""
+"""Connections that are counted."""
+MOST_INTRODUCED = 10_000
+"""Connections that have only introduced themselves; of more, the oldest count as they are."""
 MOST_VERSIONS = 200
 """Pairs of api key and version of one client."""
 
+_MOST_INTRODUCTIONS = 8
+"""Requests that a connection introduces itself with; each repetition of SASL has three more."""
 _INTRODUCTIONS = frozenset({17, 18, 36})
 """SaslHandshake, ApiVersions, SaslAuthenticate: sent before it is known who the client is."""
 _OF_BROKERS = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 55, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87})
@@ -82,11 +86,15 @@ class SeenClient:
     settings: dict[tuple[ClientType, str], tuple[str, Place]] = field(default_factory=dict)
     contradicted: set[tuple[ClientType, str]] = field(default_factory=set)
     acts_as_broker: bool = False
+    _shown: dict[int, Mapping[str, str]] = field(default_factory=dict)
 
     def add(self, request: LoggedRequest, place: Place, library: str | None) -> None:
         """Takes a request."""
-        self.acts_as_broker |= request.api_key in _OF_BROKERS or request.fields.get("replicaId", "-1")[0] != "-"
         self.count(request.api_key, request.api_version, request.logged_at)
+        if self._shown.get(request.api_key) == request.fields:
+            return  # as most are: the same settings again
+        self._shown[request.api_key] = request.fields
+        self.acts_as_broker |= request.api_key in _OF_BROKERS or request.fields.get("replicaId", "-1")[0] != "-"
         for setting in shown_settings(request, library):
             key = setting.client_type, setting.key
             if key in self.contradicted:
@@ -117,46 +125,79 @@ class SeenClient:
         return tuple(types)
 
 
+class _Introduced:
+    """What a connection sent before it was known who the client is: a few requests, of which the last names it best."""
+
+    __slots__ = ("_versions", "last", "place")
+
+    def __init__(self, request: LoggedRequest, place: Place) -> None:
+        self.last, self.place = request, place
+        self._versions: list[tuple[int, int, str]] = []
+
+    def add(self, request: LoggedRequest) -> None:
+        self.last = request
+        if len(self._versions) < _MOST_INTRODUCTIONS:
+            self._versions.append((request.api_key, request.api_version, request.logged_at))
+
+    def count(self, client: SeenClient) -> None:
+        for version in self._versions:
+            client.count(*version)
+
+
 class Inventory:
     """All clients of a run.
 
     Attributes:
         clients: by key, in the order in which they were first seen.
         left_out: requests of clients beyond `MOST_CLIENTS`.
+        uncounted: whether there were more than `MOST_CONNECTIONS`.
     """
 
     def __init__(self) -> None:
         self.clients: dict[ClientKey, SeenClient] = {}
         self.left_out = 0
-        self._introduced: dict[tuple[str, str], list[tuple[LoggedRequest, Place]]] = {}
+        self.uncounted = False
+        self._connections = 0
+        self._introduced: dict[tuple[str, str], _Introduced] = {}
         self._software: dict[tuple[str, str], tuple[str, str]] = {}
 
     def add(self, request: LoggedRequest, place: Place) -> None:
         """Takes a request, at its place in a log; a log is of one broker."""
         connection = place.log, request.connection
         if request.api_key in _INTRODUCTIONS:
-            if len(self._introduced) < MOST_CONNECTIONS and len(waiting := self._introduced.setdefault(connection, [])) < 8:
-                waiting.append((request, place))
-            if request.fields.get("clientSoftwareName") and len(self._software) < MOST_CONNECTIONS:
-                self._software[connection] = request.fields["clientSoftwareName"], request.fields.get("clientSoftwareVersion", "")
+            self._introduce(request, connection, place)
             return
         client = self._client(request, connection, place)
         if client is None:
             self.left_out += 1
             return
-        for earlier, _ in self._introduced.pop(connection, ()):
-            client.count(earlier.api_key, earlier.api_version, earlier.logged_at)
+        if introduced := self._introduced.pop(connection, None):
+            introduced.count(client)
         library = library_of(self._software_of(request, connection)[0])
         client.add(request, place, library.name if library else None)
 
     def end(self) -> None:
         """Counts clients that only introduced themselves, once the logs have ended."""
-        for connection, waiting in self._introduced.items():
-            request, place = waiting[-1]
-            if client := self._client(request, connection, place):
-                for earlier, _ in waiting:
-                    client.count(earlier.api_key, earlier.api_version, earlier.logged_at)
-        self._introduced.clear()
+        while self._introduced:
+            self._count_oldest()
+
+    def _introduce(self, request: LoggedRequest, connection: tuple[str, str], place: Place) -> None:
+        waiting = self._introduced.get(connection)
+        if waiting is None:
+            if len(self._introduced) >= MOST_INTRODUCED:
+                self._count_oldest()
+            waiting = self._introduced[connection] = _Introduced(request, place)
+        waiting.add(request)
+        if name := request.fields.get("clientSoftwareName"):
+            if len(self._software) >= MOST_CONNECTIONS:
+                del self._software[next(iter(self._software))]
+            self._software[connection] = name, request.fields.get("clientSoftwareVersion", "")
+
+    def _count_oldest(self) -> None:
+        connection = next(iter(self._introduced))
+        introduced = self._introduced.pop(connection)
+        if client := self._client(introduced.last, connection, introduced.place):
+            introduced.count(client)
 
     def _client(self, request: LoggedRequest, connection: tuple[str, str], place: Place) -> SeenClient | None:
         key = ClientKey(request.principal, request.client_id, request.address, *self._software_of(request, connection))
@@ -165,8 +206,12 @@ class Inventory:
             if len(self.clients) >= MOST_CLIENTS:
                 return None
             client = self.clients[key] = SeenClient(place, request.listener, request.security_protocol)
-        if len(client.connections) < MOST_CONNECTIONS:
-            client.connections.add(connection)
+        if connection not in client.connections:
+            if self._connections < MOST_CONNECTIONS:
+                self._connections += 1
+                client.connections.add(connection)
+            else:
+                self.uncounted = True
         return client
 
     def _software_of(self, request: LoggedRequest, connection: tuple[str, str]) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from clientscope.catalog import sensitive
 from clientscope.commands.lint.findings import FileFinding, LintReport
 from clientscope.commands.lint.shown import is_secret, plain, redacted
 from clientscope.commands.xray.configurations import SeenConfiguration
-from clientscope.commands.xray.inventory import MOST_CLIENTS, ClientKey, Inventory, SeenClient
+from clientscope.commands.xray.inventory import MOST_CLIENTS, MOST_CONNECTIONS, ClientKey, Inventory, SeenClient
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, ReadinessVerdict, judge_readiness
 from clientscope.severities import SEVERITIES
 
@@ -304,6 +304,8 @@ def _unseen(
     texts += [f"What follows in {plain(log.name)}: {log.stopped}." for log in logs if log.stopped]
     if inventory.left_out:
         texts.append(f"{inventory.left_out:,} requests of clients beyond the first {MOST_CLIENTS:,}.")
+    if inventory.uncounted:
+        texts.append(f"Connections beyond the first {MOST_CONNECTIONS:,}: the numbers of connections are too small.")
     if brokers := sorted({plain(key.address) for key, client in inventory.clients.items() if client.acts_as_broker}):
         more = f" and {len(brokers) - 5} more" if len(brokers) > 5 else ""
         texts.append(f"Brokers' own connections, from {', '.join(brokers[:5])}{more}: left out, since they replicate or coordinate.")

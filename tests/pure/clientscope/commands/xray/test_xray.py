@@ -165,6 +165,22 @@ def test_clients_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -
     assert (len(inventory.clients), inventory.left_out) == (2, 3)
 
 
+def test_connections_beyond_the_limits_change_only_their_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inventories, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(inventories, "MOST_INTRODUCED", 2)
+    inventory = Inventory()
+    for number in range(5):
+        inventory.add(
+            request(1, api_key=18, api_version=3, connection=f"10.0.0.1:9092-10.0.1.7:{number}-0", fields={}), Place("log", number)
+        )
+    for number in range(5):
+        inventory.add(request(1, connection=f"10.0.0.1:9092-10.0.1.7:{number}-0"), Place("log", 5 + number))
+    inventory.end()
+    (client,) = inventory.clients.values()
+    assert (len(client.connections), inventory.uncounted) == (3, True)
+    assert {key: seen.count for key, seen in client.versions.items()} == {(18, 3): 5, (0, 9): 5}
+
+
 def test_reading_stops_at_the_limit_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     log = str(LOGS / "broker.log")
     made = document(capsys, log, "--max-bytes", "20000")
