@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
+from places import ROOT
 
 from clientscope.catalog.releases import api_key
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, known_releases, serves
@@ -126,3 +130,24 @@ def test_apis_between_brokers_are_no_clients() -> None:
     """WriteTxnMarkers is not among them: Admin.abortTransaction sends it."""
     assert 27 not in BETWEEN_BROKERS
     assert all(api_key(name) in BETWEEN_BROKERS for name in ("LeaderAndIsr", "StopReplica", "Envelope", "Vote", "BrokerHeartbeat"))
+
+
+TRIED: list[dict[str, Any]] = json.loads((ROOT / "tests" / "fixtures" / "readiness.json").read_text())
+
+
+@pytest.mark.parametrize("tried", TRIED, ids=lambda tried: " ".join(filter(None, (tried["library"], tried["version"], tried["setting"]))))
+def test_real_clients_that_were_watched_and_then_pointed_at_newer_brokers(tried: dict[str, Any]) -> None:
+    """What they used and what happened is data of a run (readiness_clients.py); the verdicts are of now."""
+    assert list(tried["seen"]) == ["3.9.2", "2.4.1"]
+    for release, seen_there in tried["seen"].items():
+        client = ObservedClient(tuple(ApiUse(key, version) for key, version in seen_there["uses"]), *seen_there["software"], release)
+        for target, works in tried["works"].items():
+            readiness = judge_readiness(client, target).readiness
+            assert readiness in ((Readiness.FINE, Readiness.FALLS_BACK) if works else (Readiness.BREAKS,)), (release, target)
+
+
+def test_the_clients_that_were_tried_are_many_and_both_work_and_fail() -> None:
+    assert len(TRIED) >= 12
+    for target in ("4.0.0", "4.0.1", "4.4.0"):
+        assert {tried["works"][target] for tried in TRIED} == {True, False}
+    assert any(tried["works"] == {"4.0.0": False, "4.0.1": True, "4.4.0": True} for tried in TRIED), "JoinGroup, KAFKA-19444"
