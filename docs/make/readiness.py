@@ -70,7 +70,7 @@ def tried() -> str:
     return "\n".join(lines) + "\n"
 
 
-PARTS: dict[str, Callable[[], str]] = {"removed": removed, "minimums": minimums, "announcements": announcements, "tried": tried}
+PARTS: dict[str, Callable[[], str]] = {"removed": removed, "announcements": announcements, "minimums": minimums, "tried": tried}
 """In the order in which the page has them."""
 
 
