@@ -31,6 +31,7 @@ CASES = [
     ("an old Java client", seen(OLD_JAVA, broker="2.0.0"), "4.0.0", Readiness.BREAKS, "Produce 2: it was removed in 4.0.0."),
     ("the same, before the removal", seen(OLD_JAVA), "3.9.2", Readiness.FINE, "every version that it was seen to use, of 5 APIs"),
     ("without ApiVersions", seen("Fetch 3", broker=None), "4.4.0", Readiness.BREAKS, "never seen to send ApiVersions"),
+    ("connected for long", seen("Fetch 3", "librdkafka 1.4.0", None), "4.4.0", Readiness.UNKNOWN, "The client negotiates"),
     # JoinGroup 0 and 1 are missing from 4.0.0 alone.
     ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.0", Readiness.BREAKS, "removed in 4.0.0, and is back in 4.0.1"),
     ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.1", Readiness.FINE, "serves every version"),
