@@ -48,8 +48,14 @@ MINIMUMS = (
     LibraryMinimum("confluent-kafka-go", ("confluent-kafka-go",), "1.8.2", KIP_896, "its version is librdkafka's"),
     LibraryMinimum("confluent-kafka-dotnet", ("confluent-kafka-dotnet",), "1.8.2", KIP_896, "its version is librdkafka's"),
     LibraryMinimum("KafkaJS", (), "1.15.0", KIP_896, "reports no software"),
-    LibraryMinimum("Sarama", ("sarama",), "1.30.1", KIP_896, "with Config.Version of at least V2_1_0_0, the default since 1.41.0"),
-    LibraryMinimum("kafka-python", ("kafka-python",), "2.0.2", KIP_896, "without api_version, or with (2, 1) or later"),
+    LibraryMinimum(
+        "Sarama",
+        ("sarama",),
+        "1.41.0",
+        "https://github.com/IBM/sarama/discussions/2617",
+        "with a Config.Version of at least 2.1.0, its default; groups of 1.30.1, which KIP-896 names, don't work",
+    ),
+    LibraryMinimum("kafka-python", ("kafka-python",), "2.0.2", KIP_896, "an api_version of (0, 11) or earlier pins removed versions"),
     LibraryMinimum("kafka-go", (), "0.4.48", "https://github.com/segmentio/kafka-go/pull/1379", "before it, groups fail at 4.0.0"),
 )
 """In the order in which documents list them."""

@@ -7,7 +7,7 @@ never asks for a choice:
   saw it offers a version that the target serves too, the client passed it over, so it doesn't know it: it breaks. If that broker offers
   none, the client may know a newer one: it can't be judged, unless its software's own range is known (Apache Kafka's Java clients from 2.4
   on report their version, and their versions of each API are those of the broker of that release).
-- A client that doesn't send ApiVersions uses what it uses, whatever the broker is.
+- A client that neither sends ApiVersions nor has reported its software uses what it uses, whatever the broker is.
 
 The broker's own flag ``requestApiVersionDeprecated`` isn't used: 3.7 to 3.9 also set it for JoinGroup 0 and 1, which 4.0.1 serves
 (KAFKA-19494).
@@ -105,7 +105,8 @@ def judge_readiness(client: ObservedClient, target: str, since_ms: int | None = 
     uses = [use for use in client.uses if use.api_key not in BETWEEN_BROKERS]
     old = [use.last_ms for use in uses if not within(use.api_version, there.get(use.api_key))]
     present = [use for use in uses if since_ms is None or use.last_ms >= since_ms]
-    negotiates = any(use.api_key == API_VERSIONS for use in present)
+    # A long-lived connection may have sent ApiVersions before anybody watched; only in ApiVersions can it have reported its software.
+    negotiates = client.names_itself or any(use.api_key == API_VERSIONS for use in present)
     knows = _java_range(client)
     reasons = [_judge_use(use, target, client.broker_release, negotiates, knows) for use in present]
     reasons += _little_seen(client, present, target, knows)

@@ -118,7 +118,10 @@ FLEET_RULES: tuple[Rule, ...] = (
 
 EVERY_RULE: tuple[Rule, ...] = tuple(sorted((*RULES, *FLEET_RULES), key=lambda rule: rule.code))
 
-RESERVED = {"AN309": "request versions below what the next release of brokers takes (KIP-896): waits for what is seen on the wire"}
+RESERVED = {
+    "AN309": "request versions that a later release of brokers removes (KIP-896): no push and no record of connections carries them; "
+    "`clientscope.readiness` judges them (docs/readiness.md)"
+}
 """Codes that are taken, and why there is no rule yet; a code is never used again."""
 
 LIMITS = {rule.code: tuple(rule.limits) for rule in EVERY_RULE}

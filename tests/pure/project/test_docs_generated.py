@@ -34,6 +34,14 @@ def test_the_keys_and_kinds_of_receivers_are_made_from_their_registry() -> None:
     assert len(re.findall(r"^\*\*", module["kinds"](), re.MULTILINE)) == len(KINDS)
 
 
+def test_the_tables_of_readiness_are_made_from_kafkas_jars_and_real_clients() -> None:
+    text = (ROOT / "docs" / "readiness.md").read_text(encoding="utf-8")
+    module = runpy.run_path(str(ROOT / "docs" / "make" / "readiness.py"))
+    assert module["page"](text) == text, "make docs writes it anew"
+    assert [name for name in re.findall(r"<!-- (\w+) -->", text) if name != "end"] == list(module["PARTS"])
+    assert len(re.findall(r"^\| 4\.0\.0 \|", text, re.MULTILINE)) == 27
+
+
 def test_every_fault_that_is_not_marked_has_a_test_and_every_test_cites_one_of_them() -> None:
     cited = {
         f"F{number}"

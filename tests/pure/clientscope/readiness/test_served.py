@@ -43,6 +43,14 @@ def test_4_0_0_raises_what_kip_896_lists_and_nothing_else() -> None:
     assert {*before} - {*after} == GONE_WITH_ZOOKEEPER | {56, 58, 67}
 
 
+def test_brokers_from_2_1_on_serve_of_each_api_something_that_4_x_serves() -> None:
+    """So a client that negotiates had the choice. WriteTxnMarkers 1, which only Admin.abortTransaction needs, came in 2.8."""
+    for release in (release for release in known_releases() if release >= "2.1"):
+        offered, wanted = served(release), served("4.0.0")
+        without = {key for key in offered if key in wanted and max(wanted[key][0], offered[key][0]) > min(wanted[key][1], offered[key][1])}
+        assert without == ({27} if release < "2.8" else set()), release
+
+
 def test_join_group_is_back_in_4_0_1_and_nothing_else_changes() -> None:
     assert removed_in(11, 1) == removed_in(11, 0, "4.0.0") == Removal("4.0.0", "4.0.1")
     assert removed_in(11, 1, "4.0.1") is removed_in(11, 1, "3.9.2") is removed_in(11, 2) is None

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
+from places import ROOT
 
 from clientscope.catalog.releases import api_key
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, known_releases, serves
@@ -27,6 +31,7 @@ CASES = [
     ("an old Java client", seen(OLD_JAVA, broker="2.0.0"), "4.0.0", Readiness.BREAKS, "Produce 2: it was removed in 4.0.0."),
     ("the same, before the removal", seen(OLD_JAVA), "3.9.2", Readiness.FINE, "every version that it was seen to use, of 5 APIs"),
     ("without ApiVersions", seen("Fetch 3", broker=None), "4.4.0", Readiness.BREAKS, "never seen to send ApiVersions"),
+    ("connected for long", seen("Fetch 3", "librdkafka 1.4.0", None), "4.4.0", Readiness.UNKNOWN, "The client negotiates"),
     # JoinGroup 0 and 1 are missing from 4.0.0 alone.
     ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.0", Readiness.BREAKS, "removed in 4.0.0, and is back in 4.0.1"),
     ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.1", Readiness.FINE, "serves every version"),
@@ -126,3 +131,24 @@ def test_apis_between_brokers_are_no_clients() -> None:
     """WriteTxnMarkers is not among them: Admin.abortTransaction sends it."""
     assert 27 not in BETWEEN_BROKERS
     assert all(api_key(name) in BETWEEN_BROKERS for name in ("LeaderAndIsr", "StopReplica", "Envelope", "Vote", "BrokerHeartbeat"))
+
+
+TRIED: list[dict[str, Any]] = json.loads((ROOT / "tests" / "fixtures" / "readiness.json").read_text())
+
+
+@pytest.mark.parametrize("tried", TRIED, ids=lambda tried: " ".join(filter(None, (tried["library"], tried["version"], tried["setting"]))))
+def test_real_clients_that_were_watched_and_then_pointed_at_newer_brokers(tried: dict[str, Any]) -> None:
+    """What they used and what happened is data of a run (readiness_clients.py); the verdicts are of now."""
+    assert list(tried["seen"]) == ["3.9.2", "2.4.1"]
+    for release, seen_there in tried["seen"].items():
+        client = ObservedClient(tuple(ApiUse(key, version) for key, version in seen_there["uses"]), *seen_there["software"], release)
+        for target, works in tried["works"].items():
+            readiness = judge_readiness(client, target).readiness
+            assert readiness in ((Readiness.FINE, Readiness.FALLS_BACK) if works else (Readiness.BREAKS,)), (release, target)
+
+
+def test_the_clients_that_were_tried_are_many_and_both_work_and_fail() -> None:
+    assert len(TRIED) >= 12
+    for target in ("4.0.0", "4.0.1", "4.4.0"):
+        assert {tried["works"][target] for tried in TRIED} == {True, False}
+    assert any(tried["works"] == {"4.0.0": False, "4.0.1": True, "4.4.0": True} for tried in TRIED), "JoinGroup, KAFKA-19444"
