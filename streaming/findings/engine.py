@@ -18,13 +18,12 @@ from clientscope.profiles import Thresholds
 from clientscope.records.codec import Kind
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
-from streaming.findings.clients import MOST_APPLICATIONS, MOST_CLIENTS, OneApplication, PushedClients
-from streaming.findings.entry import MOST_PLACES_KEPT
+from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush
-from streaming.findings.liveness import MOST_CONNECTIONS, Liveness
-from streaming.findings.retention import MOST_KEPT, Kept
-from streaming.findings.room import MOST_FINDINGS
+from streaming.findings.liveness import Liveness
+from streaming.findings.retention import Kept
+from streaming.limits import Overflow
 from udfs.kernels.applications import of_client
 from udfs.kernels.finding_inputs import TOMBSTONE
 
@@ -62,17 +61,8 @@ class FindingsEngine:
         self._reader = InputReader()
         self._judges = fleet.Judges(thresholds)
         self._conditions = conditions
-        self._heard: dict[str, int] = {}
         self._changes: dict[str, fleet.Change] = {}
         self._compared_ms = self._forgot_ms = 0
-        self._full = {
-            "clients": (self.clients.full["clients"], MOST_CLIENTS),
-            "applications": (self.clients.full["applications"], MOST_APPLICATIONS),
-            "connections": (self._liveness.full, MOST_CONNECTIONS),
-            "findings": (self._book.full["findings"], MOST_FINDINGS),
-            "places": (self._book.full["places"], MOST_PLACES_KEPT),
-            "records": (self.kept.full, MOST_KEPT),
-        }
 
     def apply(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Takes in what a batch has; repeated and late records do no harm.
@@ -98,8 +88,8 @@ class FindingsEngine:
         """What to write, once all has been read that there was at the start; `written` says that it was."""
         for condition in self._conditions.take():
             self._condition(condition)
-        for table, (overflow, most) in self._full.items():
-            if (told := overflow.condition(table, most, now_ms)) is not None:
+        for overflow in self.limits:
+            if (told := overflow.condition(now_ms)) is not None:
                 self._condition(told)
         self._erase()
         self.clients.at(now_ms)
@@ -134,9 +124,11 @@ class FindingsEngine:
             self._ending[key] = now_ms
             self.kept.ended(key)
 
-    def dropped(self) -> dict[str, int]:
-        """How much was ever left out of what, because it was too much."""
-        return {table: overflow.count for table, (overflow, _) in self._full.items()}
+    @property
+    def limits(self) -> tuple[Overflow, ...]:
+        """What its bounds left out."""
+        parts = self.clients.limits, self._book.limits, self._liveness.limits
+        return *(each for part in parts for each in part), self.kept.full, self._reader.full, self._judges.full
 
     def sizes(self) -> dict[str, int]:
         """How much is kept of what."""
@@ -191,11 +183,10 @@ class FindingsEngine:
         self.kept.happened(event)
         if event.kind == Kind.HEARTBEAT:
             subject = gateway_subject(event.cluster, event.broker, event.gateway)
-            self._heard[subject] = max(self._heard.get(subject, 0), event.appended_ms)
             self._book.condition(fingerprint("OP001", "", subject), Condition("OP001", subject, False, "high", "", event.appended_ms))
 
     def _condition(self, condition: Condition) -> None:
-        if condition.code == "OP001" and self._heard.get(condition.subject, 0) > condition.at_ms:
+        if condition.code == "OP001" and self._liveness.beat_ms(condition.subject) > condition.at_ms:
             return
         self._book.condition(fingerprint(condition.code, "", condition.subject), condition)
 
