@@ -187,18 +187,8 @@ class Book:
             elif fingerprint in self.entries:
                 self.entries[fingerprint].published, self.entries[fingerprint].published_at_ms = record, now_ms
 
-    def _look(self, entry: FindingEntry, now_ms: int, changes: Changes) -> None:
-        entry, record = advance(entry, self._holders(entry), now_ms, self._policy)
-        self.entries[entry.fingerprint] = entry
-        if is_outdated(entry, record, now_ms):
-            changes[entry.fingerprint] = None
-        elif is_due(entry, record, now_ms):
-            changes[entry.fingerprint] = record
-        # What may fail to be written, is written later, or ends without a push that says so.
-        waits = entry.fingerprint in changes or is_behind(entry, record) or (entry.standing.is_open and entry.standing.quiet_since_ms)
-        (self._waiting.add if waits else self._waiting.discard)(entry.fingerprint)
-
-    def _holders(self, entry: FindingEntry) -> Holders:
+    def holders(self, entry: FindingEntry) -> Holders:
+        """The clients that have it."""
         if entry.kind != "fleet":
             counts = {place: where.live for place, where in entry.places.items()}
             live, gone = ordered.newest(entry.live, MOST_CLIENTS), ordered.newest(entry.gone, MOST_CLIENTS)
@@ -207,6 +197,17 @@ class Book:
         newest = heapq.nlargest(MOST_CLIENTS, chain.from_iterable(of_each), key=ordered.order)
         counts = {(entry.application or "", ""): sum(map(len, entry.compared))}
         return Holders(counts, newest, (), partial(self._is_compared, entry), self._clients.left_ms)
+
+    def _look(self, entry: FindingEntry, now_ms: int, changes: Changes) -> None:
+        entry, record = advance(entry, self.holders(entry), now_ms, self._policy)
+        self.entries[entry.fingerprint] = entry
+        if is_outdated(entry, record, now_ms):
+            changes[entry.fingerprint] = None
+        elif is_due(entry, record, now_ms):
+            changes[entry.fingerprint] = record
+        # What may fail to be written, is written later, or ends without a push that says so.
+        waits = entry.fingerprint in changes or is_behind(entry, record) or (entry.standing.is_open and entry.standing.quiet_since_ms)
+        (self._waiting.add if waits else self._waiting.discard)(entry.fingerprint)
 
     def _has_now(self, entry: FindingEntry, client: str) -> bool:
         return self._clients.is_live(client) and any(

@@ -68,6 +68,11 @@ class ReadClock:
         return now
 
     @property
+    def looks(self) -> int:
+        """How many answers are kept."""
+        return len(self._looks)
+
+    @property
     def waits(self) -> bool:
         """Whether Kafka doesn't answer, or not every gateway has had the time to write again."""
         return self._runs_from == math.inf or self.now(self._asked) < self.returned + RETURN_S

@@ -124,7 +124,7 @@ def test_f44_what_is_evicted_leaves_the_topic_too(small: None) -> None:
         invent(fleet, 10, first=first)
         fleet.later(SECOND)
     assert len(fleet.published) <= 60 + 5
-    assert {key for key, entry in fleet.engine._book.entries.items() if entry.published} == set(fleet.published)
+    assert {key for key, entry in fleet.engine.book.entries.items() if entry.published} == set(fleet.published)
 
 
 def test_f44_the_same_secret_in_invented_places_hides_no_place_of_another(small: None) -> None:

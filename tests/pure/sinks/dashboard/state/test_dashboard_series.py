@@ -105,9 +105,11 @@ def test_pushes_are_not_zero_where_nobody_judges() -> None:
 
 def test_a_day_is_kept() -> None:
     state = live(beat(1, -series.MINUTES - 5, [("a", "1", 1)]), beat(2, 0, [("a", "1", 2)]))
+    then = NOW - (series.MINUTES + 5) * MINUTE
+    assert of(state, 1, then).connections == [1]
     state.tick(NOW)
     assert of(state, 1_440).connections[-1] == 2
-    assert len(state._series._sums) == 1
+    assert of(state, 1, then).connections == [None]
 
 
 def test_nothing_is_known_before_the_topics_were_read() -> None:
