@@ -117,3 +117,12 @@ def test_nothing_is_known_before_the_topics_were_read() -> None:
     state.apply([beat(1, 0, [("a", "1", 1)])])
     found = of(state, 3)
     assert (found.connections, found.opened, found.pushes, found.versions) == ([None] * 3, [None] * 3, [None] * 3, [])
+
+
+def test_records_of_a_gateway_too_many_are_counted(monkeypatch: Any) -> None:
+    monkeypatch.setattr(series, "MOST_GATEWAYS", 2)
+    state = live(
+        *(beat(1, -1, [("a", "1", 1)], gateway=f"gw-{number}") for number in (0, 1, 2)), beat(2, -1, [("a", "1", 3)], gateway="gw-2")
+    )
+    assert of(state).connections[-2] == 2
+    assert state.counts().dropped == {"series": 2}
