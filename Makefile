@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: faketime help demo fixtures screenshots docs docs-rules golden-checkpoint test test-pure test-pythons test-pythons-short test-spark test-real check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream bench-xray class-data lock clean venv java chromium prometheus
+.PHONY: faketime help demo fixtures screenshots docs docs-rules golden-checkpoint test test-pure test-pythons test-pythons-short test-spark test-real check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream bench-xray class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -39,8 +39,8 @@ test-soak: venv  ## F26: twice the load for MINUTES (30); fails where what the j
 	@$(BIN)/python -m bench.stream --seconds 0 --backlog 0 --soak $(or $(MINUTES),30) --flat $(ARGS)
 test-backlog: venv  ## F27: PUSHES (10 million) wait for the job, and new ones come meanwhile; a quarter of an hour, 20 GB of disk
 	@$(BIN)/python -m bench.stream --seconds 0 --backlog $(or $(PUSHES),10000000) --beside-only $(ARGS)
-docs: docs-rules ## write what docs/ makes of the code anew: files.md, the tables of metrics.md, alerts.md and readiness.md, rules.md
-	$(BIN)/python docs/make/files.py && $(BIN)/python docs/make/metrics.py && $(BIN)/python docs/make/alerts.py && $(BIN)/python docs/make/readiness.py
+docs: docs-rules ## write what docs/ makes of the code anew: files.md, the tables of metrics.md, alerts.md, operating.md and readiness.md, rules.md
+	$(BIN)/python docs/make/files.py && $(BIN)/python docs/make/metrics.py && $(BIN)/python docs/make/alerts.py && $(BIN)/python docs/make/readiness.py && $(BIN)/python docs/make/limits.py
 docs-rules: venv ## write docs/rules.md anew from the rules
 	$(BIN)/python -m clientscope.commands.rules.docs
 check: venv check-page ## ruff, mypy, import contracts; tsc and Biome on the page
@@ -56,6 +56,8 @@ bench-rules: venv  ## what rules cost beside decoding, each and all (two minutes
 	@$(BIN)/python -m bench.rules $(ARGS)
 bench-decode: venv  ## how fast pushes are decoded, inside Spark and outside (five minutes)
 	@$(BIN)/python -m bench.decode $(ARGS)
+bench-udfs: venv  ## the job's kernels as pandas UDF and as arrow_udf (ten minutes)
+	@$(BIN)/python -m bench.pandas_udfs $(ARGS)
 bench-findings: venv  ## what findings cost the driver, and how that grows with the fleet (three minutes)
 	@$(BIN)/python -m bench.findings $(ARGS)
 bench-gauges: venv  ## what gauges cost with 10,000 and 100,000 connections, beside Spark's own ways to keep state (five minutes)

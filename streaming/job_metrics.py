@@ -11,6 +11,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
+from streaming.limits import Overflow
 from streaming.progress import unread
 from streaming.sources import READ
 
@@ -39,51 +40,56 @@ class Lag:
     last_read_ms: int | None = None
 
 
+_COUNTERS = {
+    "input_rows": ("Records read.", ("query",)),
+    "batch_phase_seconds": ("Time spent in each phase of a batch, by Spark's names.", ("query", "phase")),
+    "quarantined": ("Records that can't be decoded or that fail a row check.", ("topic", "reason")),
+    "limit_reached": (
+        "Entries that the findings and gauges queries left out, counted together or forgot because of a limit (docs/operating.md).",
+        ("limit",),
+    ),
+}
+_GAUGES = {
+    "query_restarts": ("Restarts of the query since the job started.", ("query",)),
+    "query_running": ("1 while the query runs, 0 while it is parked after a failure.", ("query",)),
+    "last_progress_timestamp_seconds": ("Time of the query's last progress report, Unix seconds.", ("query",)),
+    "read_timestamp_seconds": ("When Kafka took the newest record of the query's last batch that had any, Unix seconds.", ("query",)),
+    "lag_records": ("Records that the query had not read yet at its last report.", _PARTITION),
+    "lag_seconds": ("Time since the query last reached the partition's end; 0 at the end.", _PARTITION),
+    "state_rows": ("Rows of the query's state.", ("query",)),
+    "state_bytes": ("Memory of the query's state.", ("query",)),
+    "findings_kept": ("Entries in the tables of the findings query: clients, applications, open connections, findings.", ("what",)),
+    "silence_paused": ("1 while Kafka is away, or gateways not heard since, or since the start, can't be lost yet.", ()),
+    "findings_catching_up": ("1 while the findings query reads what was there at its start, and reports new leaks alone.", ()),
+    "jvm_memory_bytes": ("Memory used by the driver's JVM, garbage included.", ("area",)),
+    "lost_records": ("Records that the query skipped since its last reset, since Kafka no longer had them.", _PARTITION),
+    "fresh_lane_running": ("1 while a second query reads new pushes, because results is far behind.", ()),
+    "fresh_lane_starts": ("Starts of that second query since the job started.", ()),
+    "fresh_lane_failures": ("Failures of that second query, at its start or later.", ()),
+}
+
+
 class JobMetrics:
-    """Fed with progress reports."""
+    """Fed with progress reports.
+
+    Attributes:
+        is_catching_up: whether the findings query still reads what was there at its start.
+    """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        self._rows = self._counter("input_rows", "Records read.", ["query"])
+        self._counters = {
+            name: Counter(f"clientscope_stream_{name}", text, labels, registry=self.registry) for name, (text, labels) in _COUNTERS.items()
+        }
+        self._gauges = {
+            name: Gauge(f"clientscope_stream_{name}", text, labels, registry=self.registry) for name, (text, labels) in _GAUGES.items()
+        }
         self._batches = Histogram(
             "clientscope_stream_batch_seconds", "Duration of each batch.", ["query"], buckets=_SECONDS, registry=self.registry
         )
-        self._phases = self._counter("batch_phase_seconds", "Time spent in each phase of a batch, by Spark's names.", ["query", "phase"])
-        self._quarantined = self._counter("quarantined", "Records that can't be decoded or that fail a row check.", ["topic", "reason"])
-        self._restarts = self._gauge("query_restarts", "Restarts of the query since the job started.", ["query"])
-        self._running = self._gauge("query_running", "1 while the query runs, 0 while it is parked after a failure.", ["query"])
-        self._progress = self._gauge(
-            "last_progress_timestamp_seconds", "Time of the query's last progress report, Unix seconds.", ["query"]
-        )
-        self._newest = self._gauge(
-            "read_timestamp_seconds", "When Kafka took the newest record of the query's last batch that had any, Unix seconds.", ["query"]
-        )
-        self._lag = self._gauge("lag_records", "Records that the query had not read yet at its last report.", list(_PARTITION))
-        self._behind = self._gauge("lag_seconds", "Time since the query last reached the partition's end; 0 at the end.", list(_PARTITION))
-        self._state_rows = self._gauge("state_rows", "Rows of the query's state.", ["query"])
-        self._state_bytes = self._gauge("state_bytes", "Memory of the query's state.", ["query"])
-        self._kept = self._gauge(
-            "findings_kept", "Entries in the tables of the findings query: clients, applications, open connections, findings.", ["what"]
-        )
-        self._dropped = self._counter("findings_dropped", "Entries that the findings query dropped because a table was full.", ["what"])
-        self._dropped_before: dict[str, int] = {}
-        self._silence_paused = self._gauge(
-            "silence_paused",
-            "1 while Kafka is away, or gateways not heard since, or since the start, can't be lost yet.",
-            [],
-        )
         self.is_catching_up = False
-        self._catching_up = self._gauge(
-            "findings_catching_up", "1 while the findings query reads what was there at its start, and reports new leaks alone.", []
-        )
-        self._memory = self._gauge("jvm_memory_bytes", "Memory used by the driver's JVM, garbage included.", ["area"])
-        self._lost = self._gauge(
-            "lost_records", "Records that the query skipped since its last reset, since Kafka no longer had them.", list(_PARTITION)
-        )
-        self._fresh = self._gauge("fresh_lane_running", "1 while a second query reads new pushes, because results is far behind.", [])
-        self._fresh_starts = self._gauge("fresh_lane_starts", "Starts of that second query since the job started.", [])
-        self._fresh_failures = self._gauge("fresh_lane_failures", "Failures of that second query, at its start or later.", [])
+        self._left_out: dict[str, int] = {}
         self._seen: dict[str, tuple[str, str]] = {}
         self._caught_up: dict[tuple[str, str, str], float] = {}
         self._lags: dict[str, Lag] = {}
@@ -95,38 +101,38 @@ class JobMetrics:
 
     def watched(self, query: str, running: bool, restarts: int) -> None:
         """Whether a query runs."""
-        self._running.labels(query).set(running)
-        self._restarts.labels(query).set(restarts)
+        self._set("query_running", running, query)
+        self._set("query_restarts", restarts, query)
 
     def fresh_lane(self, running: bool, starts: int, failures: int) -> None:
         """Of `streaming.fresh_lane`."""
-        self._fresh.set(running)
-        self._fresh_starts.set(starts)
-        self._fresh_failures.set(failures)
+        self._set("fresh_lane_running", running)
+        self._set("fresh_lane_starts", starts)
+        self._set("fresh_lane_failures", failures)
 
     def memory(self, heap: int, other: int) -> None:
         """Bytes that the JVM uses of its heap, and of its own besides (classes, compiled code)."""
-        self._memory.labels("heap").set(heap)
-        self._memory.labels("nonheap").set(other)
+        self._set("jvm_memory_bytes", heap, "heap")
+        self._set("jvm_memory_bytes", other, "nonheap")
 
     def lost(self, records: Mapping[tuple[str, str, int], int]) -> None:
         """How many records were passed over, by query, topic and partition."""
         for place, number in records.items():
-            self._lost.labels(*place).set(number)
+            self._set("lost_records", number, *place)
 
     def state(self, query: str, rows: int, size_bytes: int) -> None:
         """What a query keeps itself, rather than in Spark's state store."""
-        self._state_rows.labels(query).set(rows)
-        self._state_bytes.labels(query).set(size_bytes)
+        self._set("state_rows", rows, query)
+        self._set("state_bytes", size_bytes, query)
 
     def silence_paused(self, paused: bool) -> None:
         """Whether the silence of gateways that were not heard since an outage isn't measured yet."""
-        self._silence_paused.set(paused)
+        self._set("silence_paused", paused)
 
     def catching_up(self, still: bool) -> None:
         """Whether the findings query still reads what was there at its start."""
         self.is_catching_up = still
-        self._catching_up.set(still)
+        self._set("findings_catching_up", still)
 
     @property
     def python_bytes(self) -> int:
@@ -136,18 +142,19 @@ class JobMetrics:
     def kept(self, sizes: Mapping[str, int]) -> None:
         """How much the findings query remembers of what."""
         for what, number in sizes.items():
-            self._kept.labels(what).set(number)
+            self._set("findings_kept", number, what)
 
-    def dropped(self, counts: Mapping[str, int]) -> None:
-        """How much it left out of what since the query was started, which begins at 0 again."""
-        for what, number in counts.items():
-            before = self._dropped_before.get(what, 0)
-            self._dropped.labels(what).inc(number - before if number >= before else number)
-        self._dropped_before = dict(counts)
+    def limits(self, overflows: Iterable[Overflow]) -> None:
+        """How much each limit left out since its query was started, which begins at 0 again."""
+        for each in overflows:
+            name, number = each.limit.name, each.count
+            before = self._left_out.get(name, 0)
+            self._count("limit_reached", name, by=number - before if number >= before else number)
+            self._left_out[name] = number
 
     def crashed(self, topic: str, number: int) -> None:
         """So many records of a topic were found to kill whoever decodes them. From any thread."""
-        self._quarantined.labels(topic, CRASHED).inc(number)
+        self._count("quarantined", topic, CRASHED, by=number)
 
     def finished(self, report: StreamingQueryProgress, now: float | None = None) -> None:
         """Counts a batch.  To be called once for each, in any thread.
@@ -156,14 +163,14 @@ class JobMetrics:
             now: seconds since the epoch.
         """
         now, query = time.time() if now is None else now, report.name
-        self._progress.labels(query).set(now)
+        self._set("last_progress_timestamp_seconds", now, query)
         if report.numInputRows:
             self._read_ms[query] = int(now * 1000)
-        self._rows.labels(query).inc(report.numInputRows)
+        self._count("input_rows", query, by=report.numInputRows)
         self._batches.labels(query).observe(report.durationMs.get("triggerExecution", 0) / 1000)
         for phase, milliseconds in report.durationMs.items():
             if phase != "triggerExecution":
-                self._phases.labels(query, phase).inc(milliseconds / 1000)
+                self._count("batch_phase_seconds", query, phase, by=milliseconds / 1000)
         self._observed(report)
 
     def progressed(self, query: str, report: StreamingQueryProgress, now: float | None = None) -> None:
@@ -177,22 +184,22 @@ class JobMetrics:
             return
         self._seen[query] = place
         now = time.time() if now is None else now
-        self._progress.labels(query).set(now)
+        self._set("last_progress_timestamp_seconds", now, query)
         self._offsets(query, report.sources, now)
         for operator in report.stateOperators:
-            self._state_rows.labels(query).set(operator.numRowsTotal)
-            self._state_bytes.labels(query).set(operator.memoryUsedBytes)
+            self._set("state_rows", operator.numRowsTotal, query)
+            self._set("state_bytes", operator.memoryUsedBytes, query)
 
     def _observed(self, report: StreamingQueryProgress) -> None:
         read = report.observedMetrics.get(READ)
         if read is not None and read["newest_ms"] is not None:
-            self._newest.labels(report.name).set(read["newest_ms"] / 1000)
+            self._set("read_timestamp_seconds", read["newest_ms"] / 1000, report.name)
         observed = report.observedMetrics.get(QUARANTINE)
         if observed is not None:
             topic = next(iter(json.loads(report.sources[0].endOffset)))
             for reason, number in observed.asDict().items():
                 if number:
-                    self._quarantined.labels(topic, reason).inc(number)
+                    self._count("quarantined", topic, reason, by=number)
 
     def _offsets(self, query: str, sources: Iterable[Any], now: float) -> None:
         records, behind_s = 0, 0.0
@@ -201,13 +208,14 @@ class JobMetrics:
                 key = (query, *place)
                 if not lag:
                     self._caught_up[key] = now
-                self._lag.labels(*key).set(lag)
-                self._behind.labels(*key).set(now - self._caught_up.setdefault(key, now))
+                self._set("lag_records", lag, *key)
+                self._set("lag_seconds", now - self._caught_up.setdefault(key, now), *key)
                 records, behind_s = records + lag, max(behind_s, now - self._caught_up[key])
         self._lags[query] = Lag(records, int(behind_s * 1000), self._read_ms.get(query))
 
-    def _counter(self, name: str, text: str, labels: list[str]) -> Counter:
-        return Counter(f"clientscope_stream_{name}", text, labels, registry=self.registry)
+    def _count(self, name: str, *labels: str, by: float = 1) -> None:
+        self._counters[name].labels(*labels).inc(by)
 
-    def _gauge(self, name: str, text: str, labels: list[str]) -> Gauge:
-        return Gauge(f"clientscope_stream_{name}", text, labels, registry=self.registry)
+    def _set(self, name: str, value: float, *labels: str | int) -> None:
+        gauge = self._gauges[name]
+        (gauge.labels(*labels) if labels else gauge).set(value)

@@ -64,7 +64,7 @@ class Supervisor:
         self.ends: RecordsLost | None = None
         self._live = live
         self._checkpoints, self._conditions, self._metrics, self._told = checkpoints, conditions, metrics, told
-        self._topics = checkpoints.watch(self._refused, self.hurry)
+        self._topics = checkpoints.watch(self.refused, self.hurry)
         self._stopping = threading.Event()
         metrics.lost(checkpoints.lost())
         self.watched = [self._watched(name, start, search, history_interval_s) for name, start in starts.items()]
@@ -90,6 +90,15 @@ class Supervisor:
         """What parked queries failed by is gone, it seems. From any thread."""
         for each in self.watched:
             each.hurry()
+
+    def refused(self, query: str, why: Refused) -> None:
+        """A query reads what is not its topic any more. From any thread."""
+        anew = EnvironmentProblem(f"{PLANS[query].topic} is another topic now")
+        for each in self.watched:
+            if each.name == query:
+                each.refuse(why)
+            elif each.name not in PLANS:  # it begins anew at each start
+                each.refuse(anew)
 
     def problems(self) -> str:
         """A line for each query that is parked, and one for Kafka: why, and what to do. From any thread.
@@ -148,15 +157,6 @@ class Supervisor:
     def _is_parked(self, query: str, parked: bool, failure: Failure) -> None:
         message = f"Query {query} is parked and retried, since {failure.kind}: {failure.hint}." if parked else ""
         self._conditions.tell(Condition("OP005", f"query {query}", parked, "high", message, now_ms()))
-
-    def _refused(self, query: str, why: Refused) -> None:
-        """A query reads what is not its topic any more. From the watch's thread."""
-        anew = EnvironmentProblem(f"{PLANS[query].topic} is another topic now")
-        for each in self.watched:
-            if each.name == query:
-                each.refuse(why)
-            elif each.name not in PLANS:  # it begins anew at each start
-                each.refuse(anew)
 
 
 def tell_lost(conditions: Conditions, query: str, lost: Sequence[Lost]) -> None:

@@ -27,6 +27,12 @@ def cpu_seconds(root: int) -> float:
     return sum((int(f[11]) + int(f[12])) / _TICKS for f in map(_stat, tree(root)) if f)
 
 
+def cpu_seconds_of(root: int, command: str) -> float:
+    """utime + stime of the processes below ``root`` whose command begins so, and of their children that have ended."""
+    pids = [pid for pid in tree(root)[1:] if _command(pid).startswith(command)]
+    return sum(sum(map(int, fields[11:15])) / _TICKS for fields in map(_stat, pids) if fields)
+
+
 def pss_bytes(root: int) -> int:
     """Proportional set size over the tree: what is shared is counted once."""
     total = 0
@@ -46,6 +52,13 @@ def open_files(pid: int) -> int:
         return len(list(Path(f"/proc/{pid}/fd").iterdir()))
     except OSError:
         return 0
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text()
+    except OSError:
+        return ""
 
 
 def _stat(pid: int) -> list[str]:

@@ -75,7 +75,12 @@ class _Heard(logging.Handler):
             self.status = f"HTTP {found[1]}"
 
 
-def _notify(request: dict[str, Any], guard: Callable[[], str]) -> dict[str, Any]:
+def notify(request: dict[str, Any], guard: Callable[[], str]) -> dict[str, Any]:
+    """Sends a message; the answer to the parent's request.
+
+    Args:
+        guard: which connection was refused, in words; empty for none.
+    """
     import apprise  # noqa: PLC0415 - after the hook is there
 
     heard = _Heard()
@@ -112,7 +117,7 @@ def main() -> None:
     guard = Guard([ip_network(network) for network in request["allow_networks"]])
     sys.addaudithook(guard)
     try:
-        answer = _notify(request, lambda: f"refused: {guard.refused}" if guard.refused else "")
+        answer = notify(request, lambda: f"refused: {guard.refused}" if guard.refused else "")
     except Exception as error:  # its text may quote anything
         answer = {"ok": False, "reason": f"refused: {guard.refused}" if guard.refused else f"Apprise failed with {type(error).__name__}"}
     answers.write(json.dumps(answer))

@@ -18,17 +18,17 @@ from clientscope.severities import SEVERITIES
 from clientscope.topic_values import parse
 from streaming.findings import ordered
 from streaming.findings.clients import OneApplication, PushedClients
-from streaming.findings.entry import FindingEntry, Place
+from streaming.findings.entry import EVIDENCE, PLACES, REACHED, FindingEntry, Place
 from streaming.findings.finding_records import Policy, identity, restored
 from streaming.findings.fleet import Found
 from streaming.findings.inputs import JudgedPush
 from streaming.findings.lifecycle import advance
 from streaming.findings.named_clients import Holders
-from streaming.findings.overflow import Overflow
 from streaming.findings.problems import Problem, Secrets, problems
 from streaming.findings.publication import is_behind, is_due, is_outdated
-from streaming.findings.room import Room
+from streaming.findings.room import FINDINGS, Room
 from streaming.findings.rounds import Rounds
+from streaming.limits import Overflow
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Book:
         self._decisions: dict[str, Decision] = {}
         self._evicted: set[str] = set()
         self._room = Room()
-        self.full = {"findings": Overflow(), "places": Overflow()}
+        self._full = {limit.name: Overflow(limit) for limit in (FINDINGS, PLACES, REACHED, EVIDENCE)}
         for key, text in (published or {}).items():
             try:
                 entry = restored(parse(Finding, text))
@@ -65,6 +65,11 @@ class Book:
                 log.warning("%.100s on the findings' topic is not a finding's record, and is left alone", key)
                 continue
             self._put(entry)
+
+    @property
+    def limits(self) -> tuple[Overflow, ...]:
+        """What its bounds left out."""
+        return *self._full.values(), self._secrets.full
 
     def pushed(self, application: OneApplication, push: JudgedPush, earlier: JudgedPush | None) -> None:
         """What a push has wrong, and what it has no longer; what its client pushed earlier counts no more."""
@@ -182,18 +187,8 @@ class Book:
             elif fingerprint in self.entries:
                 self.entries[fingerprint].published, self.entries[fingerprint].published_at_ms = record, now_ms
 
-    def _look(self, entry: FindingEntry, now_ms: int, changes: Changes) -> None:
-        entry, record = advance(entry, self._holders(entry), now_ms, self._policy)
-        self.entries[entry.fingerprint] = entry
-        if is_outdated(entry, record, now_ms):
-            changes[entry.fingerprint] = None
-        elif is_due(entry, record, now_ms):
-            changes[entry.fingerprint] = record
-        # What may fail to be written, is written later, or ends without a push that says so.
-        waits = entry.fingerprint in changes or is_behind(entry, record) or (entry.standing.is_open and entry.standing.quiet_since_ms)
-        (self._waiting.add if waits else self._waiting.discard)(entry.fingerprint)
-
-    def _holders(self, entry: FindingEntry) -> Holders:
+    def holders(self, entry: FindingEntry) -> Holders:
+        """The clients that have it."""
         if entry.kind != "fleet":
             counts = {place: where.live for place, where in entry.places.items()}
             live, gone = ordered.newest(entry.live, MOST_CLIENTS), ordered.newest(entry.gone, MOST_CLIENTS)
@@ -202,6 +197,17 @@ class Book:
         newest = heapq.nlargest(MOST_CLIENTS, chain.from_iterable(of_each), key=ordered.order)
         counts = {(entry.application or "", ""): sum(map(len, entry.compared))}
         return Holders(counts, newest, (), partial(self._is_compared, entry), self._clients.left_ms)
+
+    def _look(self, entry: FindingEntry, now_ms: int, changes: Changes) -> None:
+        entry, record = advance(entry, self.holders(entry), now_ms, self._policy)
+        self.entries[entry.fingerprint] = entry
+        if is_outdated(entry, record, now_ms):
+            changes[entry.fingerprint] = None
+        elif is_due(entry, record, now_ms):
+            changes[entry.fingerprint] = record
+        # What may fail to be written, is written later, or ends without a push that says so.
+        waits = entry.fingerprint in changes or is_behind(entry, record) or (entry.standing.is_open and entry.standing.quiet_since_ms)
+        (self._waiting.add if waits else self._waiting.discard)(entry.fingerprint)
 
     def _has_now(self, entry: FindingEntry, client: str) -> bool:
         return self._clients.is_live(client) and any(
@@ -224,7 +230,7 @@ class Book:
                 self._dirty.add(fingerprint)
 
     def _has(self, entry: FindingEntry, problem: Problem, place: Place, push: JudgedPush, application: OneApplication) -> None:
-        self.full["places"].dropped(entry.make_room(place))
+        self._full[PLACES.name].dropped(entry.make_room(place))
         where = entry.add(place, push, problem.severity, self._clients.is_live(push.client))
         where.last_seen_ms = max(where.last_seen_ms, push.appended_ms)
         if push.appended_ms >= entry.last_seen_ms:
@@ -235,7 +241,8 @@ class Book:
         entry.seen(push.appended_ms)
         if problem.kind == "leak":
             written = problem.settings[0]["key"] in push.written
-            entry.reached(push.gateway, f"clientscope.configs-{push.partition}@{push.offset}" if written else None)
+            if entry.reached(push.gateway, f"clientscope.configs-{push.partition}@{push.offset}" if written else None):
+                self._full[REACHED.name].left_out(push.tenant)
             self._rotated(problem, push)
         application.found(entry.fingerprint, place[1])
         self._dirty.add(entry.fingerprint)
@@ -248,7 +255,8 @@ class Book:
             earlier = self.entries.get(self._secrets.fingerprint(problem.code, push.application, problem.key, digest))
             if earlier is None or earlier.last_seen_ms >= push.appended_ms:
                 continue
-            if earlier.note(f"Another value is pushed under {problem.key} since: perhaps it was rotated; its issuer knows."):
+            sentence = f"Another value is pushed under {problem.key} since: perhaps it was rotated; its issuer knows."
+            if earlier.note(sentence, self._full[EVIDENCE.name]):
                 self._dirty.add(earlier.fingerprint)
 
     def _passes(self, application: OneApplication, push: JudgedPush, has: set[str]) -> None:
@@ -290,7 +298,7 @@ class Book:
             entry = FindingEntry(problem.fingerprint, problem.code, problem.kind, problem.low_confidence, problem.severity, tenant=tenant)
             entry.decision = self._decisions.get(problem.fingerprint)
             gone = self._room.excess(self.entries.values(), entry.is_leak)
-            self.full["findings"].dropped(gone)
+            self._full[FINDINGS.name].dropped(gone)
             for each in gone:
                 self._drop(self.entries[str(each.key)])
             self._put(entry)

@@ -13,8 +13,8 @@ from clientscope.severities import SEVERITIES
 from streaming.findings.inputs import JudgedPush, Settings, There
 from streaming.findings.live_clients import LiveClients
 from streaming.findings.liveness import Liveness
-from streaming.findings.overflow import Overflow
 from streaming.findings.presence import Presence
+from streaming.limits import Limit, Overflow
 
 log = logging.getLogger(__name__)
 
@@ -27,14 +27,26 @@ MOST_BYTES = 256 * 1024 * 1024
 MOST_APPLICATIONS = 100_000
 """That are remembered, in the same way."""
 
+CLIENTS = Limit(
+    "clients",
+    MOST_CLIENTS,
+    "clients",
+    "findings omit some of those who have more than their share; the same above 256 MiB of what clients push, as text",
+)
+APPLICATIONS = Limit("applications", MOST_APPLICATIONS, "applications", "the same, with all clients of those that are forgotten")
+STARTS = Limit(
+    "starts",
+    8,
+    "configurations of an application's starts",
+    "the oldest is forgotten: starting with it once more counts as a change (AN401)",
+    None,
+)
+
 FORGET_MS = 30 * 24 * 60 * 60_000
 """An application that hasn't pushed for so long is forgotten."""
 
 _FORGET_CLIENT_MS = 60 * 60_000
 """A client that isn't connected is forgotten so long after its push; its application isn't."""
-
-_STARTS = 8
-"""Configurations of its last starts that are kept of an application."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +90,11 @@ class PushedClients:
     """All of them.  Times are ms since the epoch, of Kafka's clock.
 
     Attributes:
-        full: what had to be forgotten because it was too much, by ``clients`` and ``applications``.
         moved: called with a client's push and whether the client is connected, whenever that changes between two pushes of it.
     """
 
     def __init__(self, liveness: Liveness, most: int = MOST_CLIENTS) -> None:
-        self.full = {"clients": Overflow(), "applications": Overflow()}
+        self._full, self._applications_full, self._starts_full = Overflow(CLIENTS), Overflow(APPLICATIONS), Overflow(STARTS)
         self.applications: dict[str, OneApplication] = {}
         self.moved: Callable[[JudgedPush, bool], None] = lambda push, is_live: None
         self._liveness = liveness
@@ -95,6 +106,11 @@ class PushedClients:
 
     def __len__(self) -> int:
         return len(self._of)
+
+    @property
+    def limits(self) -> tuple[Overflow, ...]:
+        """What had to be forgotten because it was too much."""
+        return self._full, self._applications_full, self._starts_full
 
     def application(self, key: str) -> OneApplication:
         """The one of this key, which is remembered from now on."""
@@ -128,7 +144,9 @@ class PushedClients:
         if alike and push.appended_ms < alike[-1].appended_ms:
             return None
         starts.append(PushStart(push.appended_ms, push.settings))
-        del starts[:-_STARTS]
+        if len(starts) > STARTS.most:
+            del starts[0]
+            self._starts_full.left_out(push.tenant)
         return alike[-1] if alike else None
 
     def is_live(self, client: str) -> bool:
@@ -189,7 +207,7 @@ class PushedClients:
             return gone, []
         held = [HeldEntry(each.key, each.tenant, len(each.clients), each.newest_ms) for each in self.applications.values()]
         excess = too_many(held, MOST_APPLICATIONS - MOST_APPLICATIONS // BATCH)
-        self.full["applications"].dropped(excess)
+        self._applications_full.dropped(excess)
         applications = [self.applications[str(each.key)] for each in excess]
         theirs = [push for each in applications for push in each.clients.values()]
         self._forget(theirs)
@@ -201,7 +219,7 @@ class PushedClients:
         held = [HeldEntry(push, push.tenant, self._matters(push), push.appended_ms, size(push)) for push in self._all()]
         excess = too_many(held, room - room // BATCH)
         log.error("more than %d clients, or %d bytes: findings omit %d of them", self._most, MOST_BYTES, len(excess))
-        self.full["clients"].dropped(excess)
+        self._full.dropped(excess)
         gone = [cast(JudgedPush, each.key) for each in excess]
         self._forget(gone)
         return gone

@@ -18,13 +18,12 @@ from clientscope.profiles import Thresholds
 from clientscope.records.codec import Kind
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
-from streaming.findings.clients import MOST_APPLICATIONS, MOST_CLIENTS, OneApplication, PushedClients
-from streaming.findings.entry import MOST_PLACES_KEPT
+from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush
-from streaming.findings.liveness import MOST_CONNECTIONS, Liveness
-from streaming.findings.retention import MOST_KEPT, Kept
-from streaming.findings.room import MOST_FINDINGS
+from streaming.findings.liveness import Liveness
+from streaming.findings.retention import Kept
+from streaming.limits import Overflow
 from udfs.kernels.applications import of_client
 from udfs.kernels.finding_inputs import TOMBSTONE
 
@@ -48,6 +47,7 @@ class FindingsEngine:
 
     Attributes:
         clients: who has pushed, and what.
+        book: what follows from it.
     """
 
     def __init__(
@@ -58,21 +58,12 @@ class FindingsEngine:
         self._erased: dict[str, int] = {}
         self._liveness = Liveness()
         self.clients = PushedClients(self._liveness)
-        self._book = Book(self.clients, policy, published)
+        self.book = Book(self.clients, policy, published)
         self._reader = InputReader()
         self._judges = fleet.Judges(thresholds)
         self._conditions = conditions
-        self._heard: dict[str, int] = {}
         self._changes: dict[str, fleet.Change] = {}
         self._compared_ms = self._forgot_ms = 0
-        self._full = {
-            "clients": (self.clients.full["clients"], MOST_CLIENTS),
-            "applications": (self.clients.full["applications"], MOST_APPLICATIONS),
-            "connections": (self._liveness.full, MOST_CONNECTIONS),
-            "findings": (self._book.full["findings"], MOST_FINDINGS),
-            "places": (self._book.full["places"], MOST_PLACES_KEPT),
-            "records": (self.kept.full, MOST_KEPT),
-        }
 
     def apply(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Takes in what a batch has; repeated and late records do no harm.
@@ -92,14 +83,14 @@ class FindingsEngine:
     def decided(self, decisions: Mapping[str, Decision | None]) -> None:
         """Takes in what people have decided, by fingerprint; None takes a decision back."""
         for which, decision in decisions.items():
-            self._book.decided(which, decision)
+            self.book.decided(which, decision)
 
     def changes(self, now_ms: int) -> Changes:
         """What to write, once all has been read that there was at the start; `written` says that it was."""
         for condition in self._conditions.take():
             self._condition(condition)
-        for table, (overflow, most) in self._full.items():
-            if (told := overflow.condition(table, most, now_ms)) is not None:
+        for overflow in self.limits:
+            if (told := overflow.condition(now_ms)) is not None:
                 self._condition(told)
         self._erase()
         self.clients.at(now_ms)
@@ -109,7 +100,7 @@ class FindingsEngine:
         if abs(now_ms - self._forgot_ms) >= _FORGET_EVERY_MS:
             self._forgot_ms = now_ms
             self._forgotten(*self.clients.forget(now_ms), now_ms)
-        return self._book.changes(now_ms)
+        return self.book.changes(now_ms)
 
     def new_leaks(self, now_ms: int) -> Changes:
         """What to write before all has been read that there was at the start; `written` says that it was.
@@ -117,11 +108,11 @@ class FindingsEngine:
         A secret that stands on no topic yet is new whatever else is still to be read. Everything else may end with the next record.
         """
         self.clients.at(now_ms)
-        return self._book.new_leaks(now_ms)
+        return self.book.new_leaks(now_ms)
 
     def written(self, changes: Changes, now_ms: int) -> None:
         """These stand on the topic now."""
-        self._book.written(changes, now_ms)
+        self.book.written(changes, now_ms)
 
     def over(self, now_ms: int) -> list[str]:
         """Keys of ``clientscope.configs`` whose clients' time is over, once all has been read that there was at the start."""
@@ -134,9 +125,11 @@ class FindingsEngine:
             self._ending[key] = now_ms
             self.kept.ended(key)
 
-    def dropped(self) -> dict[str, int]:
-        """How much was ever left out of what, because it was too much."""
-        return {table: overflow.count for table, (overflow, _) in self._full.items()}
+    @property
+    def limits(self) -> tuple[Overflow, ...]:
+        """What its bounds left out."""
+        parts = self.clients.limits, self.book.limits, self._liveness.limits
+        return *(each for part in parts for each in part), self.kept.full, self._reader.full, self._judges.full
 
     def sizes(self) -> dict[str, int]:
         """How much is kept of what."""
@@ -144,7 +137,7 @@ class FindingsEngine:
             "clients": len(self.clients),
             "applications": len(self.clients.applications),
             "connections": self._liveness.connections,
-            "findings": len(self._book.entries),
+            "findings": len(self.book.entries),
             "records": len(self.kept),
         }
 
@@ -158,19 +151,19 @@ class FindingsEngine:
         before = self.clients.started(application, push) if earlier is None else None
         if before is not None:
             self._changes[application.key] = fleet.Change(before, application.starts[-1])
-        self._book.pushed(application, push, earlier)
+        self.book.pushed(application, push, earlier)
         if self.clients.is_full:
             self._forgotten(*self.clients.make_room(), push.appended_ms)
 
     def _forgotten(self, clients: list[JudgedPush], applications: list[OneApplication], now_ms: int) -> None:
         if clients or applications:
-            self._book.forgotten(clients, applications, now_ms)
+            self.book.forgotten(clients, applications, now_ms)
             for application in applications:
                 self._changes.pop(application.key, None)
 
     def _erase(self) -> None:
         if self._erased:
-            self._book.erased(self._erased)
+            self.book.erased(self._erased)
             self._erased = {}
 
     def _ended(self, key: str, now_ms: int) -> None:
@@ -183,7 +176,7 @@ class FindingsEngine:
         client = self.kept.client(key)
         self.kept.ended(key)
         if client == key and (push := self.clients.erase(client)) is not None:
-            self._book.forgotten([push], [], now_ms)
+            self.book.forgotten([push], [], now_ms)
 
     def _happened(self, event: ConnectionChange) -> None:
         self._liveness.apply(event)
@@ -191,17 +184,16 @@ class FindingsEngine:
         self.kept.happened(event)
         if event.kind == Kind.HEARTBEAT:
             subject = gateway_subject(event.cluster, event.broker, event.gateway)
-            self._heard[subject] = max(self._heard.get(subject, 0), event.appended_ms)
-            self._book.condition(fingerprint("OP001", "", subject), Condition("OP001", subject, False, "high", "", event.appended_ms))
+            self.book.condition(fingerprint("OP001", "", subject), Condition("OP001", subject, False, "high", "", event.appended_ms))
 
     def _condition(self, condition: Condition) -> None:
-        if condition.code == "OP001" and self._heard.get(condition.subject, 0) > condition.at_ms:
+        if condition.code == "OP001" and self._liveness.beat_ms(condition.subject) > condition.at_ms:
             return
-        self._book.condition(fingerprint(condition.code, "", condition.subject), condition)
+        self.book.condition(fingerprint(condition.code, "", condition.subject), condition)
 
     def _compare(self, now_ms: int) -> None:
         live = self.clients.live()
-        told = self._book.present(fleet.STORM.code)
+        told = self.book.present(fleet.STORM.code)
         for rule, found in (
             (fleet.DRIFT, fleet.drift(live, self._judges, now_ms)),
             (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
@@ -209,7 +201,7 @@ class FindingsEngine:
             (fleet.VERSION, fleet.old_versions(live, self._judges)),
             (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, told, now_ms)),
         ):
-            self._book.compared(rule.code, found)
+            self.book.compared(rule.code, found)
 
     def _storms(self, now_ms: int) -> dict[str, fleet.Storms]:
         """What each application closed, for those that closed enough to be looked at."""

@@ -15,6 +15,7 @@ from clientscope.records.client_key import Tenant, tenant_of
 from streaming.findings import ordered
 from streaming.findings.inputs import JudgedPush
 from streaming.findings.live_clients import LiveClients
+from streaming.limits import Limit, Overflow
 
 Place = tuple[str, str]
 """An application's key, and a setting's."""
@@ -22,8 +23,14 @@ Place = tuple[str, str]
 MOST_PLACES_KEPT = 1_000
 """Of one leak; the record names a tenth of them."""
 
-MOST_EVIDENCE = 20
-_MOST_REACHED = 50
+PLACES = Limit(
+    "places",
+    MOST_PLACES_KEPT,
+    "places of one secret",
+    "of the application that has the most of them some are forgotten",
+)
+EVIDENCE = Limit("evidence", 20, "notes on one finding", "the finding has the newest", None)
+REACHED = Limit("reached", 50, "records and gateways that one secret reached", "the finding names the newest", None)
 
 
 @dataclass
@@ -207,19 +214,24 @@ class FindingEntry:
         """Whether it was there, for however short a time, since somebody could last hear of it."""
         return not self.standing.is_open and (self.back_ms > 0 or not self.standing.opened_ms)
 
-    def reached(self, gateway: str, written_to: str | None) -> None:
-        """How far a secret got."""
+    def reached(self, gateway: str, written_to: str | None) -> bool:
+        """How far a secret got; whether that is named in place of an earlier one."""
         known, new = (self.redacted_at, gateway) if written_to is None else (self.written_to, written_to)
-        if new not in known:
-            known.append(new)
-            del known[:-_MOST_REACHED]
+        if new in known:
+            return False
+        known.append(new)
+        is_full = len(known) > REACHED.most
+        del known[: -REACHED.most]
+        return is_full
 
-    def note(self, sentence: str) -> bool:
-        """Something else that is known of it; whether that is new."""
+    def note(self, sentence: str, full: Overflow) -> bool:
+        """Something else that is known of it; whether that is new.  The oldest makes room, and counts in ``full``."""
         if sentence in self.evidence:
             return False
         self.evidence.append(sentence)
-        del self.evidence[:-MOST_EVIDENCE]
+        if len(self.evidence) > EVIDENCE.most:
+            del self.evidence[0]
+            full.exceeded()
         return True
 
     @property

@@ -21,6 +21,7 @@ from streaming.findings.clients import PushStart
 from streaming.findings.inputs import Settings
 from streaming.findings.live_clients import LiveClients, Variant
 from streaming.findings.problems import Problem
+from streaming.limits import Limit, Overflow
 from udfs.rules.engine.rule import FIRED, Rule
 from udfs.rules.registry import FLEET_RULES
 
@@ -33,6 +34,7 @@ _MINUTE_MS, _HOUR_MS = 60_000, 3_600_000
 _CHOICES = {"acks", "auto.offset.reset", "compression.type", "group.protocol", "isolation.level", "partition.assignment.strategy"}
 _COMPARED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE)
 
+JUDGED = Limit("judged", 100_000, "applications whose limits of a rule are known", "they are looked up in the profiles again", None)
 
 Live = Mapping[str, LiveClients]
 """Of each application its clients that are connected."""
@@ -73,6 +75,7 @@ class Judges:
     """The fleet's rules, by whose limits they judge whom."""
 
     def __init__(self, thresholds: Thresholds) -> None:
+        self.full = Overflow(JUDGED)
         self._thresholds = thresholds
         self._chosen: dict[tuple[str, str], Mapping[str, float] | None] = {}
 
@@ -83,7 +86,8 @@ class Judges:
             profile = self._thresholds.profiles[self._thresholds.choose(principal, group, client_id)]
             is_on = rule.code not in profile.off and (rule.enabled or rule.code in profile.on)
             self._chosen[rule.code, application] = {**rule.limits, **profile.limits.get(rule.code, {})} if is_on else None
-            if len(self._chosen) > 100_000:
+            if len(self._chosen) > JUDGED.most:
+                self.full.exceeded()
                 self._chosen.clear()
                 return self.limits(rule, application)
         return self._chosen[rule.code, application]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from clientscope.records.client_key import Tenant, instance_of, tenant_of
 from clientscope.records.principals import authenticated
+from streaming.limits import Limit, Overflow
 
 There = tuple[str, str | None, str | None, str]
 """See `whereabouts`."""
@@ -119,11 +120,20 @@ class ConnectionChange(NamedTuple):
 _SHARED = ("application", "cluster", "gateway", "principal", "software_name", "software_version")
 """Texts that many pushes have in common."""
 
+TEXTS = Limit(
+    "texts",
+    50_000,
+    "texts that several pushes have in common",
+    "all are forgotten, and made again as they come: pushes before and after share no memory",
+    None,
+)
+
 
 class InputReader:
     """Makes pushes of rows.  What is the same text becomes the same object, so that a fleet's memory grows with its configurations."""
 
-    def __init__(self, most_texts: int = 50_000) -> None:
+    def __init__(self, most_texts: int = TEXTS.most) -> None:
+        self.full = Overflow(TEXTS)
         self._most_texts = most_texts
         self._known: dict[tuple[str, str], Any] = {}
 
@@ -145,6 +155,7 @@ class InputReader:
         known = self._known.get((kind, text))
         if known is None:
             if len(self._known) >= self._most_texts:
+                self.full.exceeded()
                 self._known.clear()  # what is in use lives on; what comes again is made once more
             known = self._known[kind, text] = _MAKE[kind](text)
         return known

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar, cast
@@ -10,24 +10,20 @@ from typing import TypeVar, cast
 from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.records.client_key import tenant_of
 from clientscope.records.codec import Kind
+from streaming.findings.closings import ClosingRates, Departures, Who
+from streaming.findings.gateways import GatewayProcesses
 from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, There, whereabouts
-from streaming.findings.overflow import Overflow
+from streaming.limits import Limit, Overflow
 
-GRACE_MS = 30_000
-"""For so long after its push a client counts as connected whose connection hasn't been read yet."""
-
-_WINDOW_MS = 5 * 60_000
-_SLICE_MS = 10_000
 MOST_CONNECTIONS = 1_000_000
 """Open ones that are known, some 200 bytes each; see `clientscope.fair_share` for who makes room for further ones."""
 
-_MOST_NAMES = 1_000
-"""client.ids of one principal that are told apart among what is closed within ten seconds; the others count as none."""
-
-_MOST_LATELY = 100_000
-
-Who = tuple[str | None, str | None]
-"""Principal and client.id."""
+CONNECTIONS = Limit(
+    "connections",
+    MOST_CONNECTIONS,
+    "connections",
+    "of those who have more than their share some are forgotten: their clients may count as gone",
+)
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -49,20 +45,22 @@ class Liveness:
     """Open connections, and how many each client has.  Times are ms since the epoch, of Kafka's clock."""
 
     def __init__(self) -> None:
-        self._epochs: dict[Gateway, int] = {}
-        self._sequences: dict[Gateway, int] = {}
+        self._gateways = GatewayProcesses(self._gone)
         self._open: dict[Gateway, dict[int, OpenConnections]] = {}
         self._whose: dict[tuple[There, Who], OpenConnections] = {}
         self._connections: Counter[There] = Counter()
         self._of_who: Counter[Who] = Counter()
         self._total = 0
-        self._closed: deque[tuple[int, Counter[Who]]] = deque()
-        self._names: Counter[str | None] = Counter()  # of each principal in the last slice of what was closed
-        self.full = Overflow()
-        self._lately: dict[tuple[Gateway, int, int], int] = {}
-        self._left: dict[There, int] = {}
+        self._rates = ClosingRates()
+        self._departures = Departures()
+        self._full = Overflow(CONNECTIONS)
         self._touched: list[tuple[Gateway, int]] = []
         self._moved: dict[There, None] = {}
+
+    @property
+    def limits(self) -> tuple[Overflow, ...]:
+        """What its bounds left out."""
+        return self._full, self._gateways.full, self._rates.full, self._departures.closed_full, self._departures.left_full
 
     @property
     def connections(self) -> int:
@@ -71,26 +69,15 @@ class Liveness:
 
     def apply(self, event: ConnectionChange) -> None:
         """Takes in one; those of a gateway come in its order, some of them twice."""
+        if not self._gateways.takes(event) or event.kind == Kind.HEARTBEAT:
+            return
         gateway = event.cluster, event.broker, event.gateway
-        epoch = self._epochs.get(gateway, -1)
-        if event.epoch < epoch:
-            return
-        if event.epoch > epoch:  # what the process before had open ended with it
-            self._gone(gateway, event.appended_ms)
-            self._epochs[gateway], self._sequences[gateway] = event.epoch, -1
-        if event.sequence <= self._sequences[gateway]:
-            return
-        self._sequences[gateway] = event.sequence
-        if event.kind == Kind.HEARTBEAT:
-            return
         client = self._drop(gateway, event.connection)
         if event.kind == Kind.CLOSED:
-            self._count_closed(event)
+            self._rates.count(event)
             self._leave(client, event.appended_ms)
             self._touched.append((gateway, event.connection))  # though it was never known as open: its client's grace ends
-            self._lately[gateway, event.epoch, event.connection] = event.appended_ms
-            while (oldest := next(iter(self._lately.items())))[1] < event.appended_ms - 2 * GRACE_MS or len(self._lately) > _MOST_LATELY:
-                del self._lately[oldest[0]]
+            self._departures.closed(event)
         else:
             if self._total >= MOST_CONNECTIONS:
                 self._make_room()
@@ -106,11 +93,11 @@ class Liveness:
     def is_open(self, push: JudgedPush) -> bool:
         """Whether the connection is open that a client pushed on."""
         gateway = push.gateway_key
-        return push.connection in self._open.get(gateway, ()) and self._epochs[gateway] == push.epoch
+        return push.connection in self._open.get(gateway, ()) and self._gateways.epoch(gateway) == push.epoch
 
     def closed_lately(self, push: JudgedPush) -> bool:
         """Whether that connection was closed a moment ago."""
-        return (push.gateway_key, push.epoch, push.connection) in self._lately
+        return self._departures.closed_ms(push) is not None
 
     def has(self, there: There) -> bool:
         """Whether any connection of such a client is open."""
@@ -118,8 +105,12 @@ class Liveness:
 
     def left_ms(self, there: There, push: JudgedPush | None = None) -> int | None:
         """When a client closed its last connection, with its like on the same host; or else the one it pushed on; None where not known."""
-        own = None if push is None else self._lately.get((push.gateway_key, push.epoch, push.connection))
-        return self._left.get(there, own)
+        left_ms = self._departures.left_ms(there)
+        return self._departures.closed_ms(push) if left_ms is None and push is not None else left_ms
+
+    def beat_ms(self, gateway: str) -> int:
+        """When a gateway, by `clientscope.findings.conditions.gateway_subject`, last sent a heartbeat; 0 where that isn't known."""
+        return self._gateways.beat_ms(gateway)
 
     def _gone(self, gateway: Gateway, at_ms: int) -> None:
         """Nothing is open at a gateway any more."""
@@ -129,10 +120,7 @@ class Liveness:
 
     def _leave(self, client: There | None, at_ms: int) -> None:
         if client is not None and client not in self._connections:
-            self._left.pop(client, None)
-            self._left[client] = at_ms
-            if len(self._left) > _MOST_LATELY:
-                del self._left[next(iter(self._left))]
+            self._departures.left(client, at_ms)
 
     def open_of(self, who: Iterable[Who]) -> int:
         """Connections that these clients have open."""
@@ -140,12 +128,7 @@ class Liveness:
 
     def closed(self, now_ms: int) -> Counter[Who]:
         """How many connections each client closed in the last five minutes."""
-        while self._closed and self._closed[0][0] <= now_ms - _WINDOW_MS:
-            self._closed.popleft()
-        total: Counter[Who] = Counter()
-        for _, counts in self._closed:
-            total.update(counts)
-        return total
+        return self._rates.at(now_ms)
 
     def _make_room(self) -> None:
         """Those who have most of the connections are known by fewer of them."""
@@ -155,23 +138,9 @@ class Liveness:
             for number, whose in connections.items()
         ]
         gone = too_many(held, MOST_CONNECTIONS - MOST_CONNECTIONS // BATCH)
-        self.full.dropped(gone)
+        self._full.dropped(gone)
         for each in gone:
             self._drop(*cast(tuple[Gateway, int], each.key))
-
-    def _count_closed(self, event: ConnectionChange) -> None:
-        begin = event.appended_ms // _SLICE_MS * _SLICE_MS
-        if not self._closed or self._closed[-1][0] < begin:
-            self._closed.append((begin, Counter()))
-            self._names.clear()
-            while self._closed[0][0] <= begin - _WINDOW_MS:
-                self._closed.popleft()
-        counts, who = self._closed[-1][1], (event.principal, event.client_id)
-        if who not in counts:
-            self._names[event.principal] += 1
-            if self._names[event.principal] > _MOST_NAMES:
-                who = event.principal, None
-        counts[who] += 1
 
     def _put(self, gateway: Gateway, event: ConnectionChange) -> None:
         there = whereabouts(event.cluster, event.principal, event.client_id, event.address)
@@ -185,7 +154,7 @@ class Liveness:
         self._connections[whose.there] += 1
         if self._connections[there] == 1:
             self._moved[whose.there] = None
-        self._left.pop(there, None)
+        self._departures.back(there)
         self._of_who[whose.who] += 1
         self._total += 1
 

@@ -11,8 +11,9 @@ import heapq
 from collections.abc import Callable
 
 from streaming.findings import ordered
+from streaming.findings.closings import GRACE_MS
 from streaming.findings.inputs import Gateway, JudgedPush, There
-from streaming.findings.liveness import GRACE_MS, Liveness
+from streaming.findings.liveness import Liveness
 
 
 class Presence:

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 from clientscope.findings.conditions import CODES
 from clientscope.findings.fingerprints import fingerprint, secret_fingerprint
 from clientscope.findings.record import Kind
+from clientscope.records.client_key import Tenant
 from clientscope.severities import SEVERITIES
 from streaming.findings.inputs import JudgedPush, RuleVerdict
+from streaming.limits import Limit, Overflow
 from udfs.rules.registry import EVERY_RULE, LOW_CONFIDENCE
 
 _SECRETS = ("SK001", "SK002", "SK004")
@@ -20,6 +22,15 @@ _KEPT_BACK = ("SK003", "SK005")
 
 MOST_SECRETS = 20
 """Different secrets of one application under one key that are told apart: beyond, tokens say, they are one finding together."""
+
+SECRETS = Limit(
+    "secrets",
+    MOST_SECRETS,
+    "different secrets of one application under one key",
+    "further ones are one finding together",
+    "low",
+    "they look like tokens that change all the time, and further ones are one finding together",
+)
 
 
 class RuleText(NamedTuple):
@@ -73,15 +84,17 @@ class Secrets:
     """Which digests each application has pushed under each key, so that their number stays bounded."""
 
     def __init__(self) -> None:
+        self.full = Overflow(SECRETS)
         self._digests: dict[str, dict[str, list[str]]] = {}
 
-    def fingerprint(self, code: str, application: str, key: str, digest: str | None) -> str:
+    def fingerprint(self, code: str, application: str, key: str, digest: str | None, tenant: Tenant = "") -> str:
         """Of a secret: by its digest, so that it is one finding wherever it stands; by its place where that can't be."""
         if digest is None:
             return fingerprint(code, application, key)
         known = self._digests.setdefault(application, {}).setdefault(key, [])
         if digest not in known:
             if len(known) >= MOST_SECRETS:
+                self.full.left_out(tenant)
                 return fingerprint(code, application, key)
             known.append(digest)
         return secret_fingerprint(digest)
@@ -111,7 +124,7 @@ def _of(push: JudgedPush, verdict: RuleVerdict, secrets: Secrets) -> Iterable[Pr
     if code in _SECRETS:
         for setting in verdict.settings:
             key, digest = setting["key"], setting.get("digest")
-            which = secrets.fingerprint(code, push.application, key, digest)
+            which = secrets.fingerprint(code, push.application, key, digest, push.tenant)
             yield Problem(which, code, "leak", key, severity, verdict.message, (setting,), digest)
     elif code in _KEPT_BACK:
         for setting in verdict.settings:

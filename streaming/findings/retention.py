@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.records.client_key import Tenant, instance_of
 from streaming.findings.inputs import ConnectionChange, JudgedPush
-from streaming.findings.overflow import Overflow
+from streaming.limits import Limit, Overflow
 
 DAY_MS = 24 * 60 * 60_000
 KEEP_DAYS = 30.0
@@ -31,6 +31,14 @@ MOST_OF_ONE = 20_000
 
 MOST_KEPT = 500_000
 """Of all tenants, in the same way."""
+
+RECORDS = Limit(
+    "records",
+    MOST_KEPT,
+    "records",
+    "of clients that are gone those seen longest ago leave clientscope.configs early;"
+    f" the same above {MOST_OF_ONE:,} of one principal or address",
+)
 
 AT_ONCE = 1_000
 """Records that are ended in one writing."""
@@ -63,7 +71,7 @@ class Kept:
     """
 
     def __init__(self, seen: LastSeen = LastSeen(), keep_days: float = KEEP_DAYS) -> None:
-        self.full = Overflow()
+        self.full = Overflow(RECORDS)
         self._records: dict[str, Record] = {}
         self._of_tenant: Counter[Tenant] = Counter()
         self._before = seen

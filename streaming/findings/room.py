@@ -8,12 +8,21 @@ from collections.abc import Iterable
 from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.records.client_key import Tenant
 from streaming.findings.entry import FindingEntry
+from streaming.limits import Limit
 
 MOST_FINDINGS = 50_000
 """That are kept, besides those on clientscope's own operation; see `clientscope.fair_share` for who makes room for further ones."""
 
 FOR_LEAKS = 10_000
 """Of these so many are for secrets alone."""
+
+FINDINGS = Limit(
+    "findings",
+    MOST_FINDINGS,
+    "findings",
+    f"of those who have more than their share the least severe leave the topic; {FOR_LEAKS:,} are for secrets alone,"
+    " and clientscope's own come on top",
+)
 
 
 class Room:

@@ -15,8 +15,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from streaming.gauges.gateway import Appended, Changes, GatewaySeries, GaugeEntry, Value
+from clientscope.findings.conditions import gateway_subject
+from streaming.gauges.gateway import HEARTBEATS_PENDING, Appended, Changes, GatewaySeries, GaugeEntry, Value
 from streaming.gauges.read_clock import RETURN_S, ReadClock
+from streaming.limits import Limit, Overflow
 
 __all__ = ["Changes", "GaugeEntry", "Gauges", "ReadClock"]
 
@@ -26,7 +28,15 @@ HEARTBEATS = 3
 """So many intervals without a heartbeat, and a gateway is lost."""
 
 MOST_GATEWAYS = 10_000
-"""Records of a further one are left out, and told in the log."""
+"""Records of a further one are left out while none of these is gone."""
+
+GATEWAYS = Limit(
+    "gauge_gateways",
+    MOST_GATEWAYS,
+    "gateways in the gauges",
+    "connections of further ones aren't counted until another one stops or is lost",
+    advice="look at who writes to clientscope.connections",
+)
 
 FORGET_S = 24 * 60 * 60.0
 """For how long a gateway that is gone is remembered, so that a record of it that comes late isn't taken for its return.
@@ -65,7 +75,7 @@ class Gauges:
     ) -> None:
         self._lost, self._home = lost, home
         self._gateways: dict[tuple[str, int, str], GatewaySeries] = {}
-        self._refused = False
+        self._full, self._incomplete = Overflow(GATEWAYS), Overflow(HEARTBEATS_PENDING)
         rows: list[Value] = []
         series: list[Value] = []
         for key, text in published.items():
@@ -128,6 +138,11 @@ class Gauges:
                 changes |= gateway.changes()
         return changes
 
+    @property
+    def limits(self) -> tuple[Overflow, ...]:
+        """What its bounds left out."""
+        return self._full, self._incomplete
+
     def size(self) -> tuple[int, int]:
         """Rows of the state, and the bytes that its series take."""
         gateways = self._gateways.values()
@@ -139,12 +154,10 @@ class Gauges:
             if len(self._gateways) >= MOST_GATEWAYS:
                 gone = [(known.gone_at, other) for other, known in self._gateways.items() if known.gone_at is not None]
                 if not gone:
-                    if not self._refused:
-                        log.error("more than %d gateways: gauges of further ones, as of %s, are left out", MOST_GATEWAYS, json.dumps(key))
-                    self._refused = True
+                    self._full.exceeded(gateway_subject(*key)[:200])
                     return None
                 del self._gateways[min(gone)[1]]
-            self._gateways[key] = GatewaySeries(cluster, broker, gateway, epoch, now)
+            self._gateways[key] = GatewaySeries(cluster, broker, gateway, epoch, now, self._incomplete)
         return self._gateways[key]
 
 

@@ -9,11 +9,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 from clientscope.records.series import series_key
 from streaming.gauges.series import Beyond, SeriesCount, SeriesTable, names
+from streaming.limits import Limit, Overflow
 
 MINUTE_MS = 60_000
 _FUTURE_MS = 5 * MINUTE_MS
 _PAST_MS = 24 * 60 * MINUTE_MS
-_MOST_PENDING = 3
+HEARTBEATS_PENDING = Limit(
+    "heartbeats", 3, "heartbeats of one gateway that wait for parts", "the oldest is forgotten; the next whole one has all of it", None
+)
 _BETWEEN_SAMPLES_MS = 1_000
 _NOT_COMPARED = ("sequence", "timestamp_ms")
 
@@ -88,9 +91,13 @@ class GatewaySeries:
         partition: of that heartbeat; None before the first.
         interval_ms: of its heartbeats; None before the first.
         gone_at: since when it has left or is lost; None while it is there.
+
+    Args:
+        incomplete: counts heartbeats that are forgotten before all of their parts have come.
     """
 
-    def __init__(self, cluster: str, broker: int, gateway: str, epoch: int, now: float) -> None:
+    def __init__(self, cluster: str, broker: int, gateway: str, epoch: int, now: float, incomplete: Overflow) -> None:
+        self._incomplete = incomplete
         self._place = {"cluster": cluster, "broker": broker, "gateway": gateway}
         self._key = json.dumps([cluster, broker, gateway], separators=(",", ":"), ensure_ascii=False)
         self._stale: set[bytes] = set()  # series of older epochs that the topic still names
@@ -199,8 +206,9 @@ class GatewaySeries:
                     sums[listener] = sums.get(listener, Beyond()).plus(more)
             self.series.complete(first, first + len(parts), sums, clamped(entry.timestamp_ms, entry.appended_ms))
             self._pending = {number: pending for number, pending in self._pending.items() if number > first}
-        elif len(self._pending) > _MOST_PENDING:
+        elif len(self._pending) > HEARTBEATS_PENDING.most:
             del self._pending[min(self._pending)]
+            self._incomplete.exceeded()
 
     def _told(self, entry: GaugeEntry) -> Value:
         """The gateway's own row, as one heartbeat has it."""

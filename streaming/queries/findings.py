@@ -99,7 +99,7 @@ class FindingsQuery:
         metrics.catching_up(not self._caught_up)
         with self._lock:
             metrics.kept(self._findings.sizes())
-            metrics.dropped(self._findings.dropped())
+            metrics.limits(self._findings.limits)
 
     def close(self) -> None:
         """After the query has stopped."""

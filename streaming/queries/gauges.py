@@ -75,6 +75,11 @@ class GaugesQuery:
         with self._lock:
             metrics.state("gauges", *self._gauges.size())
             metrics.silence_paused(self._clock.waits)
+            limits = *self._gauges.limits, self._clock.full
+            metrics.limits(limits)
+            for each in limits:
+                if (condition := each.condition(int(time.time() * 1000))) is not None:
+                    self._conditions.tell(condition)
 
     def close(self) -> None:
         """After the query has stopped."""

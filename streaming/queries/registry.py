@@ -9,7 +9,12 @@ from streaming.checkpoints import plans
 from streaming.queries.query import JobQuery
 
 
-def _query(name: str) -> JobQuery:
+def query_of(name: str) -> JobQuery:
+    """What its file defines.
+
+    Raises:
+        TypeError, ValueError: it is no query, or one that can't have a checkpoint.
+    """
     query = import_module(f"streaming.queries.{name}").QUERY
     if not isinstance(query, JobQuery):
         raise TypeError(f"streaming.queries.{name}.QUERY is not a JobQuery")
@@ -18,5 +23,5 @@ def _query(name: str) -> JobQuery:
     return query
 
 
-QUERIES: Mapping[str, JobQuery] = {name: _query(name) for name in plans.QUERIES}
+QUERIES: Mapping[str, JobQuery] = {name: query_of(name) for name in plans.QUERIES}
 """Every query, in the order in which the job starts them."""

@@ -1,6 +1,6 @@
-"""An Arrow kernel as a column.
+"""An Arrow kernel as a column: as a pandas UDF where that costs at most a tenth more, else as an ``arrow_udf``.
 
-`column` is what the job takes; `pandas_column` is the same as a pandas UDF, and slower (``make bench-decode``).
+DESIGN.md has the figures that decided (``make bench-udfs``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Kernel = Callable[[pa.Array], pa.Array]
 
 
 def column(kernel: Kernel, arrow_type: pa.DataType, argument: str) -> Column:
-    """The kernel over a column, evaluated once.
+    """The kernel over a column, evaluated once: no value becomes a Python object, and lists cost no more than texts.
 
     Args:
         arrow_type: what the kernel returns.
@@ -32,22 +32,29 @@ def column(kernel: Kernel, arrow_type: pa.DataType, argument: str) -> Column:
 
 
 def pandas_column(kernel: Kernel, arrow_type: pa.DataType, argument: str) -> Column:
-    """The same through pandas; its argument is binary or a string.
+    """The same through pandas; its argument is binary.
 
-    Flat columns stay in Arrow's memory (``ArrowDtype``). Nested ones become Python objects: Spark converts those an element at a time.
+    Flat columns stay in Arrow's memory. Nested ones become Python objects: Spark converts those an element at a time.
     """
 
-    def series(result: pa.Array) -> pd.Series:
-        if pa.types.is_nested(result.type):
-            return pd.Series(result.to_pylist(), dtype=object)
-        return pd.Series(result, dtype=pd.ArrowDtype(result.type))
-
     def call(values: pd.Series) -> pd.Series:
-        return series(kernel(pa.array(values)))
+        return pd.Series(_in_pandas(kernel(_in_arrow(values))), copy=False)
 
     def call_for_struct(values: pd.Series) -> pd.DataFrame:
-        result = kernel(pa.array(values))
-        return pd.DataFrame({field.name: series(result.field(field.name)) for field in result.type})
+        result = kernel(_in_arrow(values))
+        return pd.DataFrame({field.name: _in_pandas(result.field(field.name)) for field in result.type}, copy=False)
 
     function = call_for_struct if pa.types.is_struct(arrow_type) else call
     return pandas_udf(function, from_arrow_type(arrow_type)).asNondeterministic()(argument)
+
+
+def _in_arrow(values: pd.Series) -> pa.Array:
+    """Typed, so that no type is inferred from the values."""
+    return pa.array(values, pa.binary())
+
+
+def _in_pandas(column: pa.Array) -> pd.arrays.ArrowExtensionArray | pd.Series:
+    """Arrays rather than series, since each series of a frame makes an index, and copies."""
+    if pa.types.is_nested(column.type):
+        return pd.Series(column.to_pylist(), dtype=object)
+    return pd.arrays.ArrowExtensionArray(column)

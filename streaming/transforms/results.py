@@ -25,7 +25,7 @@ def results(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresh
         digest_key: digests leaks that no gateway has redacted.
         thresholds: which profile holds for whom; None for the rules' own limits.
     """
-    judged = kernel.column(partial(verdicts, digest_key=digest_key, thresholds=thresholds), kernels.TYPE, "value")
+    judged = kernel.pandas_column(partial(verdicts, digest_key=digest_key, thresholds=thresholds), kernels.TYPE, "value")
     # One concatenation of few parts, of which the kernel wrote all but the place: each costs as much as a short copy does.
     place = (
         F.lit(f'{{"topic":"{CONFIGS}","partition":'),

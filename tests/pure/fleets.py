@@ -25,6 +25,11 @@ KEY = DigestKey(b"k" * 32)
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 
 
+def left_out(engine: FindingsEngine) -> dict[str, int]:
+    """How much each limit left out."""
+    return {each.limit.name: each.count for each in engine.limits}
+
+
 class Fleet:
     """An engine with a clock, its two topics, and the topic of findings that it writes.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -34,3 +34,15 @@ def records(spark: SparkSession) -> Records:
         return spark.createDataFrame(rows, "value binary, topic string, partition int, offset long, timestamp timestamp")
 
     return make
+
+
+@pytest.fixture
+def plan_of(capsys: pytest.CaptureFixture[str]) -> Callable[[DataFrame], str]:
+    """Says how Spark would make a DataFrame, an operator in each line."""
+
+    def explain(rows: DataFrame) -> str:
+        capsys.readouterr()
+        rows.explain()
+        return capsys.readouterr().out
+
+    return explain

@@ -40,10 +40,10 @@ def hot(topic: str, count: int = 400) -> list[bytes]:
 
 
 @pytest.mark.parametrize(("topic", "step"), STEPS)
-def test_f28_no_task_gets_what_one_version_sends(records: Records, topic: str, step: Any) -> None:
+def test_f28_no_task_gets_what_one_version_sends(records: Records, plan_of: Callable[[DataFrame], str], topic: str, step: Any) -> None:
     read = records(topic, *hot(topic)).repartition(8)  # as Kafka's source cuts a backlog, by offsets
     made = step(read)
     per_task = [row["count"] for row in made.withColumn("task", F.spark_partition_id()).groupBy("task").count().collect()]
     assert len(per_task) == 8 and max(per_task) <= 5 * sorted(per_task)[4], "by how much has come, not by whose it is"
-    plan = made._jdf.queryExecution().executedPlan().toString()
+    plan = plan_of(made)
     assert plan.count("Exchange") == 1 and "RoundRobin" in plan, "the test's own: the step has none"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from record_bytes import config_record, connection_record, setting
 
 from streaming.transforms import kernel
+from streaming.transforms.results import verdicts
 from udfs.decoding.decode import decoder
 from udfs.kernels.connection_counts import TYPE, counts
+from udfs.kernels.results import TYPE as RESULTS
 
 DECODE = decoder("ClientConfigRecord")
 
@@ -18,13 +22,18 @@ DECODE = decoder("ClientConfigRecord")
     ("function", "arrow_type", "value"),
     [
         (DECODE, DECODE.arrow_type, config_record(setting("acks", "0"), setting("sasl.jaas.config", None))),
+        (partial(verdicts, digest_key=None), RESULTS, config_record(setting("acks", "0"), setting("sasl.jaas.config", None))),
         (counts, TYPE, connection_record(0, [("java", "4.4.0", 2, 3, 1), ("go", "1", 0, 1, 1)])),
     ],
 )
 def test_both_kinds_of_column_have_the_kernels_rows(
     spark: SparkSession, function: kernel.Kernel, arrow_type: pa.DataType, value: bytes
 ) -> None:
-    values = [value, b"junk", None, value]
+    for values in ([value, b"junk", None, value], [None, None]):
+        check(spark, function, arrow_type, values)
+
+
+def check(spark: SparkSession, function: kernel.Kernel, arrow_type: pa.DataType, values: list[bytes | None]) -> None:
     # In one batch, since `counts` leaves out what another record of its batch makes void.
     rows = spark.createDataFrame([(value,) for value in values], "value binary").coalesce(1)
     both = rows.select(

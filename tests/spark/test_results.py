@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
+from pyspark.sql import DataFrame
 from record_bytes import Records, config_record, setting
 
 from clientscope.digest import DigestKey
@@ -48,6 +50,6 @@ def test_each_push_is_judged_by_its_clients_profile(records: Records) -> None:
     assert ["AN108" in codes for codes in fired] == [True, False]
 
 
-def test_the_kernel_runs_once(records: Records) -> None:
-    plan = results(records(CONFIGS, config_record()), None)._jdf.queryExecution().executedPlan().toString()
+def test_the_kernel_runs_once(records: Records, plan_of: Callable[[DataFrame], str]) -> None:
+    plan = plan_of(results(records(CONFIGS, config_record()), None))
     assert plan.count("ArrowEvalPython") == 1

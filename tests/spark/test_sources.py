@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
+from pyspark.sql import DataFrame
 from record_bytes import Records, config_record, setting
 
 from clientscope.records.topics import CONFIGS
@@ -26,9 +28,9 @@ def test_a_place_is_left_out_and_nothing_else(records: Records) -> None:
     assert sorted(row["offset"] for row in rest.collect()) == [0, 2, 4]
 
 
-def test_it_is_left_out_before_the_kernel_sees_it(records: Records) -> None:
+def test_it_is_left_out_before_the_kernel_sees_it(records: Records, plan_of: Callable[[DataFrame], str]) -> None:
     rows = records(CONFIGS, config_record(setting("acks", "all")), config_record())
-    plan = results(without(rows, [RecordPlace(CONFIGS, 0, 1, START_MS + 1000)]), None)._jdf.queryExecution().executedPlan().toString()
+    plan = plan_of(results(without(rows, [RecordPlace(CONFIGS, 0, 1, START_MS + 1000)]), None))
     operators = [line.strip(" +-:*()0123456789").split(" ")[0] for line in plan.splitlines()]
     below = operators[operators.index("ArrowEvalPython") :]
     assert "Filter" in below, plan

@@ -175,7 +175,8 @@ class Known:
         return self._connections.apply(value, record.timestamp_ms)
 
     def _dropped(self) -> Counter[str]:
-        return self._gauges.dropped + self._connections.dropped + self._findings.dropped + self._index.dropped + self._status.dropped
+        tables = self._gauges, self._series, self._connections, self._findings, self._index, self._status
+        return sum((table.dropped for table in tables), Counter())
 
     def _touch(self, what: str, at_ms: int) -> None:
         self._versions.touch(what, None if what == STATUS else at_ms)  # that a process tells again is no news

@@ -21,7 +21,7 @@ MOST_VERSIONS = 500
 """Versions that a minute knows apart; further ones are `OTHER`."""
 
 _SILENT_MINUTES = 3
-_MOST_GATEWAYS = 10_000
+MOST_GATEWAYS = 10_000
 
 Version = tuple[str, str]
 OTHER: Version = ("", "")
@@ -49,9 +49,10 @@ class _Gateway:
 
 
 class MinuteTable:
-    """Open connections by version, and what opened and closed, by minute."""
+    """Open connections by version, and what opened and closed, by minute.  Records of gateways beyond 10,000 are counted in ``dropped``."""
 
     def __init__(self) -> None:
+        self.dropped: Counter[str] = Counter()
         self._gateways: dict[str, _Gateway] = {}
         self._sums: dict[int, Counter[Version]] = {}
         self._opened: Counter[int] = Counter()
@@ -62,7 +63,8 @@ class MinuteTable:
         name = clean(record.gateway_id)
         gateway = self._gateways.get(name)
         if gateway is None:
-            if len(self._gateways) >= _MOST_GATEWAYS:
+            if len(self._gateways) >= MOST_GATEWAYS:
+                self.dropped["series"] += 1
                 return
             gateway = self._gateways[name] = _Gateway(record.gateway_epoch)
         if record.gateway_epoch > gateway.epoch:  # its counts take the place of those before

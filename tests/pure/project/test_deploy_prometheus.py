@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -84,3 +85,11 @@ def test_every_metric_that_is_asked_for_is_one_of_ours() -> None:
     asked = {name for _, expression in queries() for name in re.findall(r"\bclientscope_\w+", expression)}
     assert len(asked) > 30
     assert {name for name in asked if name not in ours and re.sub(r"_(bucket|sum|count)$", "", name) not in ours} == set()
+
+
+def test_the_alert_of_full_tables_has_every_limit_whose_finding_is_severe() -> None:
+    (asked,) = {expression for where, expression in queries() if "limit_reached" in expression}
+    found = re.search(r'limit=~"([a-z_|]+)"', asked)
+    listed = runpy.run_path(str(ROOT / "docs" / "make" / "limits.py"))["limits"]()
+    assert found is not None
+    assert found[1].split("|") == sorted(each.name for each in listed if each.severity == "high")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 import runpy
 from pathlib import Path
 
 from places import ROOT
 
+import streaming
 from sinks.alerts.kinds import KINDS
+from streaming.limits import Limit
 
 FAULT = re.compile(r"(?<![A-Za-z0-9])[Ff]([0-9]{2})(?![0-9A-Za-z])")
 
@@ -40,6 +44,18 @@ def test_the_tables_of_readiness_are_made_from_kafkas_jars_and_real_clients() ->
     assert module["page"](text) == text, "make docs writes it anew"
     assert [name for name in re.findall(r"<!-- (\w+) -->", text) if name != "end"] == list(module["PARTS"])
     assert len(re.findall(r"^\| 4\.0\.0 \|", text, re.MULTILINE)) == 27
+
+
+def test_the_table_of_limits_has_every_limit_of_the_job() -> None:
+    text = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+    module = runpy.run_path(str(ROOT / "docs" / "make" / "limits.py"))
+    assert module["page"](text) == text, "make docs writes it anew"
+    names = [each.name for each in pkgutil.walk_packages(streaming.__path__, "streaming.") if "daemon" not in each.name]
+    modules = [vars(importlib.import_module(name)) for name in names]
+    defined = {value for each in modules for value in each.values() if isinstance(value, Limit)}
+    listed = module["limits"]()
+    assert len(listed) == len({each.name for each in listed}) >= 15
+    assert set(listed) == defined, "each counts in an engine's limits"
 
 
 def test_every_fault_that_is_not_marked_has_a_test_and_every_test_cites_one_of_them() -> None:

@@ -107,12 +107,17 @@ def test_each_parked_query_has_a_line_and_a_finding_once_it_fails_again(job: Job
     job.conditions.take()
     for name in ("history_pushes", "history_connections"):
         job.queries[name][1].fail(FULL)
-    assert eventually(lambda: len([each for each in job.conditions._waiting.values() if each.failing]) == 2)
+    said: dict[str, str] = {}
+
+    def both_are_said() -> bool:
+        said.update({each.subject: each.message for each in job.conditions.take() if each.failing})
+        return len(said) == 2
+
+    assert eventually(both_are_said)
     assert [line.split(": ")[0] for line in job.supervisor.problems().splitlines()] == [
         "history_pushes is parked and retried",
         "history_connections is parked and retried",
     ]
-    said = {each.subject: each.message for each in job.conditions.take() if each.failing}
     assert said["query history_pushes"].startswith("Query history_pushes is parked and retried, since a disk is full: make room")
 
 
@@ -144,7 +149,7 @@ def test_a_job_that_is_to_stop_at_lost_records_is_ended(checkpoints: SimpleNames
 
 def test_who_reads_another_topic_is_parked_and_findings_begin_anew(job: Job) -> None:
     job.supervisor.start()
-    job.supervisor._refused("results", Refused("its topic was made again", "reset it"))
+    job.supervisor.refused("results", Refused("its topic was made again", "reset it"))
     assert eventually(lambda: len(job.queries["findings"]) == 2)
     assert eventually(lambda: not job.queries["results"][0].isActive)
     assert job.queries["gauges"][0].isActive

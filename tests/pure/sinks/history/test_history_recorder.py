@@ -79,8 +79,8 @@ def test_each_state_of_a_finding_once_and_none_is_missed_or_doubled_by_a_restart
 
 
 def test_what_could_not_be_written_is_written_later(recorder: Recorder, clock: Clock, tmp_path: Path, caplog: Any) -> None:
+    recorder.look({}, {}, whole=False)
     (tmp_path / "findings").write_text("in the way")
-    recorder._revisions = {}
     recorder.look({}, {"1": told(1, 0)})
     recorder.look({}, {})
     assert len(caplog.records) == 1

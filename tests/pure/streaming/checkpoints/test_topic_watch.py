@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import pytest
 
@@ -25,13 +24,16 @@ class Kafka:
         self.ends = {CONFIGS: 100, CONNECTIONS: 100}
         self.failing = False
         self.examined: list[str] = []
-        self.refusing = True
+        self.refusal: type[Refused] | type[RecordsLost] | None = Refused
+        self.broken = False
         self.asked = threading.Semaphore(0)
         self.told: list[str] = []
         self.back = 0
 
     def ask(self) -> TopicsNow:
         self.asked.release()
+        if self.broken:
+            raise ValueError("x")
         if self.failing:
             raise EnvironmentProblem("no broker answers", "is it up?")
         seen = {topic: SeenTopic(topic_id=topic_id, partitions=1) for topic, topic_id in self.ids.items()}
@@ -39,7 +41,9 @@ class Kafka:
 
     def examine(self, query: str) -> None:
         self.examined.append(query)
-        if self.refusing:
+        if self.refusal is RecordsLost:
+            raise RecordsLost(query, [])
+        if self.refusal is Refused:
             raise Refused(f"{query}: another topic")
 
     def refused(self, query: str, why: Refused) -> None:
@@ -75,7 +79,7 @@ def test_records_that_are_gone_are_left_to_the_query() -> None:
     """It fails by them itself; what is done then must not be done under a query that runs."""
     kafka = Kafka()
     watch = kafka.watch()
-    watch._examine = lambda query: (_ for _ in ()).throw(RecordsLost(query, []))
+    kafka.refusal = RecordsLost
     kafka.ids[CONNECTIONS] = "c"
     watch.look()
     assert kafka.told == []
@@ -103,7 +107,7 @@ def test_an_end_before_what_was_read_counts_once_it_stays() -> None:
 
 def test_what_is_sound_all_the_same_goes_on() -> None:
     kafka = Kafka()
-    kafka.refusing = False
+    kafka.refusal = None
     watch = kafka.watch()
     kafka.ids[CONFIGS] = "z"
     watch.look()
@@ -131,16 +135,13 @@ def test_it_asks_until_it_is_stopped_whatever_happens(monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "EVERY_S", 0.001)
     kafka = Kafka()
     watch = kafka.watch()
-
-    def broken() -> Any:
-        kafka.asked.release()
-        raise ValueError("x")
-
-    watch._ask = broken
+    kafka.broken = True
     watch.start()
     for _ in range(4):
         assert kafka.asked.acquire(timeout=10)
     watch.stop()
-    watch._thread.join(10)
-    assert not watch._thread.is_alive()
+    threads = [thread for thread in threading.enumerate() if thread.name == "topics"]
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()
     assert "could not be seen" in caplog.text

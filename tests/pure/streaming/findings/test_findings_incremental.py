@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import date
 
 import pytest
-from fleets import HOUR, MINUTE, SECOND, Fleet
+from fleets import HOUR, MINUTE, SECOND, Fleet, left_out
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -123,7 +123,7 @@ class Histories(RuleBasedStateMachine):
             for problem in problems(push, Secrets()):
                 place = push.application, problem.key if problem.kind == "leak" else ""
                 has[problem.fingerprint][place][push.client] = problem.severity
-        for fingerprint, found in self.fleet.engine._book.entries.items():
+        for fingerprint, found in self.fleet.engine.book.entries.items():
             if found.kind in ("leak", "setting"):
                 assert {place: where.clients for place, where in found.places.items() if where.clients} == has.pop(fingerprint, {})
                 agrees(found, pushes, live)
@@ -146,9 +146,9 @@ class Histories(RuleBasedStateMachine):
     def a_minute_brings_all_counts(self) -> None:
         self.fleet.later(MINUTE)
         self.fleet.later(MINUTE)
-        book, now_ms = self.fleet.engine._book, self.fleet.now
+        book, now_ms = self.fleet.engine.book, self.fleet.now
         for found in book.entries.values():
-            record = advance(found, book._holders(found), now_ms)[1]
+            record = advance(found, book.holders(found), now_ms)[1]
             assert not is_due(found, record, now_ms)
             assert found.published is not None and record.client_count == found.published.client_count
 
@@ -184,9 +184,9 @@ def test_places_clients_and_connections_that_make_room_leave_the_counts_right(mo
         fleet.later(SECOND)
         pushes = [push for application in fleet.engine.clients.applications.values() for push in application.clients.values()]
         live = {push.client for push in pushes if fleet.engine.clients.is_live(push.client)}
-        for found in fleet.engine._book.entries.values():
+        for found in fleet.engine.book.entries.values():
             agrees(found, pushes, live)
-    assert fleet.engine.dropped()["clients"] and fleet.engine.dropped()["connections"]
+    assert left_out(fleet.engine)["clients"] and left_out(fleet.engine)["connections"]
 
 
 def lived() -> Fleet:
@@ -277,7 +277,7 @@ def test_places_that_make_room_are_told_and_counted(monkeypatch: pytest.MonkeyPa
     for number in range(25):
         fleet.client(f"app{number}x", number + 1, settings=LEAK)
     fleet.later(SECOND)
-    assert fleet.engine.dropped()["places"] == 25 - fleet.one("SK001").place_count > 0
+    assert left_out(fleet.engine)["places"] == 25 - fleet.one("SK001").place_count > 0
     assert "places" in fleet.one("OP004").message
 
 

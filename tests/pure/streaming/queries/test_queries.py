@@ -41,4 +41,4 @@ def test_what_is_no_query_or_has_a_checkpoint_and_no_kernel_is_refused(made: obj
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(plans.PLANS, "made", plans.PLANS["results"])
     with pytest.raises((TypeError, ValueError), match=message):
-        registry._query("made")
+        registry.query_of("made")

@@ -129,7 +129,7 @@ def test_slack_texts_are_escaped_once_and_at_most_three_thousand_characters(bloc
         "    print(json.dumps([request.url, body, more['allow_redirects']]))\n"
         "    answer = requests.Response(); answer.status_code, answer._content = 200, b'ok'; return answer\n"
         "requests.Session.send = send\n"
-        "print(json.dumps(apprise_process._notify(json.load(sys.stdin), lambda: '')))"
+        "print(json.dumps(apprise_process.notify(json.load(sys.stdin), lambda: '')))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], input=json.dumps(request), capture_output=True, text=True, check=True, env=os.environ

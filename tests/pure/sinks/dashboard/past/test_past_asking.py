@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import queue
 import shutil
 import signal
 import threading
@@ -182,16 +183,38 @@ def test_a_question_that_takes_too_long_is_ended_and_the_next_one_is_answered(hi
         past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
 
 
-def test_who_waits_for_too_long_or_is_one_too_many_comes_again(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    past = Past(history, wait_s=0.01)
-    with past._lock, pytest.raises(NoAnswer) as error:  # another's question
+def two_ask(past: Past) -> list[str]:
+    """What each of two is refused for, or nothing; the process stands still until the first of them has heard."""
+    heard: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+        except NoAnswer as error:
+            heard.put(f"{error.kind} {error.status}")
+        else:
+            heard.put("")
+
+    try:
         past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
-    assert (error.value.kind, error.value.status) == ("busy", 503)
+        assert past.process_id is not None
+        os.kill(past.process_id, signal.SIGSTOP)
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        first = heard.get(timeout=20)
+        os.kill(past.process_id, signal.SIGCONT)
+        for thread in threads:
+            thread.join(20)
+        return [first, heard.get(timeout=20)]
+    finally:
+        past.close()
+
+
+def test_who_waits_for_too_long_or_is_one_too_many_comes_again(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert two_ask(Past(history, deadline_s=60, wait_s=0.01)) == ["busy 503", ""]
     monkeypatch.setattr(asking, "MOST_WAITING", 1)
-    one = Past(history, wait_s=60)
-    with one._waiting, pytest.raises(NoAnswer) as error:
-        one.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
-    assert error.value.kind == "busy"
+    assert two_ask(Past(history, deadline_s=60, wait_s=60)) == ["busy 503", ""]
 
 
 def test_the_process_ends_when_nobody_asks(history: Path) -> None:

@@ -105,9 +105,11 @@ def test_pushes_are_not_zero_where_nobody_judges() -> None:
 
 def test_a_day_is_kept() -> None:
     state = live(beat(1, -series.MINUTES - 5, [("a", "1", 1)]), beat(2, 0, [("a", "1", 2)]))
+    then = NOW - (series.MINUTES + 5) * MINUTE
+    assert of(state, 1, then).connections == [1]
     state.tick(NOW)
     assert of(state, 1_440).connections[-1] == 2
-    assert len(state._series._sums) == 1
+    assert of(state, 1, then).connections == [None]
 
 
 def test_nothing_is_known_before_the_topics_were_read() -> None:
@@ -115,3 +117,12 @@ def test_nothing_is_known_before_the_topics_were_read() -> None:
     state.apply([beat(1, 0, [("a", "1", 1)])])
     found = of(state, 3)
     assert (found.connections, found.opened, found.pushes, found.versions) == ([None] * 3, [None] * 3, [None] * 3, [])
+
+
+def test_records_of_a_gateway_too_many_are_counted(monkeypatch: Any) -> None:
+    monkeypatch.setattr(series, "MOST_GATEWAYS", 2)
+    state = live(
+        *(beat(1, -1, [("a", "1", 1)], gateway=f"gw-{number}") for number in (0, 1, 2)), beat(2, -1, [("a", "1", 3)], gateway="gw-2")
+    )
+    assert of(state).connections[-2] == 2
+    assert state.counts().dropped == {"series": 2}

@@ -1,0 +1,113 @@
+"""What was closed: how many connections each client closed lately, which ones, and when clients left."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from clientscope.records.client_key import tenant_of
+from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, There
+from streaming.limits import Limit, Overflow
+
+GRACE_MS = 30_000
+"""For so long after its push a client counts as connected whose connection hasn't been read yet."""
+
+_WINDOW_MS = 5 * 60_000
+_SLICE_MS = 10_000
+
+MOST_NAMES = 1_000
+MOST_CLOSED = 100_000
+MOST_LEFT = 100_000
+
+NAMES = Limit(
+    "closing_clients",
+    MOST_NAMES,
+    "client.ids of one principal that close connections within ten seconds",
+    "AN404 counts the others together, as a client without client.id",
+    "low",
+)
+CLOSED = Limit(
+    "closed_connections",
+    MOST_CLOSED,
+    "connections that were closed within a minute",
+    "a client whose connection was closed before its push was read counts as connected for 30 s",
+    "low",
+)
+LEFT = Limit(
+    "left_clients", MOST_LEFT, "clients that left", "a finding says of the first that left when they pushed, not when they left", "low"
+)
+
+Who = tuple[str | None, str | None]
+"""Principal and client.id."""
+
+
+class ClosingRates:
+    """How many connections each client closed in the last five minutes.  Times are ms since the epoch, of Kafka's clock."""
+
+    def __init__(self) -> None:
+        self.full = Overflow(NAMES)
+        self._slices: deque[tuple[int, Counter[Who]]] = deque()
+        self._names: Counter[str | None] = Counter()  # of each principal in the last slice
+
+    def count(self, event: ConnectionChange) -> None:
+        """A connection was closed."""
+        begin = event.appended_ms // _SLICE_MS * _SLICE_MS
+        if not self._slices or self._slices[-1][0] < begin:
+            self._slices.append((begin, Counter()))
+            self._names.clear()
+            while self._slices[0][0] <= begin - _WINDOW_MS:
+                self._slices.popleft()
+        counts, who = self._slices[-1][1], (event.principal, event.client_id)
+        if who not in counts:
+            if self._names[event.principal] >= MOST_NAMES:
+                who = event.principal, None
+                self.full.left_out(tenant_of(event.principal, event.address))
+            else:
+                self._names[event.principal] += 1
+        counts[who] += 1
+
+    def at(self, now_ms: int) -> Counter[Who]:
+        """By client, within the five minutes before."""
+        while self._slices and self._slices[0][0] <= now_ms - _WINDOW_MS:
+            self._slices.popleft()
+        total: Counter[Who] = Counter()
+        for _, counts in self._slices:
+            total.update(counts)
+        return total
+
+
+class Departures:
+    """Connections that were closed a moment ago, and when clients left.  Times are ms since the epoch, of Kafka's clock."""
+
+    def __init__(self) -> None:
+        self.closed_full, self.left_full = Overflow(CLOSED), Overflow(LEFT)
+        self._closed: dict[tuple[Gateway, int, int], int] = {}
+        self._left: dict[There, int] = {}
+
+    def closed(self, event: ConnectionChange) -> None:
+        """A connection was closed."""
+        self._closed[(event.cluster, event.broker, event.gateway), event.epoch, event.connection] = event.appended_ms
+        while next(iter(self._closed.values())) < event.appended_ms - 2 * GRACE_MS:
+            del self._closed[next(iter(self._closed))]
+        if len(self._closed) > MOST_CLOSED:
+            del self._closed[next(iter(self._closed))]
+            self.closed_full.left_out(tenant_of(event.principal, event.address))
+
+    def closed_ms(self, push: JudgedPush) -> int | None:
+        """When the connection was closed that a client pushed on; None where that isn't known, or was more than a minute ago."""
+        return self._closed.get((push.gateway_key, push.epoch, push.connection))
+
+    def left(self, there: There, at_ms: int) -> None:
+        """A client closed its last connection."""
+        self._left.pop(there, None)
+        self._left[there] = at_ms
+        if len(self._left) > MOST_LEFT:
+            del self._left[next(iter(self._left))]
+            self.left_full.left_out(tenant_of(there[1], there[3]))
+
+    def back(self, there: There) -> None:
+        """It has one again."""
+        self._left.pop(there, None)
+
+    def left_ms(self, there: There) -> int | None:
+        """When it left; None where that isn't known."""
+        return self._left.get(there)

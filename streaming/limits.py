@@ -1,0 +1,91 @@
+"""Limits of what the job keeps: each counts what it left out, in a metric, and reports a loss as a finding.
+
+docs/operating.md lists them from here (`make docs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clientscope.fair_share import HeldEntry, noisiest
+from clientscope.findings.conditions import Condition
+from clientscope.records.client_key import Tenant, name_of
+from clientscope.severities import Severity
+
+_OVER_AFTER_MS = 10 * 60_000
+"""A limit counts as reached for so long after something was last left out."""
+
+LOWER_THE_QUOTA = "look at its clients, and lower its quota of pushes (push_rate_per_principal, push_rate_per_address)"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A bound.
+
+    Attributes:
+        name: the metric's label ``limit``; with it the finding's subject, so it stays the same.
+        most: how many fit.
+        of: of what, in the plural, as a sentence has it.
+        beyond: what happens to those that don't fit.
+        severity: of OP004; None where nothing is lost but time or precision, which is no finding.
+        advice: what to do, in the finding.
+    """
+
+    name: str
+    most: int
+    of: str
+    beyond: str
+    severity: Severity | None = "high"
+    advice: str = LOWER_THE_QUOTA
+
+
+class Overflow:
+    """What one limit left out.
+
+    Attributes:
+        count: of all that was ever left out.
+    """
+
+    def __init__(self, limit: Limit) -> None:
+        self.limit = limit
+        self.count = 0
+        self._by = ""
+        self._new = False
+        self._last_ms: int | None = None
+        self._begun = False
+
+    def dropped(self, gone: Sequence[HeldEntry]) -> None:
+        """Takes in what was left out."""
+        if gone:
+            self.left_out(noisiest(gone), len(gone))
+
+    def left_out(self, tenant: Tenant, number: int = 1) -> None:
+        """So many of a tenant were left out, or counted together with others."""
+        self.exceeded(f"some of {name_of(tenant)}, which has the most", number)
+
+    def exceeded(self, by: str = "", number: int = 1) -> None:
+        """The same of what is no tenant's, in words."""
+        self.count += number
+        self._by = by
+        self._new = True
+
+    def condition(self, now_ms: int) -> Condition | None:
+        """OP004 of this limit; None where there is nothing to tell."""
+        limit, subject = self.limit, f"table of {self.limit.name}"
+        if limit.severity is None:
+            return None
+        if self._new:
+            self._new, self._last_ms = False, now_ms
+        elif not self._begun:  # the process before may have told of it: that ends like what this one tells
+            self._last_ms = now_ms
+        self._begun = True
+        if self._last_ms is None:
+            return None
+        if now_ms - self._last_ms >= _OVER_AFTER_MS:
+            self._last_ms = None
+            return Condition("OP004", subject, False, limit.severity, "", now_ms)
+        if not self._by:
+            return None
+        message = f"the job remembers {limit.most} {limit.of} and has left out {self._by}: {limit.advice}"
+        return Condition("OP004", subject, True, limit.severity, message, self._last_ms)

@@ -1,0 +1,180 @@
+"""Limits of the job: each is counted when it is reached, on /metrics and, where something is lost, as a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import ModuleType
+
+import pytest
+from fleets import MINUTE, SECOND, Fleet, left_out
+from gauge_rows import beat
+
+from clientscope.findings.conditions import Condition
+from clientscope.profiles import Thresholds
+from clientscope.records.codec import Kind
+from streaming import gauges
+from streaming.findings import clients, closings, entry, fleet, gateways, inputs, problems
+from streaming.findings.inputs import ConnectionChange
+from streaming.gauges import Gauges, gateway, read_clock
+from streaming.gauges.read_clock import ReadClock
+from streaming.job_metrics import JobMetrics
+from streaming.limits import Limit, Overflow
+
+
+def change(number: int, kind: Kind, gateway_id: str = "gw-1", client: str = "orders-1", at_ms: int = 1_000) -> ConnectionChange:
+    """A connection's record."""
+    return ConnectionChange(at_ms, kind, number, "c", 1, gateway_id, 1, number, "10.0.0.1", "User:a", client)
+
+
+def many_secrets(job: Fleet) -> None:
+    for number in range(5):
+        job.push(instance=1, settings={"sasl.password": f"canary-{number}"})
+
+
+def many_names(job: Fleet) -> None:
+    for number in range(5):
+        job.close(job.connect(f"orders{number}x"), principal="User:a", client_id=f"orders{number}x", client_address="10.0.0.1")
+
+
+def many_gateways(job: Fleet) -> None:
+    job.engine.apply([{**change(1, Kind.HEARTBEAT, f"gw-{number}", at_ms=job.now)._asdict(), "offset": number} for number in range(5)])
+
+
+def many_starts(job: Fleet) -> None:
+    for number in range(5):
+        job.now += SECOND
+        job.push(instance=number, settings={"retries": str(number)})
+
+
+def rotated_secrets(job: Fleet) -> None:
+    names = ("sasl.password", "ssl.key.password", "ssl.keystore.password", "ssl.truststore.password", "sasl.oauthbearer.client.secret")
+    for name in names:
+        for value in ("canary", f"canary of {name}"):
+            job.now += SECOND
+            job.push(instance=1, settings={name: value})
+
+
+@pytest.mark.parametrize(
+    ("limit", "module", "patched", "happens"),
+    [
+        ("secrets", problems, {"MOST_SECRETS": 3}, many_secrets),
+        ("closing_clients", closings, {"MOST_NAMES": 3}, many_names),
+        ("closed_connections", closings, {"MOST_CLOSED": 3}, many_names),
+        ("left_clients", closings, {"MOST_LEFT": 3}, many_names),
+        ("gateways", gateways, {"MOST_GATEWAYS": 3}, many_gateways),
+        ("starts", clients, {"STARTS": replace(clients.STARTS, most=3)}, many_starts),
+        ("evidence", entry, {"EVIDENCE": replace(entry.EVIDENCE, most=3)}, rotated_secrets),
+        ("judged", fleet, {"JUDGED": replace(fleet.JUDGED, most=1)}, lambda job: job.client() and job.later(20 * MINUTE)),
+    ],
+)
+def test_each_limit_of_findings_counts_beyond_it_and_nothing_below(
+    monkeypatch: pytest.MonkeyPatch, limit: str, module: ModuleType, patched: dict[str, object], happens: Callable[[Fleet], object]
+) -> None:
+    ample, small = Fleet(), Fleet()
+    happens(ample)
+    assert left_out(ample.engine)[limit] == 0
+    for name, value in patched.items():
+        monkeypatch.setattr(module, name, value)
+    happens(small)
+    small.write()
+    assert left_out(small.engine)[limit] > 0
+    (found,) = (each.limit for each in small.engine.limits if each.limit.name == limit)
+    said = [each for each in small.findings("OP004") if each.message.startswith(f"the job remembers {found.most} {found.of} ")]
+    assert [each.severity for each in said] == ([] if found.severity is None else [found.severity])
+
+
+def test_a_secret_in_many_records_is_named_in_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry, "REACHED", replace(entry.REACHED, most=3))
+    known = entry.FindingEntry("f", "SK001", "leak")
+    assert [known.reached("gw-1", f"clientscope.configs-0@{number}") for number in (1, 2, 3, 3, 4)] == [False] * 4 + [True]
+    assert known.written_to == [f"clientscope.configs-0@{number}" for number in (2, 3, 4)]
+
+
+def test_texts_that_are_forgotten_are_counted() -> None:
+    job = Fleet()
+    job.push(settings={"acks": "0"})
+    reader = inputs.InputReader(most_texts=3)
+    (row,) = job.engine_rows()
+    first, second = reader.push(row), reader.push(row)
+    assert reader.full.count > 0
+    assert first.settings == second.settings
+
+
+def test_a_gateway_beyond_the_limit_has_room_once_another_one_was_silent_for_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateways, "MOST_GATEWAYS", 2)
+    ended: list[str] = []
+    known = gateways.GatewayProcesses(lambda which, _: ended.append(which[2]))
+    assert [known.takes(change(1, Kind.HEARTBEAT, each, at_ms=1_000)) for each in ("a", "b", "c")] == [True, True, False]
+    assert known.full.count == 1
+    ended.clear()
+    assert known.takes(change(2, Kind.HEARTBEAT, "b", at_ms=30 * MINUTE))
+    assert known.takes(change(1, Kind.HEARTBEAT, "c", at_ms=61 * MINUTE))
+    assert ended == ["a", "c"], "what was open at the one that made room, and before the newcomer's process"
+    assert known.epoch(("c", 1, "a")) is None
+    assert known.epoch(("c", 1, "b")) == 1
+
+
+def test_gauges_count_gateways_beyond_the_limit_and_say_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gauges, "MOST_GATEWAYS", 2)
+    known = Gauges({}, now=0.0)
+    known.apply([beat(0, gateway=f"gw-{number}") for number in range(3)], now=0.0)
+    full = next(each for each in known.limits if each.limit.name == "gauge_gateways")
+    told = full.condition(1_000)
+    assert full.count == 1
+    assert told is not None
+    assert (told.code, told.failing, told.severity) == ("OP004", True, "high")
+    assert 'gateway "gw-2" of broker 1' in told.message
+
+
+def test_gauges_count_heartbeats_whose_parts_never_come() -> None:
+    known = Gauges({}, now=0.0)
+    most = gateway.HEARTBEATS_PENDING.most
+    for number in range(most + 2):
+        known.apply([beat(10 * number, heartbeat_parts=2)], now=0.0)
+    assert {each.limit.name: each.count for each in known.limits}["heartbeats"] == 2
+
+
+def test_answers_that_the_clock_of_silence_drops_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_clock, "MOST_LOOKS", 8)
+    clock = ReadClock()
+    for second in range(7):
+        clock.looked({0: second}, second, second + 0.1)
+    assert clock.full.count == 0
+    for second in range(7, 20):
+        clock.looked({0: second}, second, second + 0.1)
+    assert clock.full.count > 0
+
+
+def test_the_metric_has_each_limit_from_the_start_and_counts_over_restarts_of_a_query() -> None:
+    def value(limit: str) -> float | None:
+        return metrics.registry.get_sample_value("clientscope_stream_limit_reached_total", {"limit": limit})
+
+    metrics, job = JobMetrics(), Fleet()
+    metrics.limits(job.engine.limits)
+    assert {value(each.limit.name) for each in job.engine.limits} == {0.0}
+    first, again = (Overflow(Limit("clients", 1, "clients", "")) for _ in range(2))
+    first.left_out("=User:a", 3)
+    metrics.limits([first])
+    metrics.limits([first])
+    assert value("clients") == 3
+    metrics.limits([again])
+    again.left_out("=User:a")
+    metrics.limits([again])
+    assert value("clients") == 4
+
+
+def test_a_limit_where_only_time_is_lost_is_no_finding() -> None:
+    for severity, expected in ((None, False), ("low", True)):
+        full = Overflow(Limit("x", 1, "things", "", severity))  # type: ignore[arg-type]
+        full.left_out("=User:a")
+        told: Condition | None = full.condition(1_000)
+        assert (told is not None and told.failing) is expected
+
+
+def test_thresholds_are_the_same_after_the_cache_was_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet, "JUDGED", replace(fleet.JUDGED, most=1))
+    judges = fleet.Judges(Thresholds())
+    asked = [judges.limits(rule, f'["User:{number}",null,null]') for number in range(3) for rule in (fleet.DRIFT, fleet.RARE)]
+    assert asked == asked[:2] * 3
+    assert judges.full.count > 0
