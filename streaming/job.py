@@ -160,7 +160,7 @@ def _require_paths(settings: StreamSettings) -> None:
 
 
 class _Job:
-    """All queries, and what is told of them."""
+    """All queries, their metrics and their status."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class _Job:
             starts, _LIVE, checkpoints, conditions, self.metrics, culprits.search, self._tell, settings.history_interval_seconds
         )
         self._looked_s = time.monotonic()
-        self._told_s = 0.0
+        self._reported_s = 0.0
 
     def serve(self, address: str) -> Callable[[], None]:
         """Answers probes and Prometheus; returns what stops that."""
@@ -227,8 +227,8 @@ class _Job:
         if self._fresh is not None:
             self._fresh.look()
             self.metrics.fresh_lane(self._fresh.running, self._fresh.starts, self._fresh.failures)
-        if now - self._told_s >= _TELL_S:
-            self._told_s = now
+        if now - self._reported_s >= _TELL_S:
+            self._reported_s = now
             heap, other = (usage.getUsed() for usage in (self._jvm_memory.getHeapMemoryUsage(), self._jvm_memory.getNonHeapMemoryUsage()))
             self.metrics.memory(heap, other)
 

@@ -1,7 +1,7 @@
 """The Spark session of the job, and of its tests.
 
-Started by ``clientscope stream`` the JVM is ours, and everything is set here. Started by spark-submit the JVM was there before: what its
-command line and its properties say wins, and what belongs to the JVM itself stands in the properties that `clientscope bundle` writes.
+``clientscope stream`` starts the JVM itself, and everything is set here. With spark-submit the JVM exists before the job: the settings of
+its command line and properties win, and settings of the JVM itself are in the properties that `clientscope bundle` writes.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ JVM = (
 """Options of the driver's JVM."""
 
 DAEMON = "streaming.worker_daemon"
-"""For ``spark.python.daemon.module``.  Each executor must be able to import it before Spark has told it of any ``--py-files``."""
+"""For ``spark.python.daemon.module``.  Each executor must be able to import it before Spark has sent it any ``--py-files``."""
 
 PROGRAM = "submit.py"
-"""What spark-submit is given to run."""
+"""The program that spark-submit runs."""
 
 _BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """Environment variable under which spark-submit tells a Python program of the JVM that started it."""
@@ -62,8 +62,8 @@ def session(settings: StreamSettings, jars: Iterable[Path] = ()) -> SparkSession
         jars: as ``clientscope.local.jars.jars("spark")`` finds them; none where spark-submit brings them.
 
     Raises:
-        SettingsError: spark-submit has otherwise than the job can work with.
-        EnvironmentProblem: spark-submit was not told of the connector's jars.
+        SettingsError: a setting of spark-submit is one that the job can't work with.
+        EnvironmentProblem: spark-submit was started without the connector's jars.
     """
     if submitted():
         return _session_of_spark_submit(settings)
@@ -134,7 +134,7 @@ def _shuffle_partitions(master: str) -> int:
 
 
 def _given() -> dict[str, str]:
-    """What spark-submit was told."""
+    """The settings that spark-submit was started with."""
     SparkContext._ensure_initialized()  # connects to the JVM, whose system properties that is
     return dict(SparkConf().getAll())
 
@@ -179,8 +179,8 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # reads of a backlog. By bytes too, since whoever may write to the topic may write a megabyte at a time.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
         "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
-        # Python workers keep what they free: Arrow's own allocator, and glibc unless told otherwise, give the memory of each batch back to
-        # the kernel, which zeroes it again page by page for the next.
+        # Python workers keep the memory that they free. By default Arrow's allocator and glibc return each batch's memory to the kernel,
+        # which zeroes it again page by page for the next batch.
         "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
         "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(256 << 20),
         "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 << 20),

@@ -63,9 +63,9 @@ def records(
     pace: Pace = LIVE,
     with_keys: bool = False,
 ) -> DataFrame:
-    """A topic's records from where the checkpoint stands: value, topic, partition, offset, timestamp; and key, where it is wanted.
+    """A topic's records from the checkpoint's position: value, topic, partition, offset, timestamp; and key, if asked for.
 
-    The query fails when records are gone that it has not read, rather than going on without them.
+    The query fails if records that it has not read are gone, rather than continue without them.
 
     Args:
         topic: or several, with commas between them.

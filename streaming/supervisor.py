@@ -37,13 +37,13 @@ _SETTLES_S = 15.0
 
 
 class Supervisor:
-    """Starts the queries, and their threads later.
+    """The supervisor of all queries: starts them, then a thread for each.
 
     Args:
         starts: how each query is started, by its name.
-        live: those that somebody waits for; the others write now and then.
-        search: finds the record that a query's workers die of; see `streaming.culprits.search`.
-        told: called in a query's thread with its name and itself, every few seconds while it runs.
+        live: queries whose results somebody waits for; the others write now and then.
+        search: finds the record that kills a query's workers; see `streaming.culprits.search`.
+        report: called in a query's thread with its name and itself, every few seconds while it runs.
 
     Attributes:
         watched: the queries.
@@ -58,12 +58,12 @@ class Supervisor:
         conditions: Conditions,
         metrics: JobMetrics,
         search: Callable[[str], bool],
-        told: Callable[[str, Running], None],
+        report: Callable[[str, Running], None],
         history_interval_s: float,
     ) -> None:
         self.ends: RecordsLost | None = None
         self._live = live
-        self._checkpoints, self._conditions, self._metrics, self._told = checkpoints, conditions, metrics, told
+        self._checkpoints, self._conditions, self._metrics, self._report = checkpoints, conditions, metrics, report
         self._topics = checkpoints.watch(self._refused, self.hurry)
         self._stopping = threading.Event()
         metrics.lost(checkpoints.lost())
@@ -114,14 +114,14 @@ class Supervisor:
         return Watched(name, start, partial(self._prepare, name), partial(search, name), parked, Parking(settles_s))
 
     def _run(self, each: Watched) -> None:
-        told_s = 0.0
+        reported_s = 0.0
         while not self._stopping.wait(_LOOK_S if each.begun or each.running is None else _FIRST_LOOK_S):
             now = time.monotonic()
             each.look(now)
             self._metrics.watched(each.name, each.well, each.restarts)
             running = each.running
-            if running is not None and now - told_s >= _TELL_S:
-                told_s = now
+            if running is not None and now - reported_s >= _TELL_S:
+                reported_s = now
                 try:
                     self._tell(each.name, running)
                 except Exception:  # of a query that ends at this moment
@@ -133,7 +133,7 @@ class Supervisor:
         if report is not None:
             self._metrics.progressed(name, report)
             self._topics.read(name, read_to(report))
-        self._told(name, running)
+        self._report(name, running)
 
     def _prepare(self, query: str) -> None:
         """Before a query is started again, in its thread."""

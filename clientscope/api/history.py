@@ -88,7 +88,7 @@ class PastStarts(PastListing):
 
 
 class PastFinding(Model):
-    """A finding in one of the states that it was told in."""
+    """A finding in one of the states that were recorded of it."""
 
     fingerprint: str
     revision: int

@@ -25,7 +25,7 @@ _FILE = (
     r"(?:file:(?://)?)?(?:(?:~|\.{1,2})?/(?:[\w.-]+/)*)?[\w.-]+\.(?:json|pem|jks|p12|pfx|key|crt|cer|keytab|txt|properties|conf|ya?ml|pass(?:word)?)"
     r"|/(?:etc|var|run|mnt|opt|home|usr|tmp|secrets|vault)/[\w./-]+"
 )
-# White space or a quote within a template cuts it off where it stands in a longer text.
+# Within a longer text, white space or a quote inside a template cuts the template off.
 _CUT_TEMPLATE = r"\$\{[^{}:]*|\$\(.*|\{\{.*|<[\w-]*|%\{.*"
 
 _TEMPLATE = re.compile(TEMPLATE)

@@ -14,7 +14,7 @@ from string import ascii_lowercase, ascii_uppercase, digits
 from clientscope.catalog.placeholders import without_templates
 
 CHANGES, WORDS = 0.38, 0.35
-"""Of random text: in how many places the kind of character changes at least, and what share of it stands in words at most."""
+"""Of random text: the smallest share of places at which the kind of character changes, and the largest share of characters in words."""
 
 LONGEST_RANDOM = 128
 """Characters: a longer run is data (a schema, a certificate) rather than a credential."""

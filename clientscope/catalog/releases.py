@@ -3,7 +3,7 @@
 The data is ``releases.json``: an entry for each release and mode (ZooKeeper or KRaft), two where a patch changed a range. It is read from
 ``ApiKeys`` and ``MetadataVersion`` in Kafka's own jars, first and last patch of each release, by ``tests/fixtures/releases.py``.
 
-Neighbouring releases may advertise the same, and no patch level can be told from it: what is inferred is a range of releases (KIP-885).
+Neighbouring releases may advertise the same, and patch levels can't be distinguished: a range of releases is inferred (KIP-885).
 """
 
 from __future__ import annotations

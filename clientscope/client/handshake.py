@@ -34,7 +34,7 @@ class PushOutcome(Enum):
     NOT_ADVERTISED = "not advertised"
     """Nodes were met, and none of them advertises PushConfig."""
     REFUSED = "refused"
-    """A node answered PushConfig with an error that no further attempt would mend."""
+    """A node answered PushConfig with an error that another attempt can't change."""
     FAILED = "failed"
     """No node could be reached, or took the credentials, or answered in time; or the push is longer than a node would take."""
 

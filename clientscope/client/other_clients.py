@@ -95,7 +95,7 @@ def disabled(key: str, client_instance_id: uuid.UUID | None = None) -> PushResul
 
 
 def warn(error: Exception) -> None:
-    """Logs why there is no push, for a client that goes on without."""
+    """Logs why there is no push; the client continues without it."""
     if isinstance(error, ClientscopeError):
         why = f"{error} ({error.hint})" if error.hint else str(error)
     else:
@@ -110,7 +110,7 @@ def _named(collected: Collected, client_id: str) -> Collected:
 
 
 class BackgroundPush:
-    """One client's push in a daemon thread, which goes on while the client works.
+    """One client's push in a daemon thread, in parallel with the client's work.
 
     ``make`` is called in that thread; what it raises is logged.
     """
@@ -126,11 +126,11 @@ class BackgroundPush:
         threading.Thread(target=self._run, name="clientscope-push", daemon=True).start()
 
     def wait(self) -> None:
-        """Until it has ended, or no node could be reached, or `FIRST_USE_S` are over: then the client must go on."""
+        """Waits until the push has ended, no node could be reached, or `FIRST_USE_S` have passed."""
         concurrent.futures.wait([self._released], FIRST_USE_S)
 
     async def wait_async(self) -> None:
-        """`wait` for a coroutine; who cancels it cancels the push."""
+        """`wait` for a coroutine; cancelling it cancels the push."""
         await self._wait_async(self._released, FIRST_USE_S)
 
     async def result(self) -> PushResult | None:

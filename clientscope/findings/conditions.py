@@ -53,7 +53,7 @@ class Conditions:
             self._waiting[condition.code, condition.subject] = condition
 
     def take(self) -> list[Condition]:
-        """What has been told since the last call."""
+        """The conditions reported since the last call."""
         with self._lock:
             taken, self._waiting = list(self._waiting.values()), {}
         return taken

@@ -10,9 +10,9 @@ from clientscope.topic_values import Ms, Name, Sentence, Value
 Resolution = Literal["rotated", "test-value", "not-a-secret", "accepted"]
 """Why a finding is closed.
 
-- ``rotated``: the secret is another now; that it is pushed again after the decision reopens the finding.
+- ``rotated``: the secret was replaced; if it is pushed again after the decision, the finding is reopened.
 - ``test-value``, ``not-a-secret``: it stays closed, however often it is pushed.
-- ``accepted``: the risk is known and taken, until a date; of any kind of finding.
+- ``accepted``: the risk is accepted until a date; for findings of any kind.
 """
 
 OF_LEAKS: tuple[Resolution, ...] = ("rotated", "test-value", "not-a-secret")

@@ -63,7 +63,7 @@ class KnownBrokers:
         self._problem = problem
 
     async def watch(self, changed: Callable[[], None]) -> None:
-        """Looks again and again, and tells of a change: a broker may be upgraded behind a gateway that runs on."""
+        """Checks repeatedly and reports a change: a broker may be upgraded while its gateway keeps running."""
         while self._declared is None and self._settings.broker_jmx:
             await asyncio.sleep(_EVERY_S)
             before = self.on_the_wire

@@ -20,9 +20,9 @@ class Channel(asyncio.Protocol):
     """One end of a socket pair, in an event loop.
 
     Args:
-        received: told each message, in order.
-        lost: told once that the other end is gone.
-        drained: told when there is room again after a message was refused.
+        received: called with each message, in order.
+        lost: called once when the other end is gone.
+        drained: called when there is room again after a message was refused.
     """
 
     def __init__(

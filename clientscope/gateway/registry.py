@@ -58,7 +58,7 @@ class ConnectionRegistry:
         most_series: (name, version) pairs counted by themselves; a further one counts as (other, other).
         most_bytes: what they may take, by ``records.series.series_bytes``; whichever bound comes first.
         names: judges what clients call themselves; another one takes its place with another digest key.
-        hidden: told the field of each name that was redacted.
+        hidden: called with the field of each name that was redacted.
     """
 
     def __init__(
@@ -147,8 +147,8 @@ class ConnectionRegistry:
     def heartbeat(self, now_ms: int, interval_ms: int) -> list[ClientConnectionRecord]:
         """All counts, in parts; ``interval_ms`` 0 says that there will be no further one.
 
-        A series at zero is told three times more, for a reader that lost the record of its last close, and is then forgotten: should
-        it come again, it counts from zero.
+        A series at zero is sent three times more, for readers that lost the record of its last close, and is then forgotten. If it
+        appears again, it counts from zero.
         """
         listed = []
         for series, count in list(self._counts.items()):
@@ -204,7 +204,7 @@ class ConnectionRegistry:
         return len({(of.instance_id, scope(cluster, of.principal, address)) for of, address in known if of.instance_id is not None})
 
     def context(self, connection_id: int, correlation_id: int = 0) -> RequestContext | None:
-        """What a policy is told of a request; None if its connection is gone."""
+        """The context of a request for a policy; None if its connection is gone."""
         connection = self.connections.get(connection_id)
         if connection is None:
             return None

@@ -43,7 +43,7 @@ class RequestLog:
     Args:
         target: a file's path, or ``-`` for standard output.
         max_bytes: of a file, before the next one begins; five older ones are kept.
-        count: told ``request_log_dropped`` with its reason, once a line.
+        count: called once for each dropped line, with ``request_log_dropped`` and its reason.
         names: judges what clients call themselves, as it is by then.
 
     Raises:

@@ -2,7 +2,7 @@
 
 | clients | broker's listener | setting | what happens |
 |---|---|---|---|
-| plain text | plain text | none | as ever |
+| plain text | plain text | none | no TLS |
 | TLS | TLS | none | passes untouched, nothing of it can be read |
 | TLS | plain text | ssl_certificate_location | ends here |
 | TLS | TLS | ssl_certificate_location, upstream_ssl_ca_location | ends here, and TLS again to the broker |

@@ -72,7 +72,7 @@ class KafkaAccess:
 
     @property
     def principal(self) -> str:
-        """Whom the broker's ACLs are to name, as far as can be said here."""
+        """The principal that the broker's ACLs must name, if it is known here."""
         return f"User:{self.username}" if self.username else "this principal"
 
     def client_arguments(self) -> dict[str, Any]:

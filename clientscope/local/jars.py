@@ -42,7 +42,7 @@ def jars(configuration: str, progress: Progress = lambda line: None) -> list[Pat
 
     Args:
         configuration: one of `CONFIGURATIONS` or `EXTRA`.
-        progress: told in a line what is being done, when something must be downloaded.
+        progress: called with a line that says what is being done, when something must be downloaded.
 
     Raises:
         EnvironmentProblem: no Java, no network on the first run, or a jar that is not the one that was locked, or no longer is.

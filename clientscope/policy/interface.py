@@ -148,7 +148,7 @@ class ClientConfigPolicy(ABC):
 
         Raises:
             SettingsError: the gateway doesn't start, and says this text.
-            Exception: the gateway doesn't start; only the exception's type and place are told, since its text may quote a secret.
+            Exception: the gateway doesn't start; only the exception's type and place are shown, since its text may quote a secret.
         """
 
     @abstractmethod

@@ -32,10 +32,10 @@ _HINT = "docs/lint.md describes owners.toml"
 
 @dataclass(frozen=True)
 class Owner:
-    """Whom to tell.
+    """The team that a client belongs to, and how to reach it.
 
     Attributes:
-        contact: a channel, an address, a rota: whatever people there use.
+        contact: any text, such as a channel, an address or a rota.
     """
 
     team: str

@@ -130,7 +130,7 @@ class Top(App[None]):
 
     @work(thread=True, exclusive=True)
     def _list(self, view: str, q: str) -> None:
-        """Asks for what the view lists; apart from the screen, which goes on."""
+        """Asks for what the view lists, in a thread of its own, so that the screen keeps working."""
         try:
             asked = {"q": q, "limit": _LISTED}
             if view == "clients":

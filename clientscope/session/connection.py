@@ -221,7 +221,7 @@ class ClientConnection:
             yield from self._go_on(flow)
 
     def _go_on(self, flow: Flow) -> Iterator[ConnectionCommand]:
-        """Goes on with what was held of a side's."""
+        """Continues with the bytes of a side that were held."""
         if (lane := flow.lane) is None:
             return
         while lane.waiting:
@@ -241,7 +241,7 @@ class ClientConnection:
             yield from self._free_client()
 
     def _free_client(self) -> Iterator[ConnectionCommand]:
-        """Goes on with what waits for the broker's answers."""
+        """Continues with the client's bytes that wait for the broker's answers."""
         if (lane := self._client.lane) is not None and not lane.waits_for_time:
             yield from self._go_on(self._client)
 

@@ -71,8 +71,8 @@ class Observer(Protocol):
 class Session:
     """Feed it what was received from either side; do what it yields, in order.
 
-    An iterator that yields `Held` goes on later, and what comes after it from that side waits: a client is read no faster than its broker
-    answers, no more than its allowance (allowance.py), and a step of SASL at a time.
+    An iterator that yields `Held` continues later, and later bytes from that side wait: a client is read no faster than its broker
+    answers, no more than its allowance (allowance.py), and one step of SASL at a time.
 
     Args:
         push_config: whether there is a policy; without one, key 1324 goes upstream like any unknown key.

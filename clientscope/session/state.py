@@ -111,11 +111,11 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Nothing more of these bytes is looked at now: go on with the same iterator later, and read nothing from that side until then.
+    """These bytes must wait: continue with the same iterator later, and read nothing from that side until then.
 
     Attributes:
-        seconds: when to go on; None: once the broker has said more.
-        why: what bound was reached, as a counter's label; empty where it is none.
+        seconds: how long to wait; None: until the broker has sent more.
+        why: the bound that was reached, as a counter's label; empty if none was.
     """
 
     seconds: float | None
@@ -157,7 +157,7 @@ class Exchange:
 
     Attributes:
         framed: whether its tokens come as SaslAuthenticate requests; else as bare frames.
-        claimed: whom the first token named; None before it.
+        claimed: the principal that the first token named; None before it.
     """
 
     mechanism: str

@@ -10,10 +10,10 @@ from pydantic import Field
 from clientscope.topic_values import Count, Ms, Name, Sentence, Value
 
 Condition = Literal["ok", "starting", "warn", "failed", "stopped"]
-"""``stopped``: it ended as it was told to.  Who falls silent without it is stale, and its reader says so."""
+"""``stopped``: it was stopped on request.  A process that falls silent without it is stale, and readers report that."""
 
 STALE_AFTER = 3
-"""Intervals without a record, by Kafka's time, after which what was last said no longer counts."""
+"""Intervals without a record, by Kafka's time, after which the last record no longer counts."""
 
 
 class ProcessStatus(Value):

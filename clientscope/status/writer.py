@@ -23,10 +23,10 @@ _LOOK_S = 1.0
 class StatusWriter:
     """Writes what ``tell`` returns until stopped, and then that all of it has stopped.
 
-    What Kafka doesn't take is written again in a moment, as it is then. Nobody waits for it but `stop`.
+    A status that Kafka doesn't take is replaced by the next one, a moment later. Only `stop` waits for a write.
 
     Args:
-        tell: how all that this process tells of is now; called in the writer's thread, every second.
+        tell: returns the current status of all that this process reports; called in the writer's thread, every second.
     """
 
     def __init__(self, kafka: Kafka, client_id: str, tell: Callable[[], Iterable[ProcessStatus]]) -> None:

@@ -37,7 +37,7 @@ def fires(finding: Finding) -> bool:
 
 
 class DeliveryBook:
-    """All findings, and for each receiver that gets messages what it was told and what is still to be said."""
+    """All findings and, for each receiver of messages, what was delivered and what is still to be delivered."""
 
     def __init__(self, receivers: Receivers) -> None:
         self._receivers = {receiver.name: receiver for receiver in receivers.every if receiver.kind.sender}
@@ -119,18 +119,18 @@ class DeliveryBook:
         self.disabled = {name: one for name, one in self.disabled.items() if one.key != key}
 
     def told(self, receiver: str, fingerprint: str) -> Told | None:
-        """What a receiver was last told of a finding."""
+        """What was last delivered to a receiver about a finding."""
         return self._told.get((receiver, fingerprint))
 
     def forgotten(self) -> list[str]:
-        """Keys of what was told of findings that there are no more, or to receivers that there are no more; they are forgotten with it."""
+        """Removes deliveries whose finding or receiver no longer exists; returns their keys."""
         gone = [place for place in self._told if place[1] not in self.findings]
         for place in gone:
             del self._told[place]
         return [told_key(*place) for place in gone]
 
     def _look(self, fingerprint: str, now_ms: int) -> None:
-        """What there is to tell of one finding, for each receiver."""
+        """Updates what is to be delivered of one finding, for each receiver."""
         finding = self.findings.get(fingerprint)
         for name, receiver in self._receivers.items():
             status = _to_tell(finding, self._told.get((name, fingerprint)), receiver)
@@ -207,7 +207,7 @@ class DeliveryBook:
 
 
 def _to_tell(finding: Finding | None, told: Told | None, receiver: Receiver) -> Status | None:
-    """What a receiver hasn't been told yet of a finding."""
+    """The status of a finding that is still to be delivered to a receiver; None if there is none."""
     if finding is None:
         return None
     if fires(finding):

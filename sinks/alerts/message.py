@@ -95,7 +95,7 @@ class Texts:
         return self._page(view="finding", id=finding.fingerprint)
 
     def finding_line(self, message: Message) -> str:
-        """Where to go on."""
+        """The link or the command that shows more about the findings."""
         worst = message.worst
         if len(message.findings) > 1:
             page = self._page(view="findings", q=f"code:{worst.code}")

@@ -31,7 +31,7 @@ GroupKey = Literal["code", "severity", "principal", "client_id", "team", "findin
 
 @dataclass(frozen=True)
 class Damping:
-    """What comes and goes is told at most ``after`` times within a window, then only once it has been the same for a while."""
+    """Limits for a flapping finding: at most ``after`` notifications within a window, then one once it has been stable for ``quiet_ms``."""
 
     after: int = 3
     window_ms: int = 3_600_000
@@ -85,7 +85,7 @@ class Receiver:
         group_by, group_wait_ms, group_interval_ms: what goes into one message, how long the first of a group waits for others, and
             how long after it the next message of that group may come.
         max_attempts: of one message, before it is given up.
-        resolved: whether it is told of ends too.
+        resolved: whether it also gets a message when a finding ends.
     """
 
     name: str

@@ -14,7 +14,7 @@ _HINT = "file:/path/of/a/file that others can't read, or env:NAME_OF_A_VARIABLE"
 
 
 def is_source(text: str) -> bool:
-    """Whether a setting says where its value comes from, rather than being the value.  ``file://`` is an address, and none of ours."""
+    """Whether a setting names the source of its value rather than the value.  ``file://`` begins an address, not a source."""
     return text.startswith(_ENV) or (text.startswith(_FILE) and not text.startswith("file://"))
 
 

@@ -60,7 +60,7 @@ class Silence:
     zone: tzinfo = UTC
 
     def holds(self, receiver: str, finding: Finding, now: datetime) -> bool:
-        """Whether nobody is told now.
+        """Whether this silence holds a finding's messages now.
 
         Args:
             now: with a zone.

@@ -43,7 +43,7 @@ class ReceiverWorker:
     ) -> None:
         """
         Args:
-            attempted: is told of each attempt, from this thread: the receiver, what became of it, which attempt it was, and its seconds.
+            attempted: called in this thread after each attempt, with the receiver, the result, the attempt's number and its seconds.
         """
         self.name = name
         self._send = send

@@ -60,7 +60,7 @@ class Erased:
 def erase_rows(folder: Path, subject: ErasureSubject, *, dry_run: bool = False) -> Erased | None:
     """Takes the rows out of a table, and off the disk; None for a table that names no clients.
 
-    While the job goes on: its batches wait meanwhile, and what is pushed from now on comes in anew.
+    The job may run meanwhile: its batches wait, and later pushes of the client are stored again.
 
     Raises:
         ClientscopeError: rows are left; do it again.

@@ -34,10 +34,9 @@ class Maintained:
 
 
 def maintain(folder: Path, today: date, retention_days: int) -> Maintained:
-    """Looks after one table, while the job may go on to append to it.
+    """Maintains one table; the job may append to it meanwhile.
 
-    Days that are over are compacted to a file each; today's grows still. The job's batches wait for no more than a day's compaction
-    (`committing`).
+    Each past day is compacted to one file; today still grows. The job's batches wait for the compaction of one day at most (`committing`).
 
     Args:
         today: in UTC, as the tables' ``date`` is.

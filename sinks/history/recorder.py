@@ -55,7 +55,7 @@ _AS_THEY_ARE = (
     "fingerprint", "revision", "code", "name", "kind", "severity", "confidence", "state", "message", "client_count", "reopened",
 )  # fmt: skip
 _WITHOUT_NAMES = {"delta.dataSkippingNumIndexedCols": "1"}
-"""Statistics stand in the log, and would keep there what clients chose."""
+"""Delta keeps statistics in its log; with them, names that clients chose would remain there."""
 
 
 class _Series(Value):

@@ -63,7 +63,7 @@ class Quality:
 
     Args:
         docs: where Data Docs are written; made when there are some.
-        conditions: who is told of what becomes a finding.
+        conditions: receives what becomes a finding.
         registry: of the process, for the metrics.
         clock: seconds since the epoch.
     """

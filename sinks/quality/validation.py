@@ -17,7 +17,7 @@ from sinks.quality.verdicts import ValidationOutcome
 from udfs.kernels.expectations import Expected
 
 _NO_VALUES = {"result_format": "BASIC", "partial_unexpected_count": 0, "exclude_unexpected_values": True}
-"""Only whether and how many: what a row holds instead stands in no result."""
+"""Results say only whether an expectation failed and how often, never a row's value."""
 
 _FEW = 20
 """So many values, from 0 on, are shown as a set rather than as bounds."""

@@ -42,7 +42,7 @@ class ExpectationVerdict:
         self._failed: deque[bool] = deque(maxlen=PASSED)
 
     def take(self, failed: bool) -> bool:
-        """Takes in a validation; returns whether `failing` is another now."""
+        """Adds a validation's outcome; returns whether `failing` has changed."""
         self._failed.append(failed)
         before = self.failing
         if sum(list(self._failed)[-OF:]) >= FAILING:

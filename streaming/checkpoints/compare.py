@@ -32,11 +32,11 @@ class RecordsLost(Refused):
 
 @dataclass(frozen=True)
 class StartDecision:
-    """The job may go on.
+    """The decision that a query may start.
 
     Attributes:
         manifest: to be written.
-        notes: what an operator may want to know, a sentence each.
+        notes: sentences for the operator.
     """
 
     manifest: Manifest
@@ -70,8 +70,8 @@ def decide(now: Manifest, before: Manifest | None, files: SparkFiles, extents: E
         extents: what the topics hold.
 
     Raises:
-        RecordsLost: it could go on without the records that are gone, and nothing else is wrong.
-        Refused: it can't go on; says what is wrong, and what to do.
+        RecordsLost: records are gone, the query could continue without them, and nothing else is wrong.
+        Refused: it can't continue; says what is wrong, and what to do.
     """
     query = now.query
     if files.problems:
@@ -97,7 +97,11 @@ def decide(now: Manifest, before: Manifest | None, files: SparkFiles, extents: E
 
 
 def _require_same_work(now: Manifest, before: Manifest, files: SparkFiles) -> list[str]:
-    """What wrote it is what goes on, or older than that."""
+    """Checks that the checkpoint is of the same query, written by this version or an older one.
+
+    Returns:
+        Notes for the operator.
+    """
     query = now.query
     if (before.query, before.state_version) != (query, now.state_version):
         raise Refused(

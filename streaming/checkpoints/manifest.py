@@ -15,7 +15,7 @@ FORMAT = 1
 
 
 class Refused(ClientscopeError):
-    """A checkpoint that this job can't go on with; nothing has been read or written."""
+    """A checkpoint that this job can't continue with; nothing has been read or written."""
 
 
 class SeenTopic(BaseModel):

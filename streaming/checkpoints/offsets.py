@@ -70,10 +70,10 @@ def _offset(found: Any) -> int:
 
 
 def lost(position: Offsets, extents: Extents) -> list[Lost]:
-    """Which records can't be read any more, of those that a query has not read.
+    """The records that a query has not read and that can't be read any more.
 
     Args:
-        position: where it goes on; a partition that isn't there is new, and begins at 0.
+        position: where the query continues; a partition that isn't in it is new, and begins at 0.
         extents: what the topics hold.
     """
     found = []

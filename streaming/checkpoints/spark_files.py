@@ -193,7 +193,7 @@ def _changed(checkpoint: Path) -> Iterator[str]:
             continue
         try:
             whole = _as_written(path.read_bytes(), checksums.read_bytes())
-        except FileNotFoundError:  # told of by what needs it, if anything does
+        except FileNotFoundError:  # reported by whatever needs the file, if anything does
             continue
         except OSError as error:
             yield f"{path.relative_to(checkpoint)} can't be read: {error.strerror}"

@@ -99,5 +99,5 @@ class TopicWatch:
         while not self._stopped.wait(EVERY_S):
             try:
                 self.look()
-            except Exception:  # it is a look more or less; the queries go on
+            except Exception:  # one check is missed; the queries keep running
                 log.exception("whether topics are still the same could not be seen")

@@ -130,7 +130,7 @@ class Book:
         return [fingerprint for fingerprint in self._compared.get(code, ()) if self.entries[fingerprint].present]
 
     def condition(self, fingerprint: str, condition: Condition) -> None:
-        """What a part of ours tells of itself."""
+        """Takes in a problem, or its end, that a part of clientscope reports about itself."""
         known = self.entries.get(fingerprint)
         if not condition.failing and (known is None or condition.at_ms <= known.last_seen_ms):
             return

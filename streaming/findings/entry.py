@@ -44,7 +44,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class FindingStanding:
-    """Where a finding stands in its life, as of the last `streaming.findings.lifecycle.advance`.  Times are ms since the epoch.
+    """The state of a finding in its life, as of the last `streaming.findings.lifecycle.advance`.  Times are ms since the epoch.
 
     Attributes:
         is_open: whether it is open; a secret that was there again between two looks counts as opened and stopped.
@@ -75,7 +75,7 @@ class FindingEntry:
         present: of what is found by comparing, and of our own operation: whether it is so now.
         severities: how many of those that have it have it how badly.
         live: the newest pushes of those that have it and are connected, gone: of the others, in the order of `streaming.findings.ordered`.
-        compared: whom the comparison was about, by application.
+        compared: the clients that the comparison was about, by application.
         standing: its life so far.
         back_ms: when it was there again after it had ended; 0 if it wasn't.
         lately: the newest pushes that had it since it was last looked at, by client; worst_lately: the worst severity among them, or -1.

@@ -70,7 +70,7 @@ class Storms(NamedTuple):
 
 
 class Judges:
-    """The fleet's rules, by whose limits they judge whom."""
+    """The rules about the fleet, with the limits of the profile that applies to each application."""
 
     def __init__(self, thresholds: Thresholds) -> None:
         self._thresholds = thresholds
@@ -185,7 +185,7 @@ def storms(counts: Mapping[str, Storms], live: Live, judges: Judges, under_way: 
 
     Args:
         counts: by application.
-        under_way: fingerprints of those that are told already, which are over only at half the limit.
+        under_way: fingerprints of those that are already reported; these end only at half the limit.
     """
     told = set(under_way)
     found: dict[str, Found] = {}

@@ -51,7 +51,7 @@ class JudgedPush:
         offset: in its partition of ``clientscope.configs``, which one client always writes to.
         application: `clientscope.findings.fingerprints.application_key`.
         unjudged: codes of the rules that couldn't judge it.
-        written: keys of secrets that stand in the record itself.
+        written: keys of secrets that the record itself contains.
         size: of its settings and verdicts as text.
         tenant: whose it is, for bounds.
     """

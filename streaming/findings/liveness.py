@@ -22,7 +22,7 @@ MOST_CONNECTIONS = 1_000_000
 """Open ones that are known, some 200 bytes each; see `clientscope.fair_share` for who makes room for further ones."""
 
 _MOST_NAMES = 1_000
-"""client.ids of one principal that are told apart among what is closed within ten seconds; the others count as none."""
+"""client.ids of one principal that are distinguished among connections closed within ten seconds; further ones count as no client.id."""
 
 _MOST_LATELY = 100_000
 

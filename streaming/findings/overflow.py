@@ -43,7 +43,7 @@ class Overflow:
         subject = f"table of {table}"
         if self._new:
             self._new, self._last_ms = False, now_ms
-        elif not self._begun:  # the process before may have told of it: that ends like what this one tells
+        elif not self._begun:  # the previous process may have reported it: its report ends in the same way
             self._last_ms = now_ms
         self._begun = True
         if self._last_ms is None:

@@ -19,11 +19,11 @@ _KEPT_BACK = ("SK003", "SK005")
 """Rules on settings that are kept back without being known to be secrets."""
 
 MOST_SECRETS = 20
-"""Different secrets of one application under one key that are told apart: beyond, tokens say, they are one finding together."""
+"""Different secrets of one application under one key that get a finding each; more of them (rotating tokens, say) share one."""
 
 
 class RuleText(NamedTuple):
-    """What is told of a rule, beside what it says itself."""
+    """A rule's texts for findings, besides its sentence."""
 
     name: str
     use_instead: str
@@ -39,7 +39,7 @@ def _texts() -> Mapping[str, RuleText]:
 
 
 TEXTS = _texts()
-"""Every code → what is told of it."""
+"""Every code → its texts."""
 
 KEYS = {rule.code: rule.keys for rule in EVERY_RULE}
 

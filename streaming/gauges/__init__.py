@@ -1,8 +1,8 @@
-"""The gauges: from the counts that gateways tell to what ``clientscope.gauges`` says.
+"""The gauges: from the counts that gateways report to the records of ``clientscope.gauges``.
 
-The driver keeps what the topic says, and nothing else is state: at its start it reads the topic, and from then on it takes in entries and
-writes what differs. What is lost with the process (which series were at zero, which gateways are gone) matters only to a record that
-comes out of order across the restart, and is mended by that gateway's next heartbeat, or by its silence.
+The driver keeps the content of the topic and no other state. It reads the topic at its start, takes in entries, and writes what differs.
+A restart forgets which series were at zero and which gateways were gone. This only matters to a record that arrives out of order across the
+restart; that gateway's next heartbeat, or its silence, corrects it.
 
 One value per series, and one per gateway of what concerns it as a whole.
 """
@@ -26,7 +26,7 @@ HEARTBEATS = 3
 """So many intervals without a heartbeat, and a gateway is lost."""
 
 MOST_GATEWAYS = 10_000
-"""Records of a further one are left out, and told in the log."""
+"""Records of further gateways are ignored, with a line in the log."""
 
 FORGET_S = 24 * 60 * 60.0
 """For how long a gateway that is gone is remembered, so that a record of it that comes late isn't taken for its return.

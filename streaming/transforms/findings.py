@@ -28,7 +28,7 @@ def arrivals(records: DataFrame, digest_key: DigestKey | None, thresholds: Thres
     Args:
         records: of both topics; with their keys, tombstones of ``clientscope.configs`` arrive too.
         digest_key: digests leaks that no gateway has redacted.
-        thresholds: which profile holds for whom; None for the rules' own limits.
+        thresholds: which profile applies to which client; None for the rules' own limits.
     """
     keys = F.col("key") if "key" in records.columns else F.lit(None).cast("binary").alias("key")
     told = F.col("value").isNotNull() | ((F.col("topic") == CONFIGS) & keys.isNotNull())

@@ -1,10 +1,10 @@
-"""Reading a batch of records: all advance together, one field at a time.
+"""The reader of a batch of records: all advance together, one field at a time.
 
 There is no loop over records: a *lane* is one struct that is being read (a record, or one element of an array), and every step is numpy
 over all lanes at once. Elements are read level by level: the first of every array, then the second, and so on.
 
-A lane that fails is moved to ``home``, zeros behind the batch's bytes, where it can go on reading without harm; its record keeps
-the first reason.  Strings are not copied while reading: only their positions are kept.
+A lane that fails is moved to ``home``, zeros behind the batch's bytes, where further reads do no harm; its record keeps the first reason.
+Strings are not copied while reading: only their positions are kept.
 """
 
 from __future__ import annotations

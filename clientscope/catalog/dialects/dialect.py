@@ -65,7 +65,7 @@ class Dialect:
         defaults: under Kafka's names and in Kafka's text; what isn't here has none, or is no setting of this library's.
         aliases: its names → Kafka's, for all its clients.
         aliases_of: the same for one client, and before the others.
-        separator: what stands in its names where Kafka's have dots.
+        separator: the character of its names in place of Kafka's dots.
         spellings: Kafka's name → the value in lower case → as Kafka writes it.
         booleans: a truth value in lower case → as Kafka writes it.
         factors: its name → what a value is multiplied by, for another unit than Kafka's.

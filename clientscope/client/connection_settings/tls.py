@@ -40,15 +40,15 @@ class PemSource:
 
 @dataclass(frozen=True)
 class Tls:
-    """What a client's TLS is.
+    """A client's TLS settings.
 
     Attributes:
-        authority: whom to trust; the system's where there is none.
+        authority: the certificates to trust; the system's if None.
         any_anchor: whether any certificate of ``authority`` ends a chain, as in Java, and not only a root.
         certificate, key: the client's own; one file may hold both.
         password: the key's.
-        crl: a file of certificates that were taken back.
-        verify: whether the broker's certificate is checked at all.
+        crl: a file of revoked certificates.
+        verify: whether the broker's certificate is checked.
         check_hostname: whether it must name the host that was connected to.
         ciphers: OpenSSL's list of them.
     """

@@ -68,10 +68,10 @@ def rows(checkpoint_dir: Path, extents: Extents) -> Iterator[CheckpointLine]:
 
 
 def table(found: Sequence[CheckpointLine], *, asked: bool, wide: bool = False) -> Table:
-    """A row for each partition; what its query has in common stands in the first.
+    """A row for each partition; the first row of a query also has what its partitions share.
 
     Args:
-        asked: whether a broker was, so that it is known how far queries are behind.
+        asked: whether a broker was asked, so that it is known how far queries are behind.
     """
     view = Table(header_style="bold", box=None, pad_edge=False)
     headings = ["QUERY", "BATCH", "TOPIC", "OFFSET", *(["BEHIND"] if asked else []), "SIZE", "WRITTEN BY", "WHEN"]

@@ -89,13 +89,13 @@ class Instance(NamedTuple):
 
 @dataclass(frozen=True)
 class FileReport:
-    """What became of one file.
+    """The result for one file.
 
     Attributes:
         outcomes: code → ``fired``, ``passed`` or ``not_evaluable``; rules that don't apply aren't there.
-        suppressed: findings that a person has decided not to be told.
-        notes: what else has to be said of it, with the line.
-        skipped: why it wasn't judged at all; empty if it was.
+        suppressed: findings that a person has decided not to see.
+        notes: other remarks about it, with the line.
+        skipped: why it wasn't judged; empty if it was.
         instance: the client, where the file is a log of several.
     """
 
@@ -187,10 +187,10 @@ class Decisions:
 
 
 def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[str, RuleTexts], decisions: Decisions) -> FileReport:
-    """What the verdicts on a file's subjects come to.
+    """The report of a file, from the verdicts on its subjects.
 
     Args:
-        judged: for each subject the verdicts on it.  A file that is for several clients is judged as each, and told once.
+        judged: for each subject the verdicts on it.  A file for several clients is judged as each, and each finding is reported once.
     """
     outcomes: dict[str, str] = {}
     found: dict[tuple[str, str], FileFinding] = {}
@@ -205,7 +205,7 @@ def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[s
             rule = rules[verdict.code]
             for about in _each(rule, verdict):
                 key = rule.keys[0] if rule.keys and not rule.is_leak else about[0].key if about else ""
-                if subject.prefixed is not None:  # several clients' settings stand in one file
+                if subject.prefixed is not None:  # one file has settings of several clients
                     key = next((subject.prefixed[each.key] for each in about if each.key in subject.prefixed), key)
                 finding = _finding(read, subject, rule, verdict, about, fingerprint(rule.code, who, key), owner)
                 found.setdefault((rule.code, key), finding)
@@ -230,7 +230,7 @@ def _each(rule: RuleTexts, verdict: FileVerdict) -> list[tuple[Judged, ...]]:
 
 
 def _worse(before: str | None, outcome: str) -> str:
-    """What is told of a file that is judged as several clients: what fired, else what couldn't be judged."""
+    """The outcome reported for a file that is judged as several clients: fired before not evaluable, before passed."""
     order = ("passed", "not_evaluable", "fired")
     return outcome if before is None else max(before, outcome, key=order.index)
 
@@ -258,7 +258,7 @@ def _finding(
         secret = rule.is_leak or judged.reason is not None or (placed is not None and _secret(placed, judged.key))
         setting = _setting(judged, placed, secret)
         if placed and region is None and not placed.is_default:
-            # What stands in the file can be changed there, so the finding is about that, and about defaults only beside it.
+            # A setting in the file can be changed there, so the finding is mainly about it; defaults come after it.
             region, source = placed.region, "" if secret else _source(placed)
             settings.insert(0, setting)
         else:

@@ -26,14 +26,14 @@ from udfs.rules.registry import RULES
 
 @dataclass(frozen=True)
 class Subject:
-    """One client's settings; where they are whole, what isn't there is at its default.
+    """One client's settings; if they are complete, a missing one has its default.
 
     Attributes:
         settings: names and values as written, but for a prefix.
-        client_type: None where it can't be told.
+        client_type: None if it can't be determined.
         version: the client library's; ``unknown`` is its newest.
-        principal: as whom the client authenticates, for profiles; None where nobody said so.
-        prefixed: Kafka's names → those in the file, of settings under a prefix, which are never whole; None for a client's own file.
+        principal: the principal that the client authenticates as, for profiles; None if it wasn't given.
+        prefixed: Kafka's names → those in the file, of settings under a prefix, which are never complete; None for a client's own file.
     """
 
     settings: Mapping[str, str]
@@ -75,10 +75,10 @@ class FileVerdict(NamedTuple):
 
 @dataclass(frozen=True)
 class RuleTexts:
-    """What is told of a rule.
+    """A rule's texts for reports.
 
     Attributes:
-        link: where a person reads on: the first address of its source.
+        link: further reading: the first address of its source.
     """
 
     code: str
@@ -99,7 +99,7 @@ _RULES = tuple(rule for rule in RULES if rule.code not in OF_PUSHES_ALONE)
 
 @cache
 def catalogue() -> Mapping[str, RuleTexts]:
-    """Every rule's code → what is told of it."""
+    """Every rule's code → its texts."""
     return {rule.code: _text(rule) for rule in _RULES}
 
 

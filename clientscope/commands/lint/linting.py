@@ -133,7 +133,7 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
 
 
 def _subjects(counted: Mapping[str, places.Placed], settings: LintSettings, dialect: Dialect) -> tuple[tuple[judging.Subject, ...], str]:
-    """The clients whose settings stand in a file; where there are none, why."""
+    """The clients whose settings are in a file; if there are none, the reason."""
     values = {name: each.value for name, each in counted.items() if each.value is not None}
     version, principal = settings.software_version, settings.principal or None
     groups = prefixes.groups(values) if dialect.name == "java" else []

@@ -49,12 +49,12 @@ class Placed(NamedTuple):
 
     Attributes:
         name: as it is written, levels joined by dots.
-        value: as text; None for one that is no text, number or list of them.
+        value: as text; None unless it is a text, a number or a list of those.
         region: of the value.
-        source: from the beginning of its name to the end of its value, as it stands in the file.
+        source: from the beginning of its name to the end of its value, exactly as in the file.
         line: of its name.
-        shared: it comes from a YAML merge key, which what stands beside it overrides.
-        is_default: the client library's default, which stands there as it does in a client's log.
+        shared: it comes from a YAML merge key, so settings beside it override it.
+        is_default: the client library's default, printed along with other settings, as in a client's log.
     """
 
     name: str

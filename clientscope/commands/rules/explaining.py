@@ -44,7 +44,7 @@ def find(code: str) -> Rule:
     if wanted.upper() in RESERVED:
         raise SettingsError(f"{wanted.upper()} is reserved: its rule does not exist yet", RESERVED[wanted.upper()])
     alike = get_close_matches(wanted, by_word, n=12, cutoff=0.5)
-    # Codes differ by a digit, so what stands in the same place counts.
+    # Codes differ by a digit, so the same digit at the same position counts.
     alike.sort(key=lambda word: -sum(left == right for left, right in zip(word, wanted, strict=False)))
     near = list(dict.fromkeys(by_word[word].code for word in alike))[:3]
     hint = f"did you mean {' or '.join(near)}?" if near else "list all rules: clientscope rules"

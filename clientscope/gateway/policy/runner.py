@@ -254,7 +254,7 @@ class PolicyRunner:
                 self._queue.append(other)
 
     def _send_away(self) -> None:
-        """Tells whoever can still be told to come again; those who were answered wait until the policy is tried again."""
+        """Asks each client that has no answer yet to retry; pushes that were answered wait until the policy is tried again."""
         waiting, self._queue = self._queue, deque()
         for push in waiting:
             if push.early:
@@ -277,7 +277,7 @@ class PolicyRunner:
             waiting.verdict.set_result(Verdict(NONE))
 
     def _give_up(self, waiting: WaitingPush, reason: str, throttle_s: float = _THROTTLE_MS / 1000) -> None:
-        """Lost, unless its client can still be told to try again, or its record is with the publisher."""
+        """Counts a push as lost, unless its client can still be asked to retry or the publisher has its record."""
         if not waiting.verdict.done():
             _answer(waiting, _again("the policy did not finish this push", throttle_s))
         elif not waiting.published:

@@ -113,7 +113,7 @@ class WaitingPush:
 
 
 class PolicyOwner(Protocol):
-    """Whom a worker reports to."""
+    """The receiver of a worker's reports."""
 
     def done(self, worker: PolicyWorker, waiting: WaitingPush, report: Done) -> None:
         """``process`` has returned, or raised."""

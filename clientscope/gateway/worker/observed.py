@@ -82,7 +82,7 @@ class Observed:
     Args:
         who: the client, as far as it is known by now.
         write: takes a line: when it was due, since the epoch; the request's head; its client; its time in ms, None without an answer.
-        stop: no filter asks for this client: told once, and nothing after it.
+        stop: called once if no filter asks for this client; nothing follows it.
         clock: seconds.
     """
 

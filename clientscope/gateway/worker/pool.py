@@ -28,7 +28,7 @@ _END_WITHIN_S = 1.0
 
 
 class PoolOwner(Protocol):
-    """Whom workers report to."""
+    """The receiver of workers' reports."""
 
     def reported(self, report: Report, mine: Callable[[int], bool]) -> None:
         """Something has happened in the worker whose connections' ids are ``mine``."""

@@ -30,7 +30,7 @@ class Entrance:
         most: connections that may wait for their header at a time; those beyond are refused.
         timeout_s: how long a header may take.
         relay: makes the relay of a connection with this header; its side that takes the socket.
-        refused: told the reason of each connection that ended before it was one.
+        refused: called with the reason of each connection that ended before its header was accepted.
     """
 
     def __init__(

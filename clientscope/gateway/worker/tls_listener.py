@@ -41,7 +41,7 @@ class TlsListener:
 
     Args:
         listening: a listening socket, which is closed with this.
-        entrance: from whom a load balancer's header comes before TLS, and what makes a connection's relay.
+        entrance: reads a load balancer's header before TLS, and makes a connection's relay.
         timeout_s: how long a header may take, and then a handshake.
 
     Attributes:

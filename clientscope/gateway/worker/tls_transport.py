@@ -145,7 +145,7 @@ class TlsTransport(asyncio.Protocol, asyncio.Transport):
     # What OpenSSL makes of it.
 
     def _handshake(self) -> bool:
-        """Goes on with the handshake; whether it is done."""
+        """Continues the handshake; returns whether it is done."""
         if self._ready.done():  # it failed
             return False
         try:

@@ -4,10 +4,10 @@ A client of today that sends no id in ApiVersions has one all the same where its
 brings it, and KIP-1324 wants both to be one.
 
 Behavior:
-- Request and answer pass as they came, but for the correlation id; an answer without an error makes the identity's instance id the
+- Request and answer pass unchanged except for the correlation id; an answer without an error makes the identity's instance id the
   one that it carries.
 - An id that the client sent in ApiVersions stays, and one that differs from it is counted.
-- A version that we don't know, and an answer that can't be read, go on unread.
+- An unknown version, and an answer that can't be read, pass unread.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
         offset: Offset = 0,
         limit: StartLimit = 20,
     ) -> PastStarts:
-        """What an application or a client pushed, each time as what had changed; redacted as ever."""
+        """What an application or a client pushed, each time as the difference from the push before; redacted."""
         whose = {"client_id": client_id, "application": application, "principal": principal, "address": address}
         if all(value is None for value in whose.values()):
             raise SettingsError("say whose: client_id, application, principal or address", "several of them: all must be so")
@@ -142,7 +142,7 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
         offset: Offset = 0,
         limit: Limit = 100,
     ) -> PastFindings:
-        """What was to be fixed at a time, as it was told last by then."""
+        """The findings at a time, each in its last state recorded by then."""
         parse(q, FINDINGS, clock())
         found = past.ask("findings_at", at_ms=clock() if at is None else at, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
         return PastFindings(offset=offset, **found)

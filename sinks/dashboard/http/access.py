@@ -113,9 +113,9 @@ class Access:
         return (self._external.hostname or "") if self.authentication != "none" else ""
 
     def address(self, scope: Scope) -> str:
-        """Where a request came from: the connection's other end, or behind trusted proxies whom the last of them saw.
+        """The address that a request came from: the connection's other end or, behind trusted proxies, the one that the first of them saw.
 
-        That is the right-most address of X-Forwarded-For that is no trusted proxy's: what stands further left, anybody may have written.
+        That is the right-most address of X-Forwarded-For that is no trusted proxy's: any client may have written those further left.
         """
         client = scope.get("client")
         found = client[0] if client else ""
@@ -294,7 +294,7 @@ def _without_port(hop: str) -> str:
 
 
 def _site(address: str) -> str:
-    """Whom one address stands for: with IPv6 its /64, within which one host may take any."""
+    """The network that counts as one client: with IPv6 the address's /64, since a host may use any address of it."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:

@@ -17,7 +17,7 @@ from sinks.dashboard.past.problems import NoAnswer
 
 DEADLINE_S = 20.0
 WAIT_S = 25.0
-"""For those before it; then a question is told to come again."""
+"""The longest time that a question waits for those before it; then the caller is asked to retry."""
 
 MOST_WAITING = 8
 IDLE_S = 120.0

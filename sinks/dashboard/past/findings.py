@@ -66,7 +66,7 @@ def ended(tables: Tables, span: Span) -> pa.Table:
         NoAnswer: as `at_a_time`.
     """
     at = "coalesce(ended, recorded)"
-    # It is told once it has ended, so no row of an earlier day can be about it.
+    # An end is recorded after it happens, so no row of an earlier day can be about it.
     sql = (
         f"SELECT DISTINCT ON (fingerprint, ended) * FROM findings WHERE {within(Span(span.from_ms, 2**43), 'recorded')} "  # noqa: S608
         f"AND state IN ({', '.join(map(text, ENDED))}) AND {at} >= {moment(span.from_ms)} AND {at} < {moment(span.to_ms)} "

@@ -27,7 +27,7 @@ _Row = tuple[int, str | None, str, str, str, str | None, str, int | None, int, s
 
 
 class Of(NamedTuple):
-    """What counts of a finding, and of whom it is."""
+    """The parts of a finding that rows need: code, severity and the clients that it is about."""
 
     code: str
     severity: int

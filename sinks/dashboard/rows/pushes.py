@@ -61,7 +61,7 @@ class PushIndex:
         self._told.append((key, None))
 
     def flush(self) -> None:
-        """Puts all that was told into the table, in its order, and judges those clients again."""
+        """Writes everything noted since the last call into the table, in order, and judges those clients again."""
         told, self._told = self._of_old_keys(self._told), []
         if not told:
             return

@@ -66,7 +66,7 @@ class OpenConnection(NamedTuple):
 
 
 class Writing:
-    """Rows as connections come and go.  What was told since the last `flush` is in no table yet."""
+    """Rows of connections as they open and close.  Changes since the last `flush` are in no table yet."""
 
     def __init__(self, database: Database) -> None:
         self.judging = Judging(database)
@@ -80,7 +80,7 @@ class Writing:
         self._clients = 0
         """The highest number of a client."""
         self._stored = 0
-        """The highest number of a row that ever was in the table: what is above it was only told."""
+        """The highest number of a row that was ever in the table: rows above it are only in memory."""
         self._opened: dict[int, OpenConnection] = {}
         self._closed: set[int] = set()
         self._passed: OrderedDict[str, OpenConnection] = OrderedDict()
@@ -115,7 +115,7 @@ class Writing:
         return self._gone.get(key)
 
     def flush(self) -> None:
-        """Puts all that was told into the tables."""
+        """Writes all changes since the last call into the tables."""
         opened, self._opened = self._opened, {}
         closed, self._closed = self._closed, set()
         passed, self._passed = self._passed, OrderedDict()

@@ -25,7 +25,7 @@ _DIGEST_SHOWN = 8
 
 
 def configuration(value: bytes, pushed_ms: int) -> Configuration:
-    """What a record of ``clientscope.configs`` says.  It is judged again, so a secret that a gateway let pass isn't told.
+    """The configuration in a record of ``clientscope.configs``.  It is judged again, so a secret that a gateway let pass isn't shown.
 
     Raises:
         RecordError: it is no such record.

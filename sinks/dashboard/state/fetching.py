@@ -38,7 +38,7 @@ class Fetch(Protocol):
 
 
 class PushFetcher:
-    """A `Fetch` from Kafka.  One request at a time; who waits for longer than the deadline is told so."""
+    """A `Fetch` from Kafka.  One request at a time; a request that waits for longer than the deadline fails."""
 
     def __init__(self, kafka: Kafka, deadline_s: float = DEADLINE_S) -> None:
         self._kafka = kafka

@@ -22,7 +22,7 @@ class OneClient:
     def __init__(self, state: State, fetch: Fetch | None = None) -> None:
         """
         Args:
-            fetch: reads configurations; without it, none are told.
+            fetch: reads configurations; without it, none are shown.
         """
         self._state = state
         self._fetch = fetch

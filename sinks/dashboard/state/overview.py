@@ -88,7 +88,7 @@ class Summary(Known):
         ]
 
     def _nothing_judged(self) -> str:
-        """Why it can't be told whether anything is wrong; empty where it can."""
+        """Why it is unknown whether anything is wrong; empty if it is known."""
         if len(self._findings):
             return ""
         if self._pushes.fired_of_day():

@@ -29,7 +29,7 @@ OTHER: Version = ("", "")
 
 @dataclass
 class _Gateway:
-    """What one gateway last told.
+    """The last counts of one gateway.
 
     Attributes:
         minute: the last one that ``counts`` are in; -1 before there is one.
@@ -113,7 +113,7 @@ class MinuteTable:
         return totals, versions, others
 
     def changes(self, minutes: list[int]) -> tuple[list[int | None], list[int | None]]:
-        """What opened, and what closed; None while no gateway told of itself."""
+        """Connections opened, and connections closed, in each minute; None for a minute without a heartbeat."""
         known = [self._sum(minute, minutes[-1]) is not None for minute in minutes]
         opened = [self._opened[minute] if there else None for minute, there in zip(minutes, known, strict=True)]
         closed = [self._closed[minute] if there else None for minute, there in zip(minutes, known, strict=True)]

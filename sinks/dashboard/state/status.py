@@ -122,7 +122,7 @@ def _kind(key: bytes) -> str:
 
 
 def _is_stale(status: ProcessStatus | BrokerStatus, at_ms: int, now_ms: int) -> bool:
-    """Who ended as it was told to is silent for good, and that is no news."""
+    """Whether a status is out of date; a process that was stopped on request never is."""
     ended = isinstance(status, ProcessStatus) and status.condition == "stopped"
     return not ended and now_ms - at_ms > STALE_AFTER * status.interval_ms
 
