@@ -72,7 +72,7 @@ class Canaries:
         return text
 
     def found_in(self, content: bytes) -> list[str]:
-        """Places whose canaries stand in it: as they are, in another case, or in base64."""
+        """Places whose canaries the content contains: as they are, in another case, or in base64."""
         lower = content.lower()
         return [
             place

@@ -234,7 +234,7 @@ def plant(run: Path40, user: str) -> None:
         for topic, values in ((CONFIGS, [*raw, at("no record at all").encode()]), (CONNECTIONS, events)):
             for value in values:
                 producer.send(topic, key=STRAIGHT, value=value).get(timeout=30)
-    # Last, so that all before it has been read once this has: a leak, so that it is told.
+    # The last push: once its finding is there, all pushes before it have been read.
     custom = (KEY, at("a setting that no library has"), 1, False)
     run.pushes(CLIENT_ID, [custom, ("group.id", VALUE, 1, False), ("sasl.password", at("the marker's own"), 1, False)])
 

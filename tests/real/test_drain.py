@@ -43,7 +43,7 @@ def is_refused(address: str) -> bool:
 
 @contextmanager
 def endless_request(address: str) -> Iterator[None]:
-    """A client whose one request never ends, but always goes on."""
+    """A client that keeps sending bytes of one request that never ends."""
     host, port = address.split(":")
     ended = threading.Event()
     with socket.create_connection((host, int(port)), 10) as endless:

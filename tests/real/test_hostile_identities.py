@@ -125,7 +125,7 @@ def test_f41_a_clean_push_of_bob_under_alices_instance_id_changes_nothing_of_her
         assert all(len({record.principal for record in of_key if record}) == 1 for of_key in records.values())
 
 
-def test_f46_a_client_that_leaks_and_is_gone_within_a_second_is_found_and_told(site: Site) -> None:
+def test_f46_a_client_that_leaks_and_is_gone_within_a_second_is_found_and_reported(site: Site) -> None:
     """Without an instance id too, of which each connection is a client."""
     for user, instance in (("bob", uuid.uuid4()), ("alice", None)):
         secret = f"{LEAKED}-{user}"

@@ -236,7 +236,7 @@ def spawned_below(pid: int) -> Iterator[set[int]]:
         watching.join()
 
 
-def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_go_on(job: Job) -> None:
+def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_continue(job: Job) -> None:
     driver = job.processes.pid("stream"), jvm(job)
     deadly: dict[Place, bytes] = {}
     with spawned_below(driver[0]) as tried:

@@ -63,7 +63,7 @@ SECRETS = (
     "xoxb-123456789012-canary",
     "x" * 300 + "-AKIAIOSFODNN7EXAMPLE",
 )
-"""Names that no field may show, wherever the secret stands in them."""
+"""Names that no field may show, wherever they contain the secret."""
 
 SECRET_KEYS = (
     *SECRETS,

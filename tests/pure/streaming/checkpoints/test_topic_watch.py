@@ -101,7 +101,7 @@ def test_an_end_before_what_was_read_counts_once_it_stays() -> None:
     assert kafka.told == ["results: another topic"]
 
 
-def test_what_is_sound_all_the_same_goes_on() -> None:
+def test_a_query_that_is_sound_continues() -> None:
     kafka = Kafka()
     kafka.refusing = False
     watch = kafka.watch()

@@ -159,7 +159,7 @@ def test_after_disorder_across_a_restart_of_the_job_the_next_heartbeat_makes_it_
 
 @settings(deadline=None)
 @given(history=steps, data=st.data())
-def test_f16_one_whole_heartbeat_mends_whatever_was_lost(history: History, data: st.DataObject) -> None:
+def test_f16_one_whole_heartbeat_corrects_whatever_was_lost(history: History, data: st.DataObject) -> None:
     life = live("g", 1000, 0, history)
     kept = [value for value in life.values[:-1] if data.draw(st.booleans())] + life.values[-1:]
     gauges, topic = Gauges({}, now=0), Topic()
