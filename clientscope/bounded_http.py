@@ -1,4 +1,4 @@
-"""HTTP listeners that no client can exhaust: uvicorn, with bounds on connections, on the time of a request, and on bytes.
+"""HTTP listeners that no client can exhaust: uvicorn with bounds on connections, on the duration of a request, and on bytes.
 
 Every HTTP listener of the project is made of this.  A connection beyond the bound replaces the one that has waited the longest for its
 request, among those of the address that holds the most: whoever holds half requests displaces their own, and others are served.

@@ -1,4 +1,4 @@
-"""Digests: stable identifiers of texts, and keyed digests of values that may not be written down."""
+"""Digests: stable identifiers of texts, and keyed digests of values that may not be stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every error that clientscope raises on purpose."""
+"""Exceptions that clientscope raises on purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who has to make room in a table with a bound: whoever uses more than its share, and of that what matters least.
+"""Eviction from a bounded table: the tenant with more than its fair share loses its least important entry.
 
 A bound that forgets the oldest entry can be turned against others: whoever adds many empties the table of everybody else's.  Here a tenant
 loses entries only while it has more than its fair share.  Addresses cost less than principals, so tenants without a principal have half of

@@ -1,4 +1,4 @@
-"""Pages for machines: probes, metrics, and JSON on loopback; WSGI applications, each request in one of a few threads.
+"""HTTP pages for machines: probes, metrics, and JSON on loopback; WSGI applications in a few threads.
 
 On ``metrics-listen`` of gateway, job and deliver: ``/metrics``, ``/healthz``, ``/readyz``; counts and nothing of any one client.
 """

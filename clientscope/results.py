@@ -1,4 +1,4 @@
-"""The values of ``clientscope.results``: what every rule said of one push."""
+"""Values of ``clientscope.results``: the verdicts of all rules on one push."""
 
 from __future__ import annotations
 

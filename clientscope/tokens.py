@@ -1,4 +1,4 @@
-"""Files of tokens: who may do what, each by a secret of their own."""
+"""Token files: each user's role, and the secret that identifies the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the JSON values of our topics are made of; what a client chose is bounded and cleaned on the way in."""
+"""Field types of the JSON values of clientscope's topics; text that a client chose is bounded and cleaned when read."""
 
 from __future__ import annotations
 

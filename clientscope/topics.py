@@ -1,4 +1,4 @@
-"""Creating and verifying our topics (`clientscope topics`, and every process at its start)."""
+"""Creation and verification of clientscope's topics (``clientscope topics``, and every process at its start)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a query failed, from what Spark says of it: what happened in a line, and what to do.  Pure."""
+"""Cause of a query's failure, from Spark's exception: one line with what happened, and what to do. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope stream``: starts the queries, watches them, stops them."""
+"""Main program of ``clientscope stream``: starts the queries, watches them, stops them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job's own metrics, on ``/metrics``: what Spark reports of each query's progress, by the official client library."""
+"""Metrics of the job on ``/metrics``: each query's progress as Spark reports it, by the official client library."""
 
 from __future__ import annotations
 

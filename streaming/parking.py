@@ -1,4 +1,4 @@
-"""Whether a query runs, is parked after a failure, or is being tried again: a state machine.
+"""State machine of a query's runs: running, parked after a failure, or being retried.
 
 Pure: events in, decisions out; times are seconds of a clock that never goes back.
 

@@ -1,4 +1,5 @@
-"""When clients were last seen, in a small file beside the checkpoints: connection records are gone after a week, clients after 30 days.
+"""Times at which clients were last seen, in a small file beside the checkpoints: connection records are kept for a week, clients for 30
+days.
 
 A file that is missing or damaged ends nothing early: everybody counts as seen at that start.
 """

@@ -1,4 +1,4 @@
-"""The Spark session of the job, and of its tests.
+"""Spark session of the job, and of its tests.
 
 ``clientscope stream`` starts the JVM itself, and everything is set here. With spark-submit the JVM exists before the job: the settings of
 its command line and properties win, and settings of the JVM itself are in the properties that `clientscope bundle` writes.

@@ -1,4 +1,4 @@
-"""Where rows come from: our topics."""
+"""Sources: records of clientscope's topics as rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeping queries running: one that fails is parked, and tried again without end; the others don't notice."""
+"""Supervision of one query: a failed query is parked and retried without end; other queries are not affected."""
 
 from __future__ import annotations
 

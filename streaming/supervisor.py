@@ -1,4 +1,4 @@
-"""All queries of the job, each supervised in a thread of its own: what waits for Kafka or for a disk there holds up no other."""
+"""Supervisor of all queries, each in a thread of its own, so that one that waits for Kafka or a disk delays no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may keep a core busy for seconds: history's batches wait for each other, and for queries that somebody waits for."""
+"""Turns of batches that keep a core busy for seconds: history's queries wait for each other, and for the live queries."""
 
 from __future__ import annotations
 

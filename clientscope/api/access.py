@@ -1,4 +1,4 @@
-"""What the API answers about who asks, and takes to sign in."""
+"""API models of signing in, and of the current user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API says of connections, clients and one client.  Times are in ms since the epoch, UTC."""
+"""API models of connections, clients and one client. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API says of what is older than the topics, by history's tables.  Times are in ms since the epoch, UTC."""
+"""API models of the time before the topics begin, read from history's tables. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API answers about judged pushes. Times are in ms since the epoch, UTC."""
+"""API models of judged pushes. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values as Kafka's ConfigDef.parseType makes them of a type and a text (org.apache.kafka.common.config.ConfigDef, 4.4.0)."""
+"""Parsing of a setting's text by its type, as Kafka's ConfigDef.parseType does it (org.apache.kafka.common.config.ConfigDef, 4.4.0)."""
 
 from __future__ import annotations
 

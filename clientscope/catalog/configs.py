@@ -1,4 +1,4 @@
-"""Kafka's client configs, as data: their types, and which of them a client pushes by default.
+"""Kafka's client settings, as data: their types, and the ones that a client pushes by default.
 
 Other libraries' names for them are in ``dialects``.
 

@@ -1,4 +1,4 @@
-"""Other readings of a text: what it says once invisible characters, look-alike letters and one layer of an encoding are taken away.
+"""Other readings of a text: without invisible characters, with look-alike letters replaced, and with one layer of an encoding removed.
 
 A password written in full-width letters, split by zero-width spaces, percent-encoded, in hex or in base64 is still that password to
 whoever reads the topic.  So what judges a value judges these readings, too.

@@ -1,4 +1,4 @@
-"""Every setting of the client libraries that the catalogue knows, under each of its names.
+"""Every setting that the catalogue has of the client libraries, under each of its names.
 
 A key that isn't among them is custom configuration, which KIP-1324 calls sensitive: it may be anything.
 

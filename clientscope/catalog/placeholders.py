@@ -1,4 +1,4 @@
-"""What stands where a secret would, and is none: templates that are filled in later, names of files, words such as none.
+"""Values in the place of a secret that are none: templates to be filled in later, names of files, words such as "none".
 
 Sources: KIP-297 (config providers), Spring, Maven, Helm and shells for the templates; the corpora in ``tests/corpora/`` for the rest.
 

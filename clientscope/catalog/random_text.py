@@ -1,4 +1,4 @@
-"""Text that looks random, as generators of passwords and tokens make it; ids and digests of known lengths don't count.
+"""Detection of random text, as password and token generators produce it; ids and digests of known lengths are excluded.
 
 Source: entropy as a sign of secrets, as in https://github.com/Yelp/detect-secrets; docs/leaks.md has how often it is wrong here.
 

@@ -1,4 +1,4 @@
-"""What brokers of Apache Kafka's releases advertise in ApiVersions, and which releases fit what a broker is seen to advertise.
+"""API versions that brokers of each Apache Kafka release advertise, and the releases that match what a broker advertises.
 
 The data is ``releases.json``: an entry for each release and mode (ZooKeeper or KRaft), two where a patch changed a range. It is read from
 ``ApiKeys`` and ``MetadataVersion`` in Kafka's own jars, first and last patch of each release, by ``tests/fixtures/releases.py``.

@@ -1,4 +1,4 @@
-"""Keys that may not be written down, as data: those that KIP-1324 excludes, and among all keys those of credentials.
+"""Sensitive keys, as data: those that KIP-1324 excludes, and among all keys those of credentials.
 
 Sources: KIP-1324 "Excluding Sensitive Configuration" (prefixes, infixes, suffixes); the ConfigDefs of Kafka, its brokers and Connect; the
 settings of librdkafka, kafka-python, sarama, kafkajs, Confluent's and Azure's clients, Spring and Debezium for the words.

@@ -1,4 +1,4 @@
-"""What a client calls itself and its settings, judged before it is written down: its ids, software and principal, and each setting's key.
+"""Judgement of names that a client chooses (ids, software, principal, keys of settings) before they are stored.
 
 One table says which field of a record is judged how.  The gateway reads it (``policy/redaction.py``), and so does the job
 (``udfs/redaction/names.py``), since others may publish raw records; a test holds it against the schemas, so that no new field is forgotten.

@@ -1,4 +1,4 @@
-"""``describe_cluster()`` with the software of the broker that answers (KIP-885)."""
+"""``describe_cluster()`` with the software of the answering broker (KIP-885)."""
 
 from __future__ import annotations
 

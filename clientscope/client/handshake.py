@@ -1,4 +1,4 @@
-"""One client instance's handshake: what to push, whether to push now, and what an answer means.
+"""Handshake of one client instance: what to push, when to push, and what an answer means.
 
 Pure but for its log: `connection.py` asks it what to send, tells it what came, and does the waiting.  Times are seconds on
 one monotonic clock.

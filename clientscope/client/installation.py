@@ -1,4 +1,4 @@
-"""kafka-python's own classes made to push, for applications that make those and can't be changed.
+"""Patch of kafka-python's own classes so that they push, for applications whose code can't be changed.
 
 The classes stay the ones they are, so this reaches subclasses, and code that imported them before.  Their ``__init__`` is all that changes.
 """

@@ -1,4 +1,4 @@
-"""What the wrappers of clients that aren't kafka-python share: one instance's id, and its one push in a thread of its own."""
+"""Shared parts of the aiokafka and confluent-kafka wrappers: the instance's id, and its one push in a thread of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One push over connections of its own, for clients whose own connections can't carry one.
+"""A push over connections of its own, for clients whose own connections can't carry one.
 
 The connections are kafka-python's with the handshake in them, as its own clients have; what is sent, tried again and given up is
 `Handshake`'s to say.  Here is only which node is asked.

@@ -1,4 +1,4 @@
-"""What turns a kafka-python client into one that pushes: our settings taken out of its arguments, and ``kafka_client`` put in."""
+"""Arguments of a pushing kafka-python client: takes clientscope's settings out, and puts ``kafka_client`` in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client pushes: its settings under Kafka's names and in Kafka's spelling, without what is sensitive.
+"""Settings that a client pushes: under Kafka's names and in Kafka's spelling, without sensitive ones.
 
 Pure: from a configuration to entries.  `collect` is for kafka-python's own clients, which know all their settings; `collect_dialect`
 for any client of which only what the user set is known.

@@ -1,4 +1,4 @@
-"""A client's settings from a file: java.util.Properties, JSON or YAML.
+"""Reader of a client's settings file: java.util.Properties, JSON or YAML.
 
 What is wrong in a file is said by its line; a file's content is never quoted, since it may be a password.
 """

@@ -1,4 +1,4 @@
-"""Where brokers of one cluster differ in what they advertise: most often a rolling upgrade seen half way (KIP-35)."""
+"""Differences between the API versions of a cluster's brokers: most often a rolling upgrade under way (KIP-35)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings from flags, environment and one TOML file, in that order of precedence. An unknown key is an error."""
+"""Settings from flags, environment and one TOML file, in that order of precedence; an unknown key is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people decide about findings: the records of ``clientscope.decisions``, by fingerprint; the newest counts."""
+"""People's decisions about findings: records of ``clientscope.decisions``, by fingerprint; the newest counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fingerprint of a finding: the same for the same problem of the same application, wherever and whenever it is found."""
+"""Fingerprints of findings: the same for the same problem of the same application, wherever and whenever it is found."""
 
 from __future__ import annotations
 

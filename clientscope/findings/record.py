@@ -1,4 +1,4 @@
-"""A finding, as ``clientscope.findings`` has it: one record per fingerprint, the newest counts."""
+"""Records of ``clientscope.findings``: one per fingerprint, the newest counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings in words: whose one is, and which setting it is about."""
+"""Sentences about a finding: its application, and the setting that it is about."""
 
 from __future__ import annotations
 

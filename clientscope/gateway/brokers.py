@@ -1,4 +1,4 @@
-"""What the gateway knows of the software of its broker, for DescribeCluster, and of the cluster's other brokers, for ``/v1/brokers``."""
+"""Software of the gateway's broker, for DescribeCluster, and of the cluster's other brokers, for ``/v1/brokers``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records of connections, on their way to Kafka: counts once an interval, and each connection's own."""
+"""Records of connections for Kafka: counts once an interval, and records of single connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The epoch of a gateway's process: when it started, and always above that of its process before.
+"""Epoch of a gateway's process: its start time, always above that of the previous process.
 
 Readers take the process with the largest epoch for the newest.  A clock that was set back between two starts would make the new one look
 older, and all it says would be ignored; so the last epoch is read from where readers have it from.

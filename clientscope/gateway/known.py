@@ -1,4 +1,4 @@
-"""Clients that have said who they are, for those of their connections that don't.
+"""Recognition of connections that send no software name, by other connections of the same client.
 
 franz-go was seen to say its name on its first connection alone. A connection that says nothing is recognised by client id, address and
 principal together; that is an inference, shown as such, and never counted.

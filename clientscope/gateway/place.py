@@ -1,4 +1,4 @@
-"""Where a gateway stands: which cluster, which broker, and what that broker's listener speaks."""
+"""Place of a gateway: its cluster, its broker, and the security protocol of that broker's listener."""
 
 from __future__ import annotations
 

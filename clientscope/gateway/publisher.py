@@ -1,4 +1,4 @@
-"""Publishing to Kafka without ever making anybody wait."""
+"""Publisher of records to Kafka that never blocks its callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often clients may push: KIP-124's kind of quota, by token buckets; pure, time is passed in."""
+"""Quota of pushes per client, in the way of KIP-124, by token buckets; pure, time is passed in."""
 
 from __future__ import annotations
 

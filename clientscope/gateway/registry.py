@@ -1,4 +1,4 @@
-"""The open connections, and the counts per software name and version that follow from them.
+"""Registry of open connections, and the counts per software name and version.
 
 All of it happens in the main process's event loop, so there are no locks; time is passed in. Each change makes one
 ClientConnectionRecord with the absolute counts of the series it touched (design: "Gauges tell the truth").

@@ -1,4 +1,4 @@
-"""The request log, in the JSON form of Kafka's own (``kafka.request.logger``), one line a request; off by default.
+"""Request log in the JSON form of Kafka's own (``kafka.request.logger``), one line per request; off by default.
 
 Fields are Kafka's (org.apache.kafka.network.RequestConvertToJson, ``requestDescMetrics``): bodies are null, since only headers are read,
 and the times that only a broker knows are left out. ``timestampMs`` is ours; in Kafka's log it stands before the JSON.

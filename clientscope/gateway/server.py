@@ -1,4 +1,4 @@
-"""The gateway's process: what it is made of, and its life.
+"""Main process of the gateway: its parts, its start and its end.
 
 ``run`` is the only entry point. Order of life: everything that can fail is tried before the port is opened; at SIGTERM or SIGINT the
 port closes first, then the connections, each once its answers are out, then the publisher once it has been acknowledged.

@@ -1,4 +1,4 @@
-"""What a gateway says on ``clientscope.status`` of itself, and of the broker behind it."""
+"""Status of a gateway and its broker, for ``clientscope.status``."""
 
 from __future__ import annotations
 

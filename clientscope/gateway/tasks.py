@@ -1,4 +1,4 @@
-"""Coroutines in the background: held on to, and heard of when they fail."""
+"""Background coroutines: kept referenced, with failures reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is TLS on either side of the gateway, and what of that can't work.
+"""TLS between clients, gateway and broker: the possible combinations, and errors for those that can't work.
 
 | clients | broker's listener | setting | what happens |
 |---|---|---|---|

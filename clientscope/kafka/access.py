@@ -1,4 +1,4 @@
-"""How our own processes reach Kafka: one table ``[kafka]``, for kafka-python and for Spark's Java clients.
+"""Connection settings of clientscope's own processes: one table ``[kafka]``, for kafka-python and for Spark's Java clients.
 
 Names in the table are Kafka's own where Java and librdkafka agree, else librdkafka's, whose files are what everybody has: PEM, each apart.
 """

@@ -1,4 +1,4 @@
-"""Asking and changing a cluster: kafka-python's admin client, and what to say where no broker can be used.
+"""Admin client: requests to a cluster, and errors for when no broker can be used.
 
 What of kafka-python 3.0.12 is worked around:
 

@@ -1,4 +1,4 @@
-"""Making clients of kafka-python.
+"""Creation of kafka-python's clients.
 
 What of kafka-python 3.0.12 is worked around:
 

@@ -1,4 +1,4 @@
-"""Reading topics: ranges of partitions to the ends known at the start, and what comes after them.
+"""Reader of topics: ranges of partitions up to the ends known at the start, and records that follow.
 
 Every loop over a consumer is here, so that none waits without end. What of kafka-python 3.0.12 is worked around:
 

@@ -1,4 +1,4 @@
-"""A real Kafka broker from its jars: KRaft mode, one node or one of several, for trying and testing; not for production.
+"""A real Kafka broker from its jars, in KRaft mode, one node or one of several; for trying and testing, not for production.
 
 Three listeners: CLIENT advertises the gateway's address, so that every client comes through it; INTERNAL is for clientscope's
 own processes; CONTROLLER is KRaft's, on a port of its own choosing.

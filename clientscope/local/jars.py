@@ -1,4 +1,4 @@
-"""The jars: downloaded once by the Ivy that PySpark ships, then found in the cache; checked against `jars.sha256` each time.
+"""Jars: downloaded once by the Ivy that PySpark ships, then taken from the cache; checked against ``jars.sha256`` each time.
 
 One ``ivy.xml`` names them; no Maven is needed. Two configurations, ``spark`` and ``broker``, are what a user needs. The others are for
 tests and the benchmark, and each is fetched when it is first asked for.

@@ -1,4 +1,4 @@
-"""Finding Java, the one thing that a user must bring besides Python and make."""
+"""Search for Java, the only requirement besides Python and make."""
 
 from __future__ import annotations
 

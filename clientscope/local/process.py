@@ -1,4 +1,4 @@
-"""Child processes that don't outlive us, and free ports."""
+"""Child processes that end with their parent, and free ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ClientConfigPolicy (KIP-1324), the gateway's public plug-in interface."""
+"""Interface ClientConfigPolicy (KIP-1324), the gateway's public plug-in interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding a policy by its name."""
+"""Search for a policy by its name."""
 
 from __future__ import annotations
 

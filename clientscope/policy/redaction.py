@@ -1,4 +1,4 @@
-"""Taking values out of a push before it leaves memory."""
+"""Redaction of a push before it leaves memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which clients are meant: patterns for principal, group, client id, and the file of the settings."""
+"""Patterns that select clients: by principal, group, client id, and the file of the settings."""
 
 from __future__ import annotations
 

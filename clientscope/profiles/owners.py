@@ -1,4 +1,4 @@
-"""``owners.toml``: the team and the contact that a client belongs to.
+"""Reader of ``owners.toml``: the team and the contact of each client.
 
 ```toml
 [[owner]]

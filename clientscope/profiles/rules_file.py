@@ -1,4 +1,4 @@
-"""A user's rules file: own profiles, which profile applies to which clients, and suppressions.
+"""Reader of a user's rules file: own profiles, their assignment to clients, and suppressions.
 
 ```toml
 default = "msk"                      # the profile of everybody who isn't assigned another; apache without it

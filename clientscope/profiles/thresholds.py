@@ -1,4 +1,4 @@
-"""A profile, and which of several holds for a client."""
+"""Thresholds of a profile, and the choice of the profile for a client."""
 
 from __future__ import annotations
 

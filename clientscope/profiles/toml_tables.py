@@ -1,4 +1,4 @@
-"""A TOML file as a checked model; an error says the file, the line and the key."""
+"""Reader of a TOML file as a checked model; an error names the file, the line and the key."""
 
 from __future__ import annotations
 

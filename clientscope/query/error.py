@@ -1,4 +1,4 @@
-"""What is wrong with a query, and where."""
+"""Error of a query: what is wrong, and where."""
 
 from __future__ import annotations
 

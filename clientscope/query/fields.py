@@ -1,4 +1,4 @@
-"""Which fields there are, and what may be asked of each."""
+"""Fields of the grammar, and the operators that each allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One value after the other, out of a query's text."""
+"""Scanner: a query's text into single values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query says, as values."""
+"""Terms of a parsed query, as values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which client a record is of: the key of ``clientscope.configs``, and the same wherever else a client is named.
+"""Key of a client: of records in ``clientscope.configs``, and wherever else a client is identified.
 
 A client chooses its instance id (KIP-1324), so the id alone names nobody: whoever sends another client's id would take its place. The key
 has beside it who the broker says the client is, the principal, as a digest: a principal is text of any length that may contain any

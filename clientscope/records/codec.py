@@ -1,4 +1,4 @@
-"""The topics' records: the reference codec, one record at a time.
+"""Reference codec of the topics' records, one record at a time.
 
 Both records are written as Kafka writes its own internal ones (a coordinator's key and value, say): an int16 version, then a
 flexible body that a JSON schema in Kafka's own format describes.  The same schema files drive the vectorised decoder in

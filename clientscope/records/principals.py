@@ -1,4 +1,4 @@
-"""Who a client is to Kafka's authorizers where it doesn't authenticate: KafkaPrincipal.ANONYMOUS.
+"""Principals of clients that don't authenticate: KafkaPrincipal.ANONYMOUS, as Kafka's authorizers see them.
 
 On a PLAINTEXT listener, and on an SSL one without a client certificate, Kafka's DefaultKafkaPrincipalBuilder names everybody
 ``User:ANONYMOUS``. That is one principal and no one client: what keeps clients apart (keys, bounds, quotas) goes by the address instead.

@@ -1,4 +1,4 @@
-"""The JSON API of ``clientscope serve``, as commands ask it."""
+"""Client of the JSON API of ``clientscope serve``, for commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API versions that each broker of a cluster supports, as tables and sentences."""
+"""API versions of each broker of a cluster, as tables and sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster's brokers and the software of each, as a table."""
+"""Table of a cluster's brokers and the software of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connected clients of all clusters, from the page's API, as a table."""
+"""Table of the connected clients of all clusters, from the page's API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connections of a gateway, as a table."""
+"""Table of a gateway's connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every command that lists has in common: formats, order, a limit, and showing it again and again."""
+"""Shared parts of commands that list: formats, order, a limit, and repeated display."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope top``: the overview live on a terminal, with k9s's keys.
+"""Terminal application of ``clientscope top``: the live overview, with k9s's keys.
 
 A thread follows the page's event stream; once a second the newest overview is drawn, and only cells that differ.
 """

@@ -1,4 +1,4 @@
-"""A client's connection through the gateway, without I/O: the events of two sides in, commands for them out.
+"""A client's connection through the gateway, without I/O: events of two sides in, commands for them out.
 
 Four nouns: a *side* is the client's or the broker's end; an *event* is what happened there, or what time, the policy or the gateway's
 own state brings; a *command* is what the transport is to do; a *lane* is what the session has made of one side's bytes and does not do

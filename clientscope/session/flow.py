@@ -1,4 +1,4 @@
-"""One side of a connection: whether it is read, and what waits of its bytes."""
+"""Flow of one side of a connection: whether it is read, and which of its bytes wait."""
 
 from __future__ import annotations
 

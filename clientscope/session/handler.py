@@ -1,4 +1,4 @@
-"""What a handler of one Kafka message is, and what waits for the broker's answer to it."""
+"""Interface of a handler of one Kafka message, and requests that wait for the broker's answer."""
 
 from __future__ import annotations
 

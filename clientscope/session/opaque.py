@@ -1,4 +1,4 @@
-"""A connection of which nothing is read: TLS that the gateway passes on untouched, and any while the gateway is bypassed."""
+"""A connection of which nothing is read: TLS that the gateway passes untouched, and any while the gateway is bypassed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A transcript of a connection, played and compared: what each event must bring, and nothing else. For tests.
+"""Transcripts of a connection, played and compared: each event must yield exactly the listed commands. For tests.
 
 ```python
 assert Playbook(connection) >> Received(CLIENT, request) << Send(BROKER, request) >> Eof(CLIENT) << HalfClose(BROKER)

@@ -1,4 +1,4 @@
-"""What a SASL exchange shows of its principal; nothing of it is kept but that.
+"""Principal of a SASL exchange, the only part of the exchange that is kept.
 
 The broker alone decides; these functions only read what passes, by the same expressions as Kafka's own servers, so that a token that Kafka
 takes for one client is never taken here for another. Sources: RFC 4616 and PlainSaslServer (PLAIN), RFC 5802, ScramMessages and

@@ -1,4 +1,4 @@
-"""What the broker serves, as its own ApiVersions answers tell; shared by all connections of a gateway."""
+"""API versions that the broker serves, from its own ApiVersions answers; shared by all connections of a gateway."""
 
 from __future__ import annotations
 

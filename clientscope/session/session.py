@@ -1,4 +1,4 @@
-"""The session: what the two directions of a connection's bytes mean, and who handles which key."""
+"""Session: the meaning of both directions of a connection's bytes, and the choice of the handler of each key."""
 
 from __future__ import annotations
 

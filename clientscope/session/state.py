@@ -1,4 +1,4 @@
-"""One client connection as a state machine: frames in, commands out; no I/O and no clock.
+"""State machine of one client connection: frames in, commands out; no I/O and no clock.
 
 Five nouns: a *frame* is what came; the *identity* is who the client said it is; a *push* is a PushConfig request on its way to
 the policy; a *carrier* is an ApiVersions request of ours that keeps a push's place among the client's pipelined requests; a

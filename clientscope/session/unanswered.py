@@ -1,4 +1,4 @@
-"""Requests that the gateway has sent under correlation ids of its own, until the broker has answered each.
+"""Requests sent under correlation ids of the gateway's own, until the broker has answered each.
 
 Clients choose their ids and may use one for several requests at a time, so an answer says by its id alone nothing about what was
 asked. Every request that is read therefore goes upstream under an id of the gateway's, and the client's own is put back into the answer.

@@ -1,4 +1,4 @@
-"""The records of ``clientscope.status``: one per process, query or broker; the newest counts, and a tombstone ends it."""
+"""Records of ``clientscope.status``: one per process, query or broker; the newest counts, and a tombstone removes it."""
 
 from __future__ import annotations
 

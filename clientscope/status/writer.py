@@ -1,4 +1,4 @@
-"""Telling how a process is, on ``clientscope.status``: a thread that writes every few seconds, and at once when something changes."""
+"""Writer of a process's status on ``clientscope.status``: a thread that writes every few seconds, and at once after a change."""
 
 from __future__ import annotations
 

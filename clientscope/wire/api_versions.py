@@ -1,4 +1,4 @@
-"""ApiVersions (key 18) on the bytes themselves: reading who the client is, and adding a key to the broker's answer.
+"""ApiVersions (key 18) on raw bytes: reads the client's identity, and adds a key to the broker's answer.
 
 All bytes but our own pass unchanged. Nothing is decoded into a message and encoded again, so fields of unknown versions survive.
 KIP-35, KIP-511; KIP-1324's ClientInstanceId as tagged field 1324 of v3 and v4.

@@ -1,4 +1,4 @@
-"""Numbers that clientscope decided where KIP-1324 left them open, and Kafka's own that go with them.
+"""Numbers that clientscope chose where KIP-1324 left them open, and Kafka's own numbers that belong with them.
 
 Both sides of the wire read them here.  93 and 94, which the text would get as its next ones, are taken in Kafka 4.4.
 """

@@ -1,4 +1,4 @@
-"""The primitive types of Kafka's protocol: reading them off a buffer, and the few that are written.
+"""Primitive types of Kafka's protocol: readers over a buffer, and the few writers that are needed.
 
 Source: Kafka's protocol guide ("Protocol Primitive Types") and KIP-482 for what is compact or tagged.
 """

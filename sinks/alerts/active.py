@@ -1,4 +1,4 @@
-"""Delivering, for as long as it is this copy's turn: findings in, messages out, and what became of them written down."""
+"""Delivery during this copy's turn: findings in, messages out, outcomes recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses a message may be sent to: loopback and private networks only where a receiver names them, metadata services never."""
+"""Addresses that a message may be sent to: loopback and private networks only if a receiver names them, metadata services never."""
 
 from __future__ import annotations
 

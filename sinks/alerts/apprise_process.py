@@ -1,4 +1,4 @@
-"""The process that Apprise runs in, one for each message: what it connects to is checked at the connect itself, whatever library does it.
+"""Process that Apprise runs in, one per message: every connect is checked, whichever library makes it.
 
 ``python -m sinks.alerts.apprise_process``: a request as JSON on the standard input, the answer as JSON on the standard output.
 Python's own audit events (PEP 578) come before each connect with the very address, so no name stands between check and use; a hook

@@ -1,4 +1,4 @@
-"""What to deliver to which receiver now: findings against what was delivered.  No I/O, no clock."""
+"""Messages due for each receiver: findings compared with what was delivered. No I/O, no clock."""
 
 from __future__ import annotations
 

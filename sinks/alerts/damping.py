@@ -1,4 +1,4 @@
-"""Flap damping: a finding that flaps is delivered a few times, and then once it has been stable for a while."""
+"""Flap damping: a flapping finding is delivered a few times, and then once it has been stable for a while."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope deliver``: the process.  It delivers while it is its turn, stands by otherwise, and tells how it is."""
+"""Main program of ``clientscope deliver``: delivers while it is its turn, is on standby otherwise, and reports its status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing progress down: what is to be written is kept until Kafka has acknowledged it."""
+"""Journal of progress: each entry is kept until Kafka has acknowledged it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a message says, in this order: status and severity, one sentence, who, since and last seen, count, what to do, a link."""
+"""Text of a message, in this order: status and severity, one sentence, who, since and last seen, count, what to do, a link."""
 
 from __future__ import annotations
 

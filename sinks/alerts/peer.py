@@ -1,4 +1,4 @@
-"""A peer: a server that keeps alerts by itself, and is sent them again and again, in a thread of its own (as Prometheus does)."""
+"""Peer: a server that stores alerts itself and is sent them repeatedly, in a thread of its own (as Prometheus does)."""
 
 from __future__ import annotations
 

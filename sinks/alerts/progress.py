@@ -1,4 +1,4 @@
-"""What was delivered to each receiver: the records of ``clientscope.deliveries`` and ``clientscope.deadletter``.
+"""Progress of deliveries to each receiver: records of ``clientscope.deliveries`` and ``clientscope.deadletter``.
 
 A compacted record per receiver and finding, not a consumer group's commits: an offset is one number for all receivers, so a receiver that
 is dead for a day would hold it back for all or lose what it missed; and where a topic is compacted, an offset doesn't say what a

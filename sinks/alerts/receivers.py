@@ -1,4 +1,4 @@
-"""Receivers as values: who receives which findings, and what a kind of receiver is.  `receivers_file` reads them."""
+"""Receivers as values: the findings that each gets, and the definition of a kind of receiver. `receivers_file` reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``receivers.toml``: who receives which findings, and how; docs/alerts.md describes it.
+"""Reader of ``receivers.toml``: the receivers, and the findings that each gets; docs/alerts.md describes it.
 
 Every address and secret is looked at here, so that what can't work is said at the start, with its line.
 """

@@ -1,4 +1,4 @@
-"""When to try again."""
+"""Times of retries."""
 
 from __future__ import annotations
 

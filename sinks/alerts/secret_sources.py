@@ -1,4 +1,4 @@
-"""Where a secret comes from: ``file:PATH`` or ``env:NAME``.  Errors say the source, never what it holds."""
+"""Sources of secrets: ``file:PATH`` or ``env:NAME``. Errors name the source, never its content."""
 
 from __future__ import annotations
 

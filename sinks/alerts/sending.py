@@ -1,4 +1,4 @@
-"""One HTTP request to a receiver: to the address that was checked, without redirects, proxies or cookies, within a deadline."""
+"""One HTTP request to a receiver: to the checked address, without redirects, proxies or cookies, within a deadline."""
 
 from __future__ import annotations
 

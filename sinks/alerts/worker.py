@@ -1,4 +1,4 @@
-"""A receiver's own thread and queue: one that is slow or dead holds up no other."""
+"""Thread and queue of one receiver, so that a slow or dead one delays no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope serve``: composes reader, state and HTTP, and runs them until a signal."""
+"""Main program of ``clientscope serve``: composes reader, state and HTTP, and runs them until a signal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One writer at a time for a Delta table on a file system: Spark and delta-rs commit to the same log, each by its own means.
+"""Lock of a Delta table on a file system, one writer at a time: Spark and delta-rs commit to the same log in different ways.
 
 Delta asks a store to create a log file only if it isn't there. delta-rs does that by a hard link. Delta's log store for Spark and local
 files looks whether the file is there, and then renames a new one over whatever is: a version that delta-rs commits in between is

@@ -1,4 +1,4 @@
-"""``clientscope history erase``: a client or a principal leaves history, and the topics that keep it for long; with proof (F35)."""
+"""Erasure of a client or a principal from history and topics with long retention, with proof (F35): ``clientscope history erase``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope history maintain``: what makes small files large, old rows go, and files go that no row is in."""
+"""Maintenance of history: compacts small files, expires old rows, and deletes unused files: ``clientscope history maintain``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two tables that follow compacted topics: ``gauges``, every series once a minute, and ``findings``, each state of each finding.
+"""Recorder of two tables from compacted topics: ``gauges``, every series once a minute, and ``findings``, each state of each finding.
 
 Apart from Spark: what stands on those topics is small, and a query's batch could say neither what didn't change in a minute nor what
 was there before it. Tables grow by a file a minute; ``clientscope history maintain`` makes one of each day.

@@ -1,4 +1,4 @@
-"""The Delta tables below a history directory, and their files on disk.  No Spark: delta-rs reads and writes the same log."""
+"""Delta tables below a history directory, and their files on disk. No Spark: delta-rs reads and writes the same log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data Docs: pages that Great Expectations renders of suites and validations, made to need nothing from elsewhere.  Imported as late as
+"""Data Docs: pages that Great Expectations renders of suites and validations, made self-contained. Imported as late as
 `sinks.quality.validation`.
 
 The library's own site builder would load styles and scripts from five hosts, and lists results by script alone.  So its renderers

@@ -1,4 +1,4 @@
-"""Each batch's sample is validated; what comes of it becomes metrics, findings and Data Docs.
+"""Validation of each batch's sample; results become metrics, findings and Data Docs.
 
 Nothing here can fail a batch: history is written by then, and whatever goes wrong is counted and logged.
 """

@@ -1,4 +1,4 @@
-"""What is expected of each topic's decoded rows, as data: the row checks, and what needs several rows or is no fault of one."""
+"""Expectations of each topic's decoded rows, as data: the row checks, and expectations about several rows."""
 
 from __future__ import annotations
 

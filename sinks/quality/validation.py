@@ -1,4 +1,4 @@
-"""Great Expectations, with pandas.  Only `sinks.quality.quality` imports this module, and late: the library takes seconds to import."""
+"""Great Expectations, with pandas. Only `sinks.quality.quality` imports this module, and late: the library takes seconds to import."""
 
 from __future__ import annotations
 

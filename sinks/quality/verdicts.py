@@ -1,4 +1,4 @@
-"""When an expectation that fails becomes a finding, and when it is one no longer: slower back than forth, so that nothing flaps."""
+"""Start and end of a finding about a failing expectation: it ends later than it starts, so that it doesn't flap."""
 
 from __future__ import annotations
 

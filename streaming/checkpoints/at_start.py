@@ -1,4 +1,4 @@
-"""Before any query starts: whether each may continue with its checkpoint; and again when one has failed."""
+"""Check before a query starts, or is restarted after a failure: whether it may continue from its checkpoint."""
 
 from __future__ import annotations
 

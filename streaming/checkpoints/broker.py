@@ -1,4 +1,4 @@
-"""What Kafka says of the topics that queries read: ids, partitions, and what they hold."""
+"""Kafka's current state of the topics that queries read: ids, partitions, and offsets."""
 
 from __future__ import annotations
 

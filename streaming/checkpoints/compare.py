@@ -1,4 +1,4 @@
-"""What is about to run against what a checkpoint was written by: continue, with what to know, or refuse, with what to do.  Pure."""
+"""Comparison of the job about to run with the writer of a checkpoint: continue, with notes, or refuse, with advice. Pure."""
 
 from __future__ import annotations
 

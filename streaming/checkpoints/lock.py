@@ -1,4 +1,4 @@
-"""One process at a time for a checkpoint directory."""
+"""Lock of a checkpoint directory: one process at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What wrote a checkpoint: a small JSON beside Spark's own files."""
+"""Manifest of a checkpoint: what wrote it, in a small JSON file beside Spark's own files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets by topic and partition, and the ranges of them that nobody can read any more."""
+"""Offsets by topic and partition, and the ranges of them that can't be read any more."""
 
 from __future__ import annotations
 

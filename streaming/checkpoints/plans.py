@@ -1,4 +1,4 @@
-"""Every query of the job by name, and which checkpoint it has: its state's version, and what it reads.
+"""Plans of all queries, by name: the version of a query's state, and the topic that it reads.
 
 Without Spark, since the commands about checkpoints start no JVM; what a query does is in the file of its name in `streaming/queries/`.
 """

@@ -1,4 +1,4 @@
-"""Starting a query anew: its checkpoint is moved aside, never deleted, and a start file says where the next one begins."""
+"""Reset of a query: its checkpoint is moved aside, never deleted, and a start file says where the next one begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Continuing without records that are gone: in the checkpoint's place comes a new one, which begins where the topic does now.
+"""Continuing without lost records: a new checkpoint, which begins where the topic now begins, replaces the old one.
 
 Spark's own ``failOnDataLoss=false`` would continue by itself, and say neither which records were lost nor that any were.
 """

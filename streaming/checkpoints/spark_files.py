@@ -1,4 +1,4 @@
-"""Spark's own files of one checkpoint, read without a JVM: how far the query is, and what is wrong with them.
+"""Reader of Spark's own files of a checkpoint, without a JVM: a query's progress, and damage to the files.
 
 The layout is Spark 4.2's: ``metadata`` (StreamMetadata), ``sources/0/0`` (KafkaSourceInitialOffsetWriter), ``offsets/N``
 (OffsetSeqLog), ``commits/N`` (CommitLog); state is `streaming.checkpoints.state_files`'.

@@ -1,4 +1,4 @@
-"""Where a query begins that has no checkpoint: a small JSON that ``clientscope checkpoints reset`` leaves for the job.
+"""Start file of a query without a checkpoint: a small JSON with its first offsets, written by ``clientscope checkpoints reset``.
 
 Spark's Kafka source takes ``startingOffsets`` only for a new checkpoint, and never looks at them again.
 """

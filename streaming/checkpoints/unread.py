@@ -1,4 +1,4 @@
-"""What queries have still to read before a place in their topics, from what their checkpoints say; without Spark.
+"""Records that queries still have to read before given offsets, by their checkpoints; without Spark.
 
 Whoever takes something out of history waits for that: a query that is behind would bring it back.
 """

@@ -1,4 +1,4 @@
-"""While queries run: whether their topics are still those that they have read.
+"""Watch over running queries' topics: whether each is still the topic that the query has read.
 
 Spark's Kafka source knows a topic by its name.  One that is deleted and made again it reads on from the old offset, as soon as there is
 one, without a word.

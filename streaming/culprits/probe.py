@@ -1,4 +1,4 @@
-"""A kernel in a process of its own, with a deadline and a limit of memory: does it survive these records?"""
+"""Probe of a kernel in a process of its own, with a deadline and a memory limit: whether it survives given records."""
 
 from __future__ import annotations
 

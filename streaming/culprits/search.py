@@ -1,4 +1,4 @@
-"""Finding the record that a query's workers die of, and having all queries continue without it."""
+"""Search for the record that kills a query's workers; all queries then continue without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All findings: takes in what is wrong and what no longer is, and says which records that changes."""
+"""Book of all findings: takes in problems and their ends, and returns the records that change."""
 
 from __future__ import annotations
 

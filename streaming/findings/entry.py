@@ -1,4 +1,4 @@
-"""One finding as it is kept: who has it and where, how far it got, and its state in its life (`streaming.findings.lifecycle`)."""
+"""State of one finding: its clients and places, how far a secret got, and its state in its life (`streaming.findings.lifecycle`)."""
 
 from __future__ import annotations
 

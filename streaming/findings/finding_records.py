@@ -1,4 +1,4 @@
-"""From an entry to its record, and back at the next start."""
+"""Conversion of an entry to its record, and back at the next start."""
 
 from __future__ import annotations
 

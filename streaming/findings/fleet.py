@@ -1,4 +1,4 @@
-"""Findings that one push can't show: clients compared with each other, and with themselves earlier.
+"""Findings that one push can't show: clients compared with each other, and with their earlier pushes.
 
 Each comparison is made anew from what is known now, so it comes to the same after a restart.
 """

@@ -1,4 +1,4 @@
-"""What arrives: a client's push with what the rules said of it, or what happened to a connection (`udfs.kernels.finding_inputs`)."""
+"""Inputs of the engine: a client's push with its verdicts, or an event of a connection (`udfs.kernels.finding_inputs`)."""
 
 from __future__ import annotations
 

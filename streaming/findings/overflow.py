@@ -1,4 +1,4 @@
-"""What was left out because a table was full: counted, and reported as a finding until it has been over for a while."""
+"""Overflow of bounded tables: what was left out is counted, and reported as a finding until it has been over for a while."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with one push: each verdict as the finding that it belongs to."""
+"""Problems of one push: each verdict as the finding that it belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One gateway: its newest process, its heartbeats, and what the topic says of it."""
+"""State of one gateway: its newest process, its heartbeats, and its records on the topic."""
 
 from __future__ import annotations
 

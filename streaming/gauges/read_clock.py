@@ -1,4 +1,4 @@
-"""How far ``clientscope.connections`` has been read, as a time: what the silence of gateways is measured by."""
+"""Read clock: how far ``clientscope.connections`` has been read, as a time, by which gateways' silence is measured."""
 
 from __future__ import annotations
 

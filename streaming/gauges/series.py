@@ -1,4 +1,4 @@
-"""The series of one gateway's newest process: their newest counts, and which of them must be written to the topic.
+"""Series of a gateway's newest process: their newest counts, and which of them must be written to the topic.
 
 Two rules make them exact. The newest count by sequence wins, so order and duplicates don't matter. A complete heartbeat lists every series
 that has connections, so older records of other series are void: a series that is gone needs no memory, and a lost record is corrected.

@@ -1,4 +1,4 @@
-"""What a query is to the job that runs it."""
+"""Interface between the job and a query."""
 
 from __future__ import annotations
 

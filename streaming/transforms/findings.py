@@ -1,4 +1,4 @@
-"""Pushes and connection records -> what ``streaming.findings`` takes in."""
+"""Step of findings: pushes and connection records -> input of ``streaming.findings``."""
 
 from __future__ import annotations
 

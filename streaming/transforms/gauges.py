@@ -1,4 +1,4 @@
-"""Connection records -> the counts in them."""
+"""Step of gauges: connection records -> their counts."""
 
 from __future__ import annotations
 

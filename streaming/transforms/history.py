@@ -1,4 +1,4 @@
-"""Records of either topic -> rows to keep, what could not be decoded or is not as expected, and numbers about all."""
+"""Steps of history: records of either topic -> rows to keep, rows to quarantine, and counts of both."""
 
 from __future__ import annotations
 

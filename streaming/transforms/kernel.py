@@ -1,4 +1,4 @@
-"""An Arrow kernel as a column.
+"""Column that an Arrow kernel computes.
 
 `column` is what the job takes; `pandas_column` is the same as a pandas UDF, and slower (``make bench-decode``).
 """

@@ -1,4 +1,4 @@
-"""Pushes -> what the rules say of each, as records of ``clientscope.results``."""
+"""Step of results: pushes -> verdicts of the rules, as records of ``clientscope.results``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The distinct rows of a matrix: what a batch has few of is written, or worked out, once."""
+"""Distinct rows of a matrix, so that work that is the same for equal rows of a batch is done once."""
 
 from __future__ import annotations
 

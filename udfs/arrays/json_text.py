@@ -1,4 +1,4 @@
-"""JSON text of whole columns, so that what goes to a topic crosses from Python to the JVM as one string a row.
+"""JSON text of whole columns, so that a topic's record crosses from Python to the JVM as one string.
 
 As nested columns the same values would be taken apart into rows there, one value at a time, and be put together again by ``to_json``,
 which costs more than decoding and judging (docs/benchmarks.md, The job).

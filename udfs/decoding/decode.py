@@ -1,4 +1,4 @@
-"""Records of our topics, a batch at a time, as columns.
+"""Decoder of the topics' records, a batch at a time, as columns.
 
 The reference is ``clientscope.records.codec``; a parity test holds the two together.  `reading` finds where everything is, without a
 loop over records, and `columns` makes Arrow arrays of it.

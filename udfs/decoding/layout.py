@@ -1,4 +1,4 @@
-"""A record's JSON schema as what the decoder walks: its fields in wire order, their widths and their Arrow types."""
+"""Layout of a record's JSON schema for the decoder: fields in wire order, their widths and their Arrow types."""
 
 from __future__ import annotations
 

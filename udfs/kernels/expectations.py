@@ -1,4 +1,4 @@
-"""What no decoded record may be, looked at in every row: what each field may hold by the record's schema, and how long strings may be.
+"""Row checks of every decoded record: values of each field by the record's schema, and lengths of strings.
 
 A row that breaks one of these is quarantined under the expectation's name, and isn't written to history.  What is expected of records
 together, or is no fault of a single one, is looked at in samples (``sinks.quality.suites``).

@@ -1,4 +1,4 @@
-"""What findings need of each record: of a push who pushed what and what the rules said, of a connection whose it is and whether it is open.
+"""Inputs of findings from each record: of a push its client and the rules' verdicts, of a connection its client and whether it is open.
 
 A batch is reduced where that loses nothing: of one client's pushes the newest counts, and those with a secret; of one connection's
 events the last.

@@ -1,4 +1,4 @@
-"""What all rules say of each push: the keys and values of ``clientscope.results``."""
+"""Results of all rules on each push: keys and values of ``clientscope.results``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vectorised twin of `clientscope.records.principals.anonymous_if_unsaid`."""
+"""Vectorised twin of `clientscope.records.principals.anonymous_if_unsaid`."""
 
 from __future__ import annotations
 

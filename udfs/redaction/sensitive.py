@@ -1,4 +1,4 @@
-"""The vectorised twin of ``clientscope.catalog.sensitive``: same data, same judgement, over columns.
+"""Vectorised twin of ``clientscope.catalog.sensitive``: the same data and judgement, over columns.
 
 Keys and values are judged once per distinct string.  Of values, two expressions find the few that may be sensitive, and the
 scalar judgement says which are: a digest of each of those is made one by one, too.

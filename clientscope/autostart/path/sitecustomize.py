@@ -1,4 +1,4 @@
-"""Imported by Python at its start, wherever ``clientscope-run`` has put this folder on PYTHONPATH.
+"""Start-up module: Python imports it at its start if ``clientscope-run`` has put this folder on PYTHONPATH.
 
 It says nothing that an old Python can't read, since the application's child processes may be any Python.
 """

@@ -1,4 +1,4 @@
-"""Dialects: one file for each client library, all in `DIALECTS`."""
+"""Dialects: one file for each client library, all listed in `DIALECTS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dialect: what a client library calls Kafka's settings, how it writes their values, and what they are unless they are set.
+"""Model of a dialect: a client library's names for Kafka's settings, its spelling of values, and its defaults.
 
 Data, and a few pure functions over it; each dialect is a file of its own.
 """

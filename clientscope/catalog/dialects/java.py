@@ -1,4 +1,4 @@
-"""Apache Kafka's own Java clients, and Kafka Streams: names are Kafka's.
+"""Apache Kafka's own Java clients, and Kafka Streams: Kafka's names.
 
 Defaults are in ``java.json``, read from the ConfigDefs of each release by ``tests/fixtures/java_defaults.py``; what a client makes of
 them is ProducerConfig.postProcessAndConfigureIdempotence, ConsumerConfig.maybeOverrideEnableAutoCommit and StreamsConfig.

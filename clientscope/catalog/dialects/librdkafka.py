@@ -1,4 +1,4 @@
-"""librdkafka, and what is built on it: confluent-kafka in Python, Go and .NET, node-rdkafka, rust-rdkafka, and others.
+"""librdkafka, and clients built on it: confluent-kafka in Python, Go and .NET, node-rdkafka, rust-rdkafka, and others.
 
 Sources: CONFIGURATION.md of each release from 1.0.0 to 2.15.0 for names and defaults; rd_kafka_conf_finalize and
 rd_kafka_topic_conf_finalize in src/rdkafka_conf.c for what it makes of them.

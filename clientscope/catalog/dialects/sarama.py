@@ -1,4 +1,4 @@
-"""Sarama: its settings are the fields of ``sarama.Config``, and a file of them has the fields' paths.
+"""Sarama: settings are the fields of ``sarama.Config``, and a settings file has the fields' paths.
 
 ``{"ClientID": "orders", "Producer": {"RequiredAcks": -1, "Flush": {"Frequency": "5ms"}}}``; durations are Go's, as text or as a number of
 nanoseconds, which is how Go writes them in JSON.

@@ -1,4 +1,4 @@
-"""franz-go's and Sarama's dialects: their settings are Go code, of which a file can hold addresses and names alone.
+"""franz-go's and Sarama's dialects: their settings are Go code, so a file can only contain addresses and names.
 
 SASL and TLS are objects that an application makes; a file that speaks of them can't be taken over.
 """

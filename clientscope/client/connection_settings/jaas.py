@@ -1,4 +1,4 @@
-"""``sasl.jaas.config``, read as Kafka's JaasConfig reads it, by java.io.StreamTokenizer's rules.
+"""Parser of ``sasl.jaas.config``, by the rules of Kafka's JaasConfig and java.io.StreamTokenizer.
 
 ``Module required name="value" …;`` where a value is quoted by either quote, with Java's escapes, or is a bare word.
 """

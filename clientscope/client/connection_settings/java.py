@@ -1,4 +1,4 @@
-"""Java's dialect: Kafka's own names, and what Kafka's Java clients make of them."""
+"""Java's dialect: Kafka's own names, with the meaning that Kafka's Java clients give them."""
 
 from __future__ import annotations
 

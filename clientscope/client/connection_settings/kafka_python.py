@@ -1,4 +1,4 @@
-"""kafka-python's dialect: its arguments as they are, without those that say nothing of the connection."""
+"""kafka-python's dialect: its arguments unchanged, without those that don't concern the connection."""
 
 from __future__ import annotations
 

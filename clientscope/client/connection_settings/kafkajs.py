@@ -1,4 +1,4 @@
-"""KafkaJS' dialect, by way of librdkafka's names, which like KafkaJS take certificates as PEM text.
+"""KafkaJS' dialect, mapped to librdkafka's names; both take certificates as PEM text.
 
 Source: types/index.d.ts of KafkaJS 2.2.4, KafkaConfig and SASLOptions.
 """

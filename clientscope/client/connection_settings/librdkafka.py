@@ -1,4 +1,4 @@
-"""librdkafka's dialect, as its CONFIGURATION.md has it, and confluent-kafka's ``oauth_cb``."""
+"""librdkafka's dialect, by its CONFIGURATION.md, and confluent-kafka's ``oauth_cb``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS settings as an `ssl.SSLContext`, from files or from PEM in the settings themselves."""
+"""TLS settings as an `ssl.SSLContext`, from files or from PEM text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints as a table: how far each query is, and what wrote it."""
+"""Table of checkpoints: the progress of each query, and the version that wrote its checkpoint."""
 
 from __future__ import annotations
 

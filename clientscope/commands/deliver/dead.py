@@ -1,4 +1,4 @@
-"""Messages whose delivery was given up, as the topics have them."""
+"""Dead letters: messages whose delivery was given up, read from the topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delivering, and the test of receivers."""
+"""Implementation of ``clientscope deliver run``, and of its test of receivers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope demo``: everything on one machine, with real clients, and a check that all results are right."""
+"""Implementation of ``clientscope demo``: everything on one machine, with real clients, and a check of all results."""
 
 from __future__ import annotations
 

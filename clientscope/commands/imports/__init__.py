@@ -1,4 +1,4 @@
-"""``clientscope import client-logs``.
+"""The command ``clientscope import client-logs``.
 
 - `layouts`: a line of a log → its process and its text.
 - `java_logs`, `librdkafka_logs`: texts → the settings that a client logged.

@@ -1,4 +1,6 @@
-"""``clientscope import client-logs``: reads the logs, judges each client as ``clientscope lint`` judges a file, and prints the result."""
+"""Implementation of ``clientscope import client-logs``: reads logs, judges each client as ``clientscope lint`` judges a file, and prints
+the result.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one client logged of its settings."""
+"""Settings that one client logged."""
 
 from __future__ import annotations
 

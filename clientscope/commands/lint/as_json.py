@@ -1,4 +1,4 @@
-"""``--output-format json``: one document; docs/lint.md describes its fields."""
+"""Output format ``json``: one document; docs/lint.md describes its fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files are read, and what kind of settings they hold."""
+"""Choice of the files to read, and of the kind of settings that each holds."""
 
 from __future__ import annotations
 

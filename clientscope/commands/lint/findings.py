@@ -1,4 +1,4 @@
-"""What comes of linting: findings with their places, what passed, what couldn't be judged, and what is suppressed."""
+"""Results of linting: findings with their places, rules that passed, rules that couldn't be evaluated, and suppressed findings."""
 
 from __future__ import annotations
 

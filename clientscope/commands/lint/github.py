@@ -1,4 +1,4 @@
-"""``--output-format github``: annotations for a workflow's page, and the full text for its log.
+"""Output format ``github``: annotations for a workflow's page, and the full text for its log.
 
 GitHub shows ten errors, ten warnings and ten notices of a step, and drops the others without a word.  So the worst come first, all are in
 the log, and the last line says how many are there alone.

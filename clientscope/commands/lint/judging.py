@@ -1,4 +1,4 @@
-"""The rules, asked about settings files: the only module of these that knows what a rule looks like inside."""
+"""Verdicts of the rules on settings files; the only module here that knows the rules' internals."""
 
 from __future__ import annotations
 

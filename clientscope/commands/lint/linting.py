@@ -1,4 +1,4 @@
-"""``clientscope lint``: reads, judges, prints, and says by its exit status what came of it."""
+"""Implementation of ``clientscope lint``: reads files, judges them, prints the result, and chooses the exit status."""
 
 from __future__ import annotations
 

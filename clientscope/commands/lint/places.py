@@ -1,4 +1,4 @@
-"""A file's settings, each with its place: Java properties, JSON or YAML.
+"""Settings of a file, each with its place: Java properties, JSON or YAML.
 
 What is wrong in a file is said by its line; its content is never quoted, since it may be a password.  Files may come from a pull request
 of anybody's, so levels and settings are bounded.

@@ -1,4 +1,4 @@
-"""Settings under a prefix: those of clients that Kafka Connect, Kafka Streams, Spring Boot or Quarkus make.
+"""Settings under a prefix, for clients that Kafka Connect, Kafka Streams, Spring Boot or Quarkus create.
 
 What stands under a prefix is a client's settings in part only: the framework has defaults of its own, and adds what stands elsewhere.
 So it is judged by what is there, and never by a default.

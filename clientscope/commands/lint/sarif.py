@@ -1,4 +1,4 @@
-"""``--output-format sarif``: SARIF 2.1.0, as GitHub's code scanning and others take it.
+"""Output format ``sarif``: SARIF 2.1.0, as GitHub's code scanning and other tools read it.
 
 Paths are relative to %SRCROOT%, which is where the command ran.  No file's content goes in, so no secret can.  Suppressed findings are left
 out, since GitHub would show them as open.

@@ -1,4 +1,4 @@
-"""What of a file may be shown: never a secret, never a control character, never a whole book."""
+"""Text of a file that may be shown: no secrets, no control characters, bounded length."""
 
 from __future__ import annotations
 

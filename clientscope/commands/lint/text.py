@@ -1,4 +1,4 @@
-"""For people: ``full`` with the line and a caret, ``concise`` with one line for each finding, and statistics."""
+"""Output formats for people: ``full`` with the line and a caret, ``concise`` with one line for each finding, and statistics."""
 
 from __future__ import annotations
 

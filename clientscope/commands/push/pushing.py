@@ -1,4 +1,4 @@
-"""``clientscope push``: the push of a client that can't make it itself, from a file with its settings."""
+"""Implementation of ``clientscope push``: pushes the settings in a file for a client that can't push itself."""
 
 from __future__ import annotations
 

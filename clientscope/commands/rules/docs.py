@@ -1,4 +1,4 @@
-"""The rules' documentation: as JSON, and as docs/rules.md, which ``python -m clientscope.commands.rules.docs`` writes anew."""
+"""Rules' documentation as JSON and as docs/rules.md, which ``python -m clientscope.commands.rules.docs`` writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope rules``: what rules there are, and what one says."""
+"""Implementation of ``clientscope rules``: lists the rules, or explains one."""
 
 from __future__ import annotations
 

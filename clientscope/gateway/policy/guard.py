@@ -1,4 +1,4 @@
-"""Whose pushes the policy is spared, and when it is left alone altogether; pure, time is passed in."""
+"""Protection of the policy: refuses pushes of clients that cause failures, and opens a circuit if many fail; pure, time is passed in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gateway and its policy's process say to each other."""
+"""Messages between the gateway and its policy's process."""
 
 from __future__ import annotations
 

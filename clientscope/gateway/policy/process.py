@@ -1,4 +1,4 @@
-"""The policy's process: ``python -m clientscope.gateway.policy.process FD CLASS_NAME``; started by `child`.
+"""Program of the policy's process: ``python -m clientscope.gateway.policy.process FD CLASS_NAME``; started by `child`.
 
 Two processes in one: the *template* imports the policy's module once and then only forks *workers*, so that a new one is there
 within milliseconds; a worker runs the policy. Over the socket FD the template receives two commands of one byte: `FORK` (with the

@@ -1,4 +1,4 @@
-"""The policy, in a process of its own: whatever a plug-in does, clients' bytes pass, and other clients' pushes are processed.
+"""Runner of the policy in a process of its own: a misbehaving plug-in stops neither traffic nor other clients' pushes.
 
 Up to `worker.WINDOW` pushes are with the process at a time. It takes them in order, so the oldest that it has not
 reported is the one that it has now: the one to blame when the process ends or lasts too long. The others go to the next process.

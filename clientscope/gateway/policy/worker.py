@@ -1,4 +1,4 @@
-"""One process of the policy, from fork to end: what is with it, and its deadline."""
+"""One worker process of the policy, from fork to end: its pushes, and its deadline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker's connections hold together of bytes that one side sent and the other has not taken: one bound for all of them.
+"""Memory budget of a worker: one bound for the bytes of all connections that one side sent and the other has not taken.
 
 Each connection stops reading from one side while anything for the other is unsent, so it holds one read of the socket at most, 256 KB.
 Ten thousand slow readers are gigabytes all the same. Where all connections together hold more than the budget, nothing is read from

@@ -1,4 +1,4 @@
-"""What a relay needs of the process that it belongs to."""
+"""Interface that a relay needs of its process."""
 
 from __future__ import annotations
 

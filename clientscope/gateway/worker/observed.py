@@ -1,4 +1,4 @@
-"""One connection's requests as the request log has them: which of them are logged, and how long each took. No I/O."""
+"""Requests of one connection for the request log: which of them are logged, and how long each took. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The main process's end of its workers: one listening socket for each, and another worker where one ends."""
+"""Parent's end of the workers: one listening socket for each, and a replacement for one that ends."""
 
 from __future__ import annotations
 

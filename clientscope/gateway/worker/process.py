@@ -1,4 +1,4 @@
-"""A worker: a process that carries clients' traffic, and nothing else.
+"""Program of a worker: a process that carries clients' traffic, and nothing else.
 
 Sessions, limits and timeouts are here; what is known of connections, and everything that talks to Kafka, is the main process's. So
 neither a policy nor the publisher can take time from the bytes, and what they cost is another core's. A worker never waits for

@@ -1,4 +1,4 @@
-"""Accepting connections from load balancers: the PROXY protocol's header is read before there is a connection.
+"""Listener for load balancers: reads the PROXY protocol's header before a connection begins.
 
 What is not from a declared network goes straight to its relay, and a header that it may send is no Kafka protocol: it is refused as such.
 A relay takes over once the header is whole, and never knows.

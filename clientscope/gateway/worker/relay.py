@@ -1,4 +1,4 @@
-"""Moving one connection's bytes: its two sockets' events go into a `ClientConnection`, and its commands are done here."""
+"""Relay of one connection's bytes: socket events go into a `ClientConnection`, and its commands are carried out here."""
 
 from __future__ import annotations
 

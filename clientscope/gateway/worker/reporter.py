@@ -1,4 +1,4 @@
-"""What a worker says to the main process: events and counts, gathered for a few milliseconds.
+"""Reports of a worker to the main process: events and counts, gathered for a few milliseconds.
 
 It never waits: reports that the main process doesn't take are dropped, and made good by a list of all that is open.
 """

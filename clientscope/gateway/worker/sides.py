@@ -1,4 +1,4 @@
-"""The two sockets of a connection, as asyncio's protocols: what happens at either becomes an event."""
+"""The two sockets of a connection, as asyncio protocols: socket callbacks become events."""
 
 from __future__ import annotations
 

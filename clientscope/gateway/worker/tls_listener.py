@@ -1,4 +1,4 @@
-"""The listener where clients' TLS ends.
+"""Listener that terminates clients' TLS.
 
 Sockets are accepted here and handed to the loop one by one, rather than by ``create_server(ssl=…)``: that tells nobody of a handshake
 that fails, holds its certificate for ever, and would let any number of unfinished handshakes past the limits on connections.

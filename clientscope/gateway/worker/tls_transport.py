@@ -1,4 +1,4 @@
-"""TLS on one side of a connection, between its socket and the protocol that has its bytes; OpenSSL sees memory alone.
+"""TLS on one side of a connection, between its socket and the protocol that takes its bytes; OpenSSL works on memory only.
 
 uvloop's own TLS keeps 256 KiB for each connection, and OpenSSL's input as large as the largest read of the socket; where nothing is to be
 read, it takes half a megabyte off the socket all the same. 10,000 clients that may connect could make a worker hold gigabytes which no

@@ -1,4 +1,4 @@
-"""What a person decides about findings, checked before it is written down."""
+"""Decisions about findings, checked before they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings for machines; all that a client chose stays text."""
+"""Machine-readable output of findings; text that a client chose stays text."""
 
 from __future__ import annotations
 

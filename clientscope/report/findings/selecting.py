@@ -1,4 +1,4 @@
-"""Which findings are meant: filters, and fingerprints by their first digits."""
+"""Selection of findings: filters, and fingerprints by their first digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PushConfig (key 1324): the client says how it is configured.
+"""PushConfig (key 1324): a client's configuration.
 
 KIP-1324; the holes in it are closed as the project's specs say ("Numbers", "Holes in KIP-1324").
 

@@ -1,4 +1,4 @@
-"""GetTelemetrySubscriptions (key 71): the client instance id that a broker gave (KIP-714).
+"""GetTelemetrySubscriptions (key 71): the client instance id that a broker assigned (KIP-714).
 
 A client of today that sends no id in ApiVersions has one all the same where its broker collects telemetry: the broker's answer
 brings it, and KIP-1324 wants both to be one.

@@ -1,4 +1,4 @@
-"""Alertmanager's API v2: which alerts each peer is sent, again and again.
+"""Alertmanager's API v2: the alerts that each peer is sent repeatedly.
 
 Labels are identity: what never changes while the finding is what it is.  Grouping, silences and repeats are Alertmanager's.
 """

@@ -1,4 +1,4 @@
-"""Sends messages through Apprise, each in a process of its own (`apprise_process`), which is ended when the time is up."""
+"""Sender through Apprise: each message in a process of its own (`apprise_process`), which is ended at its deadline."""
 
 from __future__ import annotations
 

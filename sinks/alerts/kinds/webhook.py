@@ -1,4 +1,4 @@
-"""A message as a web hook's body: JSON under 20 KB, signed by Standard Webhooks."""
+"""Body of a web hook: a message as JSON under 20 KB, signed by Standard Webhooks."""
 
 from __future__ import annotations
 

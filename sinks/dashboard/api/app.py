@@ -1,4 +1,4 @@
-"""The HTTP side, put together: page, JSON API, events, metrics and health."""
+"""FastAPI application: page, JSON API, events, metrics and health."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person decides about a finding on the page: the checks of ``clientscope findings close``, then a record of its own."""
+"""Decisions about findings from the page: the checks of ``clientscope findings close``, then a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server-sent events: one small event when something changed, and a sign of life when nothing did."""
+"""Server-sent events: a small event after each change, and a keep-alive otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients as CSV or JSON, row by row: however many there are, few are in memory."""
+"""Export of clients as CSV or JSON, row by row, so that memory is bounded."""
 
 from __future__ import annotations
 

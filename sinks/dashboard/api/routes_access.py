@@ -1,4 +1,4 @@
-"""Who asks: ``me``, and signing in with a token."""
+"""Routes of access: ``me``, and signing in with a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections and clients: searched, sorted and paged; one client; and all that is filtered as CSV or JSON."""
+"""Routes of connections and clients: search, order and pages; one client; exports as CSV or JSON."""
 
 from __future__ import annotations
 

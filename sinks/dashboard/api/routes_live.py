@@ -1,4 +1,4 @@
-"""The API's answers about everything together: overview, gauges, results, brokers, numbers by minute, and events."""
+"""Routes of the whole installation: overview, gauges, results, brokers, numbers by minute, and events."""
 
 from __future__ import annotations
 

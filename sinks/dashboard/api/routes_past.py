@@ -1,4 +1,4 @@
-"""What is older than the topics: connections over time, who was connected, what they pushed, and what was wrong then."""
+"""Routes of the past: connections over time, clients, pushes and findings before the topics begin."""
 
 from __future__ import annotations
 

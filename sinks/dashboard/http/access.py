@@ -1,4 +1,4 @@
-"""Who may read, and who may decide: by a token, by what a reverse proxy says, or, on loopback alone, whoever is there.
+"""Access to the page: read or decide, by a token, by a reverse proxy's header, or, on loopback only, without authentication.
 
 A token is exchanged once for a cookie, which says who and until when under an HMAC whose key is made of the token: every copy of serve
 that has the same tokens takes it, none keeps anything, and another token ends all sessions of the old one.

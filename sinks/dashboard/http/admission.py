@@ -1,4 +1,4 @@
-"""From settings to who may do what; a page that others can reach never starts without asking who they are."""
+"""Access rules from settings; a page that other machines can reach never starts without authentication."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page's files, read once at start: `PAGE`, and what it links and imports."""
+"""Files of the page, read once at start: `PAGE`, and the files that it links and imports."""
 
 from __future__ import annotations
 

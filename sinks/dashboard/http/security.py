@@ -1,4 +1,4 @@
-"""What every response carries, which Host a loopback server answers to, and what nobody gets who hasn't signed in."""
+"""Security of responses: headers of each, accepted Host names on loopback, and refusals without signing in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serve's side of the past: one question at a time, others wait, and each has its deadline."""
+"""Client of the process that reads the past: one question at a time, others wait, and each has a deadline."""
 
 from __future__ import annotations
 

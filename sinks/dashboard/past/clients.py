@@ -1,4 +1,4 @@
-"""Clients that were connected in a span, from the table ``connections``.
+"""Clients that were connected in a period, from the table ``connections``.
 
 Every open connection is recorded at least each six hours (kind *present*), so whoever was connected has a row in the span, or in the
 six hours before it.  What a connection was before it was identified is no client: only what it was when it was closed, recorded again,

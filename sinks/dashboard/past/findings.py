@@ -1,4 +1,4 @@
-"""Findings as they were at a time, or that ended in a span, from the table ``findings``: each state of one is a row."""
+"""Findings at a time, or findings that ended in a period, from the table ``findings``: each state of one is a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a question about the past has no answer, on either side of the pipe."""
+"""Reasons why a question about the past has no answer, for both sides of the pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process that reads tables for serve: ``python -m sinks.dashboard.past.process FOLDER``.
+"""Program of the process that reads tables for serve: ``python -m sinks.dashboard.past.process FOLDER``.
 
 A question is a line of JSON on its standard input, ``{"question", "arguments"}``.  The answer is a line on its standard output, with
 ``answer`` or ``error``.  The process ends when its input does, or is killed when a question takes too long.  The live page goes first

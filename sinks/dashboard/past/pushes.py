@@ -1,4 +1,4 @@
-"""Configurations that were pushed in a span, from the table ``pushes``, each as what changed since the one before."""
+"""Configurations pushed in a period, from the table ``pushes``, each as the difference from the one before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The questions there are, by name; what was found for one is kept for a moment, so that its pages, orders and searches cost nothing."""
+"""Questions by name; an answer is kept briefly, so that its pages, orders and searches cost no further read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables, as DataFusion asks them: bounded in memory, pruned by days, and every literal written in one place."""
+"""Delta tables read through DataFusion: bounded memory, pruned by days, and all SQL literals written in one place."""
 
 from __future__ import annotations
 

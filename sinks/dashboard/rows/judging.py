@@ -1,4 +1,4 @@
-"""What is wrong with which client: findings, and pushes that were judged, on the rows of clients.
+"""Problems of each client on its row: findings, and judged pushes.
 
 A finding names up to ten clients; where it has more, or is of a leak that stopped, it is of its whole application.  A client counts as
 judged where a rule could judge its last push: by the push's result, which is kept for a day; a push older than that counts as judged

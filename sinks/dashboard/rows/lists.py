@@ -1,4 +1,4 @@
-"""Lists: clients and connections, chosen, ordered and paged."""
+"""Lists of clients and connections: filtered, ordered and paged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which client pushed what when, and where on ``clientscope.configs`` it lies: an index, never a configuration."""
+"""Index of pushes: the client, the time and the place on ``clientscope.configs`` of each, never a configuration."""
 
 from __future__ import annotations
 

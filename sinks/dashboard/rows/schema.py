@@ -1,4 +1,4 @@
-"""The tables, and the database that holds them."""
+"""Schema of the tables, and the database that holds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions and orders in SQL.  What anybody wrote only ever becomes a parameter."""
+"""SQL conditions and orders. Text from a user or a client is always a parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What opens and closes, into rows: gathered first, and put into the tables by `Writing.flush`, many at a time."""
+"""Writer of rows for opened and closed connections: gathered first, and written in batches by `Writing.flush`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope.configs`` into the index of pushes: who pushed, and where it lies; settings are not looked at."""
+"""Reader of ``clientscope.configs`` into the index of pushes: the client and the place of each; settings are not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One pushed configuration as it holds: under Kafka's names, with the client library's defaults, and where each value comes from."""
+"""Effective configuration of a push: under Kafka's names, with the client library's defaults, and the source of each value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope.connections``, a batch at a time: the vectorised decoder takes a sixth of the reference codec's time."""
+"""Decoder of ``clientscope.connections``, a batch at a time; it takes a sixth of the reference codec's time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is connected, from ``clientscope.connections``."""
+"""Open connections, from ``clientscope.connections``."""
 
 from __future__ import annotations
 

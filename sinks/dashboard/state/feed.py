@@ -1,4 +1,4 @@
-"""How far the topics were read, what changed, and what was counted on the way.  Not locked: `sinks.dashboard.state.known.Known` is."""
+"""Progress of reading the topics, changes, and counts. Not locked: `sinks.dashboard.state.known.Known` is."""
 
 from __future__ import annotations
 

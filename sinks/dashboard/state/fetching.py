@@ -1,4 +1,4 @@
-"""Single records of ``clientscope.configs``, read when somebody asks: few, within a deadline, by one consumer for all who ask."""
+"""Fetching of single records of ``clientscope.configs`` on request: few, within a deadline, by one consumer for all requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong, from ``clientscope.findings``: the newest record of each fingerprint."""
+"""Current findings, from ``clientscope.findings``: the newest record of each fingerprint."""
 
 from __future__ import annotations
 

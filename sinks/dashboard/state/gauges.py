@@ -1,4 +1,4 @@
-"""What ``clientscope.gauges`` says: connections per series, and what concerns a gateway as a whole."""
+"""Current gauges, from ``clientscope.gauges``: connections per series, and each gateway's own values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that is known, rebuilt from topics: records in, tables out.  No I/O; time is passed in."""
+"""Tables rebuilt from topics: records in, tables out. No I/O; time is passed in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One client's page: what is known of it in memory, and its configurations, which are read from Kafka when somebody asks."""
+"""Page of one client: its state in memory, and its configurations, read from Kafka on request."""
 
 from __future__ import annotations
 

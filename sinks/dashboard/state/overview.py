@@ -1,4 +1,4 @@
-"""The state of everything, in one small answer."""
+"""Overview of everything, in one small answer."""
 
 from __future__ import annotations
 

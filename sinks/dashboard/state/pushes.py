@@ -1,4 +1,4 @@
-"""What was pushed, and what the rules said of it, from ``clientscope.results``."""
+"""Judged pushes, from ``clientscope.results``."""
 
 from __future__ import annotations
 

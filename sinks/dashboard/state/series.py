@@ -1,4 +1,4 @@
-"""Numbers by minute over the last day, from gateways' heartbeats, which tell all that is open, and from what opened and closed.
+"""Numbers by minute over the last day, from heartbeats, which list all open connections, and from opened and closed connections.
 
 All of it is made of records of the last day, by Kafka's time, so every copy of serve comes to the same.
 """

@@ -1,4 +1,4 @@
-"""What changed between two configurations of a client."""
+"""Differences between two configurations of a client."""
 
 from __future__ import annotations
 

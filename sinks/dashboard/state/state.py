@@ -1,4 +1,4 @@
-"""Views of all that is known: lists, groups, one client, numbers by minute.
+"""Views of the whole state: lists, groups, one client, numbers by minute.
 
 Where rows are many, they are fetched under the lock and made into answers outside of it.
 """

@@ -1,4 +1,4 @@
-"""What our own processes and the brokers say of themselves, from ``clientscope.status``."""
+"""Status of clientscope's processes and of the brokers, from ``clientscope.status``."""
 
 from __future__ import annotations
 

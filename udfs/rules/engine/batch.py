@@ -1,4 +1,4 @@
-"""A batch of pushes as rules see it: typed columns, each parsed once.
+"""Batch of pushes for the rules: typed columns, each parsed once.
 
 Values are effective ones: under Kafka's names and in its spelling, with what a client's library makes of them.  A key that wasn't pushed
 is not known, since ``config.push.allowed.keys`` replaces KIP-1324's list.  Defaults are filled in only where a push shows that its client

@@ -1,4 +1,4 @@
-"""The effective values of a batch of pushes: each setting parsed once, defaults filled in where a client leaves them out.
+"""Effective values of a batch of pushes: each setting parsed once, with defaults for those that a client leaves out.
 
 Settings lie in matrices, a row for each key and a column for each push.  What isn't a plain number or a plain word goes through the
 dialect's own functions, each distinct value once.

@@ -1,4 +1,4 @@
-"""What a rule is."""
+"""Definition of a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch is parsed with, made once from the catalogue: keys and words by number, whose a key is, and dialects' defaults.
+"""Vocabulary of a batch, made once from the catalogue: numbers for keys and words, the clients of each key, and dialects' defaults.
 
 Only names, dialects and releases go through Python here, each distinct one once and remembered; never a push.
 """
