@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from clientscope.api.clients import ConnectedClient
 
@@ -49,7 +49,7 @@ def csv_of(columns: Sequence[str], rows: Iterator[list[object]]) -> Iterator[str
         yield _lines([[inert(cell) for cell in row] for row in part])
 
 
-def json_of(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+def json_of(rows: Iterator[Mapping[str, object]]) -> Iterator[str]:
     """One array, a row in each line."""
     before = "[\n"
     for part in _parts(rows):

@@ -8,7 +8,6 @@ or still open at the span's end.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 
@@ -17,6 +16,7 @@ from clientscope.query import HISTORY_CLIENTS, parse, parse_sort
 from clientscope.records.codec import Kind
 from clientscope.records.principals import ANONYMOUS, PLAINTEXT
 from clientscope.topic_values import clean
+from sinks.dashboard.past.answers import ClientsAnswer
 from sinks.dashboard.past.choosing import Choosing, each
 from sinks.dashboard.past.problems import too_wide
 from sinks.dashboard.past.tables import Span, Tables, moment, text, within
@@ -81,7 +81,7 @@ def _open_at(at_ms: int) -> str:
     """  # noqa: S608 - numbers and times alone
 
 
-def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> dict[str, Any]:
+def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> ClientsAnswer:
     """Those that a query leaves, in an order; a part of them, and how many there are.
 
     Raises:
@@ -89,8 +89,8 @@ def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: in
     """
     choosing = Choosing(found, HISTORY_CLIENTS, search=("client_id", "principal", "address", "software", "version"))
     chosen = choosing.sorted(choosing.chosen(parse(q, HISTORY_CLIENTS, now_ms)), parse_sort(sort or FIRST, SORTS))
-    rows = found.take(chosen.slice(offset, limit)).to_pylist()
-    return {"total": len(chosen), "items": [{_NAMED.get(name, name): value for name, value in row.items()} for row in rows]}
+    rows = found.take(chosen.slice(offset, limit)).rename_columns([_NAMED.get(name, name) for name in found.column_names])
+    return {"total": len(chosen), "items": rows.to_pylist()}
 
 
 _NAMED = {"software": "software_name", "version": "software_version", "first_seen": "first_seen_ms", "last_seen": "last_seen_ms"}

@@ -10,6 +10,7 @@ from clientscope.catalog.sensitive import shown
 from clientscope.findings.record import TO_DO
 from clientscope.query import FINDINGS, parse, parse_sort
 from clientscope.topic_values import SENTENCE_LENGTH, clean
+from sinks.dashboard.past.answers import FindingsAnswer
 from sinks.dashboard.past.choosing import Choosing
 from sinks.dashboard.past.problems import too_wide
 from sinks.dashboard.past.tables import Span, Tables, moment, text, within
@@ -75,7 +76,7 @@ def ended(tables: Tables, span: Span) -> pa.Table:
     return _read(tables, f"SELECT * FROM ({sql}) LIMIT {MOST_FINDINGS + 1}")  # noqa: S608
 
 
-def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> dict[str, Any]:
+def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> FindingsAnswer:
     """Those that a query leaves, in an order; a part of them, and how many there are.
 
     Raises:

@@ -6,10 +6,9 @@ version's greatest may be at another minute than the total's, so they may add up
 
 from __future__ import annotations
 
-from typing import Any
-
 from clientscope.catalog.sensitive import shown
 from clientscope.topic_values import clean
+from sinks.dashboard.past.answers import SeriesAnswer
 from sinks.dashboard.past.tables import Span, Tables, text, within
 
 MINUTE_MS = 60_000
@@ -30,7 +29,7 @@ def points(span: Span, step_ms: int) -> range:
     return range(span.from_ms // step_ms * step_ms, span.to_ms, step_ms)
 
 
-def series(tables: Tables, span: Span) -> dict[str, Any]:
+def series(tables: Tables, span: Span) -> SeriesAnswer:
     """As `clientscope.api.history.PastSeries` has it.
 
     Raises:
