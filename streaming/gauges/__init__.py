@@ -14,8 +14,9 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import cast
 
-from streaming.gauges.gateway import Appended, Changes, GatewaySeries, GaugeEntry, Value
+from streaming.gauges.gateway import Appended, Changes, GatewayRecord, GatewaySeries, GaugeEntry, SeriesRecord
 from streaming.gauges.read_clock import RETURN_S, ReadClock
 
 __all__ = ["Changes", "GaugeEntry", "Gauges", "ReadClock"]
@@ -66,22 +67,26 @@ class Gauges:
         self._lost, self._home = lost, home
         self._gateways: dict[tuple[str, int, str], GatewaySeries] = {}
         self._refused = False
-        rows: list[Value] = []
-        series: list[Value] = []
+        rows: list[GatewayRecord] = []
+        series: list[SeriesRecord] = []
         for key, text in published.items():
             try:
-                of_series = len(json.loads(key)) == _SERIES_FIELDS
-                (series if of_series else rows).append(_completed(json.loads(text), of_series))
+                if len(json.loads(key)) == _SERIES_FIELDS:
+                    series.append(cast(SeriesRecord, _completed(json.loads(text), *_OF_SERIES)))
+                else:
+                    rows.append(cast(GatewayRecord, _completed(json.loads(text), *_OF_GATEWAYS)))
             except (ValueError, TypeError):
                 log.warning("%.200s on the gauges' topic is not what a job writes, and is ignored until its gateway's next heartbeat", key)
         for value in (*rows, *series):
             gateway = self._gateway(value["cluster"], value["broker"], value["gateway"], value["epoch"], now)
             if gateway is not None:
                 gateway.epoch = max(gateway.epoch, value["epoch"])
-        for load, values in ((GatewaySeries.load_row, rows), (GatewaySeries.load_series, series)):
-            for value in values:
-                if (gateway := self._gateways.get(_key(value))) is not None:
-                    load(gateway, value)
+        for row in rows:
+            if (gateway := self._gateways.get(_key(row))) is not None:
+                gateway.load_row(row)
+        for count in series:
+            if (gateway := self._gateways.get(_key(count))) is not None:
+                gateway.load_series(count)
 
     def apply(self, entries: Iterable[GaugeEntry], now: float, appended: Appended | None = None) -> Changes:
         """Takes in what a batch has; returns what to write: a value, or None for a tombstone.
@@ -148,13 +153,12 @@ class Gauges:
         return self._gateways[key]
 
 
-def _completed(value: object, of_series: bool) -> Value:
+def _completed(value: object, names: Sequence[str], numbers: Sequence[str], defaults: Mapping[str, object]) -> dict[str, object]:
     """A value of the topic with what this release needs: an earlier one may have written fewer fields, a later one more.
 
     Raises:
         TypeError, ValueError: it doesn't say which series or gateway it is about, or what of it.
     """
-    names, numbers, defaults = _OF_SERIES if of_series else _OF_GATEWAYS
     if not isinstance(value, dict):
         raise TypeError("no object")
     if any(not isinstance(value.get(name), str) for name in names) or any(type(value.get(name)) is not int for name in numbers):
@@ -162,5 +166,5 @@ def _completed(value: object, of_series: bool) -> Value:
     return {**defaults, **value}
 
 
-def _key(value: Value) -> tuple[str, int, str]:
+def _key(value: SeriesRecord | GatewayRecord) -> tuple[str, int, str]:
     return value["cluster"], value["broker"], value["gateway"]

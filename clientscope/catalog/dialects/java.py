@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from importlib import resources
-from typing import Any
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects.dialect import Default, Dialect, Release, numbers, settle_idempotence
@@ -47,7 +46,7 @@ def _settle(client_type: ClientType, values: Mapping[str, str | None], given: Co
 
 
 def _defaults() -> dict[ClientType, dict[str, Default]]:
-    data: dict[str, Any] = json.loads(DATA.read_text())
+    data: dict[str, dict[str, Default]] = json.loads(DATA.read_text())
     return {client_type: data[client_type.value] for client_type in ClientType if client_type.value in data}
 
 

@@ -62,8 +62,10 @@ def _table() -> None:
 def _explain(rule: Rule) -> None:
     told = as_json(rule)
     print(f"{rule.code} {rule.name}: {told['title']}")
-    for heading, key in (("What", "what"), ("Why", "why"), ("Example", "example"), ("Use instead", "use_instead")):
-        _section(heading, told[key])
+    _section("What", told["what"])
+    _section("Why", told["why"])
+    _section("Example", told["example"])
+    _section("Use instead", told["use_instead"])
     _section("Says", *(f"{outcome.replace('_', ' ')}: {text}" for outcome, text in zip(OUTCOMES, messages(rule), strict=True) if text))
     facts = {"severity": rule.severity, "of": client_types(rule), "libraries": ", ".join(told["dialects"] or ["all"]), "needs": needs(rule)}
     facts["keys"] = ", ".join(rule.keys)
