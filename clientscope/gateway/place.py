@@ -102,7 +102,7 @@ def _ask_protocol(admin: AdminClient, broker_id: int, settings: GatewaySettings)
         if not described:
             principal = KafkaAccess.of(settings).principal
             raise SettingsError(f"{principal} has no right to DescribeConfigs on the cluster, to ask what the listener speaks", hint)
-        protocols = dict(entry.split(":", 1) for entry in str(described[_PROTOCOLS]["value"]).split(","))
+        protocols = dict(entry.split(":", 1) for entry in str(described[_PROTOCOLS]).split(","))
     except (KafkaError, KeyError, ValueError) as error:
         raise SettingsError(f"broker {broker_id} doesn't tell its {_PROTOCOLS} ({type(error).__name__})", hint) from None
     if listener not in protocols:
@@ -111,6 +111,6 @@ def _ask_protocol(admin: AdminClient, broker_id: int, settings: GatewaySettings)
             "say which one --upstream is: --listener-name",
         )
     for key in (f"listener.name.{listener.lower()}.{_CLIENT_AUTH}", _CLIENT_AUTH):
-        if (value := described.get(key, {}).get("value")) in {auth.value for auth in ClientAuth}:
+        if (value := described.get(key)) in {auth.value for auth in ClientAuth}:
             return str(protocols[listener]), ClientAuth(value)
     return str(protocols[listener]), ClientAuth.UNKNOWN

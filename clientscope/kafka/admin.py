@@ -100,15 +100,15 @@ def no_broker(kafka: Kafka, error: BaseException) -> EnvironmentProblem:
     return EnvironmentProblem(problem, hint)
 
 
-def configs(admin: AdminClient, of: Literal["topic", "broker"], names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """All settings of topics or brokers, by name.
+def configs(admin: AdminClient, of: Literal["topic", "broker"], names: Iterable[str]) -> dict[str, dict[str, str | None]]:
+    """The values of all settings of topics or brokers: by its name, then by the setting's.
 
     Raises:
         KafkaError: no such topic or broker.
     """
     resources = [ConfigResource(ConfigResourceType[of.upper()], name) for name in names]
-    described: dict[str, dict[str, Any]] = admin.describe_configs(resources, config_filter="all")[of]
-    return described
+    described = admin.describe_configs(resources, config_filter="all")[of]
+    return {name: {key: entry["value"] for key, entry in entries.items()} for name, entries in described.items()}
 
 
 def partition_offsets(
