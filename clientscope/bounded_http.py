@@ -247,7 +247,7 @@ class BoundedProtocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Leaves signals to whoever runs it.
+    """Leaves signals to the process that runs it.
 
     uvicorn raises them again once it has stopped, which would kill the process instead of returning.
     """

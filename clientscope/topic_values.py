@@ -61,7 +61,7 @@ class Setting(Value):
     @model_validator(mode="before")
     @classmethod
     def _without_secrets(cls, fields: Any) -> Any:
-        """Drops a value, and a key, that must not be shown, whoever wrote it there: the topic is open to other writers."""
+        """Drops a value, and a key, that must not be shown: other programs may write to the topic."""
         if not isinstance(fields, dict):
             return fields
         key, value = str(fields.get("key")), fields.get("value")

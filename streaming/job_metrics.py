@@ -18,7 +18,9 @@ QUARANTINE = "quarantine"
 """The observed metrics in which a history query counts what it doesn't keep, a column for each reason."""
 
 CRASHED = "crashed"
-"""The ``reason`` of records that kill whoever decodes them, beside `udfs.decoding.record_reader.REASONS` and the names of row checks."""
+"""The ``reason`` of records that kill the process that decodes them, beside `udfs.decoding.record_reader.REASONS` and the names of row
+checks.
+"""
 
 _SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0)
 _PARTITION = ("query", "topic", "partition")
@@ -146,7 +148,7 @@ class JobMetrics:
         self._dropped_before = dict(counts)
 
     def crashed(self, topic: str, number: int) -> None:
-        """So many records of a topic were found to kill whoever decodes them. From any thread."""
+        """So many records of a topic were found to kill the process that decodes them. From any thread."""
         self._quarantined.labels(topic, CRASHED).inc(number)
 
     def finished(self, report: StreamingQueryProgress, now: float | None = None) -> None:

@@ -108,7 +108,7 @@ class Parking:
 
         Args:
             finished: as above.
-            idle: whether no batch is under way, of which nobody knows yet how it ends.
+            idle: whether no batch is under way; the end of one under way is unknown.
         """
         if self._started_s is None:
             self._started_s = now

@@ -40,7 +40,7 @@ PROGRAM = "submit.py"
 """The program that spark-submit runs."""
 
 _BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
-"""Environment variable under which spark-submit tells a Python program of the JVM that started it."""
+"""Environment variable by which spark-submit gives a Python program the JVM that started it."""
 
 # Otherwise rows would be filed under other dates, or Delta wouldn't be found: no setting of a cluster may change these.
 _NEEDED = ("spark.sql.session.timeZone", "spark.sql.extensions", "spark.sql.catalog.spark_catalog")

@@ -46,7 +46,8 @@ READ = "read"
 """The observed metrics of each query that reads topics: ``newest_ms``, when Kafka took the newest record of a batch, since the epoch."""
 
 LIVE = Pace(200_000)
-"""What somebody waits for.  Only a backlog is ever as large; each of its batches has some 0.2 s that have nothing to do with its size."""
+"""Pace of the queries that somebody waits for. Only a backlog is ever as large; each of its batches takes some 0.2 s whatever its size.
+"""
 
 
 def spark_options(kafka: KafkaAccess) -> dict[str, str]:

@@ -99,7 +99,7 @@ class Supervisor:
         return "\n".join(problem for problem in (self._topics.away, *(each.problem for each in self.watched)) if problem)
 
     def stuck(self) -> str:
-        """Which queries nobody looks at any more; empty where that is none. From any thread."""
+        """The queries that are no longer checked; empty if there are none. From any thread."""
         now = time.monotonic()
         silent = {name: now - looked_s for name, looked_s in self._looked_s.items() if now - looked_s > _STUCK_S}
         return "; ".join(f"query {name} has not been checked for {silent_s:.0f} s" for name, silent_s in silent.items())

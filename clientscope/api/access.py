@@ -14,7 +14,7 @@ Authentication = Literal["none", "token", "proxy"]
 
 
 class Me(Model):
-    """Who asks, and what they may do."""
+    """The current user, and what that user may do."""
 
     name: str | None = Field(description="Null before signing in.")
     role: Role | None

@@ -155,7 +155,7 @@ class Configuration(Model):
 
 
 class SettingChange(Model):
-    """One setting that differs from the start before; a withheld value stands as a word in brackets."""
+    """One setting that differs from the start before; a withheld value is a word in brackets."""
 
     key: str
     before: str | None = Field(description="Null where it wasn't there.")

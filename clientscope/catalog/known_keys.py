@@ -25,7 +25,7 @@ _EMBEDDED = (
     "consumer.", "producer.", "admin.", "topic.", "default.topic.config.", "key.converter.", "value.converter.", "header.converter.",
     "config.storage.", "offset.storage.", "status.storage.", "topic.creation.default.",
 )  # fmt: skip
-"""What stands before the settings of what is within a client: Kafka Streams, Connect's workers and connectors, librdkafka's topics."""
+"""Prefixes of settings of the clients inside another one: Kafka Streams, Connect's workers and connectors, librdkafka's topics."""
 
 _LONGEST_REMEMBERED = 128
 

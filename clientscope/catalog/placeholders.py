@@ -14,7 +14,7 @@ TEMPLATE = (
     r"|\$\{\{[^{}]*\}\}|\$\([A-Za-z_.]+\)|\$[A-Z_][A-Z0-9_]+|\$[0-9]|\{\{[^{}]*\}\}|%\{[A-Za-z_]+\}|%[A-Z_]+%|<[^<>]*>|\*{3,}|[xX]{3,}|\.{3,}"
     r"|\[(?i:hidden|redacted)(?: [0-9a-f]{1,16})?\]|\{[A-Z][A-Z_.-]+\}"
 )
-"""What stands for a value that comes from elsewhere, or was taken out."""
+"""Placeholders of values that come from elsewhere, or were removed."""
 
 _NOTHING = (
     r"(?i:redacted|null|none|true|false|your[-_. ][-_. a-z]+)"

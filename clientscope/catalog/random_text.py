@@ -38,7 +38,7 @@ _CODE = r"[$%#][A-Za-z]?\{[^{}]*\}|\[\^?\\?[A-Za-z0-9:+.]?(?:-[A-Za-z0-9])?\]|\(
 """Punctuation of expressions and formats rather than of passwords."""
 
 SEPARATED_RUN = r"[A-Za-z0-9+/_.~=:-]{23,}"
-"""As long as what may look random is at least, where hyphens, dots and underscores stand within."""
+"""Text of at least the length that may look random, with hyphens, dots and underscores inside."""
 
 _CASE = 0.2
 """Of random text with separators: what share is in capitals, and in small letters, at least."""

@@ -61,10 +61,10 @@ _NAME_ASSIGNMENT, _KEY_ASSIGNMENT = re.compile(NAME_ASSIGNMENT), re.compile(KEY_
 
 
 def placeholder(mark: str = "") -> str:
-    """What stands for a name that may not be written down.
+    """The placeholder of a name that may not be stored.
 
     Args:
-        mark: what tells it from others: digits of a keyed digest, or a number; hexadecimal, at most 16.
+        mark: distinguishes it from others: digits of a keyed digest, or a number; hexadecimal, at most 16.
     """
     return f"[redacted {mark}]" if mark else "[redacted]"
 

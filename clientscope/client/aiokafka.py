@@ -50,7 +50,8 @@ async def push_config(
     client_instance_id: uuid.UUID | None = None,
     timeout_s: float = 60.0,
 ) -> PushResult:
-    """Pushes the arguments of a client of aiokafka's once, over a connection of its own, and waits for it; who cancels this cancels it.
+    """Pushes the arguments of a client of aiokafka's once, over a connection of its own, and waits for it; cancelling this cancels the
+    push.
 
     Args:
         conf: arguments as aiokafka's clients take them, those above among them.

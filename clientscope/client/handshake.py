@@ -1,6 +1,6 @@
 """Handshake of one client instance: what to push, when to push, and what an answer means.
 
-Pure but for its log: `connection.py` asks it what to send, tells it what came, and does the waiting.  Times are seconds on
+Pure except for its log: `connection.py` asks it what to send, passes on what was received, and does the waiting.  Times are seconds on
 one monotonic clock.
 """
 

@@ -134,7 +134,7 @@ class BackgroundPush:
         await self._wait_async(self._released, FIRST_USE_S)
 
     async def result(self) -> PushResult | None:
-        """What became of it, however long it takes; None where it couldn't be made.  Who cancels this cancels the push."""
+        """What became of it, however long it takes; None where it couldn't be made.  Cancelling this cancels the push."""
         await self._wait_async(self._ended, None)
         return self._ended.result()
 

@@ -73,7 +73,7 @@ def push(
         connection: kafka-python's arguments, as `connection_settings` makes them; ``retry_backoff_ms`` and ``retry_backoff_max_ms`` (100
             and 1000 where they aren't given) are the pauses between two attempts at one node.
         software_name, software_version: of the client that this is for (KIP-511).  A character that brokers refuse becomes ``-``, as in
-            librdkafka, and the ends are stripped of what may not stand there.
+            librdkafka, and characters that the ends may not have are stripped.
         client_instance_id: of the client that this is for; a new UUIDv4 where it isn't given.
         timeout_s: the longest that this blocks, name resolution and a token provider's own work apart.
 

@@ -24,7 +24,7 @@ _CONNECTION_SETUP_S = 10.0
 """How long a node has to take a connection and its credentials: ``socket.connection.setup.timeout.ms``."""
 
 Connect = Callable[[Any, int, float], Awaitable[Any]]
-"""A connection for the push alone: who lent the first one, the attempt's number from 0, until when."""
+"""Makes a connection for the push alone, from the connection that lent the first one, the attempt's number from 0, and a deadline."""
 
 
 class Pusher:

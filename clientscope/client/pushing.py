@@ -25,7 +25,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class Pushing:
-    """A mixin for kafka-python's clients; whoever mixes it in calls `_prepare` in ``__init__``."""
+    """A mixin for kafka-python's clients; a class with it calls `_prepare` in ``__init__``."""
 
     _handshake: Handshake | None = None
     config: Mapping[str, Any] = {}

@@ -147,7 +147,7 @@ def is_enabled(key: str, value: Any) -> bool:
     """A truth value under the name ``key``, in any dialect's spelling.
 
     Raises:
-        SettingsError: it is neither true nor false.  Who writes ``off`` may well mean it.
+        SettingsError: it is neither true nor false.  A user who writes ``off`` may mean it.
     """
     text = str(value).strip().lower()
     if text not in _TRUE | _FALSE:

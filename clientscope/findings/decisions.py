@@ -19,7 +19,7 @@ OF_LEAKS: tuple[Resolution, ...] = ("rotated", "test-value", "not-a-secret")
 
 
 class Decision(Value):
-    """Who decided what, when and why.  A tombstone takes a decision back.
+    """A decision: the person, the resolution, the time and the reason.  A tombstone takes a decision back.
 
     Attributes:
         until: the last day, in UTC, on which ``accepted`` counts; None for the others.

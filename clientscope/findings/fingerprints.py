@@ -30,7 +30,7 @@ def key_of_0_1(application: str) -> str:
 
 
 def fingerprint(code: str, application: str, key: str) -> str:
-    """32 hexadecimal digits; the same as in release 0.1.0, since people's decisions stand under them.
+    """32 hexadecimal digits; the same as in release 0.1.0, since people's decisions refer to them.
 
     Args:
         code: the rule's.
@@ -41,7 +41,7 @@ def fingerprint(code: str, application: str, key: str) -> str:
 
 
 def secret_fingerprint(digest: str) -> str:
-    """The same for one leaked secret, whoever leaks it and under whichever key: 32 hexadecimal digits.
+    """The same for one leaked secret, whichever client leaks it under whichever key: 32 hexadecimal digits.
 
     Args:
         digest: its HMAC-SHA-256 under the installation's key, in hexadecimal.

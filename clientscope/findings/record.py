@@ -15,7 +15,7 @@ State = Literal["open", "stopped", "resolved", "closed"]
 """What is to be done about it.
 
 - ``open``: somebody should act.
-- ``stopped``: a secret is no longer pushed; it must be rotated all the same, and a person closes it then.
+- ``stopped``: a secret is no longer pushed; it must still be rotated, and then closed by a person.
 - ``resolved``: it is gone by itself.
 - ``closed``: a person decided so (`clientscope.findings.decisions`).
 """
@@ -69,7 +69,7 @@ class Client(Value):
 
 
 class LeakPlace(Value):
-    """Where a secret stands: which application pushes it, under which key, and from how many clients."""
+    """A place of a secret: the application that pushes it, the key, and the number of clients."""
 
     application: Application = Application()
     key: Name = ""

@@ -32,7 +32,7 @@ def message(sentence: str, of: Application, settings: Sequence[Setting], places:
 
     Args:
         sentence: the rule's.
-        places: of a leak; settings then has the one that holds the secret, whose digest tells it from others under the same key.
+        places: of a leak; settings then has the one that holds the secret, whose digest distinguishes it from others under the same key.
     """
     if of == Application() and not places:
         return sentence

@@ -24,7 +24,7 @@ _CLIENT_AUTH = "ssl.client.auth"
 
 @dataclass(frozen=True)
 class GatewayPlace:
-    """Where this gateway stands.
+    """The place of this gateway.
 
     Attributes:
         gateway_epoch: when this process started, in ms since the epoch, UTC; and above its process's before (``gateway.epoch``).
@@ -49,12 +49,12 @@ class GatewayPlace:
 
     @property
     def identity(self) -> Identity:
-        """Who a client is that has said nothing yet."""
+        """The identity of a client that has sent nothing yet."""
         return UNSEEN if self.sasl or self.tls else UNAUTHENTICATED
 
 
 def find_place(settings: GatewaySettings) -> GatewayPlace:
-    """Asks the cluster who it is, and for what isn't said: which broker is behind this gateway, and what its listener speaks.
+    """Asks the cluster for its id and, unless they are set, for the broker behind this gateway and its listener's security protocol.
 
     Raises:
         SettingsError: several brokers, or not that one; no such listener, or no right to ask for it; TLS that can't work.

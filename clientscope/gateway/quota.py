@@ -66,8 +66,8 @@ class _Buckets:
 class PushQuota:
     """One bucket for each client, each principal and each address, and one for all together; a push takes a token of each.
 
-    A client chooses its id, so its own bucket only holds those that don't mean it: a crash loop, a bug.  Whoever changes its id with each
-    push meets the buckets of its principal and of its address, which it can't choose.
+    A client chooses its id, so its own bucket only holds those that don't mean it: a crash loop, a bug. A client that changes its id with
+    each push is limited by the buckets of its principal and its address, which it can't choose.
 
     Args:
         per_client, in_all: required.

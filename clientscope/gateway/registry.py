@@ -83,7 +83,7 @@ class ConnectionRegistry:
         self._recorded_ms: dict[int, int] = {}  # when each open connection was last on the topic, the longest ago first
 
     def opened(self, connection_id: int, client_address: str, now_ms: int, identity: Identity | None = None) -> ClientConnectionRecord:
-        """A client has connected, under an id that no other connection of this gateway's has had, and may have said who it is."""
+        """A client has connected, under an id that no other connection of this gateway's has had, and may have identified itself."""
         client_address = intern(client_address)
         if identity is None:
             identity, series = self.place.identity, _UNKNOWNS
@@ -99,7 +99,7 @@ class ConnectionRegistry:
         return self._record(Kind.OPENED, now_ms, connection, [connection.series])
 
     def identified(self, connection_id: int, identity: Identity, now_ms: int) -> ClientConnectionRecord | None:
-        """A client has said who it is; None if that connection is gone."""
+        """A client has identified itself; None if that connection is gone."""
         before = self.connections.get(connection_id)
         if before is None:
             return None
@@ -331,7 +331,7 @@ class ConnectionRegistry:
 
 
 def _told_apart(principal: str) -> str:
-    """A principal that is too long ends with its digest: two that begin alike are two clients all the same."""
+    """A principal that is too long ends with its digest, so that two with the same beginning stay two clients."""
     if len(principal) <= _RECORDED_LENGTH:
         return principal
     digest = hashlib.sha256(principal.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,7 +1,7 @@
 """Request log in the JSON form of Kafka's own (``kafka.request.logger``), one line per request; off by default.
 
 Fields are Kafka's (org.apache.kafka.network.RequestConvertToJson, ``requestDescMetrics``): bodies are null, since only headers are read,
-and the times that only a broker knows are left out. ``timestampMs`` is ours; in Kafka's log it stands before the JSON.
+and the times that only a broker knows are left out. ``timestampMs`` is clientscope's; in Kafka's log the time comes before the JSON.
 
 Workers report the requests that are asked for (`observed`); all lines are written here, in the main process, by one thread.
 """

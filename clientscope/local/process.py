@@ -128,7 +128,7 @@ _given: deque[int] = deque(maxlen=1_000)
 def free_port(besides: Collection[int] = ()) -> int:
     """A TCP port of 127.0.0.1, one of `PORTS`, that was free a moment ago.
 
-    One that was given lately isn't given again, since whoever has it may not listen yet.
+    A port that was returned recently isn't returned again, since its user may not listen yet.
 
     Args:
         besides: ports that somebody is about to take.

@@ -44,7 +44,7 @@ class Owner:
 
 @dataclass(frozen=True)
 class Owners:
-    """Who owns what; without entries, nobody owns anything."""
+    """The owners of clients; without entries, no client has one."""
 
     entries: tuple[tuple[ClientPattern, Owner], ...] = ()
 

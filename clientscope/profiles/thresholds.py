@@ -43,7 +43,7 @@ class ProfileChoice:
     """The first assignment that fits decides.
 
     Attributes:
-        assignments: who, and the index of the profile.
+        assignments: patterns of clients, each with the index of its profile.
         default: the index for everybody else.
     """
 

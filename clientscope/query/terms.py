@@ -95,7 +95,7 @@ class Term:
     Attributes:
         field: None for a word that is searched for.
         any_of: at least one.
-        position, length: where it stands, in characters.
+        position, length: its place, in characters.
     """
 
     field: str | None

@@ -18,7 +18,7 @@ PLAINTEXT = "PLAINTEXT"
 
 
 def authenticated(principal: str | None) -> str | None:
-    """The principal, if it tells one client's owner from another's; None for `ANONYMOUS`."""
+    """The principal, if it distinguishes owners of clients; None for `ANONYMOUS`."""
     return None if principal == ANONYMOUS else principal
 
 

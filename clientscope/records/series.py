@@ -27,5 +27,5 @@ def series_key(listener: str, name: str, version: str) -> bytes:
 
 
 def series_bytes(key: bytes) -> int:
-    """What a series costs whoever keeps its newest counts."""
+    """Memory that a series takes in a process that keeps its newest counts."""
     return len(key) + _FIXED_BYTES

@@ -70,7 +70,7 @@ def api_table(compared: Comparison) -> Table:
 
 
 def broker_table(cluster: Cluster) -> Table:
-    """The brokers alone: who answered, in which version, with how many APIs, and the cluster's metadata.version."""
+    """The brokers alone: whether each answered, in which version, with how many APIs, and the cluster's metadata.version."""
     view = Table(header_style="bold", box=None, pad_edge=False)
     for heading in ("ID", "ADDRESS", "RACK", "ANSWER", "APIS", "METADATA.VERSION"):
         view.add_column(heading, overflow="fold", justify="right" if heading in ("ID", "APIS") else "left", no_wrap=heading == "ID")

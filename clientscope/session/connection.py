@@ -60,7 +60,9 @@ _QUIET_S = 1.0
 """A draining connection's broker has answered all when it says nothing for so long: a Fetch waits half a second by default."""
 _IDENTITIES_AT_ONCE = 8
 _IDENTITY_EVERY_S = 10.0
-"""Who a client is, is reported so many times at once, and then so often: its first request, ApiVersions, SASL and telemetry make four."""
+"""Reports of a client's identity that are sent at once, and the interval of later ones: its first request, ApiVersions, SASL and telemetry
+make four.
+"""
 
 
 class Log(Observer, Protocol):
@@ -271,7 +273,7 @@ class ClientConnection:
         return None
 
     def _identify(self) -> Identified | Counted:
-        """Who the client is; one that says another name all the time is reported now and then."""
+        """Reports the client's identity; a client that changes its name all the time is reported at intervals."""
         self._identified += 1
         if self._identified > _IDENTITIES_AT_ONCE:
             self._identity_held = True
@@ -381,7 +383,7 @@ class ClientConnection:
 
     @property
     def identity(self) -> Identity:
-        """Who the client is, as far as it is known."""
+        """The client's identity, as far as it is known."""
         return self.session.identity
 
 

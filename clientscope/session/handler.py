@@ -56,8 +56,8 @@ class Pending(NamedTuple):
     """A request that awaits its answer.
 
     Attributes:
-        handler: who reads the answer; None for a carrier that was sent for its answer's sake alone: what the client sent before it is
-            settled then.
+        handler: the handler that reads the answer; None for a carrier whose answer only shows that what the client sent before it is
+            settled.
         asked: what the handler keeps of the request.
     """
 
@@ -66,7 +66,7 @@ class Pending(NamedTuple):
 
 
 class BareTokens(NamedTuple):
-    """Who reads frames that have no head but their length, in either direction."""
+    """Reader of frames that have no header but their length, in either direction."""
 
     request: Callable[[SessionState, bytes], list[Command]]
     response: Callable[[SessionState, bytes], list[Command]]

@@ -4,7 +4,7 @@
 assert Playbook(connection) >> Received(CLIENT, request) << Send(BROKER, request) >> Eof(CLIENT) << HalfClose(BROKER)
 ```
 
-mitmproxy's ``Playbook`` is the model. Here events are played as they are added, so a mismatch is raised where it stands; and bytes go the
+mitmproxy's ``Playbook`` is the model. Here events are played as they are added, so a mismatch is raised where it occurs; and bytes go the
 way that a transport's go: where they pass, no event is made of them, and the transcript has the `Send` that the transport does itself.
 """
 

@@ -59,7 +59,7 @@ Out = Command | Passed
 
 
 class Observer(Protocol):
-    """Who wants to see the head of each request and response that passes."""
+    """Receiver of the header of each request and response that passes."""
 
     def request(self, head: bytes) -> None:
         """A request's first bytes, `REQUEST_HEAD`; again, when it came in parts."""
@@ -81,7 +81,7 @@ class Session:
         software: what the broker runs, for DescribeCluster (KIP-885); None leaves that untouched.
         served: what the broker serves, shared with other connections; requests beyond it are counted.
         clock: seconds; never goes back.
-        identity: who the client is before it has said anything: `UNAUTHENTICATED` where it need not authenticate.
+        identity: of a client that has sent nothing yet: `UNAUTHENTICATED` if it need not authenticate.
 
     Raises:
         WireError: from either direction's feeding: the stream is no Kafka protocol; close both sides.
@@ -111,7 +111,7 @@ class Session:
 
     @property
     def identity(self) -> Identity:
-        """Who the client is, as far as it has said and the broker has accepted."""
+        """The client's identity, as far as it has sent it and the broker has accepted it."""
         return self._state.identity
 
     @property

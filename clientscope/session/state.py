@@ -1,6 +1,6 @@
 """State machine of one client connection: frames in, commands out; no I/O and no clock.
 
-Five nouns: a *frame* is what came; the *identity* is who the client said it is; a *push* is a PushConfig request on its way to
+Five nouns: a *frame* is what came; the *identity* is what the client said of itself; a *push* is a PushConfig request on its way to
 the policy; a *carrier* is an ApiVersions request of ours that keeps a push's place among the client's pipelined requests; a
 *command* is what the gateway is to do.
 
@@ -42,7 +42,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a connection's client is, as far as it said, and the broker accepted its principal.
+    """The identity of a connection's client: what it said, and the principal that the broker accepted.
 
     Attributes:
         principal: Kafka's spelling, ``User:name``; None where the wire does not show it, or not yet.
@@ -177,7 +177,7 @@ class SessionState:
         served: what it serves, as far as any connection has heard.
         sasl: whether the listener asks for SASL authentication.
         authenticated: whether a push may be taken; on a listener without SASL from the start.
-        accepted: whether an exchange was ever complete: who the client is stays the same from then on (Kafka's
+        accepted: whether an exchange was ever complete: the principal stays the same from then on (Kafka's
             ReauthInfo.ensurePrincipalUnchanged).
         reauthenticates: whether the broker gave this connection's authentication an end, so that another exchange may follow (KIP-368).
         in_step: whether the client's next frame waits until the broker has answered the last one.

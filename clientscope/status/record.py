@@ -25,7 +25,7 @@ class ProcessStatus(Value):
         condition, reason: how it is, and why in one sentence, empty where it is well.
         version: clientscope's.
         started_ms, told_ms: of this process; by its own clock.
-        interval_ms: how often it tells, whether anything changed or not.
+        interval_ms: how often it is written, whether anything changed or not.
         lag_records, lag_ms: what it has still to read, and how old the oldest of that is; None where that means nothing, or isn't known.
         last_record_ms: when it last read a record, or of a gateway had one acknowledged; None before the first.
         figures: further numbers by name, such as ``open_connections``; for people, not for programs.
@@ -59,7 +59,7 @@ class BrokerStatus(Value):
         source: how that is known: ``declared``, ``jmx``, ``inferred`` or ``unknown``.
         apis: by API key, as text, the lowest and the highest version it takes; empty where it could not be asked.
         reason: why it could not be asked; empty where it could.
-        gateway: who says so.
+        gateway: the gateway that wrote it.
     """
 
     kind: Literal["broker"] = "broker"

@@ -41,7 +41,7 @@ class StatusWriter:
         self._thread.start()
 
     def stop(self, patience_s: float = 5.0) -> None:
-        """Tells the end; waits ``patience_s`` at most."""
+        """Writes that the process has stopped; waits ``patience_s`` at most."""
         self._stopping.set()
         self._thread.join(patience_s)
 

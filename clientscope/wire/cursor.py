@@ -70,7 +70,7 @@ class Cursor:
         raise WireError("bad_varint")
 
     def uuid(self) -> UUID | None:
-        """A UUID; None for Kafka's ZERO_UUID, which stands for no id."""
+        """A UUID; None for Kafka's ZERO_UUID, which means no id."""
         value = UUID(bytes=self.take(16))
         return value if value.int else None
 

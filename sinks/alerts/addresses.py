@@ -27,7 +27,7 @@ NEVER: tuple[Network, ...] = tuple(
         "64:ff9b:1::/48",  # local NAT64 (RFC 8215): where in it the IPv4 address stands, each network decides for itself
     )
 )  # fmt: skip
-"""Link-local, metadata services, multicast, what may be any of these, and what is nobody's address."""
+"""Link-local, metadata services, multicast, networks that may contain any of these, and unassigned addresses."""
 
 PRIVATE: tuple[Network, ...] = tuple(
     ip_network(network)

@@ -1,8 +1,8 @@
 """Process that Apprise runs in, one per message: every connect is checked, whichever library makes it.
 
 ``python -m sinks.alerts.apprise_process``: a request as JSON on the standard input, the answer as JSON on the standard output.
-Python's own audit events (PEP 578) come before each connect with the very address, so no name stands between check and use; a hook
-can't be taken away again.  Nothing else than Apprise, for one message, is in this process; its parent ends it when the time is up.
+Python's own audit events (PEP 578) come before each connect and have its address, so no name is resolved between check and use; a hook
+can't be removed. Nothing else than Apprise, for one message, is in this process; its parent ends it when the time is up.
 """
 
 from __future__ import annotations

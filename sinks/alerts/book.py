@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 def fires(finding: Finding) -> bool:
-    """Whether somebody is to know of it: a stopped leak must still be rotated."""
+    """Whether a finding is delivered as firing; a stopped leak is, since it must still be rotated."""
     return (
         finding.alert is not None and finding.confidence == "high" and finding.suppressed is None and finding.state in ("open", "stopped")
     )

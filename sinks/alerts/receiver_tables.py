@@ -71,7 +71,7 @@ _WAIT = "how long the first of a group waits for others (10), and how long after
 
 
 class TomlTable(BaseModel):
-    """A table without keys that nobody knows."""
+    """A table without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -24,7 +24,7 @@ T = TypeVar("T", bound="ReceiverTable")
 """A receiver's table in receivers.toml, as its kind has it."""
 
 Attempted = Callable[[str, "SendResult", int, float], None]
-"""Called with each attempt, from the thread that made it: the receiver, what became of it, a number of its own, and its seconds."""
+"""Called with each attempt, from the thread that made it: the receiver, the result, a number of its own, and its seconds."""
 
 GroupKey = Literal["code", "severity", "principal", "client_id", "team", "finding"]
 

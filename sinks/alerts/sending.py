@@ -27,7 +27,7 @@ USER_AGENT = f"clientscope/{__version__}"
 
 @dataclass(frozen=True)
 class SendResult:
-    """What became of one attempt.
+    """The result of one attempt.
 
     Attributes:
         outcome: ``gone`` is the receiver's word that it wants nothing any more (410).

@@ -31,7 +31,7 @@ class Delivered:
 
 
 class ReceiverWorker:
-    """Sends one receiver's messages.  What became of them is put into ``settled``."""
+    """Sends one receiver's messages.  Their results are put into ``settled``."""
 
     def __init__(
         self,

@@ -83,7 +83,7 @@ def erase_rows(folder: Path, subject: ErasureSubject, *, dry_run: bool = False) 
 def erase_records(kafka: KafkaAccess, subject: ErasureSubject, *, dry_run: bool = False) -> int:
     """Writes a tombstone for each of their records on ``clientscope.configs``, which compaction then takes away; how many.
 
-    The job follows: findings about nobody else end. Other topics lose their records by age alone.
+    The job follows: findings about no other client end. Other topics lose their records by age alone.
 
     Raises:
         KafkaError, TimeoutError: the topic can't be read to its end, or a tombstone was not acknowledged.
@@ -149,7 +149,7 @@ def _count(table: DeltaTable, subject: ErasureSubject) -> int:
 
 
 def _delete(folder: Path, table: DeltaTable, subject: ErasureSubject) -> None:
-    """By what else names the rows: Delta keeps a deletion's condition in its log, and that must not name who it is about."""
+    """Deletes the rows, by columns that don't name the client: Delta keeps a deletion's condition in its log."""
     named = {field.name for field in table.schema().fields}
     of, number = ("partition", "offset") if "offset" in named else ("fingerprint", "revision")
 

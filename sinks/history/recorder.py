@@ -1,7 +1,7 @@
 """Recorder of two tables from compacted topics: ``gauges``, every series once a minute, and ``findings``, each state of each finding.
 
-Apart from Spark: what stands on those topics is small, and a query's batch could say neither what didn't change in a minute nor what
-was there before it. Tables grow by a file a minute; ``clientscope history maintain`` makes one of each day.
+It works without Spark: those topics are small, and a query's batch lacks values that didn't change in a minute or were there before it.
+Tables grow by a file a minute; ``clientscope history maintain`` makes one of each day.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def opened(folder: Path) -> DeltaTable:
 
 
 def committed(folder: Path, table: DeltaTable, act: Callable[[], T]) -> T:
-    """Does what commits to a table, alone and from its newest version; again where one who doesn't know the lock has committed meanwhile.
+    """Commits to a table, alone and from its newest version; again if a writer without the lock has committed meanwhile.
 
     Raises:
         CommitFailedError: five times.

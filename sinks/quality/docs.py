@@ -45,7 +45,7 @@ class _Result:
 class DataDocs:
     """The pages in one folder, which outlive the process.  Not for two threads at a time.
 
-    Each file is replaced as a whole, so who reads meanwhile sees either the old one or the new one.
+    Each file is replaced as a whole, so a reader sees either the old one or the new one.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -34,7 +34,7 @@ def ask(kafka: Kafka, names: Iterable[str]) -> TopicsNow:
 
 
 class Asking:
-    """`ask` again and again, over the same connections; for one thread.  Whoever made it closes it."""
+    """`ask` again and again, over the same connections; for one thread.  The caller that made it closes it."""
 
     def __init__(self, kafka: Kafka, names: Iterable[str]) -> None:
         self._kafka, self._names = kafka, sorted(set(names))

@@ -56,7 +56,7 @@ def still_there(query: str, start: StartOffsets, extents: Mapping[int, Extent]) 
 def replace(checkpoint: Path, start: StartOffsets, written: Manifest) -> None:
     """Puts the new checkpoint in the old one's place, which is kept until the next time; a crash leaves one of the two.
 
-    For whoever has the directory's lock, while the query doesn't run.
+    The caller must hold the directory's lock, and the query must not run.
     """
     beside = _beside(checkpoint)
     shutil.rmtree(beside, ignore_errors=True)

@@ -23,7 +23,7 @@ EVERY_S = 5.0
 
 
 class TopicWatch:
-    """Asks Kafka every five seconds, in a thread of its own, so that nobody waits for a broker that doesn't answer.
+    """Asks Kafka every five seconds, in a thread of its own, so that nothing else waits for a broker that doesn't answer.
 
     Args:
         topics: as the queries have begun to read them.

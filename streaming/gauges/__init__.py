@@ -112,7 +112,7 @@ class Gauges:
         Args:
             read_to: up to when all partitions have been read.
             of_partition: up to when each has been read; where it is empty, all as far.
-            returned: when Kafka was back; who hasn't been heard since has `RETURN_S` from then on.
+            returned: when Kafka was back; a gateway not heard from since has `RETURN_S` from then on.
         """
         changes: Changes = {}
         for key, gateway in list(self._gateways.items()):

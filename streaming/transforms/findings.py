@@ -53,7 +53,7 @@ def _batches(batches: Iterable[pa.RecordBatch], digest_key: DigestKey | None, th
 
 
 def _rows(records: pa.RecordBatch, found: pa.StructArray) -> pa.RecordBatch:
-    """What a kernel found, beside where each record stands."""
+    """A kernel's output, with the place of each record."""
     columns = {field.name: found.field(field.name) for field in found.type}
     columns |= {field.name: records.column(field.name).take(columns["row"]) for field in _PLACE}
     return pa.RecordBatch.from_arrays([columns.get(field.name, pa.nulls(len(found), field.type)) for field in SCHEMA], schema=SCHEMA)

@@ -27,7 +27,7 @@ def members(plain: Mapping[str, pa.Array], written: Mapping[str, pa.StringArray]
     Args:
         plain: name → strings or integers.
         written: name → JSON already, without nulls.
-        opening: what stands before the members.
+        opening: the text before the members.
         closing: and behind them.
     """
     parts: list[pa.Array | str] = []

@@ -119,7 +119,7 @@ def compile_schema(schema: MessageSchema, only: Collection[str] | None = None) -
     """The layouts of a record's versions, from 0 on; all make the same columns.
 
     Args:
-        only: the fields to make columns of, in snake case; ``counts`` stands for all within, ``counts.open_connections`` for that one.
+        only: the fields to make columns of, in snake case; ``counts`` means all fields within, ``counts.open_connections`` that one.
 
     Raises:
         ValueError: the schema uses what the decoder has not been taught (a type, an inflexible version, a tagged array), or lacks a field.

@@ -32,7 +32,7 @@ REASONS = (
     "trailing_bytes",
     "too_many_settings",
 )
-"""Why a record could not be decoded; the first stands for none."""
+"""Reasons why a record could not be decoded; the first means none."""
 
 _NO_VALUE, _TRUNCATED, _UNKNOWN_VERSION, _BAD_VARINT, _NULL, _COUNT, BAD_UTF8, _TRAILING, _TOO_MANY = range(1, len(REASONS))
 
@@ -150,7 +150,7 @@ class RecordReading:
             least: how many bytes an element takes at least.
 
         Yields:
-            which of the lanes have such an element, and lanes that stand where it begins, to be moved behind it.
+            which of the lanes have such an element, and lanes positioned at its start, to be moved behind it.
         """
         beyond = count * least > lanes.end - lanes.pos
         if beyond.any():
@@ -256,7 +256,7 @@ class RecordReading:
             inner.pos = inner.pos + size
 
     def _absent(self, field: LayoutField, lanes: Lanes) -> Values:
-        """As if each lane had an empty one where it stands, so that positions rise."""
+        """As if each lane had an empty one at its position, so that positions rise."""
         if field.type in FIXED:
             return (np.zeros(lanes.pos.size, FIXED[field.type]),)
         if field.type == "uuid":

@@ -73,7 +73,7 @@ class Dialect:
         inverted: its names for truth values that mean the opposite of Kafka's.
         settle: see `Settle`.
         numbers_of: its versions' leading numbers, as its `defaults` name them.
-        pushes_defaults: whether its own KIP-1324 push tells its defaults too, so that one without any had other keys allowed.
+        pushes_defaults: whether its own KIP-1324 push includes defaults, so that a push without any was restricted to other keys.
         oldest: how far back the data reaches; what is older counts as this.
     """
 

@@ -134,7 +134,7 @@ def _readable(source: PemSource) -> Iterator[None]:
 
 
 def _wrapped(pem: str) -> str:
-    """PEM with its line breaks: in a Java properties file it may stand on one line, which Kafka takes and OpenSSL doesn't."""
+    """PEM with its line breaks: in a Java properties file it may be on one line, which Kafka takes and OpenSSL doesn't."""
 
     def wrapped(block: re.Match[str]) -> str:
         body = "".join(block[3].split())

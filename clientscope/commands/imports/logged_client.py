@@ -76,7 +76,7 @@ class LogReader(Protocol):
 
 
 def setting_of(line: str) -> tuple[str, str, str, int] | None:
-    """What stands before a setting, its name, its value, and the value's column; None for a line that isn't ``name = value``."""
+    """The text before a setting, its name, its value, and the value's column; None for a line that isn't ``name = value``."""
     at = line.find(" =")
     if at < 1 or line[at + 2 : at + 3] not in ("", " "):
         return None

@@ -25,7 +25,7 @@ class FileSetting:
 
     Attributes:
         key: as the file has it, or Kafka's name for one that isn't in it.
-        value: the effective one, or what stands for it; None where it isn't known.
+        value: the effective one, or its placeholder; None if it isn't known.
         origin: ``set``, or ``default`` for one that the client library brings.
         line: where it is set; None for what isn't in the file.
     """
@@ -165,7 +165,7 @@ class Read:
     instance: Instance | None = None
 
     def placed(self, key: str, subject: Subject) -> Placed | None:
-        """Where a setting of one of the subjects stands, by the name in the file or Kafka's; the last one counts."""
+        """The place of a setting of one of the subjects, by the name in the file or Kafka's; the last one counts."""
         if subject.prefixed is not None:
             return self.settings.get(subject.prefixed.get(key, ""))
         if key in subject.settings:
@@ -236,7 +236,7 @@ def _worse(before: str | None, outcome: str) -> str:
 
 
 def _client(read: Read, principal: str | None) -> PatternSubject:
-    """Who the file says that it is; a secret is no identity."""
+    """The identity that the file gives; a secret is no identity."""
 
     def value(key: str) -> str | None:
         for subject in read.subjects:

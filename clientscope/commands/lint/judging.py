@@ -108,7 +108,7 @@ def _text(rule: Rule) -> RuleTexts:
 
 
 def application_client_id(client_id: str | None) -> str | None:
-    """client.id without what tells one instance from another."""
+    """client.id without the part that distinguishes instances."""
     text: str | None = applications.application_client_id(pa.array([client_id], pa.string()))[0].as_py()
     return text
 

@@ -36,7 +36,7 @@ _YamlLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Region(NamedTuple):
-    """Where a value stands: lines and columns from 1, in characters; the end is behind its last one."""
+    """The place of a value: lines and columns from 1, in characters; the end is after its last one."""
 
     line: int
     column: int

@@ -23,7 +23,7 @@ def is_secret(name: str, value: str, kafka_name: str = "") -> bool:
 
 
 def redacted(value: str, reason: str) -> str:
-    """What stands for a secret: its length, and its shape or else why it is taken for one."""
+    """The placeholder of a secret: its length, and its shape or the reason why it is taken for a secret."""
     kind = "jaas" if is_login_module(value) else shape_of(value) or reason
     return f"‹redacted, {len(value.encode())} bytes, {kind.replace('_', ' ')}›"
 

@@ -100,7 +100,7 @@ def _block(finding: FileFinding, colour: bool) -> Iterator[str]:
 
 
 def _line(finding: FileFinding, first: FileSetting) -> tuple[str, str]:
-    """The setting, and what is put under it; of a secret only what stands for it."""
+    """The setting, and the text below it; of a secret only the placeholder."""
     if not finding.source:
         at = finding.settings[0]
         before = f"{at.key} = "

@@ -1,7 +1,7 @@
 """Memory budget of a worker: one bound for the bytes of all connections that one side sent and the other has not taken.
 
 Each connection stops reading from one side while anything for the other is unsent, so it holds one read of the socket at most, 256 KB.
-Ten thousand slow readers are gigabytes all the same. Where all connections together hold more than the budget, nothing is read from
+Ten thousand slow readers are still gigabytes. Where all connections together hold more than the budget, nothing is read from
 any of them until three quarters are left. Clients that take nothing meanwhile, or next to nothing, lose their connection, those that
 hold most first. Halves of frames can't become fewer while nothing is read, so they cost a connection only where they alone are too
 much. A broker that takes nothing does not cost its clients theirs. Envoy's overload manager acts likewise.

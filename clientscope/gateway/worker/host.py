@@ -45,7 +45,7 @@ class Host(Protocol):
         """A client has connected; returns its connection id."""
 
     def identified(self, connection_id: int, identity: Identity) -> None:
-        """A client has said who it is."""
+        """A client has identified itself."""
 
     def pushed(self, relay: Relay, push: Pushed) -> None:
         """A client has pushed: the verdict comes as `VerdictGiven`."""

@@ -78,7 +78,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A client has said who it is."""
+    """A client has identified itself."""
 
     connection_id: int
     identity: Identity

@@ -18,7 +18,7 @@ from clientscope.wire.frames import REQUEST_HEAD
 MOST_UNANSWERED = 256
 """Requests of a connection that are remembered; the oldest beyond it is logged as it is. A producer with acks=0 gets no answers."""
 _WHO_KEYS = {API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE}
-"""What is answered before it is known who the client is: such lines wait for that."""
+"""API keys that a client uses before it is known; lines of such requests wait until it is."""
 _MOST_HELD = 16
 
 
@@ -80,7 +80,7 @@ class Observed:
     """One connection's requests that wait for their answers. No I/O.
 
     Args:
-        who: the client, as far as it is known by now.
+        who: the client, as far as it is known.
         write: takes a line: when it was due, since the epoch; the request's head; its client; its time in ms, None without an answer.
         stop: called once if no filter asks for this client; nothing follows it.
         clock: seconds.

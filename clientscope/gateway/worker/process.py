@@ -148,7 +148,7 @@ class Worker:
         return connection_id
 
     def identified(self, connection_id: int, identity: Identity) -> None:
-        """A client has said who it is."""
+        """A client has identified itself."""
         self._reporter.identified(connection_id, identity)
 
     def pushed(self, relay: Relay, push: Pushed) -> None:

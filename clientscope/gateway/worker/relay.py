@@ -48,7 +48,7 @@ class Relay:
 
     @property
     def identity(self) -> Identity:
-        """Who the client is, as far as it is known."""
+        """The client's identity, as far as it is known."""
         return self.connection.session.identity
 
     def client_connected(self) -> None:

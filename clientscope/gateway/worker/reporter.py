@@ -60,7 +60,7 @@ class Reporter:
         self.report(Opened(connection_id, address))
 
     def identified(self, connection_id: int, identity: Identity) -> None:
-        """A client has said who it is.
+        """A client has identified itself.
 
         Most do so within a millisecond of connecting, and then that is one event, and one record, instead of two.
         """

@@ -99,7 +99,7 @@ class _Socket(asyncio.Protocol):
 
     @property
     def evictable(self) -> bool:
-        """Whether this side is a client's, who takes nothing; for a broker that takes nothing no client is to blame."""
+        """Whether this side is a client that takes nothing; if a broker takes nothing, no client is to blame."""
         return self.side is CLIENT
 
     def evict(self) -> None:

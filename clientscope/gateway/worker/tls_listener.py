@@ -1,7 +1,7 @@
 """Listener that terminates clients' TLS.
 
-Sockets are accepted here and handed to the loop one by one, rather than by ``create_server(ssl=…)``: that tells nobody of a handshake
-that fails, holds its certificate for ever, and would let any number of unfinished handshakes past the limits on connections.
+Sockets are accepted here and handed to the loop one by one, rather than by ``create_server(ssl=…)``: that reports no failed handshake,
+keeps its certificate for ever, and would let any number of unfinished handshakes past the limits on connections.
 """
 
 from __future__ import annotations

@@ -78,10 +78,10 @@ class Closing:
 
 
 def who(by: str) -> str:
-    """Who decides: the name that is given, or else this machine's user.
+    """The person who decides: the name that is given, or else this machine's user.
 
     Raises:
-        SettingsError: nobody is named, or what stands there is no name.
+        SettingsError: no person is named, or the name is invalid.
     """
     if not by.strip():
         try:

@@ -1,6 +1,6 @@
 """GetTelemetrySubscriptions (key 71): the client instance id that a broker assigned (KIP-714).
 
-A client of today that sends no id in ApiVersions has one all the same where its broker collects telemetry: the broker's answer
+A current client that sends no id in ApiVersions still has one if its broker collects telemetry: the broker's answer
 brings it, and KIP-1324 wants both to be one.
 
 Behavior:

@@ -22,7 +22,7 @@ ALIVE_SECONDS = 5.0
 RETRY_MS = 1_000
 
 LONGEST_SECONDS = 3_600.0
-"""Then a stream ends, and a browser asks for another: so nobody listens for ever who may listen no more."""
+"""Then a stream ends, and a browser asks for another: so access that was withdrawn ends."""
 
 
 STREAM_LIMIT = 200

@@ -17,7 +17,7 @@ def routes(access: Access, external_url: str | None) -> APIRouter:
 
     @router.get("/me")
     def me(who: Annotated[Visitor, Depends(visitor)]) -> Me:
-        """Who asks; before signing in, nobody."""
+        """The current user; none before signing in."""
         url = external_url if who.role else None
         return Me(name=who.name, role=who.role, authentication=access.authentication, external_url=url)
 

@@ -87,7 +87,7 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
 
     @router.get("/clients", responses=_WRONG)
     def clients(asked: Asked, q: Q = "", sort: Sort = "", offset: Offset = 0, limit: Limit = 1_000) -> PastClients:
-        """Who was connected."""
+        """Clients that were connected."""
         parse(q, HISTORY_CLIENTS, clock())  # what can't be read asks no table
         span = asked.span(clock())
         found = past.ask("clients", span=span, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())

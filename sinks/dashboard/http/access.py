@@ -50,7 +50,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks; nobody where ``role`` is None."""
+    """The user of a request; none if ``role`` is None."""
 
     name: str | None = None
     role: Role | None = None
@@ -58,7 +58,7 @@ class Visitor:
 
 @dataclass(frozen=True)
 class Proxy:
-    """A reverse proxy that says who asks.
+    """A reverse proxy that names the user.
 
     Attributes:
         header: with the user's name; only believed where the connection itself comes from ``trusted``.
@@ -88,7 +88,7 @@ class Access:
         """
         Args:
             trusted: proxies that are believed when they say from which address a request came.
-            anyone: who everybody is where there are neither tokens nor a proxy.
+            anyone: the user of every request if there are neither tokens nor a proxy.
             external_url: where the page is reached: the cookie's path, whether it needs TLS, and an origin that is ours.
             clock: seconds since the epoch.
         """
@@ -132,7 +132,7 @@ class Access:
         return found
 
     def visitor(self, scope: Scope) -> Visitor:
-        """Who a request is from."""
+        """The user of a request."""
         headers = Headers(scope=scope)
         if self.authentication == "none":
             return self._anyone
@@ -204,7 +204,7 @@ class Access:
             self._failures.pop(address, None)
 
     def _token(self, secret: str) -> Token | None:
-        """All are compared, so that time tells nothing."""
+        """All are compared, so that the time taken reveals nothing."""
         given, found = secret.strip().encode(), None
         for token in self._tokens:
             if hmac.compare_digest(token.secret.encode(), given):
@@ -246,11 +246,11 @@ class Access:
 
 
 LOCAL = Access(anyone=Visitor("local", "admin"))
-"""Whoever reaches it may do everything: for loopback alone."""
+"""Access of every request to everything: for loopback alone."""
 
 
 def visitor(request: Request) -> Visitor:
-    """Who asks, as the middleware found."""
+    """The user of a request, as the middleware found it."""
     found = request.scope.get("clientscope.visitor", NOBODY)
     assert isinstance(found, Visitor)
     return found

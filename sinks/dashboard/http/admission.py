@@ -17,7 +17,7 @@ from sinks.dashboard.http.security import is_loopback
 
 
 def access_of(settings: ServeSettings, host: str) -> Access:
-    """Who may do what.
+    """The access rules of the page.
 
     Args:
         host: what the page listens on.

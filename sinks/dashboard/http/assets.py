@@ -36,7 +36,7 @@ class Asset:
 
 
 class Vendored(BaseModel):
-    """A file of somebody else's, as it lies in an npm package.
+    """A third party's file, as it is in an npm package.
 
     Attributes:
         file: its name here, in ``vendor/``.

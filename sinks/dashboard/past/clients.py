@@ -1,7 +1,7 @@
 """Clients that were connected in a period, from the table ``connections``.
 
-Every open connection is recorded at least each six hours (kind *present*), so whoever was connected has a row in the span, or in the
-six hours before it.  What a connection was before it was identified is no client: only what it was when it was closed, recorded again,
+Every open connection is recorded at least each six hours (kind *present*), so every client that was connected has a row in the span, or in
+the six hours before it. What a connection was before it was identified is no client: only what it was when it was closed, recorded again,
 or still open at the span's end.
 """
 
@@ -29,7 +29,7 @@ RECORDED_EVERY_MS = 6 * 3_600_000 + 600_000
 
 SORTS = ("client_id", "application", "principal", "address", "software", "version", "first_seen", "last_seen", "connections", "open")
 FIRST = "-last_seen,client_id"
-"""How they are sorted unless somebody says otherwise."""
+"""The default order."""
 
 _IDENTITY = ("client_id", "principal", "client_address", "client_software_name", "client_software_version")
 _COLUMNS = ", ".join(_IDENTITY)

@@ -80,7 +80,7 @@ def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int) ->
 
 
 def _condition(tables: Tables, span: Span, whose: Whose) -> str | None:
-    """What SQL asks for, by names as the table has them; None where nobody is meant.
+    """The SQL condition, by names as the table has them; None if no client matches.
 
     They may not be as they are shown, and applications are no column: so all the names there are are looked at.
     """

@@ -14,7 +14,7 @@ from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Span, Tables
 
 KEPT_S = 300.0
-"""For so long an answer may be older than the tables; who was erased meanwhile is in no file any more, and here that much longer."""
+"""The longest time that an answer is kept; a client that was erased from the tables may remain in answers for so long."""
 
 _MOST_KEPT = 3
 

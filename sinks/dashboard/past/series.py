@@ -1,6 +1,6 @@
 """Connections over time, from the table ``gauges``: the counts of each gateway at each minute.
 
-A step tells the most that were connected at once in it: gateways are summed minute by minute, then the greatest minute counts.  Each
+A step has the most connections at once in it: gateways are summed minute by minute, then the greatest minute counts.  Each
 version's greatest may be at another minute than the total's, so they may add up to more.
 """
 

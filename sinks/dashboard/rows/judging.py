@@ -19,7 +19,7 @@ from sinks.dashboard.rows.schema import NOBODY, Database
 RESULT_KEPT_MS = 24 * 60 * 60 * 1000
 
 Subject = tuple[str, ...]
-"""(principal, client.id, address) of a client, or (principal, application); empty for none, and for who doesn't authenticate."""
+"""(principal, client.id, address) of a client, or (principal, application); empty for none, and without authentication."""
 
 
 _Row = tuple[int, str | None, str, str, str, str | None, str, int | None, int, str]
@@ -39,7 +39,7 @@ _TENANT = f"ifnull(nullif(s.principal, '{ANONYMOUS}'), '')"
 
 
 def tenant(principal: str | None) -> str:
-    """A principal as subjects have it: findings of earlier releases have null for who doesn't authenticate."""
+    """A principal as subjects have it: findings of earlier releases have null without authentication."""
     return authenticated(principal) or ""
 
 
@@ -63,7 +63,7 @@ class Judging:
     """Keeps ``worst``, ``found`` and ``codes`` of the clients as they should be.
 
     Attributes:
-        has_clients: whether any is in the tables; before that there is nobody to judge.
+        has_clients: whether any is in the tables; before that there is none to judge.
     """
 
     def __init__(self, database: Database) -> None:

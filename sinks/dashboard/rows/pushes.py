@@ -15,7 +15,7 @@ class IndexedPush(NamedTuple):
     """One client's newest push; texts are empty for none.
 
     Attributes:
-        key: `clientscope.records.client_key.client_key` of who pushed.
+        key: `clientscope.records.client_key.client_key` of the client.
         pushed_ms: Kafka's time.
         instance: its instance id; None where it has none.
         judged: whether a rule could judge it; None where its result was not read.
@@ -40,7 +40,7 @@ class IndexedPush(NamedTuple):
 class PushIndex:
     """The newest push of each client, at most ``limit``.
 
-    Beyond it those go first who have more than their share, counted in ``dropped``.
+    Beyond it, entries of tenants above their share go first, counted in ``dropped``.
     What `put` and `remove` take in comes into the table by `flush`.
     """
 
@@ -135,7 +135,7 @@ class PushIndex:
         return now
 
     def _trim(self) -> None:
-        """Of those who have more than their share (`clientscope.fair_share`) the oldest go."""
+        """The oldest entries of tenants above their share (`clientscope.fair_share`) go."""
         counts = self._database.rows("SELECT principal, address, count(*) FROM pushes GROUP BY principal, iif(principal = '', address, '')")
         used: Counter[Tenant] = Counter()
         networks: dict[Tenant, list[str]] = {}

@@ -115,7 +115,7 @@ class Database:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Puts many changes into one transaction; may stand within another."""
+        """Puts many changes into one transaction; may be nested."""
         if self._connection.in_transaction:
             yield
             return

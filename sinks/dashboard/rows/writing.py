@@ -227,7 +227,7 @@ class Writing:
         return number
 
     def _remove_clients(self, fewer: list[int]) -> None:
-        """Those without a connection, and shapes that are nobody's."""
+        """Removes clients without a connection, and shapes without a client."""
         gone = self._database.rows(
             f"DELETE FROM clients WHERE id IN {LISTED} AND connections = 0 RETURNING shape, key, since_ms, client_id, address, instance",
             listed(fewer),

@@ -142,7 +142,7 @@ _SORTED_BY: dict[str, Callable[[_Kept], int | str]] = {
 class FindingTable:
     """The findings, at most ``limit`` and ``limit_bytes`` of them; beyond that some are left out, and counted in ``dropped``.
 
-    Of those who have more than their share the least urgent go (`clientscope.fair_share`); ``clientscope``'s own stay.
+    The least urgent findings of tenants above their share go (`clientscope.fair_share`); ``clientscope``'s own stay.
     What was dropped comes back only with its next record, or a new start.
 
     Attributes:

@@ -44,7 +44,7 @@ class Counts:
 
 
 class Known:
-    """The tables, the lock around them, and where the reading stands.  Every method may be called from any thread."""
+    """The tables, the lock around them, and the progress of reading.  Every method may be called from any thread."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Known:
                 self._touch("checks", now_ms)
 
     def feed(self) -> tuple[Feed, str | None]:
-        """Where the reading stands, and why it isn't live."""
+        """The progress of reading, and why it isn't live."""
         with self._lock:
             return self._feed.now, self._feed.detail
 

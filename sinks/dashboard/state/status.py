@@ -51,7 +51,7 @@ class StatusTable:
         return True
 
     def tick(self, now_ms: int) -> bool:
-        """Whether somebody fell silent, or is back, since the last call."""
+        """Whether a process fell silent, or is back, since the last call."""
         told = [(key, each) for table in (self._processes, self._brokers) for key, each in table.items()]
         stale = frozenset(key for key, (status, at_ms) in told if _is_stale(status, at_ms, now_ms))
         changed, self._stale = stale != self._stale, stale

@@ -34,7 +34,7 @@ class Batch:
 
     Attributes:
         pushes: as they came.
-        software: who they are.
+        software: the client libraries.
         complete: whether the settings are all that there are.
         names: of its settings, as they were pushed.
     """

@@ -107,7 +107,7 @@ class Case:
         outcome: one of the four.
         settings: what the user set, under Kafka's names or the dialect's; None is a value that was redacted.
         defaults: what the client pushed as its default.
-        software, version: who it is, by KIP-511.
+        software, version: the client's, by KIP-511.
         severity: of `SEVERITIES`, where it isn't the rule's own.
         complete: the settings are all that there are, as in a file.
         client_id: the request header's.
