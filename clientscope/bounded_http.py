@@ -89,7 +89,7 @@ class Listener:
         )
 
     def opened(self, connection: BoundedProtocol) -> None:
-        """Makes room for one more where there is none."""
+        """Makes room for one more if there isn't any."""
         if len(self._open) >= self.bounds.connections:
             self._count("connections")
             if (oldest := self._displaced()) is not None:
@@ -120,7 +120,7 @@ class Listener:
         connection.end()
 
     def malformed(self) -> None:
-        """A request was answered 400, before anybody saw it."""
+        """A request was answered 400, before any page saw it."""
         self._count("malformed")
 
     def reads_on(self, connection: BoundedProtocol) -> None:

@@ -165,7 +165,7 @@ def switch(state: Callable[[], bool], turn: Callable[[bool], object], token_file
     PUT, not POST: a browser sends no other page's PUT without asking first, and is never answered (CORS).
 
     Args:
-        token_file: read at each PUT, so that a new token needs no restart; without it, nobody turns it here.
+        token_file: read at each PUT, so that a new token needs no restart; without it, PUT is refused.
     """
     shown = listing(state)
 

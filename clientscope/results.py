@@ -23,7 +23,7 @@ class Fired(Value):
 
 
 class ResultValue(Value):
-    """Value of ``clientscope.results``: what every rule said of one push."""
+    """Value of ``clientscope.results``: the verdicts of all rules on one push."""
 
     topic: Name
     partition: int

@@ -233,7 +233,7 @@ class _Job:
             self.metrics.memory(heap, other)
 
     def _tell(self, name: str, running: Running) -> None:
-        """Takes in what a query says of itself, in its thread."""
+        """Takes in a query's progress, in its thread."""
         report = running.query.lastProgress
         if name == "results" and report is not None and self._fresh is not None:
             self._fresh.told(all_unread(report))

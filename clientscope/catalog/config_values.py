@@ -37,7 +37,7 @@ def parse(text: str, config_type: int) -> Value:
         config_type: an ordinal of `Type`.
 
     Raises:
-        ValueError: the text is no such value, as ConfigDef's ConfigException; or the type is none. It never quotes the text.
+        ValueError: the text is no value of the type, as ConfigDef's ConfigException; or the type is unknown. It never quotes the text.
     """
     config_type = Type(config_type)
     text = text.strip(_TRIMMED)

@@ -102,14 +102,14 @@ def api_name(key: int) -> str | None:
 
 
 def api_key(name: str) -> int | None:
-    """The key of a name in any case, or of a number; None for a name that is none."""
+    """The API key of a name in any case, or of a number; None if unknown."""
     if name.isascii() and name.isdigit():
         return int(name)
     return {known.lower(): key for key, known in api_names().items()}.get(name.lower())
 
 
 def near_names(name: str) -> list[str]:
-    """API names that somebody may have meant, the nearest first."""
+    """API names similar to a text, the nearest first."""
     by_lower = {known.lower(): known for known in api_names().values()}
     return [by_lower[near] for near in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
 

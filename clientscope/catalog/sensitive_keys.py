@@ -70,7 +70,7 @@ IDENTIFIER = (
     r"(?:cluster|topic|directory|node|trace|span|schema|image|commit|build|account|project|subscription)\.?id$"
     r"|\.(?:digest|checksum|fingerprint|hash|sha[0-9]*|integrity|base64)$"
 )
-"""Keys whose values look random without being secrets.  Ids that anybody may choose (client.id, group.id) aren't among them."""
+"""Keys whose values look random without being secrets.  Ids that any client may choose (client.id, group.id) aren't among them."""
 
 _LONGEST_REMEMBERED = 128
 _LOWER_UPPER = re.compile("([a-z0-9])([A-Z])")
@@ -120,7 +120,7 @@ def spellings(key: str) -> str:
 
 
 def judge_key(key: str) -> KeyJudgement:
-    """What the key says of its value.  Short keys are remembered: the same few come with every push."""
+    """What a key implies about its value.  Short keys are remembered: the same few come with every push."""
     return _remembered(key) if len(key) <= _LONGEST_REMEMBERED else _judge(key)
 
 

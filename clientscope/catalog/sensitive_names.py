@@ -98,5 +98,5 @@ def _judge_key_text(key: str) -> ValueState:
 
 
 def _kept_back(state: ValueState, random_too: bool) -> ValueState:
-    """Of a value's states those that are about a secret: a name may be a template or a certificate, if somebody likes."""
+    """The states of a value that concern a secret; a name may also be a template or a certificate."""
     return state if state is ValueState.VALUE_SHAPE or (random_too and state is ValueState.LOOKS_RANDOM) else ValueState.PRESENT

@@ -27,7 +27,7 @@ _CONNECTIONS_LOST = 3
 
 
 class PushOutcome(Enum):
-    """What became of a push."""
+    """The outcome of a push."""
 
     PUSHED = "pushed"
     NOTHING_TO_PUSH = "nothing to push"

@@ -39,7 +39,7 @@ class InstanceId:
 
 
 def push_timeout_s(timeout_key: str, keys_key: str, settings: Mapping[str, Any]) -> float:
-    """How long a push may take, in seconds, after a look at our other settings too, so that what is invalid is said at once.
+    """How long a push may take, in seconds; our other settings are also checked, so that an invalid one is reported at once.
 
     Args:
         timeout_key, keys_key: ``default.api.timeout.ms`` and ``config.push.allowed.keys`` in the dialect's spelling.
@@ -134,7 +134,7 @@ class BackgroundPush:
         await self._wait_async(self._released, FIRST_USE_S)
 
     async def result(self) -> PushResult | None:
-        """What became of it, however long it takes; None where it couldn't be made.  Cancelling this cancels the push."""
+        """The outcome, however long it takes; None if the push couldn't be made.  Cancelling this cancels the push."""
         await self._wait_async(self._ended, None)
         return self._ended.result()
 

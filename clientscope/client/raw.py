@@ -31,7 +31,7 @@ class RawClient:
         """Connects to ``HOST:PORT``.
 
         Raises:
-            OSError: nobody is there.
+            OSError: nothing listens there.
         """
         host, _, port = address.rpartition(":")
         return cls(socket.create_connection((host, int(port)), timeout), client_id)

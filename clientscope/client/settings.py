@@ -202,7 +202,7 @@ def _entries(values: Mapping[str, str | None], given: Collection[str], keys: Ite
 
 
 def _text(key: str, value: Any, config_type: Type) -> str | None:
-    """A Python value as text, or None where there is none that Kafka could write."""
+    """A Python value as Kafka would write it, or None if it couldn't."""
     text: str | None = None
     if value is None:
         text = _TEXT_OF_NONE.get(key)

@@ -28,7 +28,7 @@ _NO_SOFTWARE = BrokerSoftware(None, None)
 
 
 class AnswerState(StrEnum):
-    """What became of asking a broker."""
+    """The outcome of asking a broker."""
 
     ANSWERED = "answered"
     CLOSED = "unknown (closed)"

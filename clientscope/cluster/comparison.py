@@ -33,7 +33,7 @@ class Comparison:
         keys: the APIs compared, in order.
         groups: those that answered, by the lowest id in each.
         differing: those of the keys that not all of these said the same about.
-        silent: the answers that are none.
+        silent: brokers without an answer.
     """
 
     keys: tuple[int, ...]

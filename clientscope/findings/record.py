@@ -14,14 +14,14 @@ from clientscope.topic_values import Count, Ms, Name, Sentence, Setting, Value
 State = Literal["open", "stopped", "resolved", "closed"]
 """What is to be done about it.
 
-- ``open``: somebody should act.
+- ``open``: a person should act.
 - ``stopped``: a secret is no longer pushed; it must still be rotated, and then closed by a person.
 - ``resolved``: it is gone by itself.
 - ``closed``: a person decided so (`clientscope.findings.decisions`).
 """
 
 TO_DO: tuple[State, ...] = ("open", "stopped")
-"""States in which somebody has to do something."""
+"""States in which a person has to act."""
 
 _IN_ORDER: tuple[State, ...] = (*TO_DO, "closed", "resolved")
 

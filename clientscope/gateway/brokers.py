@@ -54,7 +54,7 @@ class KnownBrokers:
 
     @property
     def on_the_wire(self) -> BrokerSoftware:
-        """What DescribeCluster says of this broker (KIP-885)."""
+        """The software that DescribeCluster names for this broker (KIP-885)."""
         return BrokerSoftware(self._software.name, self._software.version) if self._software else BrokerSoftware(KAFKA, None)
 
     def look(self) -> None:

@@ -1,7 +1,7 @@
 """Messages between the gateway's own processes, over a socket pair.
 
 The framing is that of `multiprocessing.connection.Connection` (an int32 length, then a pickle), so that a process without an
-event loop uses that class on its end. Both ends are this program, on a socket that nobody else can open.
+event loop uses that class on its end. Both ends are this program, on a socket that no other process can open.
 """
 
 from __future__ import annotations

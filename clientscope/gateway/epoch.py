@@ -47,7 +47,7 @@ def next_epoch(kafka: Kafka, gateway_id: str, now_ms: int, patience_s: float = P
 
 
 def _last_epoch(kafka: Kafka, gateway_id: str, deadline: float) -> int | None:
-    """The largest among this gateway's last records, or None where there is none among them.
+    """The largest among this gateway's last records, or None if there are none.
 
     Raises:
         KafkaError, TimeoutError: it could not be read in time.

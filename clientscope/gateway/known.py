@@ -13,7 +13,7 @@ from clientscope.session.state import UNKNOWN, Identity
 
 _MOST = 10_000
 _ANY = placeholder()
-"""A client id that was redacted without a digest: of which client, nobody can say."""
+"""A client id that was redacted without a digest, so that its client is unknown."""
 
 
 class KnownClients:

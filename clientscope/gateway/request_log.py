@@ -141,7 +141,7 @@ class RequestLog:
 
 
 class _Files(RotatingFileHandler):
-    """Files that others of the group may read, and nobody else: they name clients and principals."""
+    """Files that only the owner and the group may read: they name clients and principals."""
 
     def __init__(self, path: str, max_bytes: int) -> None:
         super().__init__(path, maxBytes=max_bytes, backupCount=_OLDER_FILES, encoding="ascii")

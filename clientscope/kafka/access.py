@@ -1,6 +1,6 @@
 """Connection settings of clientscope's own processes: one table ``[kafka]``, for kafka-python and for Spark's Java clients.
 
-Names in the table are Kafka's own where Java and librdkafka agree, else librdkafka's, whose files are what everybody has: PEM, each apart.
+Names in the table are Kafka's own where Java and librdkafka agree, else librdkafka's, whose files are the common ones: PEM, one each.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class KafkaAccess:
         """From ``[kafka]``.
 
         Raises:
-            SettingsError: what doesn't go together, or a file with a secret that is missing or open to everybody.
+            SettingsError: what doesn't go together, or a file with a secret that is missing or that every user can read.
         """
         protocol = settings.kafka_security_protocol
         sasl, tls = protocol.startswith("SASL_"), protocol.endswith("SSL")

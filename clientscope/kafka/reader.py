@@ -225,7 +225,7 @@ class TopicReader:
 
 
 def _not_read(behind: Iterable[TopicPartition], leaders: Mapping[TopicPartition, int]) -> str:
-    """What to say of partitions that were not read; the first that explains it is named."""
+    """The error for partitions that were not read; it names the first one that explains it."""
     for reason, missing in (("is gone", None), ("has no leader", -1)):
         for topic, number in sorted(behind):
             if leaders.get(TopicPartition(topic, number)) == missing:

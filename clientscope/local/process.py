@@ -131,7 +131,7 @@ def free_port(besides: Collection[int] = ()) -> int:
     A port that was returned recently isn't returned again, since its user may not listen yet.
 
     Args:
-        besides: ports that somebody is about to take.
+        besides: ports that are about to be used.
     """
     for _ in range(100):
         port = PORTS[secrets.randbelow(len(PORTS))]

@@ -49,7 +49,7 @@ class Owners:
     entries: tuple[tuple[ClientPattern, Owner], ...] = ()
 
     def of(self, client: PatternSubject) -> Owner | None:
-        """The owner of a client; None where nobody is named."""
+        """The owner of a client; None if none is named."""
         return next((owner for whom, owner in self.entries if whom.fits(client)), None)
 
 

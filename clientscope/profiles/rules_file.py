@@ -91,7 +91,7 @@ def read(path: Path, known: Known) -> RulesFile:
 
 
 def by_name(rules: RulesFile, name: str) -> Thresholds:
-    """One profile for everybody, whatever is assigned.
+    """One profile for every client, whatever is assigned.
 
     Raises:
         SettingsError: no profile, built in or of the file, has this name.

@@ -44,7 +44,7 @@ class ProfileChoice:
 
     Attributes:
         assignments: patterns of clients, each with the index of its profile.
-        default: the index for everybody else.
+        default: the index for all other clients.
     """
 
     assignments: tuple[tuple[ClientPattern, int], ...] = ()

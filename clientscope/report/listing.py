@@ -82,7 +82,7 @@ def show(settings: ListingSettings, fields: Sequence[str], ask: Callable[[], Lis
 
 
 def console(usual: Console, view: RenderableType) -> Console:
-    """Where a table is written to: into a pipe in whatever width it needs, since nobody can search lines that are folded."""
+    """Where a table is written to: into a pipe in the width that it needs, since folded lines can't be searched."""
     if usual.is_terminal or "COLUMNS" in os.environ:
         return usual
     widest = usual.options.update(max_width=_WIDEST)

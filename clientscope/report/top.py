@@ -46,7 +46,7 @@ class Top(App[None]):
 
     Attributes:
         overview: the newest; None before the first.
-        problem: why there is none newer.
+        problem: why there is no newer one.
     """
 
     CSS = """

@@ -4,8 +4,8 @@ Four nouns: a *side* is the client's or the broker's end; an *event* is what hap
 own state brings; a *command* is what the transport is to do; a *lane* is what the session has made of one side's bytes and does not do
 yet. `playbook.py` writes and compares transcripts of them.
 
-Bytes that nobody looks at take no event and no command: where `passes_from_client` or `passes_from_broker` takes them, they are to be
-sent to the other side as they came. `handle` would say the same, and costs several times as much.
+Bytes that aren't read take no event and no command: if `passes_from_client` or `passes_from_broker` takes them, they must be sent to the
+other side unchanged. `handle` would say the same, and costs several times as much.
 
 Non-obvious, each the scar of a hang:
 - Bytes come from a client before the broker's side is connected: uvloop delivers even where reading was paused in ``connection_made``.

@@ -128,7 +128,7 @@ class Draining:
 
 @dataclass(slots=True)
 class Bypassed:
-    """Nothing is read any more, from the first moment at which nobody notices; comes again until then."""
+    """Nothing is read any more, from the first moment at which no side notices; repeated until then."""
 
 
 @dataclass(slots=True)

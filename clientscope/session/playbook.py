@@ -28,7 +28,7 @@ def play(connection: ClientConnection, event: ConnectionEvent, look: bool = Fals
 
 
 class Playbook:
-    """``>>`` plays an event, ``<<`` says the next command that it must have brought; true where no more came than was said.
+    """``>>`` plays an event, ``<<`` names the next command that it must yield; true if no further command came.
 
     Bytes that are sent to one side in a row are one `Send`.
 

@@ -220,7 +220,7 @@ class Session:
 
     @property
     def passable(self) -> bool:
-        """Whether nobody would notice if every byte passed from here on: none is held, and no answer is awaited that is read."""
+        """Whether every byte could pass from here on without a difference: none is held, and no answer is awaited that is read."""
         return not (self._requests.holds or self._responses.holds or self._state.unanswered or self._state.awaited)
 
     @property

@@ -57,7 +57,7 @@ class Identity:
 
 
 UNSEEN = Identity()
-"""Of a client that may authenticate, and has not yet, or where nobody but the broker sees it."""
+"""The identity of a client that may authenticate and has not yet, or whose authentication only the broker sees."""
 
 UNAUTHENTICATED = Identity(principal=ANONYMOUS)
 """Of a client that need not authenticate; a certificate names it."""

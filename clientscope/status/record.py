@@ -55,7 +55,7 @@ class BrokerStatus(Value):
 
     Attributes:
         id: ``cluster/broker``.
-        software_name, software_version: empty where nobody knows; a version may be a range, as ``4.3 or 4.4``.
+        software_name, software_version: empty if unknown; a version may be a range, as ``4.3 or 4.4``.
         source: how that is known: ``declared``, ``jmx``, ``inferred`` or ``unknown``.
         apis: by API key, as text, the lowest and the highest version it takes; empty where it could not be asked.
         reason: why it could not be asked; empty where it could.

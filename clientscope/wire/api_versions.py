@@ -29,7 +29,7 @@ _RANGE = struct.Struct(">hhh")
 
 @dataclass(slots=True)
 class ClientSaid:
-    """What an ApiVersions request says of its client.
+    """The client's data in an ApiVersions request.
 
     Attributes:
         software_name, software_version: None below v3, which does not carry them.

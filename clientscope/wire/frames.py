@@ -32,7 +32,7 @@ _NOTHING = bytearray()
 
 
 class Treatment(Enum):
-    """What becomes of a frame, decided by its first bytes."""
+    """What to do with a frame, decided by its first bytes."""
 
     PASS = "pass"  # noqa: S105  not a password
     READ = "read"

@@ -50,7 +50,7 @@ class ReceiverKind(Generic[T]):
         how: a paragraph of docs/alerts.md, in Markdown: what is sent, and by which specification.
         table: its keys in receivers.toml, each with its line of docs/alerts.md as ``description``.
         read: from a table to a receiver; raises `clientscope.errors.SettingsError` by `TableReader.error`. It connects to nothing.
-        test: sends one address a message that says of itself that it is a test, once. It never raises.
+        test: sends one address a message that is marked as a test, once. It never raises.
         sender: what sends a receiver's messages: called in the receiver's own thread, an attempt each time, and ends in time.
         follow: the alerts that such a receiver must know, and the threads that send them, not started yet.
         check: raises SettingsError for what only the kind's own library can see; called at the start, and connects to nothing.

@@ -25,7 +25,7 @@ def read(source: str, setting: str, environ: Mapping[str, str] | None = None) ->
         setting: what it is for, for an error.
 
     Raises:
-        SettingsError: there is none, or others can read the file.
+        SettingsError: the source has no secret, or others can read the file.
     """
     if not is_source(source):
         raise SettingsError(f"{setting}: a secret must not be written here itself", _HINT)

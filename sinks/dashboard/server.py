@@ -44,7 +44,7 @@ def run(settings: ServeSettings) -> None:
     """Serves until SIGTERM or SIGINT, then returns; says ``ready`` on stdout once ``/readyz`` does.
 
     Raises:
-        SettingsError: others could reach the page and would be asked for nothing, or a token file is none.
+        SettingsError: others could reach the page without authentication, or a token file is invalid.
         EnvironmentProblem: its port is taken, a topic is missing or set otherwise, or one of the page's files is missing.
     """
     access = access_of(settings, split_address(settings.listen)[0])

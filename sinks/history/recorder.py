@@ -99,7 +99,7 @@ class _Series(Value):
 class Recorder:
     """Feeds both tables until stopped.
 
-    What Kafka or the disk doesn't allow is said once, and tried again: findings are kept, a minute is not.
+    An error of Kafka or the disk is logged once, and the work is retried: findings are kept, a minute is not.
 
     Args:
         clock: seconds since the epoch.
@@ -227,7 +227,7 @@ class Recorder:
 
 
 def _revisions(table: Path) -> dict[str, int]:
-    """The newest revision of each finding that the table has: what the topic has above it was said while no job ran."""
+    """The newest revision of each finding that the table has: higher revisions on the topic were written while no job ran."""
     try:
         known = DeltaTable(str(table))
     except TableNotFoundError:

@@ -25,7 +25,7 @@ def tables(history_dir: Path) -> dict[str, DeltaTable]:
     """Every table, by its folder's name.
 
     Raises:
-        EnvironmentProblem: there is none, or one can't be read.
+        EnvironmentProblem: there is no table, or one can't be read.
     """
     folders = sorted(log.parent for log in history_dir.glob("*/_delta_log") if log.is_dir())
     if not folders:

@@ -12,7 +12,7 @@ OF = 5
 """… of the last so many begin a finding."""
 
 PASSED = 10
-"""So many that passed in a row end it: more than twice `OF`, so what fails now and then either is a finding or is none."""
+"""So many that passed in a row end it: more than twice `OF`, so that an occasional failure doesn't flap."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ExpectationVerdict:
     """One expectation of one topic.
 
     Attributes:
-        failing: whether it is a finding; None before anybody can say, as after a start.
+        failing: whether it is a finding; None while unknown, as after a start.
     """
 
     def __init__(self) -> None:

@@ -88,6 +88,6 @@ def _seen(admin: AdminClient, names: list[str]) -> dict[str, SeenTopic]:
 
 
 def _id(topic_id: object) -> str | None:
-    """A zero id is Kafka's way to say that there is none; brokers before 2.8 don't say any (KIP-516)."""
+    """In Kafka a zero id means none; brokers before 2.8 send no ids (KIP-516)."""
     text = str(topic_id or "")
     return text if text.strip("0-") else None

@@ -52,7 +52,7 @@ def reset(query: str, files: SparkFiles | None = None) -> str:
 
 
 def damaged(query: str, files: SparkFiles) -> Refused:
-    """What to say of a checkpoint whose files aren't whole."""
+    """The refusal of a checkpoint with damaged files."""
     more = f" (and {len(files.problems) - 1} more: clientscope checkpoints verify)" if len(files.problems) > 1 else ""
     return Refused(
         f"the checkpoint of {query} is damaged: {files.problems[0]}{more}",

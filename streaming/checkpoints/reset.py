@@ -22,7 +22,7 @@ def known(query: str) -> str:
     """The name of a query.
 
     Raises:
-        SettingsError: there is none of that name.
+        SettingsError: there is no query of that name.
     """
     if query not in PLANS:
         raise SettingsError(f"there is no query {query!r}", f"there are {', '.join(PLANS)}")

@@ -27,7 +27,7 @@ class TopicWatch:
 
     Args:
         topics: as the queries have begun to read them.
-        ask: what Kafka says of them now; used in that thread alone.
+        ask: asks Kafka for their current state; used in that thread alone.
         examine: looks at one query's checkpoint, and raises Refused where it can't be gone on with.
         refused: called once with each query that reads what is not its topic any more, and with what to do.
         back: called when Kafka answers again after it didn't.

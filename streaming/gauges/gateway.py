@@ -149,7 +149,7 @@ class GatewaySeries:
         self._row: GatewayRecord | None = None
 
     def load_row(self, row: GatewayRecord) -> None:
-        """What the topic says of the gateway itself, under this epoch or an older one."""
+        """Takes in the topic's record of the gateway itself, of this epoch or an older one."""
         self._published = row
         if row["epoch"] != self.epoch:
             return
@@ -160,7 +160,7 @@ class GatewaySeries:
             self._rate.per_minute(row["timestamp_ms"], row["opened"], row["closed"])
 
     def load_series(self, value: SeriesRecord) -> None:
-        """What the topic says of a series; one of an older epoch is taken away with the next changes."""
+        """Takes in the topic's record of a series; one of an older epoch is removed with the next changes."""
         key = series_key(value["listener"], value["software_name"], value["software_version"])
         if value["epoch"] == self.epoch:
             counts = value["connections"], value["opened"], value["closed"]

@@ -229,7 +229,7 @@ class RecordReading:
     def _read_tags(self, struct: Struct, lanes: Lanes) -> None:
         """Tagged fields (KIP-482): those that this version knows are read, and others skipped by their size.
 
-        Like Kafka's generated readers, and kafka-python's, this one takes a known field's value as it is, whatever size is said.
+        Like Kafka's generated readers, and kafka-python's, this one reads a known field's value by its type, whatever size precedes it.
         """
         given: dict[str, Values] = {}
         for field in struct.tagged:

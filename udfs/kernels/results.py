@@ -21,7 +21,7 @@ from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Evidence, Judge
 from udfs.rules.registry import RULES
 
 TYPE = pa.struct([("key", pa.string()), ("rest", pa.string()), ("decode_error", pa.string())])
-"""One row per push: the application's key, and all that is said of the push, as a JSON object's text after its first member: ``,…}``.
+"""One row per push: the application's key, and the whole result, as a JSON object's text after its first member: ``,…}``.
 
 Both are null where it could not be decoded.
 """

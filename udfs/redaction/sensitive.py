@@ -104,7 +104,7 @@ def tiers(states: States, keys: pa.StringArray, config_types: pa.Int8Array, leng
 
 
 class _OfKeys(NamedTuple):
-    """What keys and types alone say of settings; all but ``hidden`` are per setting.
+    """The judgement of settings by keys and types alone; all but ``hidden`` are per setting.
 
     Attributes:
         excluded: KIP-1324's reason by name.

@@ -19,7 +19,7 @@ def dialect(name: str) -> Dialect:
     """The dialect of this name.
 
     Raises:
-        ClientscopeError: there is none.
+        ClientscopeError: there is no such dialect.
     """
     for each in DIALECTS:
         if each.name == name:

@@ -61,7 +61,7 @@ class Dialect:
 
     Attributes:
         name: as ``--dialect`` takes it.
-        software: the names that it says of itself in ApiVersions (KIP-511), the usual one first; clients that say none have the library's.
+        software: the names that it sends in ApiVersions (KIP-511), the usual one first; for clients that send none, the library's name.
         defaults: under Kafka's names and in Kafka's text; what isn't here has none, or is no setting of this library's.
         aliases: its names → Kafka's, for all its clients.
         aliases_of: the same for one client, and before the others.

@@ -41,7 +41,7 @@ def rows(checkpoint_dir: Path, extents: Extents) -> Iterator[CheckpointLine]:
     """A line for each partition of each query, or for a query that has read nothing.
 
     Args:
-        extents: what topics hold, to tell how far behind a query is; empty if nobody was asked.
+        extents: what topics hold, to show how far behind a query is; empty if no broker was asked.
     """
     for query, plan in PLANS.items():
         checkpoint = folder(checkpoint_dir, query)

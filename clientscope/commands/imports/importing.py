@@ -28,7 +28,7 @@ MOST_CLIENTS = 10_000
 
 
 def run(settings: ImportClientLogsSettings, today: date | None = None) -> int:
-    """Prints what the rules say of the clients in the logs; the command's exit status.
+    """Prints the rules' findings on the clients in the logs; returns the command's exit status.
 
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.

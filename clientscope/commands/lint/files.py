@@ -47,7 +47,7 @@ class File:
         """What it is.
 
         Raises:
-            SettingsError: its suffix doesn't tell, and nobody said so.
+            SettingsError: its suffix doesn't show it, and it isn't set.
         """
         if given and self.named:
             return given

@@ -64,7 +64,7 @@ class Judged(NamedTuple):
 
 
 class FileVerdict(NamedTuple):
-    """What one rule says of one subject: ``outcome`` is ``fired``, ``passed`` or ``not_evaluable``."""
+    """The verdict of one rule on one subject: ``outcome`` is ``fired``, ``passed`` or ``not_evaluable``."""
 
     code: str
     severity: str

@@ -23,7 +23,7 @@ CLEAN, FOUND, WRONG = 0, 1, 2
 
 
 def run(settings: LintSettings, today: date | None = None, token: str | None = None) -> int:
-    """Prints what the rules say of the files; the command's exit status.
+    """Prints the rules' findings on the files; returns the command's exit status.
 
     Args:
         today: in UTC, for suppressions that end.
@@ -68,7 +68,7 @@ def lint(settings: LintSettings, today: date) -> LintReport:
 def report_on(
     reads: Sequence[Read], settings: JudgingSettings, today: date, skipped: Sequence[FileReport] = (), errors: Sequence[str] = ()
 ) -> LintReport:
-    """What the rules and people's decisions say of what was read.
+    """The report on the files that were read, by the rules and people's decisions.
 
     Raises:
         ClientscopeError: something is wrong with the rules file or owners.toml.

@@ -1,7 +1,7 @@
 """Settings of a file, each with its place: Java properties, JSON or YAML.
 
-What is wrong in a file is said by its line; its content is never quoted, since it may be a password.  Files may come from a pull request
-of anybody's, so levels and settings are bounded.
+An error in a file names the line; its content is never quoted, since it may be a password. Files may come from anybody's pull request, so
+levels and settings are bounded.
 """
 
 from __future__ import annotations

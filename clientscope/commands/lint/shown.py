@@ -29,7 +29,7 @@ def redacted(value: str, reason: str) -> str:
 
 
 def plain(text: str, longest: int = LONGEST) -> str:
-    """Text of somebody else's, fit for a terminal: without control characters, line ends included, and cut."""
+    """Untrusted text, fit for a terminal: without control characters (line ends included), and cut."""
     printable = "".join(character if character.isprintable() else "�" for character in text)
     return printable if len(printable) <= longest else f"{printable[: longest - 1]}…"
 

@@ -35,7 +35,7 @@ def find(code: str) -> Rule:
     """The rule of this code or name, in any case.
 
     Raises:
-        SettingsError: there is none; names the nearest.
+        SettingsError: there is no such rule; names the nearest ones.
     """
     wanted = code.strip().lower().replace("-", "_")
     by_word = {word: rule for rule in EVERY_RULE for word in (rule.code.lower(), rule.name)}

@@ -35,7 +35,7 @@ class PolicyPush:
 
 @dataclass(frozen=True)
 class Acknowledged:
-    """Kafka has the record of that `Publish`, or it was given up."""
+    """Kafka has the record of that `Publish`, or it was dropped."""
 
     number: int
     lost: bool

@@ -168,7 +168,7 @@ class PolicyProcess:
         return Reconfigured()
 
     def publish(self, topic: str, key: str, value: bytes) -> Future[None]:
-        """``clientscope.publish``: never blocks for Kafka; from any thread. The future fails where the record was given up."""
+        """``clientscope.publish``: never blocks for Kafka; from any thread. The future fails if the record was dropped."""
         future: Future[None] = Future()
         if len(value) > _LARGEST_VALUE:
             future.set_exception(ValueError(f"the record has {len(value)} bytes, at most {_LARGEST_VALUE} are taken"))

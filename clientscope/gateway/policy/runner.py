@@ -192,7 +192,7 @@ class PolicyRunner:
         self._note_idle()
 
     def settled(self, waiting: WaitingPush, lost: bool) -> None:
-        """Success once Kafka has it; where that was given up, an answer after which the client tries again."""
+        """Success once Kafka has it; if the record was dropped, an answer after which the client retries."""
         _answer(waiting, _again("the push could not be published") if lost else Verdict(NONE))
         self._feed()
         self._note_idle()

@@ -31,7 +31,7 @@ Endpoint = tuple[str, int]
 
 @dataclass(frozen=True)
 class Header:
-    """What a load balancer said of a connection.
+    """A load balancer's description of a connection.
 
     Attributes:
         source: the client's own address and port; None where the connection is the load balancer's own (a health check), or it

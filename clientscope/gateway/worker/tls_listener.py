@@ -62,7 +62,7 @@ class TlsListener:
         self._accepting = asyncio.get_running_loop().create_task(self._accept())
 
     def close(self) -> None:
-        """Takes nobody new, and ends the handshakes that are under way."""
+        """Accepts no more connections, and ends the handshakes that are under way."""
         self._accepting.cancel()
         self._listening.close()
         for task in self._handshakes:
@@ -127,7 +127,7 @@ class TlsListener:
 
 
 _OF_LISTS = {3: "crl_missing", 12: "crl_has_expired", 23: "certificate_revoked"}
-"""What revocation lists say of a client's certificate, by OpenSSL's X509_V_ERR_…; anything else is ``certificate_verify_failed``."""
+"""Refusals of a client's certificate by revocation lists, by OpenSSL's X509_V_ERR_…; anything else is ``certificate_verify_failed``."""
 
 
 def failure(error: OSError) -> str:

@@ -95,7 +95,7 @@ def reason(why: str) -> str:
     """Why it is decided so.
 
     Raises:
-        SettingsError: nothing is said, or too much, or a secret.
+        SettingsError: the text is empty, too long, or contains a secret.
     """
     if not why.strip():
         raise SettingsError("--why is missing", 'give a sentence for later readers, as in --why "new password since Monday, SEC-1234"')

@@ -90,7 +90,7 @@ class Deciding:
         """Takes a decision back.
 
         Raises:
-            SettingsError: there is none, or no reason is given.
+            SettingsError: the finding has no decision, or no reason is given.
             HTTPException: 503, it could not be written.
         """
         _in_fields_names(lambda: require_decided(finding, {finding.fingerprint} if finding.decided else ()))

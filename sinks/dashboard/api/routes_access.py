@@ -12,7 +12,7 @@ from sinks.dashboard.http.access import Access, Visitor, visitor
 
 
 def routes(access: Access, external_url: str | None) -> APIRouter:
-    """The resources under ``/api/v1``; these answer to everybody."""
+    """The resources under ``/api/v1``; these need no authentication."""
     router = APIRouter()
 
     @router.get("/me")

@@ -23,7 +23,7 @@ def access_of(settings: ServeSettings, host: str) -> Access:
         host: what the page listens on.
 
     Raises:
-        SettingsError: others could reach the page and would be asked for nothing; or a file or a setting that is none.
+        SettingsError: others could reach the page without authentication; or a file or a setting is invalid.
     """
     found = [*_tokens(settings.reader_token_file, "reader"), *_tokens(settings.admin_token_file, "admin")]
     if len({token.secret for token in found}) < len(found):

@@ -47,7 +47,7 @@ def is_loopback(host: str) -> bool:
 
 
 _OPEN = frozenset({"/", "/healthz", "/readyz", "/api/v1/me", "/api/v1/login", "/api/v1/logout"})
-"""What everybody gets, beside the page's own files; anything else needs a role."""
+"""Paths without authentication, besides the page's own files; anything else needs a role."""
 
 _OPEN_FOLDER = "/static/"
 MOST_BODY_BYTES = 64 * 1024

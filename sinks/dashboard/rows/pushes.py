@@ -53,7 +53,7 @@ class PushIndex:
         self._told: list[tuple[str, IndexedPush | None]] = []
 
     def put(self, push: IndexedPush) -> None:
-        """A push, or what its result says of it; whichever comes first makes the row."""
+        """A push, or its result; whichever comes first makes the row."""
         self._told.append((push.key, push))
 
     def remove(self, key: str) -> None:

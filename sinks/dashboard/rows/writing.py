@@ -241,7 +241,7 @@ class Writing:
             _keep(self._gone, key, (ClientIdentity._make((*shape, *own)), since_ms))
 
     def _set_oldest(self, clients: Iterable[int]) -> None:
-        """Since when clients are there; those that have gone are none any more."""
+        """Since when clients are there, without those that have gone."""
         self._database.run(
             "UPDATE clients SET (since_ms, since_exact, seen_ms) = (SELECT ifnull(opened_ms, seen_ms), opened_ms IS NOT NULL, seen_ms"
             f" FROM connections WHERE client = clients.id ORDER BY seen_ms, connection LIMIT 1) WHERE id IN {LISTED}",

@@ -58,7 +58,7 @@ def of_decoded(decoded: pa.StructArray, pushed_ms: int) -> Configuration:
 
 
 def shown(setting: EffectiveSetting) -> str | None:
-    """What was said of a setting, for comparing: a withheld value as why, its length and the beginning of its digest."""
+    """The pushed value of a setting, for comparing: a withheld value as why, its length and the beginning of its digest."""
     if setting.source != "redacted":
         return setting.value if setting.pushed is None else setting.pushed
     parts = [setting.reason or "withheld"]

@@ -60,7 +60,7 @@ AnyEvent = RecordedEvent | ClientConnectionRecord
 
 
 def events(values: Sequence[bytes]) -> list[AnyEvent | RecordError]:
-    """One for each value, in order, or why it is none."""
+    """An event for each value, in order, or the reason why it has none."""
     if len(values) < _FEW:
         return [_one(value) for value in values]
     decoded = redact_names(decoder("ClientConnectionRecord")(pa.array(values, pa.large_binary())), None)

@@ -166,7 +166,7 @@ class FindingTable:
         """Takes a record; a tombstone has no value.  Returns whether anything changed.
 
         Raises:
-            RecordError: it is none of the job's.
+            RecordError: the job didn't write it.
         """
         if key is None or len(key) > MAX_KEY_BYTES:
             raise RecordError("key")

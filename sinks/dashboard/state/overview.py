@@ -13,7 +13,7 @@ SOFTWARE_ROWS = 200
 
 
 class Summary(Known):
-    """`Known`, and what there is to say of all of it."""
+    """`Known`, with an overview of everything."""
 
     def __init__(self, **limits: int) -> None:
         super().__init__(**limits)

@@ -32,7 +32,7 @@ class StatusTable:
         """Takes a record; a tombstone has no value.  Returns whether anything changed.
 
         Raises:
-            RecordError: it is nothing that is said there.
+            RecordError: it is no status record.
         """
         if key is None or len(key) > MAX_KEY_BYTES:
             raise RecordError("key")

@@ -101,7 +101,7 @@ class Batch:
         """The effective value per push.
 
         Args:
-            settled: with what other settings make of it; False for what was said.
+            settled: after the effect of other settings; False for the value as pushed.
         """
         row = self._row(key)
         if row is None:
@@ -243,7 +243,7 @@ class Batch:
 
 
 def judge(batch: Batch, rules: Sequence[Rule]) -> list[Judgement]:
-    """What each rule says of each push."""
+    """The verdict of each rule on each push."""
     found = []
     for rule in rules:
         applies = batch.applies(rule)

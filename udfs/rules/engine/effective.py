@@ -40,7 +40,7 @@ class Effective:
         numbers: NaN where not known.
         texts: codes in ``dictionary``; -1 where not known.
         whole: pushes that hold all of KIP-1324's keys that have a value, so that what isn't there has none.
-        unsettled: what was said, of keys whose value other settings change.
+        unsettled: the pushed values of keys whose value other settings change.
     """
 
     def __init__(
@@ -254,7 +254,7 @@ def number_text(value: float) -> str | None:
 
 
 def _numbers(strings: pa.StringArray) -> npt.NDArray[np.float64]:
-    """Each as a number, NaN where it is none."""
+    """Each as a number, NaN if it isn't one."""
     length = pc.max(pc.binary_length(strings)).as_py() or 0
     decimal = pc.ascii_is_decimal(strings)
     if length <= v.MOST_DIGITS and pc.all(decimal).as_py() is not False:

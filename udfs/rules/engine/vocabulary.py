@@ -44,7 +44,7 @@ def bit(client_type: ClientType) -> int:
 
 
 def _owners() -> npt.NDArray[np.uint8]:
-    """Per key, whose it is, by any dialect's defaults; a key that none has a default for may be anybody's."""
+    """Per key, the clients that have it, by any dialect's defaults; a key without a default in any may be of every client."""
     owners = {
         "application.id": bit(ClientType.STREAMS),
         "client.rack": bit(ClientType.CONSUMER) | bit(ClientType.SHARE_CONSUMER),
