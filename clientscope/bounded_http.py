@@ -84,7 +84,7 @@ class Listener:
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,  # else whoever is on this machine could say to be another address, a trusted proxy's
+            proxy_headers=False,  # else any process on this machine could claim another address, a trusted proxy's
             **more,
         )
 
@@ -212,7 +212,7 @@ class BoundedProtocol(H11Protocol):
         if self.transport.is_closing():
             return
         if self.cycle is not None and not self.cycle.response_complete:
-            # What comes meanwhile is bounded by uvicorn, which stops reading at 64 KiB that nobody has asked for.
+            # Bytes that arrive meanwhile are bounded by uvicorn, which stops reading at 64 KiB of unread body.
             if not self.cycle.more_body:
                 self._stop_clock()
                 self._listener.asks(self)

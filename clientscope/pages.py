@@ -51,7 +51,7 @@ def serve(
 
     try:
         listener = bounded_http.bind((host, port))
-        listener.listen(bounded_http.BACKLOG)  # whoever connects from now on waits, while uvicorn starts
+        listener.listen(bounded_http.BACKLOG)  # connections from now on wait while uvicorn starts
     except OSError as error:
         raise EnvironmentProblem(
             f"{setting}: cannot listen on {address}: {error.strerror}", "choose another address, or turn it off with port 0"

@@ -104,7 +104,7 @@ def _session_of_spark_submit(settings: StreamSettings) -> SparkSession:
             "their JVMs started before these settings were read; docs/cluster.md says how",
         )
     given = _given()
-    if given.get("spark.app.name") == PROGRAM:  # nobody gave it a name: that is spark-submit's own
+    if given.get("spark.app.name") == PROGRAM:  # the user gave it no name: this one is spark-submit's own
         del given["spark.app.name"]
     ours = _configuration(settings, given.get("spark.master", ""))
     for key in _NEEDED:
@@ -176,7 +176,7 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # compiles its own anew, and so does the JVM's compiler.
         "spark.sql.codegen.cache.maxEntries": "2000",
         # Each step of a kernel costs some microseconds, whatever it is for: of 1,000 pushes nearly half of the time. A fifth of what a task
-        # reads of a backlog. By bytes too, since whoever may write to the topic may write a megabyte at a time.
+        # reads of a backlog. By bytes too, since a record on the topic may have a megabyte.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
         "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
         # Python workers keep the memory that they free. By default Arrow's allocator and glibc return each batch's memory to the kernel,

@@ -54,7 +54,7 @@ CREDENTIAL = (
 """Words within a key that say that its value is a credential."""
 
 ABOUT_CREDENTIAL = (
-    # Where it is kept, who provides it, what it is like.
+    # Its place, its provider, its properties.
     r"(?:url|uri|urls|endpoint|file|files|filename|path|location|directory|class|provider|providers|source|store)$"
     r"|\.(?:dir|type|name|names|ref|arn|algorithm|encoding|format|method|mode|kind|version|length|size|iterations|header|prefix|suffix)$"
     r"|(?:username|principal)$|\.(?:user|host|port|servers|topic|region|mechanism|protocol|level|factor|realm|issuer|audience|scope|scopes|claim)$"

@@ -122,7 +122,7 @@ class BackgroundPush:
         self._released: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._ended: concurrent.futures.Future[PushResult | None] = concurrent.futures.Future()
         for future in (self._released, self._ended):
-            future.set_running_or_notify_cancel()  # so that who waits can't cancel it
+            future.set_running_or_notify_cancel()  # so that a waiter can't cancel it
         threading.Thread(target=self._run, name="clientscope-push", daemon=True).start()
 
     def wait(self) -> None:

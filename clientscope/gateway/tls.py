@@ -192,7 +192,7 @@ def check_files(settings: GatewaySettings) -> None:
     """
     load(settings)
     if settings.ssl_crl_location and settings.ssl_ca_location:
-        from clientscope.gateway.revocation import check_crls  # noqa: PLC0415  only who has lists needs the library
+        from clientscope.gateway.revocation import check_crls  # noqa: PLC0415  the library is only needed with lists
 
         check_crls(settings.ssl_crl_location, settings.ssl_ca_location)
 

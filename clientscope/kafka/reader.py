@@ -195,7 +195,7 @@ class TopicReader:
         try:
             leaders = self._leaders({partition.topic for partition in behind}, 1.0)
         except KafkaError:
-            leaders = dict.fromkeys(behind, 0)  # nobody answers, which is no news of a partition
+            leaders = dict.fromkeys(behind, 0)  # no broker answers, which says nothing about a partition
         return _not_read(behind, leaders)
 
     def _leaders(self, topics: Iterable[str], timeout_s: float) -> dict[TopicPartition, int]:

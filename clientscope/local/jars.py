@@ -53,7 +53,7 @@ def jars(configuration: str, progress: Progress = lambda line: None) -> list[Pat
         with _alone():
             if not all(path.is_file() for path in paths):
                 download(progress, CONFIGURATIONS if configuration in CONFIGURATIONS else (configuration,))
-    # Each time: whoever may write to the cache would otherwise choose what Java runs.
+    # Each time: a user with write access to the cache would otherwise choose what Java runs.
     for path, digest in wanted.items():
         if (found := _sha256(path)) != digest:
             raise EnvironmentProblem(

@@ -211,7 +211,7 @@ def _to_tell(finding: Finding | None, told: Told | None, receiver: Receiver) -> 
     if finding is None:
         return None
     if fires(finding):
-        # Numbers only grow, unless the finding began anew: then nobody knows of it.
+        # Numbers only grow, unless the finding began anew: then it hasn't been delivered.
         new = finding.alert is not None and (told is None or told.number != finding.alert.number)
         return "firing" if new and receiver.wants(finding) else None
     return "ended" if told is not None and told.status == "firing" and receiver.resolved else None

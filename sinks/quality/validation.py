@@ -35,7 +35,7 @@ class Validator:
             analytics_enabled=False,
             progress_bars=ProgressBarsConfig(globally=False),
         )
-        # By name, or a variable of the environment could make it a context of files, or of somebody's cloud.
+        # By name, or an environment variable could make it a context of files or of a cloud.
         context = gx.get_context(mode="ephemeral", project_config=config)
         self.gx_suite = context.suites.add(gx.ExpectationSuite(name=suite.topic))
         for each in suite.expectations:

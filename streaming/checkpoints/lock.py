@@ -69,7 +69,7 @@ def holder(checkpoint_dir: Path) -> str:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return _holder(path)
-    except OSError:  # no locks there, so nobody knows
+    except OSError:  # the file system has no locks, so the holder is unknown
         return ""
     finally:
         os.close(descriptor)

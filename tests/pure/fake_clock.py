@@ -1,4 +1,4 @@
-"""A clock for kafka-python's event loop that jumps to the next timer as soon as nobody has anything to say."""
+"""A clock for kafka-python's event loop that jumps to the next timer as soon as no connection has anything to send."""
 
 from __future__ import annotations
 

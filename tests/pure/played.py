@@ -1,4 +1,4 @@
-"""A session's two sides, played with the ids that the client chose: what the gateway's own ids are is no concern of most tests."""
+"""The two sides of a session, simulated with the ids that the client chose: most tests needn't know the gateway's own ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A TCP proxy of the tests' own that can be cut, and that can delay and break: what stands between a process and a cluster."""
+"""A TCP proxy for tests that can be cut, and that can delay and break connections between a process and a cluster."""
 
 from __future__ import annotations
 

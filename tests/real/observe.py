@@ -1,4 +1,4 @@
-"""What tests see of a running installation: its topics, the gateway's metrics, and that something comes true in time."""
+"""Observation of a running installation: its topics, the gateway's metrics, and conditions that become true in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real browser for the page's tests: what it complains of, fails them."""
+"""A real browser for the page's tests; an error on its console fails a test."""
 
 from __future__ import annotations
 

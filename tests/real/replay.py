@@ -1,4 +1,4 @@
-"""An oracle of the job: what its topics and tables must say of an input, from the input alone and without Spark."""
+"""An oracle of the job: the content of its topics and tables for an input, from the input alone and without Spark."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class Path40:
         return int(answer.error_code)
 
     def pushes(self, client_id: str, settings: list[Setting], software: str = SOFTWARE, version: str = VERSION, **who: str) -> None:
-        """Connects as this client, says who it is and pushes; keeps the answer."""
+        """Connects as this client, identifies itself and pushes; keeps the answer."""
         with self.client(client_id, **who) as client:
             client.api_versions(software, version, uuid.uuid4())
             self.answers.append(str(client.push_config(settings)))

@@ -1,4 +1,4 @@
-"""The client's half through the real gateway to a real broker: what a client pushes is what stands on clientscope.configs."""
+"""The client's half through the real gateway to a real broker: the record on clientscope.configs has what the client pushed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""F40: full volumes, names that nobody resolves, a clock that jumps, a slow network that breaks: said by name, and nothing damaged."""
+"""F40: full volumes, names that can't be resolved, a clock that jumps, a slow network that breaks: reported, and nothing damaged."""
 
 from __future__ import annotations
 

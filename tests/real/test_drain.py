@@ -1,4 +1,4 @@
-"""A gateway that is asked to stop: answers under way still arrive, nobody new comes, and probes say so."""
+"""A gateway that is asked to stop: pending answers still arrive, no new client is accepted, and probes report it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults that a gateway must stand: requests that the broker doesn't know, a frame that never seems to end, its own death, a storm."""
+"""Faults that a gateway must survive: unknown requests, a frame that never seems to end, its own death, a storm."""
 
 from __future__ import annotations
 

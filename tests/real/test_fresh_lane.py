@@ -1,4 +1,4 @@
-"""A new push doesn't wait for a backlog, whatever becomes of the lane that it is read by; and nothing comes out otherwise for it."""
+"""A new push doesn't wait for a backlog, even if its lane fails; and results are the same without the lane."""
 
 from __future__ import annotations
 

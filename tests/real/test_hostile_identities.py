@@ -1,4 +1,4 @@
-"""What a hostile client does to others, on real parts: a listener with SASL, a gateway, the job (F41, F44, F46); and when records go."""
+"""Effect of a hostile client on others, on real parts: a listener with SASL, a gateway, the job (F41, F44, F46)."""
 
 from __future__ import annotations
 

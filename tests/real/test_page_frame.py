@@ -1,4 +1,4 @@
-"""What stands around the page's views, in a real browser: states, themes, widths, prefixes, tabs, sizes."""
+"""The frame around the page's views, in a real browser: states, themes, widths, prefixes, tabs, sizes."""
 
 from __future__ import annotations
 

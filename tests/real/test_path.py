@@ -1,4 +1,4 @@
-"""One push, end to end: client, gateway, topic, Spark, result, history and page; and what must never come through."""
+"""One push, end to end: client, gateway, topic, Spark, result, history and page; and data that must never come through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SIGHUP: what may change while the gateway runs does, and what is wrong changes nothing."""
+"""SIGHUP: settings that may change while the gateway runs are applied, and an invalid one changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the job survives: records that are none (F20), records that kill who decodes them (F21), and being killed itself (F22).
+"""Faults that the job survives: invalid records (F20), records that kill their decoder (F21), and being killed itself (F22).
 
 One job runs through all of it, on a broker of its own. An oracle replays the input without Spark (`replay`).
 """

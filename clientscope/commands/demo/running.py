@@ -230,7 +230,7 @@ class _Demo:
     def _show(self, seconds: float) -> None:
         started = time.monotonic()
         console = Console()
-        # Where nobody watches, a line every ten seconds will do.
+        # Without a terminal, a line every ten seconds is enough.
         with ExitStack() as stack:
             live = stack.enter_context(Live(console=console, auto_refresh=False)) if sys.stdout.isatty() else None
             next_line = 0.0

@@ -77,7 +77,7 @@ class Budget:
         if not self.exceeded:
             if self.total > self.most_bytes:
                 self.exceeded = True
-                self._before = {}  # who took all and got as much again just now is not slow
+                self._before = {}  # a client that took all and was sent as much again just now is not slow
                 self._count("reads_held", "budget")
                 self._stop()
         elif self.total <= self.most_bytes * _RESUME_AT:

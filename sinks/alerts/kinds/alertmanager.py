@@ -75,7 +75,7 @@ class Alerts:
                 self._version += 1
                 self._entries[wanted] = AlertEntry(finding, None, self._version)
             elif wanted not in self._entries and now_ms - (finding.ended_ms or 0) < RESOLVED_MS:
-                self._version += 1  # it ended while nobody was here to say so
+                self._version += 1  # it ended while no copy of deliver ran
                 self._entries[wanted] = AlertEntry(finding, finding.ended_ms, self._version, finding.ended_ms or now_ms)
 
     def _end(self, key: Labels, finding: Finding | None, now_ms: int) -> None:

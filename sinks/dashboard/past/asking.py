@@ -88,7 +88,7 @@ class Past:
 
     def close(self) -> None:
         """Ends the process, and with it a question that is being answered."""
-        self._closed = True  # who waits starts no other
+        self._closed = True  # a waiting question starts no other process
         process = self._process
         if process is not None:
             process.kill()
@@ -137,7 +137,7 @@ class Past:
         )
 
     def _end_if_idle(self) -> None:
-        if self._lock.acquire(blocking=False):  # else somebody asks
+        if self._lock.acquire(blocking=False):  # else a question is being answered
             try:
                 self._end()
             finally:

@@ -95,7 +95,7 @@ class Known:
                     if changed:
                         self._touch(record.topic, record.timestamp_ms)
             self._index.flush()
-            if self._feed.was_live:  # before that nobody may ask, and all of it at once is faster
+            if self._feed.was_live:  # before that there are no requests, and all of it at once is faster
                 self._connections.writing.flush()
 
     def catching_up(self, read: int, total: int) -> None:
@@ -123,7 +123,7 @@ class Known:
             if self._pushes.expire(now_ms):
                 self._touch(RESULTS, now_ms)
             self._series.expire(now_ms)
-            if self._feed.now != "live":  # blind, so nobody else is to blame for being silent
+            if self._feed.now != "live":  # not reading, so silence says nothing about others
                 return
             with self.database.batch():
                 if self._connections.expire(now_ms):

@@ -1,4 +1,4 @@
-"""What is done with a query that fails: it is parked and tried again, and nothing of that reaches another (F47)."""
+"""Handling of a failed query: it is parked and retried, and no other query is affected (F47)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work that each client does, once direct and once through the gateway, and what it says of it."""
+"""The work of each client, once direct and once through the gateway, and the results that it reports."""
 
 from __future__ import annotations
 

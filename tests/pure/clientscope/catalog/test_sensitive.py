@@ -1,4 +1,4 @@
-"""What is sensitive, and how bad it is: on corpora from real clients' documentation, case by case, and what a judgement costs."""
+"""Judgement of sensitive settings and its severity: on corpora from real clients' documentation, case by case, and its cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""F34: what a client calls itself, or its settings, is judged before it is written down: singly in the gateway, in batches in the job."""
+"""F34: names of clients and their settings are judged before they are stored: singly in the gateway, in batches in the job."""
 
 from __future__ import annotations
 

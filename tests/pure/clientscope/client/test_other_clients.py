@@ -1,4 +1,4 @@
-"""aiokafka's and confluent-kafka's wrappers where there is no broker to speak of: they never hold a client up, and leave nothing behind."""
+"""aiokafka's and confluent-kafka's wrappers without a usable broker: they never block a client, and leave nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles, a user's rules file, suppressions and owners: who is judged by what, and errors that say the line and the key."""
+"""Profiles, a user's rules file, suppressions and owners: which profile applies to which client, and errors with line and key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which client a record is of: one spelling, that no client can choose so that it is another's."""
+"""Keys of clients: one spelling, which no client can choose so that it is another's."""
 
 from __future__ import annotations
 

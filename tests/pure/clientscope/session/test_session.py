@@ -69,7 +69,7 @@ def push_frame(configs: list[tuple[str, Any, int]], correlation_id: int = 2, ver
 
 
 def connected(client: str = "clientscope producer") -> Session:
-    """A session whose client has said who it is."""
+    """A session whose client has identified itself."""
     session = Session(True, 10_240)
     list(from_client(session, captured(client, "request")))
     list(from_broker(session, response(version=4, correlation_id=1)))

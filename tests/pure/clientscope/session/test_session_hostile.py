@@ -1,4 +1,4 @@
-"""session: a client that chooses its correlation ids, or its tokens, to pass for another gains nothing (F41)."""
+"""session: a client that chooses correlation ids or tokens to impersonate another gains nothing (F41)."""
 
 from __future__ import annotations
 

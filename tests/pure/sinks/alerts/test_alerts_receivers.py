@@ -1,4 +1,4 @@
-"""receivers.toml: what it says, and that a mistake in it is said with its line, and without a secret."""
+"""receivers.toml: its meaning, and that an error names the line and shows no secret."""
 
 from __future__ import annotations
 

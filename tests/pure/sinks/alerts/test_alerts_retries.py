@@ -1,4 +1,4 @@
-"""When a message is tried again, and that one receiver's trouble is its own."""
+"""Retries of a message, and that one receiver's failures don't affect others."""
 
 from __future__ import annotations
 

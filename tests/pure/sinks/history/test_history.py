@@ -1,4 +1,4 @@
-"""sinks/history without Spark: compaction, expiry and erasure of Delta tables, while somebody appends to them."""
+"""sinks/history without Spark: compaction, expiry and erasure of Delta tables during appends."""
 
 from __future__ import annotations
 

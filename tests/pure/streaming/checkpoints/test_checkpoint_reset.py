@@ -1,4 +1,4 @@
-"""What keeps checkpoints safe around the job: manifests, the lock, the start file, backups, and moving aside."""
+"""Safety of checkpoints: manifests, the lock, the start file, backups, and moving aside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics under running queries: another one of the same name is noticed, and nothing else is taken for one."""
+"""Topics of running queries: a replaced topic of the same name is noticed, and nothing else is mistaken for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept up to date by what comes and goes equals what a look at every client says, after whatever came in whatever order."""
+"""Incremental counts equal a look at every client, after any events in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one client does to the findings of another: nothing (F41, F44, F46)."""
+"""Effect of one client on the findings of another: none (F41, F44, F46)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what gateways tell to what the gauges' topic says."""
+"""From gateways' records to the records of the gauges' topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""F18: whatever order the records of gateways come in, how often, by which clock, and wherever the job stops: the gauges end as the truth.
+"""F18: gateways' records in any order, repeated, by any clock, with any restart of the job: the gauges end as the truth.
 
 The records are the registry's own, the way to rows is the kernel's; Hypothesis makes the histories, the disorder and the stops.
 """

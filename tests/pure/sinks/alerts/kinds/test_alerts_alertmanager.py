@@ -1,4 +1,4 @@
-"""Which alerts an Alertmanager is sent, and when; a real one has its own test."""
+"""Alerts that an Alertmanager is sent, and when; a real one has its own test."""
 
 from __future__ import annotations
 

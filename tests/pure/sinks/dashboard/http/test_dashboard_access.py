@@ -1,4 +1,4 @@
-"""Who gets in: tokens, cookies, proxies, other sites; and that the page never listens to others without asking who they are."""
+"""Access to the page: tokens, cookies, proxies, other sites; and that the page never listens to others without authentication."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page's files: all there, what they are said to be, small, and of nobody else's server."""
+"""Files of the page: complete, with the right types, small, and none from another server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""sinks/dashboard/past/clients: who was connected in a time, searched by the grammar that the page has."""
+"""sinks/dashboard/past/clients: clients that were connected in a period, searched by the page's grammar."""
 
 from __future__ import annotations
 

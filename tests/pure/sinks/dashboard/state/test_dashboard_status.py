@@ -1,4 +1,4 @@
-"""What processes and brokers say of themselves, and what is said of those who say nothing any more."""
+"""Status of processes and brokers, and of those that have fallen silent."""
 
 from __future__ import annotations
 

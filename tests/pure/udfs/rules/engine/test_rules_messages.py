@@ -1,4 +1,4 @@
-"""What a rule says names the thresholds of the profile that judged, and who does what it says is judged well."""
+"""Messages of rules name the thresholds of the profile that judged, and a client that follows the advice passes."""
 
 from __future__ import annotations
 
