@@ -68,7 +68,7 @@ class Listener:
         self._name, self._refused = name, refused
         self._open: set[BoundedProtocol] = set()
         self._waiting: dict[BoundedProtocol, None] = {}
-        """Those without a whole request, the oldest first."""
+        """Connections without a whole request, the oldest first."""
         self._unread: set[BoundedProtocol] = set()
 
     def config(self, app: Any, **more: Any) -> uvicorn.Config:
@@ -107,11 +107,11 @@ class Listener:
         self._unread.discard(connection)
 
     def waits(self, connection: BoundedProtocol) -> None:
-        """It has no whole request."""
+        """Notes that a connection has no whole request."""
         self._waiting.setdefault(connection, None)
 
     def asks(self, connection: BoundedProtocol) -> None:
-        """It has a whole request, which is answered now."""
+        """Notes that a connection has a whole request, which is answered now."""
         self._waiting.pop(connection, None)
 
     def refuses(self, connection: BoundedProtocol, reason: str) -> None:

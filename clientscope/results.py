@@ -9,7 +9,7 @@ from pydantic import Field
 from clientscope.topic_values import Count, Name, Sentence, Setting, Value
 
 Codes = Annotated[list[Name], Field(max_length=1_000)]
-"""Of rules."""
+"""Codes of rules."""
 
 
 class Fired(Value):

@@ -253,7 +253,7 @@ class _Job:
             running.close()
 
     def _crashed(self, topic: str, number: int) -> None:
-        """So many records of a topic were found to kill the process that decodes them, and are skipped from now on. From any thread."""
+        """Counts records of a topic that were found to kill the process that decodes them, and are skipped from now on. From any thread."""
         self.metrics.crashed(topic, number)
         message = f"A record of {topic} killed the process that decodes it; it is in {QUARANTINE} and passed over: please report it."
         self._conditions.tell(Condition("OP002", topic, True, "high", message, now_ms()))

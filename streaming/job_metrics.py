@@ -92,7 +92,7 @@ class JobMetrics:
         self._read_ms: dict[str, int] = {}
 
     def lag(self, query: str) -> Lag:
-        """As it was at the query's last report. From any thread."""
+        """The lag at the query's last report. From any thread."""
         return self._lags.get(query, Lag())
 
     def watched(self, query: str, running: bool, restarts: int) -> None:
@@ -101,7 +101,7 @@ class JobMetrics:
         self._restarts.labels(query).set(restarts)
 
     def fresh_lane(self, running: bool, starts: int, failures: int) -> None:
-        """Of `streaming.fresh_lane`."""
+        """Sets the metrics of `streaming.fresh_lane`."""
         self._fresh.set(running)
         self._fresh_starts.set(starts)
         self._fresh_failures.set(failures)
@@ -148,7 +148,7 @@ class JobMetrics:
         self._dropped_before = dict(counts)
 
     def crashed(self, topic: str, number: int) -> None:
-        """So many records of a topic were found to kill the process that decodes them. From any thread."""
+        """Counts records of a topic that were found to kill the process that decodes them. From any thread."""
         self._quarantined.labels(topic, CRASHED).inc(number)
 
     def finished(self, report: StreamingQueryProgress, now: float | None = None) -> None:

@@ -85,11 +85,11 @@ class Parking:
         return self.phase is QueryPhase.RUNNING and self._said is False
 
     def started(self, now: float) -> None:
-        """It was started again."""
+        """Notes that the query was started again."""
         self.phase, self._started_s = QueryPhase.TRYING, now
 
     def failed(self, now: float, failure: Failure, finished: bool) -> NextStep:
-        """It has failed, at its start or later.
+        """Notes that the query has failed, at its start or later.
 
         Args:
             finished: whether it has finished a batch since it was last started.

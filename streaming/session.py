@@ -122,7 +122,7 @@ def _built(builder: SparkSession.Builder, configuration: Mapping[str, str]) -> S
 
 
 def shuffle_partitions(settings: StreamSettings) -> int:
-    """Of a new checkpoint.  Every partition of the state costs a task and a commit in each batch."""
+    """The number of shuffle partitions of a new checkpoint. Every partition of the state costs a task and a commit in each batch."""
     if not submitted():
         return _shuffle_partitions(settings.master)
     given = _given()

@@ -114,7 +114,7 @@ class Watched:
         self._parking.hurry()
 
     def refuse(self, why: ClientscopeError) -> None:
-        """It may not run on as it does: it is parked at the next look. From any thread."""
+        """Refuses that the query continues: it is parked at the next check. From any thread."""
         self._refused = why
 
     def _tick(self, running: Running, now: float) -> None:

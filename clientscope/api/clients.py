@@ -79,7 +79,7 @@ class ClientList(Listing):
 
 
 class GroupFindings(Model):
-    """Of the clients of a group that were judged."""
+    """Findings of the judged clients of a group."""
 
     worst: Severity | None = Field(description="Null where there is none.")
     clients: int = Field(description="How many of them have any.")

@@ -13,7 +13,7 @@ Value = bool | int | float | str | tuple[str, ...]
 _BITS = {Type.SHORT: 16, Type.INT: 32, Type.LONG: 64}
 _BOOLEANS = {"true": True, "false": False}
 _MOST_DIGITS = 1_000
-"""Of a number's text: Python's own limit is 4,300, and what is longer is no setting."""
+"""Digits in the text of a number: Python's own limit is 4,300, and no setting is longer."""
 
 # Java's Integer.parseInt takes the decimal digits of all scripts.
 _INTEGER = re.compile(r"[+-]?\d+")

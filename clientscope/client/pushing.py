@@ -21,7 +21,7 @@ SETTINGS: dict[str, Any] = {
     "retry_backoff_max_ms": 1000,
     "default_api_timeout_ms": 60_000,
 }
-"""Those of our settings that are Kafka's too, with their defaults."""
+"""Settings of the push, with their defaults."""
 
 
 class Pushing:

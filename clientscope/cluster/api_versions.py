@@ -32,9 +32,9 @@ class AnswerState(StrEnum):
 
     ANSWERED = "answered"
     CLOSED = "unknown (closed)"
-    """It took the connection and closed it without an answer, at v0 too."""
+    """The broker took the connection and closed it without an answer, also at v0."""
     UNREACHABLE = "unreachable"
-    """It took no connection, or no TLS, gave no answer in time, or an error."""
+    """The broker took no connection or no TLS, gave no answer in time, or answered with an error."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 PATIENCE_S = 3.0
 _LARGEST = 2**63 - 1
 _STEPS = (100, 1_000, 10_000)
-"""So many of the partition's last records are looked at, until one is this gateway's own: it writes one each heartbeat."""
+"""Numbers of the partition's last records to search for one of this gateway, which writes one each heartbeat."""
 
 
 def next_epoch(kafka: Kafka, gateway_id: str, now_ms: int, patience_s: float = PATIENCE_S) -> int:

@@ -47,7 +47,7 @@ class _Buckets:
         return len(self._buckets)
 
     def filled(self, name: Hashable, now_s: float) -> _Bucket:
-        """As it is now; one that wasn't there is full, and not kept yet."""
+        """The bucket as of now; a new one is full, and not stored yet."""
         bucket = self._buckets.get(name)
         if bucket is None:
             return _Bucket(self.rate.burst, now_s)
@@ -86,7 +86,7 @@ class PushQuota:
         per_address: PushRate | None = None,
     ) -> None:
         self.refused_by: Whose = "quota"
-        """Of the last push that didn't pass."""
+        """The bucket that refused the last push that didn't pass."""
         self._clients = _Buckets(per_client, most_clients)
         self._principals = _Buckets(per_principal, most_clients) if per_principal else None
         self._addresses = _Buckets(per_address, most_clients) if per_address else None

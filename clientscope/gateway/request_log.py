@@ -78,7 +78,7 @@ class RequestLog:
     def of(
         settings: GatewaySettings, place: GatewayPlace, count: Callable[[str, str], None], names: Callable[[], ClientNames]
     ) -> RequestLog | None:
-        """As the settings ask for it; None where they don't."""
+        """The log that the settings ask for; None if they don't."""
         if not settings.request_log:
             return None
         if place.tls:

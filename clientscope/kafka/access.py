@@ -165,5 +165,5 @@ def _content(path: Path) -> str:
 
 
 def _quoted(value: str) -> str:
-    """As java.io.StreamTokenizer, which reads JAAS, takes a string."""
+    """A quoted string in the syntax of java.io.StreamTokenizer, which reads JAAS."""
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -46,7 +46,7 @@ class _LastFailure(logging.Handler):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Nothing of it goes to our own log meanwhile."""
+        """Keeps kafka-python's messages out of clientscope's own log meanwhile."""
         logger = logging.getLogger("kafka.net.manager")
         before = logger.level, logger.propagate
         logger.setLevel(logging.WARNING)

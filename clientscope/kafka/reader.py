@@ -41,7 +41,7 @@ Batches = Mapping[TopicPartition, Sequence[Any]]
 
 
 class OffsetRange(NamedTuple):
-    """Of a partition: the first offset to read, and the one behind the last."""
+    """A range of a partition: the first offset to read, and the one after the last."""
 
     first: int
     end: int

@@ -14,7 +14,7 @@ from clientscope.records.codec import ClientConfigRecord, ValueState
 
 _NAMES_REMEMBERED = 4096
 _DIGEST_DIGITS = 16
-"""Of a name's digest that are written: 64 bits."""
+"""Digits of a name's digest that are stored: 64 bits."""
 
 
 class ClientNames:
@@ -33,7 +33,7 @@ class ClientNames:
 
     @classmethod
     def of(cls, digest_key_file: Path | None) -> ClientNames:
-        """Those of an installation.
+        """The names' judge for an installation.
 
         Raises:
             SettingsError: see `DigestKey.read`.

@@ -16,7 +16,7 @@ from clientscope.errors import SettingsError
 from clientscope.report.text import brokers, capitalized, plain
 
 FIELDS = ("cluster", "broker", "host", "port", "rack", "state", "reason", "version")
-"""Of a broker; by these it can be sorted."""
+"""Fields of a broker that a list can be sorted by."""
 
 NO_RELEASE = "no release of Apache Kafka that we know"
 

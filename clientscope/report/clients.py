@@ -17,7 +17,7 @@ FIELDS = (
     "key", "client_id", "software_name", "software_version", "principal", "address", "listener", "security_protocol", "broker", "cluster",
     "gateway", "instance_id", "application", "connections", "since_ms", "findings",
 )  # fmt: skip
-"""Of a client, as the API names them."""
+"""Fields of a client, as the API names them."""
 
 _MOST = 10_000
 

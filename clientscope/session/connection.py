@@ -307,7 +307,7 @@ class ClientConnection:
         yield from self._end(f"{event.side.value}_{'reset' if event.reset else 'closed'}")
 
     def _on_full(self, event: Full) -> Iterator[ConnectionCommand]:
-        """Nothing more is read from the one side while anything for the other is unsent."""
+        """Stops reading from one side while bytes for the other are unsent."""
         self._flow(event.side).full = True
         yield from (self._broker if event.side is CLIENT else self._client).pause("full")
 

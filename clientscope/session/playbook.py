@@ -50,7 +50,7 @@ class Playbook:
         return self
 
     def __lshift__(self, command: ConnectionCommand) -> Playbook:
-        """It brings this command next."""
+        """Expects this command next."""
         if not self._came:
             raise self._mismatch(f"expected {command}, but nothing more came")
         came = self._came.pop(0)

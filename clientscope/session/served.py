@@ -9,7 +9,7 @@ from clientscope.wire.frames import LENGTH, RESPONSE_HEAD
 
 _MOST_VERSIONS = 16
 _MOST_BYTES = 32 * 1024
-"""Of one answer that is kept; a broker's of today has some 600."""
+"""Bytes of one answer that is kept; a current broker's has some 600."""
 
 
 class Served:

@@ -60,7 +60,7 @@ UNSEEN = Identity()
 """The identity of a client that may authenticate and has not yet, or whose authentication only the broker sees."""
 
 UNAUTHENTICATED = Identity(principal=ANONYMOUS)
-"""Of a client that need not authenticate; a certificate names it."""
+"""The identity of a client that need not authenticate; a certificate names it."""
 
 
 @dataclass(slots=True)

@@ -51,4 +51,4 @@ ERROR_NAMES = {
     THROTTLING_QUOTA_EXCEEDED: "throttling_quota_exceeded",
     CONFIG_TOO_LARGE: "config_too_large",
 }
-"""Those with which a push is answered, besides UNKNOWN_SERVER_ERROR, as counters' labels."""
+"""Errors of answers to a push, besides UNKNOWN_SERVER_ERROR, as counters' labels."""

@@ -55,7 +55,7 @@ _CARRYING = tuple(
 """Networks whose last 32 bits are an IPv4 address."""
 
 _ISATAP = (0x00005EFE, 0x02005EFE)
-"""Of an interface identifier whose other half is an IPv4 address (RFC 5214)."""
+"""First halves of an interface identifier whose other half is an IPv4 address (RFC 5214)."""
 
 # What inet_aton(3) takes for an IPv4 address although it isn't written as one: 0x7f000001, 2130706433, 127.1, 0177.0.0.1.
 _ODD_IPV4 = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)(?:\.(?:0[xX][0-9a-fA-F]*|\d+)){0,3}\.?")

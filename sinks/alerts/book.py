@@ -88,7 +88,7 @@ class DeliveryBook:
                 self.undecodable += 1
 
     def tell(self, told: Iterable[Told], now_ms: int) -> None:
-        """It was delivered, or given up."""
+        """Notes that messages were delivered, or given up."""
         for one in told:
             self._told[one.receiver, one.fingerprint] = one
             if one.status != "dead":
@@ -104,7 +104,7 @@ class DeliveryBook:
             self._planned[plan.receiver, fingerprint] += 1
 
     def unplan(self, key: str) -> None:
-        """It is settled."""
+        """Removes a plan that is settled."""
         plan = self.plans.pop(key, None)
         for fingerprint, _ in plan.members if plan else ():
             place = (plan.receiver, fingerprint) if plan else ("", "")
@@ -174,7 +174,7 @@ class DeliveryBook:
         return min(waiting, default=None)
 
     def to_tell(self, name: str) -> int:
-        """Of how many findings there is something to tell."""
+        """Number of findings with something to deliver."""
         return len(self._pending[name])
 
     def message(self, plan: DeliveryPlan) -> Message | None:

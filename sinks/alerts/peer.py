@@ -40,7 +40,7 @@ class RepeatedAlerts(Protocol):
         """A finding as it is now; None for one that is gone."""
 
     def version(self) -> int:
-        """Of the newest change."""
+        """Version of the newest change."""
 
     def firing(self) -> int:
         """How many fire."""

@@ -105,7 +105,7 @@ class Telling:
         self._state, self._name, self._started_ms = state, name, now_ms()
 
     def __call__(self) -> list[ProcessStatus]:
-        """As of now."""
+        """The current status."""
         feed, detail = self._state.feed()
         conditions: dict[Feed, Condition] = {"live": "ok", "starting": "starting", "catching_up": "starting", "unreachable": "failed"}
         overview = self._state.overview(now_ms())

@@ -39,7 +39,7 @@ class ErasureSubject:
         return {column: value for column, value in named.items() if value is not None}
 
     def predicate(self) -> str:
-        """As SQL, in which a value is nothing but a value."""
+        """The condition in SQL, with values quoted."""
         return " AND ".join(f"{column} = '{value.replace(chr(39), chr(39) * 2)}'" for column, value in self.columns.items())
 
     def is_of(self, named: ClientConfigRecord | Application) -> bool:

@@ -66,7 +66,7 @@ def _expire(folder: Path, table: DeltaTable, before: date) -> int:
 
 
 def _days(table: DeltaTable) -> list[date]:
-    """Of which there are rows; a file is of one day."""
+    """Days with rows; a file is of one day."""
     return sorted(set(table.get_add_actions(flatten=True).column("partition.date").to_pylist()))
 
 

@@ -20,7 +20,7 @@ _NO_VALUES = {"result_format": "BASIC", "partial_unexpected_count": 0, "exclude_
 """Results say only whether an expectation failed and how often, never a row's value."""
 
 _FEW = 20
-"""So many values, from 0 on, are shown as a set rather than as bounds."""
+"""Number of values, from 0 on, that are shown as a set rather than as bounds."""
 
 _MOST_CLOCK_MS = 10 * 365 * 24 * 3_600_000
 

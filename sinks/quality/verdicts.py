@@ -12,7 +12,7 @@ OF = 5
 """… of the last so many begin a finding."""
 
 PASSED = 10
-"""So many that passed in a row end it: more than twice `OF`, so that an occasional failure doesn't flap."""
+"""Passed validations in a row that end it: more than twice `OF`, so that an occasional failure doesn't flap."""
 
 
 @dataclass(frozen=True)

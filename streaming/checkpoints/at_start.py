@@ -108,7 +108,7 @@ class Checkpoints:
             self._write(query, beginning)
 
     def watch(self, refused: Callable[[str, Refused], None], back: Callable[[], None]) -> TopicWatch:
-        """Of the topics of all queries, as their manifests have them; arguments as `TopicWatch` has them."""
+        """A watch over the topics of all queries, as in their manifests; arguments as for `TopicWatch`."""
         written = (manifest.read(folder(self.checkpoint_dir, query)) for query in PLANS)
         topics = {topic: seen for each in written if each is not None for topic, seen in each.topics.items()}
         return TopicWatch(topics, broker.Asking(self.kafka, topics), self.examine, refused, back)

@@ -41,7 +41,7 @@ class Asking:
         self._admin: AdminClient | None = None
 
     def __call__(self) -> TopicsNow:
-        """As `ask`."""
+        """The same as `ask`."""
         try:
             if self._admin is None:
                 self._admin = connected(self._kafka)

@@ -53,7 +53,7 @@ def from_json(text: str) -> dict[str, dict[int, int]]:
 
 
 def to_json(offsets: Offsets) -> str:
-    """As Spark's option ``startingOffsets`` takes them."""
+    """Offsets in the form of Spark's option ``startingOffsets``."""
     return json.dumps({topic: {str(number): offset for number, offset in sorted(found.items())} for topic, found in offsets.items()})
 
 

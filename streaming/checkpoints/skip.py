@@ -21,7 +21,7 @@ Ranges = dict[str, dict[str, list[tuple[int, int]]]]
 """Topic → partition → the ranges [from, to) that were skipped, as a manifest has them."""
 
 MOST_RANGES = 1000
-"""Of a partition: retention that overtakes a query again and again must not make its manifest grow without end."""
+"""Lost ranges kept of a partition: retention that overtakes a query again and again must not make its manifest grow without end."""
 
 
 def position_of(query: str, files: SparkFiles, history_dir: Path) -> Offsets:

@@ -89,7 +89,7 @@ class Culprits:
         return found
 
     def _quarantine(self, found: list[SuspectRecord]) -> None:
-        """As the history queries do it: under a key that is the same again if this is cut off, and done again."""
+        """Quarantines records as the history queries do: under a key that is the same if this is interrupted and repeated."""
         records: dict[str, bytes | None] = {}
         for record in found:
             value = {

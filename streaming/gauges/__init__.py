@@ -24,7 +24,7 @@ __all__ = ["Changes", "GaugeEntry", "Gauges", "ReadClock"]
 log = logging.getLogger(__name__)
 
 HEARTBEATS = 3
-"""So many intervals without a heartbeat, and a gateway is lost."""
+"""Intervals without a heartbeat after which a gateway is lost."""
 
 MOST_GATEWAYS = 10_000
 """Records of further gateways are ignored, with a line in the log."""
@@ -43,7 +43,7 @@ _OF_SERIES = (
     (*_PLACE, "listener", "software_name", "software_version"), (*_COUNTED, "connections", "opened", "closed"), {"timestamp_ms": 0},
 )  # fmt: skip
 _OF_GATEWAYS = (_PLACE, _COUNTED, {"heartbeat_interval_ms": None, "timestamp_ms": 0, "opened": None, "closed": None})
-"""Of a value's fields the texts and the numbers that it can't be used without, and what others are where they are missing."""
+"""A value's required text fields, its required number fields, and the defaults of others that may be missing."""
 
 
 class Gauges:

@@ -19,7 +19,7 @@ from udfs.kernels.finding_inputs import CONNECTION, PUSH, connected, pushed, tom
 _PLACE = (pa.field("partition", pa.int32()), pa.field("offset", pa.int64()), pa.field("appended_ms", pa.int64()))
 _FIELDS = {field.name: field for of in (CONNECTION, PUSH) for field in of if field.name != "row"}
 SCHEMA = pa.schema([*_PLACE, *_FIELDS.values()])
-"""Of a push the fields of `PUSH`, of a connection's event those of `CONNECTION`; the others are null."""
+"""A row has the fields of `PUSH` for a push, those of `CONNECTION` for a connection's event; the others are null."""
 
 
 def arrivals(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:

@@ -58,7 +58,7 @@ def _escaped(strings: pa.StringArray) -> pa.StringArray:
 
 
 def _without_controls(strings: pa.StringArray, escaped: pa.StringArray) -> pa.StringArray:
-    """Those with control characters one at a time: no client that means well sends any."""
+    """Escapes strings with control characters one at a time: honest clients send none."""
     found = pc.fill_null(pc.match_substring_regex(strings, r"[\x00-\x1f]"), False)
     texts = [json.dumps(text, ensure_ascii=False)[1:-1] for text in strings.filter(found).to_pylist()]
     return pc.replace_with_mask(escaped, found, pa.array(texts, pa.string()))

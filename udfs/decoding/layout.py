@@ -177,7 +177,7 @@ def _field(schema: FieldSchema, version: int) -> LayoutField:
 
 
 def _default(name: str, schema: FieldSchema) -> str | int | bool | bytes | None:
-    """As Kafka's message generator reads it: text in the schema, and the type's zero where there is none."""
+    """The default as Kafka's message generator reads it: the schema's text, or the type's zero without one."""
     text = schema.get("default", "")
     if text == "null" or schema["type"] == "uuid" or schema["type"].startswith("[]"):
         return None

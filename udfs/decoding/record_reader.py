@@ -256,7 +256,7 @@ class RecordReading:
             inner.pos = inner.pos + size
 
     def _absent(self, field: LayoutField, lanes: Lanes) -> Values:
-        """As if each lane had an empty one at its position, so that positions rise."""
+        """Values as if each lane had an empty one at its position, so that positions rise."""
         if field.type in FIXED:
             return (np.zeros(lanes.pos.size, FIXED[field.type]),)
         if field.type == "uuid":

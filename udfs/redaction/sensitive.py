@@ -171,7 +171,7 @@ def _hidden_keys(keys: pa.StringArray) -> Mask:
 
 
 def _spellings(keys: pa.StringArray) -> pa.StringArray:
-    """As ``sensitive_keys.spellings``."""
+    """The same as ``sensitive_keys.spellings``, over columns."""
     apart = keys
     for pattern in sensitive_keys.CAMEL_CASE:
         apart = pc.replace_substring_regex(apart, pattern, r"\1.\2")
@@ -220,7 +220,7 @@ def _to_judge(distinct: pa.StringArray, hint: str) -> Mask:
 
 
 def _candidates(texts: pa.StringArray) -> Mask:
-    """Those that may hold a secret: the hints rather than the shapes, and one by one, since one expression of all takes RE2 longer."""
+    """Texts that may hold a secret, by hints rather than shapes, and one by one, since one expression of all takes RE2 longer."""
     found = _matches(texts, sensitive_values.HINT) | _matches(texts, DISGUISED)
     likely = np.logical_and.reduce([_matches(texts, kind) for kind in _RANDOM_KINDS])
     if likely.any():

@@ -23,7 +23,7 @@ _CONFLUENT = {5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
 
 
 def _numbers_of(version: str) -> Release:
-    """Of Apache Kafka: ``7.6.1-ccs`` is 3.6.1."""
+    """The version of Apache Kafka: ``7.6.1-ccs`` is 3.6.1."""
     found = numbers(version)
     if not version.endswith(("-ccs", "-ce")) or len(found) < 2 or found[0] not in _CONFLUENT:
         return found

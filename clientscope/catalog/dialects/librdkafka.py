@@ -56,7 +56,7 @@ def _settle(client_type: ClientType, values: Mapping[str, str | None], given: Co
 
 
 def _numbers_of(version: str) -> Release:
-    """Of librdkafka, where a binding says both: ``2.16.1-rdkafka-2.16.0``."""
+    """The version of librdkafka, if a binding sends both: ``2.16.1-rdkafka-2.16.0``."""
     return numbers(version.rpartition("rdkafka-")[2])
 
 

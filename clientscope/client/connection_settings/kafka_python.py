@@ -14,5 +14,5 @@ _TAKEN = frozenset(KafkaConnectionManager.DEFAULT_CONFIG) - {"metrics", "metric_
 
 
 def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """As `clientscope.client.connection_settings.connection_settings`."""
+    """The same as `clientscope.client.connection_settings.connection_settings`."""
     return {key: value for key, value in values.items() if key in _TAKEN}

@@ -24,7 +24,7 @@ _RENAMED = {
 
 
 def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """As `clientscope.client.connection_settings.connection_settings`; ``values`` are flat, as in a file."""
+    """The same as `clientscope.client.connection_settings.connection_settings`; ``values`` are flat, as in a file."""
     return librdkafka.connection_settings(_as_librdkafka(values))
 
 

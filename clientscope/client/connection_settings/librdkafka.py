@@ -16,7 +16,7 @@ _PRINCIPAL = re.compile(r"(?:^|\s)principal=(\S+)")
 
 
 def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """As `clientscope.client.connection_settings.connection_settings`."""
+    """The same as `clientscope.client.connection_settings.connection_settings`."""
     settings = ClientSettings(values)
     return settings.reachable("rdkafka", "bootstrap.servers", "metadata.broker.list") | secured(settings, _sasl, _tls)
 

@@ -64,7 +64,7 @@ class Tls:
     ciphers: str = ""
 
     def context(self) -> ssl.SSLContext:
-        """As kafka-python would build it.
+        """The SSLContext that kafka-python would build.
 
         Raises:
             SettingsError: what is no certificate or key, or can't be read, by its setting's key.

@@ -11,7 +11,7 @@ from clientscope.catalog.configs import ClientType
 from clientscope.commands.imports.layouts import LoggedLine
 
 MAX_SETTINGS = 1_000
-"""Of one client; Kafka Streams, which has most, logs less than 200."""
+"""Settings of one client; Kafka Streams, which has most, logs fewer than 200."""
 MAX_VALUE = 4_096
 """Characters of a value; a longer one isn't kept."""
 

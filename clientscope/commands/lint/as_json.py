@@ -9,7 +9,7 @@ from clientscope.commands.lint.findings import FileFinding, FileReport, Instance
 from clientscope.commands.lint.shown import plain
 
 VERSION = 1
-"""Of the document's fields; a field that goes, or means something else, makes it one more."""
+"""Version of the document's fields; it rises when a field is removed or changes its meaning."""
 
 
 class LintedSetting(TypedDict):

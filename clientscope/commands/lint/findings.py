@@ -220,7 +220,7 @@ def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[s
 
 
 def _order(finding: FileFinding) -> tuple[bool, int, int, str]:
-    """As the file is read; what isn't in it comes last."""
+    """A sort key: the order of the file; findings without a place in it come last."""
     return finding.region is None, finding.line, finding.column, finding.rule.code
 
 

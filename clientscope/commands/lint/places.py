@@ -25,7 +25,7 @@ MAX_SETTINGS = 10_000
 """More of them are no client's configuration."""
 MAX_LEVELS = 32
 MAX_LINES = 1000
-"""Of one setting in a properties file."""
+"""Lines of one setting in a properties file."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _GAP = r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*"

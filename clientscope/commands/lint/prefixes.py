@@ -69,5 +69,5 @@ def groups(names: Mapping[str, object]) -> list[PrefixGroup]:
 
 
 def springs_own(names: Mapping[str, object]) -> list[str]:
-    """Those that are Spring Boot's own spelling of a setting, such as ``spring.kafka.producer.batch-size``."""
+    """Names in Spring Boot's own spelling of a setting, such as ``spring.kafka.producer.batch-size``."""
     return [name for name in names if _SPRINGS_OWN.fullmatch(name) and ".properties." not in name]

@@ -54,7 +54,7 @@ class Host(Protocol):
         """A connection has ended."""
 
     def holds(self, holder: Holder, held_bytes: int) -> None:
-        """So many bytes are held for a connection, by one of its sides or of what isn't whole yet."""
+        """Notes how many bytes are held for a connection, by one of its sides or in an incomplete frame."""
 
     @property
     def stopped(self) -> bool:

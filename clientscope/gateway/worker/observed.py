@@ -38,7 +38,7 @@ class RequestFilter:
 
     @classmethod
     def of(cls, settings: GatewaySettings) -> RequestFilter | None:
-        """As the settings say; None where there is no request log."""
+        """The filter of the settings; None without a request log."""
         if not settings.request_log:
             return None
         return cls(

@@ -159,7 +159,7 @@ class Worker:
             asyncio.get_running_loop().call_soon(relay.handle, VerdictGiven(push.token, _BUSY))
 
     def holds(self, holder: Holder, held_bytes: int) -> None:
-        """So many bytes are held for a connection."""
+        """Notes how many bytes are held for a connection."""
         self._budget.holds(holder, held_bytes)
 
     @property

@@ -15,7 +15,7 @@ from clientscope.severities import SEVERITIES
 
 SHORTEST_PREFIX = 6
 SHOWN_DIGITS = 8
-"""Of a fingerprint, in tables."""
+"""Digits of a fingerprint in tables."""
 
 _STATES: tuple[str, ...] = get_args(State)
 _NEAR = 3

@@ -87,7 +87,7 @@ class Alerts:
         self._entries[key] = AlertEntry(entry.finding if finding is None else finding, min(ended_ms, now_ms), self._version, now_ms)
 
     def version(self) -> int:
-        """Of the newest change."""
+        """Version of the newest change."""
         with self._lock:
             return self._version
 

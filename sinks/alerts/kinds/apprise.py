@@ -22,7 +22,7 @@ _START_S = 15.0
 """For Python to start and import Apprise, beside the receiver's own time."""
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "TZ")
-"""Of the environment.  No proxies, which would connect for it; no HOME, where a .netrc may be; no secrets."""
+"""Environment variables that are passed on. No proxies, which would connect for it; no HOME, where a .netrc may be; no secrets."""
 
 
 class AppriseSender:

@@ -24,7 +24,7 @@ COLUMNS = (
     "findings_worst",
     "findings_count",
 )
-"""Of a CSV: the API's names.  ``findings_count`` is empty where the client was not judged, and 0 where it is clean."""
+"""Columns of a CSV: the API's names.  ``findings_count`` is empty where the client was not judged, and 0 where it is clean."""
 
 
 def inert(value: object) -> object:

@@ -44,7 +44,7 @@ class Token:
 
     @property
     def key(self) -> bytes:
-        """Of this token's cookies."""
+        """The key of this token's cookies."""
         return hashlib.sha256(f"clientscope session 1\0{self.role}\0{self.name}\0{self.secret}".encode()).digest()
 
 

@@ -51,7 +51,7 @@ _OPEN = frozenset({"/", "/healthz", "/readyz", "/api/v1/me", "/api/v1/login", "/
 
 _OPEN_FOLDER = "/static/"
 MOST_BODY_BYTES = 64 * 1024
-"""Of a request: the largest is a decision with its reason."""
+"""Bytes of a request's body: the largest is a decision with its reason."""
 
 
 class SecurityMiddleware:

@@ -22,10 +22,10 @@ WAIT_S = 25.0
 
 MOST_WAITING = 8
 IDLE_S = 120.0
-"""After which the process ends, and its memory is free again."""
+"""Seconds without a question after which the process ends, and its memory is free again."""
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "TZ", "LD_LIBRARY_PATH")
-"""Of the environment: no secrets."""
+"""Environment variables that are passed on: no secrets."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Past:
 
     @property
     def process_id(self) -> int | None:
-        """Of the process that answers; None while there is none."""
+        """The id of the process that answers; None while there is none."""
         return None if self._process is None else self._process.pid
 
     @overload

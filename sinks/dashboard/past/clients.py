@@ -82,7 +82,7 @@ def _open_at(at_ms: int) -> str:
 
 
 def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> ClientsAnswer:
-    """Those that a query leaves, in an order; a part of them, and how many there are.
+    """The clients that a query leaves, in an order: a part of the list, and its length.
 
     Raises:
         QueryError: ``q`` or ``sort`` can't be read.

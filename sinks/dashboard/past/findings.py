@@ -49,7 +49,7 @@ _ONLY_TO_CHOOSE_BY = ("clients", "since", "last_seen", "first_seen", "ended")
 
 
 def at_a_time(tables: Tables, at_ms: int) -> pa.Table:
-    """Those that were to be fixed then.
+    """The findings that were to be fixed then.
 
     Raises:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_FINDINGS`.
@@ -61,7 +61,7 @@ def at_a_time(tables: Tables, at_ms: int) -> pa.Table:
 
 
 def ended(tables: Tables, span: Span) -> pa.Table:
-    """Those that were resolved or closed in a span; one that came back in between is there for each time.
+    """The findings that were resolved or closed in a span; one that came back in between is there for each time.
 
     Raises:
         NoAnswer: as `at_a_time`.
@@ -77,7 +77,7 @@ def ended(tables: Tables, span: Span) -> pa.Table:
 
 
 def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> FindingsAnswer:
-    """Those that a query leaves, in an order; a part of them, and how many there are.
+    """The findings that a query leaves, in an order: a part of the list, and its length.
 
     Raises:
         QueryError: ``q`` or ``sort`` can't be read.
@@ -95,7 +95,7 @@ def _read(tables: Tables, sql: str) -> pa.Table:
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """As it may be shown: the job has redacted and bounded it, but others may write such rows."""
+    """A row in the form that may be shown: the job has redacted and bounded it, but others may write such rows."""
     made: dict[str, Any] = {name: None if row[name] is None else clean(row[name]) for name in _TEXTS}
     made |= {name: row[name] for name in _COUNTS}
     made |= {f"{name}_ms": None if row[name] is None else int(row[name].timestamp() * 1000) for name in _TIMES}

@@ -28,7 +28,7 @@ class NoAnswer(ClientscopeError):
 
     @property
     def status(self) -> int:
-        """Of the response."""
+        """HTTP status of the response."""
         return STATUSES[self.kind]
 
 

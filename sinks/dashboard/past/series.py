@@ -30,7 +30,7 @@ def points(span: Span, step_ms: int) -> range:
 
 
 def series(tables: Tables, span: Span) -> SeriesAnswer:
-    """As `clientscope.api.history.PastSeries` has it.
+    """Connections over time, as in `clientscope.api.history.PastSeries`.
 
     Raises:
         NoAnswer: see `Tables.ask`.

@@ -55,7 +55,7 @@ def of_finding(finding: Finding) -> Of | None:
 
 
 def key_of_client(cluster: str, principal: str | None, address: str, instance: str | None) -> str | None:
-    """Of the push of a client; None where it has no instance id, so that its names have to do."""
+    """The key of a client's push; None without an instance id, so that the client's names are used."""
     return None if instance is None else client_key(cluster, principal, address, instance, "", 0, 0)
 
 

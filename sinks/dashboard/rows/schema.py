@@ -57,7 +57,7 @@ _INDICES = {
     "clients_of_address": "INDEX {} ON clients (address, hidden, worst, connections)",
     "connections_of_client": "INDEX {} ON connections (client, seen_ms, connection)",
 }
-"""Of clients and connections."""
+"""Columns of clients and connections."""
 
 LISTED = "(SELECT value FROM json_each(?))"
 """What is in a list of any length, as `listed` makes it a parameter: so the statement is the same, and prepared once."""

@@ -253,7 +253,7 @@ _Kept = TypeVar("_Kept")
 
 
 def _keep(table: OrderedDict[str, _Kept], key: str, value: _Kept) -> None:
-    """As the newest of at most `GONE_KEPT`."""
+    """Stores a value as the newest of at most `GONE_KEPT`."""
     table[key] = value
     table.move_to_end(key)
     if len(table) > GONE_KEPT:

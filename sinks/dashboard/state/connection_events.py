@@ -18,7 +18,7 @@ from udfs.redaction.names import redact_names
 
 
 class ListedCount(NamedTuple):
-    """As in ``ClientConnectionRecord.Counts``."""
+    """A count as in ``ClientConnectionRecord.Counts``."""
 
     count_software_name: str
     count_software_version: str
@@ -74,7 +74,7 @@ def events(values: Sequence[bytes]) -> list[AnyEvent | RecordError]:
 
 
 def _counts(column: pa.ListArray, kinds: Sequence[int]) -> list[Sequence[ListedCount]]:
-    """Of heartbeats; those of other records, which have one or two, aren't needed."""
+    """Counts of heartbeats; those of other records, which have one or two, aren't needed."""
     found: list[Sequence[ListedCount]] = [()] * len(kinds)
     for place in (place for place, kind in enumerate(kinds) if kind == Kind.HEARTBEAT):
         found[place] = [ListedCount(*(each[name] for name in ListedCount._fields)) for each in column[place].as_py() or ()]

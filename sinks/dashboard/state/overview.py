@@ -73,7 +73,7 @@ class Summary(Known):
         )
 
     def _pushes_of_minute(self, now_ms: int) -> int | None:
-        """Of the last whole minute."""
+        """Pushes in the last whole minute."""
         *_, last, _present = self._pushes_by_minute(now_ms, self._series.minutes(now_ms, 2))
         return last
 

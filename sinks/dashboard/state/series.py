@@ -156,7 +156,7 @@ class MinuteTable:
         return added
 
     def _sum(self, minute: int, last: int) -> Counter[Version] | None:
-        """Of a minute, with those gateways whose heartbeat for it is still to come."""
+        """The counts of a minute, including gateways whose heartbeat for it is still to come."""
         sums = self._sums.get(minute)
         waiting = [each for each in self._gateways.values() if -1 < each.minute < minute <= each.minute + each.silent_after]
         if sums is None and not waiting:

@@ -38,7 +38,7 @@ __all__ = ["DISAGREE_AFTER_MS", "SOFTWARE_ROWS", "LastRead", "State", "TopicReco
 MOST_STARTS = 10
 _FACETS_KEPT, _FACETS_KEPT_MS = 100, 1_000
 MOST_CONNECTIONS = 100
-"""Of one client's page."""
+"""Connections on one client's page."""
 
 
 class LastRead(NamedTuple):

@@ -23,7 +23,7 @@ from udfs.rules.engine.rule import Mask
 from udfs.rules.engine.software import ClientSoftware
 
 ABSENT, SET, DEFAULT, PUSHED = range(4)
-"""Of a setting in a push: not there, set by the user, its default, or there without a word on which."""
+"""Origins of a setting in a push: absent, set by the user, its default, or present without its origin."""
 
 ORIGINS = ("", "set", "default", "pushed")
 PUSHED_ORIGIN = 0
@@ -76,7 +76,7 @@ class Effective:
         return known
 
     def _default_ids(self) -> Ints:
-        """Of keys that may be filled in."""
+        """Default ids of keys that may be filled in."""
         if self._complete:
             return np.arange(len(v.KEYS))
         types = np.unique(self._inferred.types)

@@ -172,7 +172,7 @@ class Defaults(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def defaults(dialect: int, client_type: int, version: str) -> Defaults:
-    """Of `DIALECTS`' and `CLIENT_TYPES`' entries at these places. A default that names the version is given as its pattern."""
+    """The defaults of `DIALECTS`' and `CLIENT_TYPES`' entries at these places. A default that names the version is given as its pattern."""
     found = DIALECTS[dialect].defaults_of(CLIENT_TYPES[client_type], version)
     patterns = DIALECTS[dialect].defaults.get(CLIENT_TYPES[client_type], {})
     has, numbers, texts = np.zeros(len(KEYS), np.bool_), np.full(len(KEYS), np.nan), np.full(len(KEYS), -1, np.int32)
