@@ -1,4 +1,4 @@
-"""What a push costs a user's first request: round trips, time, and requests on the wire.
+"""Cost of a push for a user's first request: round trips, time, and requests on the wire.
 
 ``python -m bench.client [--rounds 20] [--delay-ms 20]``: a real broker, with a real gateway and without, behind a TCP proxy that delivers
 each byte a fixed time after it came, either way.  Timed is from the client's creation until its first request is answered: a record that

@@ -1,4 +1,4 @@
-"""How fast pushes are decoded, inside Spark and outside: ``make bench-decode``.
+"""Speed of decoding pushes, inside Spark and outside: ``make bench-decode``.
 
 Records are 1-KB ClientConfigRecords of 25 settings. Outside Spark each figure is CPU time of one core; inside it is the time of a job in
 local[1], from cached bytes to a sink that takes all columns and does nothing. All take turns, and the best of all rounds counts, since

@@ -1,4 +1,4 @@
-"""What findings cost, and how that grows with the fleet: ``make bench-findings``.
+"""Cost of findings, and its growth with the fleet: ``make bench-findings``.
 
 Clients of 50 applications (`bench.rules.fleet`), each with one connection and one push, in a process of its own for each size.
 The kernel judges as it does for results; the engine is what the driver does with its rows. A start reads all of it once more, so both

@@ -1,4 +1,4 @@
-"""What one more push costs findings where many share something: an application of 50,000 clients, and a secret of 4,000 applications.
+"""Cost of one more push to findings that many share: an application of 50,000 clients, and a secret of 4,000 applications.
 
 Each second one thing happens, and the engine says what to write. Figures are CPU time of one core: the median of all seconds, and the most,
 which is of a second that compares the fleet.

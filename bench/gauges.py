@@ -1,4 +1,4 @@
-"""What the gauges cost, and how that grows: ``make bench-gauges``.
+"""Cost of the gauges, and its growth: ``make bench-gauges``.
 
 Connection records of twenty gateways, made by a generator (the gateways' own registry, without a gateway or a client): first all
 connections are opened; then each batch is five seconds of life, a heartbeat of each gateway and a hundred connections that come and

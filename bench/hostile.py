@@ -1,4 +1,4 @@
-"""What hostile clients cost the others: the latency of a small request while ten connections make the gateway read all it can.
+"""Effect of hostile clients on others: the latency of a small request while ten connections make the gateway read all it can.
 
 ``python -m bench.hostile [--rounds 6] [--seconds 3]``: a real broker and gateway; four connections ask for metadata, one request after the
 other. Phases without and with an attack alternate, and after each attack a second is left out before the next phase. A ratio is that of

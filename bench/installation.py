@@ -1,4 +1,4 @@
-"""A broker, our topics, and a gateway in front of it: what most benchmarks begin with."""
+"""A broker, clientscope's topics, and a gateway in front of it: the start of most benchmarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the live page's lists cost at the server: 100,000 connections, 1,000 changes a second, several people asking at a time.
+"""Cost of the live page's lists at the server: 100,000 connections, 1,000 changes a second, several people asking at a time.
 
     python -m bench.page [--connections 100000] [--pushes 30000] [--changes 1000] [--seconds 5] [--askers 4]
 

@@ -1,4 +1,4 @@
-"""What the live page costs in a browser: 100,000 connections, 1,000 changes a second, one real Chromium with the list of clients open.
+"""Cost of the live page in a browser: 100,000 connections, 1,000 changes a second, one real Chromium with the list of clients open.
 
     python -m bench.page_browser [--connections 100000] [--changes 1000] [--times 40] [--minutes 10]
 

@@ -26,7 +26,7 @@ SOFTWARE = [(name, f"{major}.{minor}.{patch}") for name in ("apache-kafka-java",
 
 
 class Load:
-    """A fleet with so many connections open, and what goes on in it."""
+    """A fleet with so many open connections, and the changes in it."""
 
     def __init__(self, connections: int) -> None:
         self._connections = connections

@@ -1,4 +1,4 @@
-"""What a policy that misbehaves for some clients costs the others: their produce latency, and when their pushes are processed.
+"""Effect of a policy that misbehaves for some clients on the others: their produce latency, and when their pushes are processed.
 
 ``python -m bench.policy_isolation [--rounds 12] [--seconds 4] [--kinds none loop]``: a real broker and gateway; 100 producers at
 5 records/s each and 10 good pushes a second all the time. Short phases without and with a bad client (one push a second, each of a
@@ -79,7 +79,7 @@ def produce(producer: confluent_kafka.Producer, delay_s: float, until: float, in
 
 
 def push(address: str, name: str) -> str:
-    """One client instance connects, says who it is, and pushes."""
+    """One client instance connects, identifies itself, and pushes."""
     instance = uuid.uuid4()
     with suppress(OSError), closing(RawClient.connect(address, name, 5.0)) as client:
         client.api_versions(name, "1.0", instance)

@@ -1,4 +1,4 @@
-"""What data quality costs: ``make bench-quality``.
+"""Cost of data quality: ``make bench-quality``.
 
 Row checks are CPU time of one core, beside the decoding, redacting and evidence that history does anyway, in batches of 1,000. A batch of
 history is timed inside Spark, local[2], in its steps: written as the job writes it, then looked at, sampled and validated. All take turns,

@@ -1,4 +1,4 @@
-"""What rules cost, beside what decoding costs: ``make bench-rules``.
+"""Cost of rules, beside the cost of decoding: ``make bench-rules``.
 
 Two loads, in batches of 1,000 pushes. A fleet: all dialects, several releases, producers and consumers, with 25 settings each, of which
 clients of one application share most. And pushes of 25 settings of which no two values are alike, as `bench.decode` has them, which is the

@@ -1,3 +1,3 @@
-"""clientscope: which clients connect to your Kafka, in which versions, configured how."""
+"""clientscope: shows which clients connect to a Kafka cluster, in which versions and with which configuration."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Where ``clientscope`` starts: the version is said before anything else is imported."""
+"""Entry point of the ``clientscope`` command; prints the version before anything else is imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exponential backoff: how long to wait before what has failed is tried again."""
+"""Exponential backoff: the pause before a failed operation is retried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP listeners that no client can exhaust: uvicorn, with bounds on connections, on the time of a request, and on bytes.
+"""HTTP listeners that no client can exhaust: uvicorn with bounds on connections, on the duration of a request, and on bytes.
 
 Every HTTP listener of the project is made of this.  A connection beyond the bound replaces the one that has waited the longest for its
 request, among those of the address that holds the most: whoever holds half requests displaces their own, and others are served.
@@ -68,7 +68,7 @@ class Listener:
         self._name, self._refused = name, refused
         self._open: set[BoundedProtocol] = set()
         self._waiting: dict[BoundedProtocol, None] = {}
-        """Those without a whole request, the oldest first."""
+        """Connections without a whole request, the oldest first."""
         self._unread: set[BoundedProtocol] = set()
 
     def config(self, app: Any, **more: Any) -> uvicorn.Config:
@@ -84,12 +84,12 @@ class Listener:
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,  # else whoever is on this machine could say to be another address, a trusted proxy's
+            proxy_headers=False,  # else any process on this machine could claim another address, a trusted proxy's
             **more,
         )
 
     def opened(self, connection: BoundedProtocol) -> None:
-        """Makes room for one more where there is none."""
+        """Makes room for one more if there isn't any."""
         if len(self._open) >= self.bounds.connections:
             self._count("connections")
             if (oldest := self._displaced()) is not None:
@@ -107,11 +107,11 @@ class Listener:
         self._unread.discard(connection)
 
     def waits(self, connection: BoundedProtocol) -> None:
-        """It has no whole request."""
+        """Notes that a connection has no whole request."""
         self._waiting.setdefault(connection, None)
 
     def asks(self, connection: BoundedProtocol) -> None:
-        """It has a whole request, which is answered now."""
+        """Notes that a connection has a whole request, which is answered now."""
         self._waiting.pop(connection, None)
 
     def refuses(self, connection: BoundedProtocol, reason: str) -> None:
@@ -120,7 +120,7 @@ class Listener:
         connection.end()
 
     def malformed(self) -> None:
-        """A request was answered 400, before anybody saw it."""
+        """A request was answered 400, before any page saw it."""
         self._count("malformed")
 
     def reads_on(self, connection: BoundedProtocol) -> None:
@@ -212,7 +212,7 @@ class BoundedProtocol(H11Protocol):
         if self.transport.is_closing():
             return
         if self.cycle is not None and not self.cycle.response_complete:
-            # What comes meanwhile is bounded by uvicorn, which stops reading at 64 KiB that nobody has asked for.
+            # Bytes that arrive meanwhile are bounded by uvicorn, which stops reading at 64 KiB of unread body.
             if not self.cycle.more_body:
                 self._stop_clock()
                 self._listener.asks(self)
@@ -247,7 +247,7 @@ class BoundedProtocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Leaves signals to whoever runs it.
+    """Leaves signals to the process that runs it.
 
     uvicorn raises them again once it has stopped, which would kill the process instead of returning.
     """

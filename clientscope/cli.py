@@ -1,4 +1,4 @@
-"""``clientscope``: from words to a command, and from errors to an exit status."""
+"""The ``clientscope`` command line: finds the command, runs it, and turns errors into an exit status."""
 
 from __future__ import annotations
 

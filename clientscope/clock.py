@@ -1,4 +1,4 @@
-"""The time, as records have it."""
+"""Current time in the form that records use."""
 
 from __future__ import annotations
 

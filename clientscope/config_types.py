@@ -1,4 +1,4 @@
-"""Types of settings: addresses, networks, tables. Each is checked where it is read; the error shows the expected form."""
+"""Types of settings (addresses, networks, tables), each checked when it is read; an error shows the expected form."""
 
 from __future__ import annotations
 

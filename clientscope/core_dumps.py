@@ -1,4 +1,4 @@
-"""No core dumps of processes that see what clients send: passwords in SASL exchanges, values of settings before they are redacted."""
+"""Disabling core dumps of processes that see what clients send: passwords in SASL exchanges, values of settings before redaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Digests: stable identifiers of texts, and keyed digests of values that may not be written down."""
+"""Digests: stable identifiers of texts, and keyed digests of values that may not be stored."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DigestKey:
         """The keys in a file, one a line in printable ASCII: the first signs, the others are the earlier ones.
 
         Raises:
-            SettingsError: the file can't be read, or everybody can; a key has fewer than 32 characters, or is there twice.
+            SettingsError: the file can't be read, or every user can read it; a key has fewer than 32 characters, or is there twice.
         """
         make = f"(umask 077; openssl rand -hex 32 > {path})"
         require_private(path, "digest_key_file", f"make one: {make}")

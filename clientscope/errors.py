@@ -1,10 +1,10 @@
-"""Every error that clientscope raises on purpose."""
+"""Exceptions that clientscope raises on purpose."""
 
 from __future__ import annotations
 
 
 class ClientscopeError(Exception):
-    """Something that a person can mend: the command line prints it as ``error:``, with ``hint`` beneath, and no traceback."""
+    """A problem that the user can fix: the command line prints it as ``error:``, with ``hint`` on the next line and no traceback."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)

@@ -1,6 +1,7 @@
-"""Who has to make room in a table with a bound: whoever uses more than its share, and of that what matters least.
+"""Eviction from a bounded table: the tenant with more than its fair share loses its least important entry.
 
-A bound that forgets the oldest entry can be turned against others: whoever adds many empties the table of everybody else's.  Here a tenant
+A bound that forgets the oldest entry can be turned against others: a tenant that adds many entries evicts all others' entries. Here a
+    tenant
 loses entries only while it has more than its fair share.  Addresses cost less than principals, so tenants without a principal have half of
 the room together where others want the rest.
 """
@@ -37,7 +38,7 @@ class HeldEntry(NamedTuple):
 
 
 def shares(used: Mapping[Tenant, int], room: int) -> dict[Tenant, int]:
-    """How much each tenant may have.  Those who use more than their share have it all; who uses less may keep what it has."""
+    """How much each tenant may have.  A tenant above the share gets the share; one below it keeps what it uses."""
     anonymous = {tenant: size for tenant, size in used.items() if is_anonymous(tenant)}
     named = {tenant: size for tenant, size in used.items() if tenant not in anonymous}
     for_named = max(room - room // 2, room - sum(anonymous.values()))

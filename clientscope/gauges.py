@@ -1,4 +1,4 @@
-"""The values of ``clientscope.gauges``: what each gateway counts, by series and as a whole."""
+"""Values of ``clientscope.gauges``: the counts of each gateway, by series and as a whole."""
 
 from __future__ import annotations
 

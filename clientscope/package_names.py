@@ -1,4 +1,4 @@
-"""The top-level packages ``streaming``, ``udfs`` and ``sinks``: another distribution may install one of these names too.
+"""Check of the top-level packages ``streaming``, ``udfs`` and ``sinks``: another distribution may install a package of the same name.
 
 mosaicml-streaming does.  Its files and clientscope's would then lie in one folder, or one of the two would hide the other.
 """

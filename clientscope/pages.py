@@ -1,4 +1,4 @@
-"""Pages for machines: probes, metrics, and JSON on loopback; WSGI applications, each request in one of a few threads.
+"""HTTP pages for machines: probes, metrics, and JSON on loopback; WSGI applications in a few threads.
 
 On ``metrics-listen`` of gateway, job and deliver: ``/metrics``, ``/healthz``, ``/readyz``; counts and nothing of any one client.
 """
@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from prometheus_client import Counter
 
@@ -24,7 +25,7 @@ from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsErr
 if TYPE_CHECKING:
     from clientscope import bounded_http
 
-App = Callable[[dict[str, Any], Any], Iterable[bytes]]
+App = WSGIApplication
 
 _THREADS = 4
 _MOST_BODY_BYTES = 1024
@@ -50,7 +51,7 @@ def serve(
 
     try:
         listener = bounded_http.bind((host, port))
-        listener.listen(bounded_http.BACKLOG)  # whoever connects from now on waits, while uvicorn starts
+        listener.listen(bounded_http.BACKLOG)  # connections from now on wait while uvicorn starts
     except OSError as error:
         raise EnvironmentProblem(
             f"{setting}: cannot listen on {address}: {error.strerror}", "choose another address, or turn it off with port 0"
@@ -91,15 +92,15 @@ class _Pages:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": content})
 
-    def _nothing(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def _nothing(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         return _refusal(start_response, "404 Not Found", f"there is {', '.join(self._pages)}")
 
 
-def _too_much(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+def _too_much(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     return _refusal(start_response, "413 Content Too Large", f"at most {_MOST_BODY_BYTES} bytes")
 
 
-def _environ(scope: Mapping[str, Any], body: bytes) -> dict[str, Any]:
+def _environ(scope: Mapping[str, Any], body: bytes) -> WSGIEnvironment:
     """A request as WSGI has it (PEP 3333), as far as these pages ask for it."""
     environ = {
         "REQUEST_METHOD": scope["method"],
@@ -114,10 +115,15 @@ def _environ(scope: Mapping[str, Any], body: bytes) -> dict[str, Any]:
     return environ
 
 
-def _run(page: App, environ: dict[str, Any]) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+def _run(page: App, environ: WSGIEnvironment) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
     """A page's status, headers and content, with its length."""
     started: list[tuple[str, list[tuple[str, str]]]] = []
-    content = b"".join(page(environ, lambda status, headers: started.append((status, headers))))
+
+    def start_response(status: str, headers: list[tuple[str, str]], _: object = None, /) -> Callable[[bytes], object]:
+        started.append((status, headers))
+        return lambda _: None  # PEP 3333's write, which none of these pages uses
+
+    content = b"".join(page(environ, start_response))
     ((status, headers),) = started
     sent = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
     return int(status[:3]), [*sent, (b"content-length", str(len(content)).encode())], content
@@ -126,7 +132,7 @@ def _run(page: App, environ: dict[str, Any]) -> tuple[int, list[tuple[bytes, byt
 def probe(problem: Callable[[], str], state: Callable[[], str] = lambda: "ok") -> App:
     """200 and the ``state`` where ``problem`` has nothing to say, else 503 and what it says."""
 
-    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         text = problem()
         start_response("503 Service Unavailable" if text else "200 OK", [("Content-Type", "text/plain; charset=utf-8")])
         return [f"{text or state()}\n".encode()]
@@ -140,7 +146,7 @@ def listing(content: Callable[[], Any]) -> App:
     Only for requests that name this machine itself, or a page in a browser could have its own name point here.
     """
 
-    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if not _names_loopback(environ):
             return _refusal(start_response, "403 Forbidden", "ask under 127.0.0.1, [::1] or localhost")
         try:
@@ -159,11 +165,11 @@ def switch(state: Callable[[], bool], turn: Callable[[bool], object], token_file
     PUT, not POST: a browser sends no other page's PUT without asking first, and is never answered (CORS).
 
     Args:
-        token_file: read at each PUT, so that a new token needs no restart; without it, nobody turns it here.
+        token_file: read at each PUT, so that a new token needs no restart; without it, PUT is refused.
     """
     shown = listing(state)
 
-    def refusal(environ: dict[str, Any], start_response: Any) -> Iterable[bytes] | None:
+    def refusal(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes] | None:
         if token_file is None:
             return _refusal(start_response, "403 Forbidden", "no token may do this: set admin_token_file, or send a signal")
         try:
@@ -175,7 +181,7 @@ def switch(state: Callable[[], bool], turn: Callable[[bool], object], token_file
         refused.labels("admin-listen", "token").inc()
         return _refusal(start_response, "401 Unauthorized", "this needs Authorization: Bearer TOKEN", ("WWW-Authenticate", "Bearer"))
 
-    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] == "GET" or not _names_loopback(environ):
             return shown(environ, start_response)
         if environ["REQUEST_METHOD"] != "PUT":

@@ -1,4 +1,4 @@
-"""The values of ``clientscope.results``: what every rule said of one push."""
+"""Values of ``clientscope.results``: the verdicts of all rules on one push."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 from clientscope.topic_values import Count, Name, Sentence, Setting, Value
 
 Codes = Annotated[list[Name], Field(max_length=1_000)]
-"""Of rules."""
+"""Codes of rules."""
 
 
 class Fired(Value):
@@ -23,7 +23,7 @@ class Fired(Value):
 
 
 class ResultValue(Value):
-    """Value of ``clientscope.results``: what every rule said of one push."""
+    """Value of ``clientscope.results``: the verdicts of all rules on one push."""
 
     topic: Name
     partition: int

@@ -1,4 +1,4 @@
-"""Files that hold a secret: read only where not every user of the machine may read them."""
+"""Reading of files that hold a secret; refused if every user of the machine may read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How bad a finding is."""
+"""Severities of findings, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What spark-submit is given to run: ``clientscope stream`` with the flags that follow it.
+"""Program for spark-submit: runs ``clientscope stream`` with the flags that follow it.
 
 `clientscope.commands.bundle` copies this file beside the zip of the packages, since spark-submit can't run a module out of one.
 """

@@ -1,4 +1,4 @@
-"""Files of tokens: who may do what, each by a secret of their own."""
+"""Token files: each user's role, and the secret that identifies the user."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read(path: Path, setting: str) -> list[NamedToken]:
         setting: the file's own setting, for an error.
 
     Raises:
-        SettingsError: every user may read it, a line is no token, or there is none.
+        SettingsError: every user may read it, a line is no token, or it has no tokens.
     """
     require_private(path, setting, _HINT)
     with path.open("rb") as file:

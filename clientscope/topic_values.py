@@ -1,4 +1,4 @@
-"""What the JSON values of our topics are made of; what a client chose is bounded and cleaned on the way in."""
+"""Field types of the JSON values of clientscope's topics; text that a client chose is bounded and cleaned when read."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Setting(Value):
     @model_validator(mode="before")
     @classmethod
     def _without_secrets(cls, fields: Any) -> Any:
-        """Drops a value, and a key, that must not be shown, whoever wrote it there: the topic is open to other writers."""
+        """Drops a value, and a key, that must not be shown: other programs may write to the topic."""
         if not isinstance(fields, dict):
             return fields
         key, value = str(fields.get("key")), fields.get("value")

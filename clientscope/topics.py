@@ -1,11 +1,10 @@
-"""Creating and verifying our topics (`clientscope topics`, and every process at its start)."""
+"""Creation and verification of clientscope's topics (``clientscope topics``, and every process at its start)."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
-from typing import Any
 
 from kafka.errors import (
     ClusterAuthorizationFailedError,
@@ -147,9 +146,9 @@ def _verify(admin: AdminClient, names: Collection[str]) -> None:
         _verify_one(BY_NAME[name], described[name])
 
 
-def _verify_one(topic: Topic, described: dict[str, dict[str, Any]]) -> None:
+def _verify_one(topic: Topic, described: Mapping[str, str | None]) -> None:
     for key, value in topic.required_configs.items():
-        found = described.get(key, {}).get("value")
+        found = described.get(key)
         if found != value and not (key == "retention.ms" and _keeps_longer(found, value)):
             raise EnvironmentProblem(
                 f"topic {topic.name} has {key}={found}, not {value}",

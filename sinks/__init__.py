@@ -1,1 +1,1 @@
-"""Where results go."""
+"""Sinks: where results go."""

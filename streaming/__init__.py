@@ -1,1 +1,1 @@
-"""The Spark Structured Streaming job: DataFrame to DataFrame, and the wiring."""
+"""The Spark Structured Streaming job: steps from DataFrame to DataFrame, and what runs them."""

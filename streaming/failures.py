@@ -1,4 +1,4 @@
-"""Why a query failed, from what Spark says of it: what happened in a line, and what to do.  Pure."""
+"""Cause of a query's failure, from Spark's exception: one line with what happened, and what to do. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Failure(NamedTuple):
         cause: one line, from Spark or from what was raised; it may name paths and hosts.
         kind: what happened, in words that stay the same while it lasts; no more than findings may say.
         hint: what to do; empty where only the log can say.
-        lasting: whether the next attempt fails too, unless somebody does something.
+        lasting: whether the next attempt will fail too unless a person acts.
         fatal_record: whether a single record may be what its workers die of.
     """
 
@@ -100,8 +100,8 @@ def cause_in(text: str) -> str:
     """What failed, in a line, and what that was caused by in the end: ``… Task failed …: java.io.IOException: No space left on device``.
 
     Args:
-        text: as Spark tells it, with the stack traces of a JVM and of Python. What a sink's Python raises stands behind a first line that
-            says nothing but that it is Python's.
+        text: as Spark tells it, with the stack traces of a JVM and of Python. An error raised in a sink's Python follows a first line that
+            only says that it is Python's.
     """
     lines = text.strip().splitlines()
     what = lines[0] if lines else "without a cause"

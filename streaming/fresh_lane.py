@@ -1,4 +1,4 @@
-"""A fresh lane: while a query is far behind, a second one beside it reads what comes in new.
+"""Fresh lane: while a query is far behind, a second query beside it reads new records.
 
 A backlog is read in its order, so a new push would wait for all that lies before it.  The query itself still reads everything, the new
 records too: nothing depends on the lane, and what both have read is written twice, which readers are made for (at least once).

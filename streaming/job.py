@@ -1,4 +1,4 @@
-"""``clientscope stream``: starts the queries, watches them, stops them."""
+"""Main program of ``clientscope stream``: starts the queries, watches them, stops them."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _require_paths(settings: StreamSettings) -> None:
 
 
 class _Job:
-    """All queries, and what is told of them."""
+    """All queries, their metrics and their status."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class _Job:
             starts, _LIVE, checkpoints, conditions, self.metrics, culprits.search, self._tell, settings.history_interval_seconds
         )
         self._looked_s = time.monotonic()
-        self._told_s = 0.0
+        self._reported_s = 0.0
 
     def serve(self, address: str) -> Callable[[], None]:
         """Answers probes and Prometheus; returns what stops that."""
@@ -227,13 +227,13 @@ class _Job:
         if self._fresh is not None:
             self._fresh.look()
             self.metrics.fresh_lane(self._fresh.running, self._fresh.starts, self._fresh.failures)
-        if now - self._told_s >= _TELL_S:
-            self._told_s = now
+        if now - self._reported_s >= _TELL_S:
+            self._reported_s = now
             heap, other = (usage.getUsed() for usage in (self._jvm_memory.getHeapMemoryUsage(), self._jvm_memory.getNonHeapMemoryUsage()))
             self.metrics.memory(heap, other)
 
     def _tell(self, name: str, running: Running) -> None:
-        """Takes in what a query says of itself, in its thread."""
+        """Takes in a query's progress, in its thread."""
         report = running.query.lastProgress
         if name == "results" and report is not None and self._fresh is not None:
             self._fresh.told(all_unread(report))
@@ -253,7 +253,7 @@ class _Job:
             running.close()
 
     def _crashed(self, topic: str, number: int) -> None:
-        """So many records of a topic were found to kill whoever decodes them, and are passed over from now on. From any thread."""
+        """Counts records of a topic that were found to kill the process that decodes them, and are skipped from now on. From any thread."""
         self.metrics.crashed(topic, number)
         message = f"A record of {topic} killed the process that decodes it; it is in {QUARANTINE} and passed over: please report it."
         self._conditions.tell(Condition("OP002", topic, True, "high", message, now_ms()))

@@ -1,4 +1,4 @@
-"""The job's own metrics, on ``/metrics``: what Spark reports of each query's progress, by the official client library."""
+"""Metrics of the job on ``/metrics``: each query's progress as Spark reports it, by the official client library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ QUARANTINE = "quarantine"
 """The observed metrics in which a history query counts what it doesn't keep, a column for each reason."""
 
 CRASHED = "crashed"
-"""The ``reason`` of records that kill whoever decodes them, beside `udfs.decoding.record_reader.REASONS` and the names of row checks."""
+"""The ``reason`` of records that kill the process that decodes them, beside `udfs.decoding.record_reader.REASONS` and the names of row
+checks.
+"""
 
 _SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0)
 _PARTITION = ("query", "topic", "partition")
@@ -96,7 +98,7 @@ class JobMetrics:
         self._read_ms: dict[str, int] = {}
 
     def lag(self, query: str) -> Lag:
-        """As it was at the query's last report. From any thread."""
+        """The lag at the query's last report. From any thread."""
         return self._lags.get(query, Lag())
 
     def watched(self, query: str, running: bool, restarts: int) -> None:
@@ -105,7 +107,7 @@ class JobMetrics:
         self._set("query_restarts", restarts, query)
 
     def fresh_lane(self, running: bool, starts: int, failures: int) -> None:
-        """Of `streaming.fresh_lane`."""
+        """Sets the metrics of `streaming.fresh_lane`."""
         self._set("fresh_lane_running", running)
         self._set("fresh_lane_starts", starts)
         self._set("fresh_lane_failures", failures)
@@ -153,7 +155,7 @@ class JobMetrics:
             self._left_out[name] = number
 
     def crashed(self, topic: str, number: int) -> None:
-        """So many records of a topic were found to kill whoever decodes them. From any thread."""
+        """Counts records of a topic that were found to kill the process that decodes them. From any thread."""
         self._count("quarantined", topic, CRASHED, by=number)
 
     def finished(self, report: StreamingQueryProgress, now: float | None = None) -> None:

@@ -71,13 +71,13 @@ class Overflow:
         self._new = True
 
     def condition(self, now_ms: int) -> Condition | None:
-        """OP004 of this limit; None where there is nothing to tell."""
+        """OP004 of this limit; None if there is nothing to report."""
         limit, subject = self.limit, f"table of {self.limit.name}"
         if limit.severity is None:
             return None
         if self._new:
             self._new, self._last_ms = False, now_ms
-        elif not self._begun:  # the process before may have told of it: that ends like what this one tells
+        elif not self._begun:  # the process before may have reported it, and its report ends as one of this process does
             self._last_ms = now_ms
         self._begun = True
         if self._last_ms is None:

@@ -1,4 +1,4 @@
-"""Whether a query runs, is parked after a failure, or is being tried again: a state machine.
+"""State machine of a query's runs: running, parked after a failure, or being retried.
 
 Pure: events in, decisions out; times are seconds of a clock that never goes back.
 
@@ -85,11 +85,11 @@ class Parking:
         return self.phase is QueryPhase.RUNNING and self._said is False
 
     def started(self, now: float) -> None:
-        """It was started again."""
+        """Notes that the query was started again."""
         self.phase, self._started_s = QueryPhase.TRYING, now
 
     def failed(self, now: float, failure: Failure, finished: bool) -> NextStep:
-        """It has failed, at its start or later.
+        """Notes that the query has failed, at its start or later.
 
         Args:
             finished: whether it has finished a batch since it was last started.
@@ -108,7 +108,7 @@ class Parking:
 
         Args:
             finished: as above.
-            idle: whether no batch is under way, of which nobody knows yet how it ends.
+            idle: whether no batch is under way; the end of one under way is unknown.
         """
         if self._started_s is None:
             self._started_s = now

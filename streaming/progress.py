@@ -1,4 +1,4 @@
-"""What a query's report of its progress says of its source."""
+"""Source positions in a query's progress report."""
 
 from __future__ import annotations
 

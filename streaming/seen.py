@@ -1,6 +1,7 @@
-"""When clients were last seen, in a small file beside the checkpoints: connection records are gone after a week, clients after 30 days.
+"""Times at which clients were last seen, in a small file beside the checkpoints: connection records are kept for a week, clients for 30
+days.
 
-A file that is missing or damaged ends nothing early: everybody counts as seen at that start.
+A file that is missing or damaged ends nothing early: every client counts as seen at that start.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The Spark session of the job, and of its tests.
+"""Spark session of the job, and of its tests.
 
-Started by ``clientscope stream`` the JVM is ours, and everything is set here. Started by spark-submit the JVM was there before: what its
-command line and its properties say wins, and what belongs to the JVM itself stands in the properties that `clientscope bundle` writes.
+``clientscope stream`` starts the JVM itself, and everything is set here. With spark-submit the JVM exists before the job: the settings of
+its command line and properties win, and settings of the JVM itself are in the properties that `clientscope bundle` writes.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ JVM = (
 """Options of the driver's JVM."""
 
 DAEMON = "streaming.worker_daemon"
-"""For ``spark.python.daemon.module``.  Each executor must be able to import it before Spark has told it of any ``--py-files``."""
+"""For ``spark.python.daemon.module``.  Each executor must be able to import it before Spark has sent it any ``--py-files``."""
 
 PROGRAM = "submit.py"
-"""What spark-submit is given to run."""
+"""The program that spark-submit runs."""
 
 _BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
-"""Environment variable under which spark-submit tells a Python program of the JVM that started it."""
+"""Environment variable by which spark-submit gives a Python program the JVM that started it."""
 
 # Otherwise rows would be filed under other dates, or Delta wouldn't be found: no setting of a cluster may change these.
 _NEEDED = ("spark.sql.session.timeZone", "spark.sql.extensions", "spark.sql.catalog.spark_catalog")
@@ -62,8 +62,8 @@ def session(settings: StreamSettings, jars: Iterable[Path] = ()) -> SparkSession
         jars: as ``clientscope.local.jars.jars("spark")`` finds them; none where spark-submit brings them.
 
     Raises:
-        SettingsError: spark-submit has otherwise than the job can work with.
-        EnvironmentProblem: spark-submit was not told of the connector's jars.
+        SettingsError: a setting of spark-submit is one that the job can't work with.
+        EnvironmentProblem: spark-submit was started without the connector's jars.
     """
     if submitted():
         return _session_of_spark_submit(settings)
@@ -104,7 +104,7 @@ def _session_of_spark_submit(settings: StreamSettings) -> SparkSession:
             "their JVMs started before these settings were read; docs/cluster.md says how",
         )
     given = _given()
-    if given.get("spark.app.name") == PROGRAM:  # nobody gave it a name: that is spark-submit's own
+    if given.get("spark.app.name") == PROGRAM:  # the user gave it no name: this one is spark-submit's own
         del given["spark.app.name"]
     ours = _configuration(settings, given.get("spark.master", ""))
     for key in _NEEDED:
@@ -122,7 +122,7 @@ def _built(builder: SparkSession.Builder, configuration: Mapping[str, str]) -> S
 
 
 def shuffle_partitions(settings: StreamSettings) -> int:
-    """Of a new checkpoint.  Every partition of the state costs a task and a commit in each batch."""
+    """The number of shuffle partitions of a new checkpoint. Every partition of the state costs a task and a commit in each batch."""
     if not submitted():
         return _shuffle_partitions(settings.master)
     given = _given()
@@ -134,7 +134,7 @@ def _shuffle_partitions(master: str) -> int:
 
 
 def _given() -> dict[str, str]:
-    """What spark-submit was told."""
+    """The settings that spark-submit was started with."""
     SparkContext._ensure_initialized()  # connects to the JVM, whose system properties that is
     return dict(SparkConf().getAll())
 
@@ -176,11 +176,11 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # compiles its own anew, and so does the JVM's compiler.
         "spark.sql.codegen.cache.maxEntries": "2000",
         # Each step of a kernel costs some microseconds, whatever it is for: of 1,000 pushes nearly half of the time. A fifth of what a task
-        # reads of a backlog. By bytes too, since whoever may write to the topic may write a megabyte at a time.
+        # reads of a backlog. By bytes too, since a record on the topic may have a megabyte.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
         "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
-        # Python workers keep what they free: Arrow's own allocator, and glibc unless told otherwise, give the memory of each batch back to
-        # the kernel, which zeroes it again page by page for the next.
+        # Python workers keep the memory that they free. By default Arrow's allocator and glibc return each batch's memory to the kernel,
+        # which zeroes it again page by page for the next batch.
         "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
         "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(256 << 20),
         "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 << 20),

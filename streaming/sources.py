@@ -1,4 +1,4 @@
-"""Where rows come from: our topics."""
+"""Sources: records of clientscope's topics as rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ READ = "read"
 """The observed metrics of each query that reads topics: ``newest_ms``, when Kafka took the newest record of a batch, since the epoch."""
 
 LIVE = Pace(200_000)
-"""What somebody waits for.  Only a backlog is ever as large; each of its batches has some 0.2 s that have nothing to do with its size."""
+"""Pace of the queries that somebody waits for. Only a backlog is ever as large; each of its batches takes some 0.2 s whatever its size.
+"""
 
 
 def spark_options(kafka: KafkaAccess) -> dict[str, str]:
@@ -63,9 +64,9 @@ def records(
     pace: Pace = LIVE,
     with_keys: bool = False,
 ) -> DataFrame:
-    """A topic's records from where the checkpoint stands: value, topic, partition, offset, timestamp; and key, where it is wanted.
+    """A topic's records from the checkpoint's position: value, topic, partition, offset, timestamp; and key, if asked for.
 
-    The query fails when records are gone that it has not read, rather than going on without them.
+    The query fails if records that it has not read are gone, rather than continue without them.
 
     Args:
         topic: or several, with commas between them.

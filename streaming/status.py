@@ -1,4 +1,4 @@
-"""What the job says on ``clientscope.status``: of itself, and of each of its queries."""
+"""Status of the job and of each query, for ``clientscope.status``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeping queries running: one that fails is parked, and tried again without end; the others don't notice."""
+"""Supervision of one query: a failed query is parked and retried without end; other queries are not affected."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Watched:
         self._parking.hurry()
 
     def refuse(self, why: ClientscopeError) -> None:
-        """It may not run on as it does: it is parked at the next look. From any thread."""
+        """Refuses that the query continues: it is parked at the next check. From any thread."""
         self._refused = why
 
     def _tick(self, running: Running, now: float) -> None:

@@ -1,4 +1,4 @@
-"""All queries of the job, each supervised in a thread of its own: what waits for Kafka or for a disk there holds up no other."""
+"""Supervisor of all queries, each in a thread of its own, so that one that waits for Kafka or a disk delays no other."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _SETTLES_S = 15.0
 
 
 class Supervisor:
-    """Starts the queries, and their threads later.
+    """The supervisor of all queries: starts them, then a thread for each.
 
     Args:
         starts: how each query is started, by its name.
-        live: those that somebody waits for; the others write now and then.
-        search: finds the record that a query's workers die of; see `streaming.culprits.search`.
-        told: called in a query's thread with its name and itself, every few seconds while it runs.
+        live: queries whose results somebody waits for; the others write now and then.
+        search: finds the record that kills a query's workers; see `streaming.culprits.search`.
+        report: called in a query's thread with its name and itself, every few seconds while it runs.
 
     Attributes:
         watched: the queries.
@@ -58,12 +58,12 @@ class Supervisor:
         conditions: Conditions,
         metrics: JobMetrics,
         search: Callable[[str], bool],
-        told: Callable[[str, Running], None],
+        report: Callable[[str, Running], None],
         history_interval_s: float,
     ) -> None:
         self.ends: RecordsLost | None = None
         self._live = live
-        self._checkpoints, self._conditions, self._metrics, self._told = checkpoints, conditions, metrics, told
+        self._checkpoints, self._conditions, self._metrics, self._report = checkpoints, conditions, metrics, report
         self._topics = checkpoints.watch(self.refused, self.hurry)
         self._stopping = threading.Event()
         metrics.lost(checkpoints.lost())
@@ -108,7 +108,7 @@ class Supervisor:
         return "\n".join(problem for problem in (self._topics.away, *(each.problem for each in self.watched)) if problem)
 
     def stuck(self) -> str:
-        """Which queries nobody looks at any more; empty where that is none. From any thread."""
+        """The queries that are no longer checked; empty if there are none. From any thread."""
         now = time.monotonic()
         silent = {name: now - looked_s for name, looked_s in self._looked_s.items() if now - looked_s > _STUCK_S}
         return "; ".join(f"query {name} has not been checked for {silent_s:.0f} s" for name, silent_s in silent.items())
@@ -123,14 +123,14 @@ class Supervisor:
         return Watched(name, start, partial(self._prepare, name), partial(search, name), parked, Parking(settles_s))
 
     def _run(self, each: Watched) -> None:
-        told_s = 0.0
+        reported_s = 0.0
         while not self._stopping.wait(_LOOK_S if each.begun or each.running is None else _FIRST_LOOK_S):
             now = time.monotonic()
             each.look(now)
             self._metrics.watched(each.name, each.well, each.restarts)
             running = each.running
-            if running is not None and now - told_s >= _TELL_S:
-                told_s = now
+            if running is not None and now - reported_s >= _TELL_S:
+                reported_s = now
                 try:
                     self._tell(each.name, running)
                 except Exception:  # of a query that ends at this moment
@@ -142,7 +142,7 @@ class Supervisor:
         if report is not None:
             self._metrics.progressed(name, report)
             self._topics.read(name, read_to(report))
-        self._told(name, running)
+        self._report(name, running)
 
     def _prepare(self, query: str) -> None:
         """Before a query is started again, in its thread."""

@@ -1,4 +1,4 @@
-"""Who may keep a core busy for seconds: history's batches wait for each other, and for queries that somebody waits for."""
+"""Turns of batches that keep a core busy for seconds: history's queries wait for each other, and for the live queries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Turns:
     """Gives a turn to one batch at a time, and none while live queries are far behind.
 
     A backlog would otherwise be read by all queries at once, and what comes in new would wait for history too. After ten minutes a batch
-    gets its turn all the same: a job that is always behind must not lose history to the topic's retention.
+    still gets its turn: a job that is always behind must not lose history to the topic's retention.
     """
 
     def __init__(self, behind: Callable[[], bool], patience_s: float = _PATIENCE_S, clock: Callable[[], float] = time.monotonic) -> None:
@@ -66,7 +66,7 @@ class Turns:
                 raise Stopped
 
     def stop(self) -> None:
-        """Nobody waits any longer."""
+        """Ends the wait for a turn."""
         self._stopped.set()
 
 

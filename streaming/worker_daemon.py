@@ -1,4 +1,4 @@
-"""The process that forks Spark's Python workers, with what they need imported already.
+"""Daemon that forks Spark's Python workers, with their imports already loaded.
 
 A worker that has to import pandas, Arrow and the kernels itself spends two to three seconds of processor time on it, and workers
 are forked anew after each quiet minute: pushes that come after one would wait for that.

@@ -1,1 +1,1 @@
-"""Arrow kernels: pure functions, Arrow arrays in and out, a whole batch at a time.  No Spark session, no I/O."""
+"""Arrow kernels: pure functions from Arrow arrays to Arrow arrays, a whole batch at a time. No Spark session, no I/O."""

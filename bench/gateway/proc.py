@@ -1,4 +1,4 @@
-"""What a tree of processes costs, from /proc (proc(5))."""
+"""Cost of a tree of processes, from /proc (proc(5))."""
 
 from __future__ import annotations
 

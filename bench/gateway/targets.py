@@ -1,4 +1,4 @@
-"""What is measured: the broker itself, the gateway in front of it, and a peer in front of it."""
+"""Targets of the measurements: the broker itself, the gateway in front of it, and a peer in front of it."""
 
 from __future__ import annotations
 

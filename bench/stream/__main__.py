@@ -1,4 +1,4 @@
-"""How soon the job tells what gateways saw, and how fast it catches up: ``make bench-stream``.
+"""Latency of the job's results, and its speed in a backlog: ``make bench-stream``.
 
 A real broker, gateway and job, all queries running, on this machine. First a steady load: 100 pushes and 20 connections a second, through
 the gateway. From a push's arrival at the gateway to its result in the topic (Kafka's LogAppendTime), for every push; from each change of

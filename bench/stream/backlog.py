@@ -1,4 +1,4 @@
-"""What was written while the job was stopped: how fast it is read, and how long what comes in new meanwhile waits.
+"""Reading of a backlog that was written while the job was stopped: its speed, and the delay of records that arrive meanwhile.
 
 The backlog is pushes of a fleet, as `bench.rules` has them, written straight to the topic. The new ones go through the gateway.
 """

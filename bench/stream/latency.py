@@ -1,4 +1,4 @@
-"""How long it takes until what gateways saw is told, under a steady load."""
+"""Latency from a gateway's record to the job's result, under a steady load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that push, and clients that come and go."""
+"""Load on the job: clients that push, and clients that connect and leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An installation with the job, and what can be asked of it."""
+"""An installation with the job, and queries of its state."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Running(Installation):
         return cpu_seconds(self.processes.pid("stream"))
 
     def spent(self) -> dict[str, Spent]:
-        """By query, as the job tells Prometheus."""
+        """By query, from the job's metrics."""
         found: dict[str, Spent] = defaultdict(Spent)
         for sample in self.metrics():
             match sample.name.removeprefix(_METRICS):
@@ -116,7 +116,7 @@ class Running(Installation):
         return found
 
     def metrics(self) -> list[Sample]:
-        """All that the job tells Prometheus."""
+        """All of the job's metrics."""
         with urllib.request.urlopen(f"http://{self._metrics}/metrics") as answer:
             families = text_string_to_metric_families(answer.read().decode())
         return [sample for family in families for sample in family.samples]

@@ -1,4 +1,4 @@
-"""F26: whether what the job holds, and how long its batches take, stays the same over a long time at twice the load."""
+"""F26: memory and duration of batches over a long time at twice the load; neither may grow."""
 
 from __future__ import annotations
 

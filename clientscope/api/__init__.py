@@ -1,1 +1,1 @@
-"""What the JSON API of ``clientscope serve`` takes and answers, as models: serve answers with them, and commands that ask it read them."""
+"""Requests and responses of the JSON API of ``clientscope serve``, as models that both serve and its clients use."""

@@ -1,4 +1,4 @@
-"""What the API answers about who asks, and takes to sign in."""
+"""API models of signing in, and of the current user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Authentication = Literal["none", "token", "proxy"]
 
 
 class Me(Model):
-    """Who asks, and what they may do."""
+    """The current user, and what that user may do."""
 
     name: str | None = Field(description="Null before signing in.")
     role: Role | None

@@ -1,4 +1,4 @@
-"""What the API answers about brokers. Times are in ms since the epoch, UTC."""
+"""API models of brokers. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 

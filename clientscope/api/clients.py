@@ -1,4 +1,4 @@
-"""What the API says of connections, clients and one client.  Times are in ms since the epoch, UTC."""
+"""API models of connections, clients and one client. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ClientList(Listing):
 
 
 class GroupFindings(Model):
-    """Of the clients of a group that were judged."""
+    """Findings of the judged clients of a group."""
 
     worst: Severity | None = Field(description="Null where there is none.")
     clients: int = Field(description="How many of them have any.")
@@ -155,7 +155,7 @@ class Configuration(Model):
 
 
 class SettingChange(Model):
-    """One setting that differs from the start before; a withheld value stands as a word in brackets."""
+    """One setting that differs from the start before; a withheld value is a word in brackets."""
 
     key: str
     before: str | None = Field(description="Null where it wasn't there.")

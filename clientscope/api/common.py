@@ -1,4 +1,4 @@
-"""What answers of the API have in common: lists, how far the topics were read, and refusals."""
+"""API models that others share: lists, how far topics were read, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API answers about findings, and takes as decisions on them. Times are in ms since the epoch, UTC."""
+"""API models of findings, and of decisions about them. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 

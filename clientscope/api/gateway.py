@@ -1,4 +1,4 @@
-"""What a gateway's admin address answers about its connections (``/v1/connections``)."""
+"""API model of a gateway's connections, at ``/v1/connections`` of its admin address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API answers about gauges."""
+"""API models of gauges."""
 
 from __future__ import annotations
 

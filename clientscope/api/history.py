@@ -1,4 +1,4 @@
-"""What the API says of what is older than the topics, by history's tables.  Times are in ms since the epoch, UTC."""
+"""API models of the time before the topics begin, read from history's tables. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class PastStarts(PastListing):
 
 
 class PastFinding(Model):
-    """A finding in one of the states that it was told in."""
+    """A finding in one of the states that were recorded of it."""
 
     fingerprint: str
     revision: int

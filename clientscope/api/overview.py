@@ -1,4 +1,4 @@
-"""What the API answers about everything at once, and whether the process is ready. Times are in ms since the epoch, UTC."""
+"""API models of the overview and of readiness. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 

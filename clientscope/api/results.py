@@ -1,4 +1,4 @@
-"""What the API answers about judged pushes. Times are in ms since the epoch, UTC."""
+"""API models of judged pushes. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Verdict = Literal["findings", "clean", "partly_judged", "not_judged"]
 
 
 class ResultRow(ResultValue):
-    """What every rule said of one push."""
+    """The verdict of every rule on one push."""
 
     verdict: Verdict = Field(description="`not_judged` where no rule could judge it: that is not clean.")
 

@@ -1,4 +1,4 @@
-"""What the API answers about the last hours, minute by minute. Times are in ms since the epoch, UTC."""
+"""API models of the last hours, minute by minute. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``clientscope-run``."""
+"""Implementation of the ``clientscope-run`` command."""
 
 from __future__ import annotations
 

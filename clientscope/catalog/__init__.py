@@ -1,1 +1,1 @@
-"""What is known of Kafka's clients, as data: their settings, each library's names for them, releases, and what is sensitive."""
+"""Catalogue of Kafka's clients, as data: their settings, each library's names for them, releases, and which settings are sensitive."""

@@ -1,4 +1,4 @@
-"""Values as Kafka's ConfigDef.parseType makes them of a type and a text (org.apache.kafka.common.config.ConfigDef, 4.4.0)."""
+"""Parsing of a setting's text by its type, as Kafka's ConfigDef.parseType does it (org.apache.kafka.common.config.ConfigDef, 4.4.0)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Value = bool | int | float | str | tuple[str, ...]
 _BITS = {Type.SHORT: 16, Type.INT: 32, Type.LONG: 64}
 _BOOLEANS = {"true": True, "false": False}
 _MOST_DIGITS = 1_000
-"""Of a number's text: Python's own limit is 4,300, and what is longer is no setting."""
+"""Digits in the text of a number: Python's own limit is 4,300, and no setting is longer."""
 
 # Java's Integer.parseInt takes the decimal digits of all scripts.
 _INTEGER = re.compile(r"[+-]?\d+")
@@ -37,7 +37,7 @@ def parse(text: str, config_type: int) -> Value:
         config_type: an ordinal of `Type`.
 
     Raises:
-        ValueError: the text is no such value, as ConfigDef's ConfigException; or the type is none. It never quotes the text.
+        ValueError: the text is no value of the type, as ConfigDef's ConfigException; or the type is unknown. It never quotes the text.
     """
     config_type = Type(config_type)
     text = text.strip(_TRIMMED)

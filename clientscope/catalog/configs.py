@@ -1,4 +1,4 @@
-"""Kafka's client configs, as data: their types, and which of them a client pushes by default.
+"""Kafka's client settings, as data: their types, and the ones that a client pushes by default.
 
 Other libraries' names for them are in ``dialects``.
 
@@ -90,7 +90,7 @@ DEFAULT_KEYS: dict[ClientType, tuple[str, ...]] = {
 }
 """What each client pushes unless ``config.push.allowed.keys`` says otherwise.
 
-KIP-1324 has no list for Kafka Streams.  This one follows its others: who the application is (``application.id`` is its consumers'
+KIP-1324 has no list for Kafka Streams. This one follows its others: the application's identity (``application.id`` is its consumers'
 group.id), and otherwise numbers and fixed choices, those of StreamsConfig that decide about loss, duplicates, latency and availability.
 No class, no path (``state.dir``), no address (``application.server``), and nothing under ``producer.``, ``consumer.``, ``main.consumer.``
 or ``admin.``: those are settings of embedded clients, and StreamsConfig defines none of them, so they count as custom.

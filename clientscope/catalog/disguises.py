@@ -1,7 +1,7 @@
-"""Other readings of a text: what it says once invisible characters, look-alike letters and one layer of an encoding are taken away.
+"""Other readings of a text: without invisible characters, with look-alike letters replaced, and with one layer of an encoding removed.
 
-A password written in full-width letters, split by zero-width spaces, percent-encoded, in hex or in base64 is still that password to
-whoever reads the topic.  So what judges a value judges these readings, too.
+A password written in full-width letters, split by zero-width spaces, percent-encoded, in hex or in base64 is still that password to every
+reader of the topic. So what judges a value judges these readings, too.
 
 Sources: UAX #15 (NFKD), UTS #39 (``confusables.json``, by ``tests/fixtures/confusables.py``), RFC 3986 (percent-encoding), RFC 4648
 (base64, base64url, base16), HTML's character references, and the escapes of Java and JSON.

@@ -1,4 +1,4 @@
-"""Every setting of the client libraries that the catalogue knows, under each of its names.
+"""Every setting that the catalogue has of the client libraries, under each of its names.
 
 A key that isn't among them is custom configuration, which KIP-1324 calls sensitive: it may be anything.
 
@@ -25,7 +25,7 @@ _EMBEDDED = (
     "consumer.", "producer.", "admin.", "topic.", "default.topic.config.", "key.converter.", "value.converter.", "header.converter.",
     "config.storage.", "offset.storage.", "status.storage.", "topic.creation.default.",
 )  # fmt: skip
-"""What stands before the settings of what is within a client: Kafka Streams, Connect's workers and connectors, librdkafka's topics."""
+"""Prefixes of settings of the clients inside another one: Kafka Streams, Connect's workers and connectors, librdkafka's topics."""
 
 _LONGEST_REMEMBERED = 128
 

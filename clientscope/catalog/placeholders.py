@@ -1,4 +1,4 @@
-"""What stands where a secret would, and is none: templates that are filled in later, names of files, words such as none.
+"""Values in the place of a secret that are none: templates to be filled in later, names of files, words such as "none".
 
 Sources: KIP-297 (config providers), Spring, Maven, Helm and shells for the templates; the corpora in ``tests/corpora/`` for the rest.
 
@@ -14,7 +14,7 @@ TEMPLATE = (
     r"|\$\{\{[^{}]*\}\}|\$\([A-Za-z_.]+\)|\$[A-Z_][A-Z0-9_]+|\$[0-9]|\{\{[^{}]*\}\}|%\{[A-Za-z_]+\}|%[A-Z_]+%|<[^<>]*>|\*{3,}|[xX]{3,}|\.{3,}"
     r"|\[(?i:hidden|redacted)(?: [0-9a-f]{1,16})?\]|\{[A-Z][A-Z_.-]+\}"
 )
-"""What stands for a value that comes from elsewhere, or was taken out."""
+"""Placeholders of values that come from elsewhere, or were removed."""
 
 _NOTHING = (
     r"(?i:redacted|null|none|true|false|your[-_. ][-_. a-z]+)"
@@ -25,7 +25,7 @@ _FILE = (
     r"(?:file:(?://)?)?(?:(?:~|\.{1,2})?/(?:[\w.-]+/)*)?[\w.-]+\.(?:json|pem|jks|p12|pfx|key|crt|cer|keytab|txt|properties|conf|ya?ml|pass(?:word)?)"
     r"|/(?:etc|var|run|mnt|opt|home|usr|tmp|secrets|vault)/[\w./-]+"
 )
-# White space or a quote within a template cuts it off where it stands in a longer text.
+# Within a longer text, white space or a quote inside a template cuts the template off.
 _CUT_TEMPLATE = r"\$\{[^{}:]*|\$\(.*|\{\{.*|<[\w-]*|%\{.*"
 
 _TEMPLATE = re.compile(TEMPLATE)

@@ -1,4 +1,4 @@
-"""Text that looks random, as generators of passwords and tokens make it; ids and digests of known lengths don't count.
+"""Detection of random text, as password and token generators produce it; ids and digests of known lengths are excluded.
 
 Source: entropy as a sign of secrets, as in https://github.com/Yelp/detect-secrets; docs/leaks.md has how often it is wrong here.
 
@@ -14,16 +14,16 @@ from string import ascii_lowercase, ascii_uppercase, digits
 from clientscope.catalog.placeholders import without_templates
 
 CHANGES, WORDS = 0.38, 0.35
-"""Of random text: in how many places the kind of character changes at least, and what share of it stands in words at most."""
+"""Random text: the smallest share of places at which the kind of character changes, and the largest share of characters in words."""
 
 LONGEST_RANDOM = 128
 """Characters: a longer run is data (a schema, a certificate) rather than a credential."""
 
 RANDOM_RUN = r"[A-Za-z0-9+/]{23,}"
-"""As long as what may look random is at least: one more than the ids that Kafka writes (a UUID in base64url)."""
+"""Text of at least the length that may look random: one more than the ids that Kafka writes (a UUID in base64url)."""
 
 PUNCTUATED_RUN = r"[!-~]{14,}"
-"""As long as a password with punctuation is at least that a generator makes."""
+"""Text of at least the length of a generated password with punctuation."""
 
 PUNCTUATION = r"[!#$%^&*()?<>{}|~;\[\]\\]"
 """What such a password has, and names, versions, addresses and paths don't."""
@@ -38,16 +38,16 @@ _CODE = r"[$%#][A-Za-z]?\{[^{}]*\}|\[\^?\\?[A-Za-z0-9:+.]?(?:-[A-Za-z0-9])?\]|\(
 """Punctuation of expressions and formats rather than of passwords."""
 
 SEPARATED_RUN = r"[A-Za-z0-9+/_.~=:-]{23,}"
-"""As long as what may look random is at least, where hyphens, dots and underscores stand within."""
+"""Text of at least the length that may look random, with hyphens, dots and underscores inside."""
 
 _CASE = 0.2
-"""Of random text with separators: what share is in capitals, and in small letters, at least."""
+"""The smallest share of capitals, and of small letters, in random text with separators."""
 
 _ID_LENGTH = 22
-"""Of the ids that Kafka writes: a UUID in base64url."""
+"""Length of the ids that Kafka writes: a UUID in base64url."""
 
 DIGEST_LENGTHS = (86, 43, 27)
-"""Of SHA-512, SHA-256 and SHA-1 in base64 without its padding, longest first; KSUIDs have 27 too."""
+"""Lengths of SHA-512, SHA-256 and SHA-1 in base64 without padding, longest first; KSUIDs also have 27."""
 
 _RANDOM_RUN = re.compile(RANDOM_RUN)
 _PREFIXED_DIGEST = re.compile(r"sha[0-9]{1,3}[-:=][A-Za-z0-9+/=]{20,}")

@@ -1,9 +1,9 @@
-"""What brokers of Apache Kafka's releases advertise in ApiVersions, and which releases fit what a broker is seen to advertise.
+"""API versions that brokers of each Apache Kafka release advertise, and the releases that match what a broker advertises.
 
 The data is ``releases.json``: an entry for each release and mode (ZooKeeper or KRaft), two where a patch changed a range. It is read from
 ``ApiKeys`` and ``MetadataVersion`` in Kafka's own jars, first and last patch of each release, by ``tests/fixtures/releases.py``.
 
-Neighbouring releases may advertise the same, and no patch level can be told from it: what is inferred is a range of releases (KIP-885).
+Neighbouring releases may advertise the same, and patch levels can't be distinguished: a range of releases is inferred (KIP-885).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TypedDict, cast
 
 from clientscope.wire.codes import PUSH_CONFIG
 
@@ -102,14 +102,14 @@ def api_name(key: int) -> str | None:
 
 
 def api_key(name: str) -> int | None:
-    """The key of a name in any case, or of a number; None for a name that is none."""
+    """The API key of a name in any case, or of a number; None if unknown."""
     if name.isascii() and name.isdigit():
         return int(name)
     return {known.lower(): key for key, known in api_names().items()}.get(name.lower())
 
 
 def near_names(name: str) -> list[str]:
-    """API names that somebody may have meant, the nearest first."""
+    """API names similar to a text, the nearest first."""
     by_lower = {known.lower(): known for known in api_names().values()}
     return [by_lower[near] for near in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
 
@@ -136,9 +136,27 @@ def api_names() -> Mapping[int, str]:
     return {**{int(key): name for key, name in _data()["names"].items()}, PUSH_CONFIG: "PushConfig"}
 
 
+class ReleaseEntry(TypedDict):
+    """A release in ``releases.json``; ranges are by api key: the least and the greatest version."""
+
+    release: str
+    mode: str
+    metadata_version: int | None
+    fixed: dict[str, list[int]]
+    forwarded: dict[str, list[int]]
+    optional: dict[str, list[int]]
+
+
+class ReleasesFile(TypedDict):
+    """The content of ``releases.json``; ``names`` are those of api keys."""
+
+    names: dict[str, str]
+    releases: list[ReleaseEntry]
+
+
 @cache
-def _data() -> dict[str, Any]:
-    return dict(json.loads(DATA.read_text()))
+def _data() -> ReleasesFile:
+    return cast(ReleasesFile, json.loads(DATA.read_text()))
 
 
 def _ranges(entry: dict[str, list[int]]) -> dict[int, Range]:

@@ -1,4 +1,4 @@
-"""What may not be written down: one scalar judgement of a setting, and how bad it is that it was pushed.
+"""Judgement of one setting: whether it may be stored, and how severe it is that it was pushed.
 
 The data are in ``sensitive_keys``, ``sensitive_values`` and, for names, ``sensitive_names``.  The gateway judges one setting at a time with
 `reason`; ``udfs/redaction/sensitive.py`` judges an Arrow batch from the same data, and a parity test holds the two together.
@@ -31,13 +31,13 @@ class Tier(IntEnum):
     """How bad it is that a setting was pushed."""
 
     CLEAN = 0
-    """It may be written down."""
+    """The value may be stored."""
     EXCLUDED = 1
     """KIP-1324 keeps it on the client, or its key is a credential's, but no secret has got out."""
     DOUBTFUL = 2
-    """It may be a secret: entropy alone says so."""
+    """The value may be a secret, by its entropy alone."""
     CREDENTIAL = 3
-    """It is one."""
+    """The value is a credential."""
 
 
 BY_KEY = (ValueState.KEY_PREFIX, ValueState.KEY_INFIX, ValueState.KEY_SUFFIX, ValueState.TYPE, ValueState.KEY_WORD)
@@ -51,7 +51,7 @@ TIERS = {
     ValueState.WITHOUT_SECRET: Tier.EXCLUDED,
     ValueState.CUSTOM: Tier.EXCLUDED,
 }
-"""Of the other reasons; one that isn't here, from a newer gateway, is a credential until we know better."""
+"""Severities of the other reasons; an unknown one, from a newer gateway, counts as a credential."""
 
 
 def reason(key: str, value: str, config_type: int) -> ValueState:

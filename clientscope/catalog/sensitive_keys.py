@@ -1,4 +1,4 @@
-"""Keys that may not be written down, as data: those that KIP-1324 excludes, and among all keys those of credentials.
+"""Sensitive keys, as data: those that KIP-1324 excludes, and among all keys those of credentials.
 
 Sources: KIP-1324 "Excluding Sensitive Configuration" (prefixes, infixes, suffixes); the ConfigDefs of Kafka, its brokers and Connect; the
 settings of librdkafka, kafka-python, sarama, kafkajs, Confluent's and Azure's clients, Spring and Debezium for the words.
@@ -54,7 +54,7 @@ CREDENTIAL = (
 """Words within a key that say that its value is a credential."""
 
 ABOUT_CREDENTIAL = (
-    # Where it is kept, who provides it, what it is like.
+    # Its place, its provider, its properties.
     r"(?:url|uri|urls|endpoint|file|files|filename|path|location|directory|class|provider|providers|source|store)$"
     r"|\.(?:dir|type|name|names|ref|arn|algorithm|encoding|format|method|mode|kind|version|length|size|iterations|header|prefix|suffix)$"
     r"|(?:username|principal)$|\.(?:user|host|port|servers|topic|region|mechanism|protocol|level|factor|realm|issuer|audience|scope|scopes|claim)$"
@@ -70,7 +70,7 @@ IDENTIFIER = (
     r"(?:cluster|topic|directory|node|trace|span|schema|image|commit|build|account|project|subscription)\.?id$"
     r"|\.(?:digest|checksum|fingerprint|hash|sha[0-9]*|integrity|base64)$"
 )
-"""Keys whose values look random without being secrets.  Ids that anybody may choose (client.id, group.id) aren't among them."""
+"""Keys whose values look random without being secrets.  Ids that any client may choose (client.id, group.id) aren't among them."""
 
 _LONGEST_REMEMBERED = 128
 _LOWER_UPPER = re.compile("([a-z0-9])([A-Z])")
@@ -120,7 +120,7 @@ def spellings(key: str) -> str:
 
 
 def judge_key(key: str) -> KeyJudgement:
-    """What the key says of its value.  Short keys are remembered: the same few come with every push."""
+    """What a key implies about its value.  Short keys are remembered: the same few come with every push."""
     return _remembered(key) if len(key) <= _LONGEST_REMEMBERED else _judge(key)
 
 

@@ -1,4 +1,4 @@
-"""What a client calls itself and its settings, judged before it is written down: its ids, software and principal, and each setting's key.
+"""Judgement of names that a client chooses (ids, software, principal, keys of settings) before they are stored.
 
 One table says which field of a record is judged how.  The gateway reads it (``policy/redaction.py``), and so does the job
 (``udfs/redaction/names.py``), since others may publish raw records; a test holds it against the schemas, so that no new field is forgotten.
@@ -61,10 +61,10 @@ _NAME_ASSIGNMENT, _KEY_ASSIGNMENT = re.compile(NAME_ASSIGNMENT), re.compile(KEY_
 
 
 def placeholder(mark: str = "") -> str:
-    """What stands for a name that may not be written down.
+    """The placeholder of a name that may not be stored.
 
     Args:
-        mark: what tells it from others: digits of a keyed digest, or a number; hexadecimal, at most 16.
+        mark: distinguishes it from others: digits of a keyed digest, or a number; hexadecimal, at most 16.
     """
     return f"[redacted {mark}]" if mark else "[redacted]"
 
@@ -98,5 +98,5 @@ def _judge_key_text(key: str) -> ValueState:
 
 
 def _kept_back(state: ValueState, random_too: bool) -> ValueState:
-    """Of a value's states those that are about a secret: a name may be a template or a certificate, if somebody likes."""
+    """The states of a value that concern a secret; a name may also be a template or a certificate."""
     return state if state is ValueState.VALUE_SHAPE or (random_too and state is ValueState.LOOKS_RANDOM) else ValueState.PRESENT

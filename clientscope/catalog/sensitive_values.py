@@ -1,4 +1,4 @@
-"""Values that may not be written down, whatever their key: shapes of credentials, as data, and a judgement over them.
+"""Sensitive values, whatever their key: shapes of credentials, as data, and a judgement by them.
 
 Sources: the published formats of each service's keys (as gitleaks and trufflehog list them), RFC 7468 (PEM), RFC 7519 (JWT), RFC 3986
 (user and password in a URL), and credentials found under innocent keys in public issue trackers.

@@ -1,9 +1,8 @@
 """kafka-python's producer, consumer and admin client, with the client's half of KIP-1324.
 
-They are kafka-python's own, take its arguments, and do one thing more: before the first request of the user's, the client
-pushes its configuration, once, to the first node that it connects to and that advertises PushConfig.  That is best effort: the user's
-requests wait two seconds at most for it.  Then it goes on in the background, and how it ended is logged once by the logger
-``clientscope.client``.
+They are kafka-python's own classes and take its arguments.  Before the user's first request, each client also pushes its configuration,
+once, to the first node that it connects to and that advertises PushConfig.  The push is best effort: the user's requests wait for it for
+at most two seconds.  After that it continues in the background, and the logger ``clientscope.client`` reports once how it ended.
 
 Five more settings:
 
@@ -13,12 +12,12 @@ Five more settings:
 - ``retry_backoff_max_ms`` (default 1000): the longest pause between two attempts, which ``retry_backoff_ms`` begins.
 - ``default_api_timeout_ms`` (default 60000): the push ends this long after its first attempt.
 - ``embedded`` (default False): for a client inside of an application that pushes by itself (as Kafka Streams does for its own).
-  True pushes nothing and says no ClientInstanceId; the application's id, a ``uuid.UUID``, pushes nothing and says that one, so that
-  the application's connections are known as its own.
+  True pushes nothing and sends no ClientInstanceId; the application's id, a ``uuid.UUID``, pushes nothing and is sent as
+  ClientInstanceId, so that the connections are recognised as the application's.
 
-An invalid value of them raises `clientscope.errors.SettingsError`.
+An invalid value raises `clientscope.errors.SettingsError`.
 
-`install` gives all this to kafka-python's own classes, for code that makes those.
+`install` changes kafka-python's own classes so that they do the same, for code that creates those.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """aiokafka's clients with the client's half of KIP-1324.
 
-They are aiokafka's own and take its arguments.  ``start()`` pushes the configuration first, once, over a connection of its own, with the
-client's security settings, its ``client_id``, and its real software name and version.  All connections of the client say that software
-and the push's ClientInstanceId too, which aiokafka itself doesn't send.  ``start()`` waits for the
-push until that has ended, or no broker could be reached, and at most two seconds; then the push goes on trying in a thread of its own for
-``default_api_timeout_ms``, and the client starts as ever.  A failure is logged by the logger ``clientscope.client``.
+They are aiokafka's own classes and take its arguments.  ``start()`` pushes the configuration first, once, over its own connection, with
+the client's security settings, its ``client_id``, and its real software name and version.  All connections of the client send that software
+and the push's ClientInstanceId too, which aiokafka itself doesn't send.  ``start()`` waits until the push has ended or no broker could be
+reached, for at most two seconds.  Then the push is retried in a thread of its own for ``default_api_timeout_ms``, and the client starts as
+without a push.  A failure is logged by the logger ``clientscope.client``.
 
 Three more arguments:
 
@@ -50,7 +50,8 @@ async def push_config(
     client_instance_id: uuid.UUID | None = None,
     timeout_s: float = 60.0,
 ) -> PushResult:
-    """Pushes the arguments of a client of aiokafka's once, over a connection of its own, and waits for it; who cancels this cancels it.
+    """Pushes the arguments of a client of aiokafka's once, over a connection of its own, and waits for it; cancelling this cancels the
+    push.
 
     Args:
         conf: arguments as aiokafka's clients take them, those above among them.

@@ -1,4 +1,4 @@
-"""aiokafka's own connections made to say what client instance they are of, and which software it is.
+"""ClientInstanceId and software on aiokafka's own connections.
 
 aiokafka 0.14 asks for ApiVersions v0, which says nothing.  A connection of ours asks for v3 first, with the software's name and version
 (KIP-511) and the ClientInstanceId as tagged field 1324; where the broker lacks v3 (before Kafka 2.4), aiokafka's own request follows.

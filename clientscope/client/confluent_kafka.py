@@ -1,10 +1,10 @@
 """confluent-kafka's clients with the client's half of KIP-1324, for librdkafka, which has none.
 
-They are confluent-kafka's own and take its configuration.  A thread that the constructor starts pushes the configuration over a connection
-of its own, once, with the client's security settings, its ``client.id``, and the software name and version that librdkafka sends.  The
-constructor doesn't wait for it (KIP-1324, "Blocking Behavior"); the first call that has Kafka do something does: until the push has ended,
-or no broker could be reached, and at most two seconds.  So a dead broker holds nobody up: then the push goes on trying in its thread for
-``default.api.timeout.ms``, and the client works as ever.  A failure is logged by the logger ``clientscope.client``.
+They are confluent-kafka's own classes and take its configuration.  A thread that the constructor starts pushes the configuration over a
+connection of its own, once, with the client's security settings, its ``client.id``, and the software name and version that librdkafka
+sends.  The constructor doesn't wait for the push (KIP-1324, "Blocking Behavior").  The first call that uses Kafka waits until the push has
+ended or no broker could be reached, for at most two seconds.  So a dead broker blocks no application: the push is retried in its thread for
+``default.api.timeout.ms`` while the client works.  A failure is logged by the logger ``clientscope.client``.
 
 Three more settings, which librdkafka doesn't see:
 

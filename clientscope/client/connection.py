@@ -1,11 +1,10 @@
-"""The handshake inside kafka-python 3's network layer, by the ``kafka_client`` setting that its three clients offer.
+"""The handshake inside kafka-python 3's network layer, added through the ``kafka_client`` setting of its three clients.
 
-Nothing is patched: a connection manager of ours is handed to kafka-python's own `KafkaNetClient`, and makes each of its
-connections one that says its ClientInstanceId in ApiVersions and takes its turn at pushing before it is ready.  What the user's
-requests wait for, and what goes on without them, is `Pusher`'s to say (`pusher.py`).
+Nothing is patched. kafka-python's own `KafkaNetClient` gets a connection manager of ours, whose connections send the ClientInstanceId in
+ApiVersions and may push before they are ready.  `Pusher` (`pusher.py`) decides for how long the user's requests wait.
 
-KIP-511's fallback to the version that a broker names is kafka-python's own.  Its ends are here: kafka-python asks a broker that
-refuses every version for ever, and it can't read a broker's refusal of the client's name, which its user then never hears of.
+KIP-511's fallback to the version that a broker names is kafka-python's own.  Two gaps in it are closed here: kafka-python retries for ever
+with a broker that refuses every version, and it can't read a broker's refusal of the client's name, so its user never learns of it.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _ERROR = struct.Struct(">ih")
 """How every answer to ApiVersions begins: correlation id, error code."""
 
 _NO_KEYS = struct.pack(">i", 0)
-"""How v0 goes on where there are none."""
+"""The rest of a v0 answer that lists no API keys."""
 
 
 def net_client(handshake: Handshake, *, for_push_alone: bool = False, **configs: Any) -> KafkaNetClient:

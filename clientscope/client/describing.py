@@ -1,4 +1,4 @@
-"""``describe_cluster()`` with the software of the broker that answers (KIP-885)."""
+"""``describe_cluster()`` with the software of the answering broker (KIP-885)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_OF_THE_CLUSTER = ("error_code", "error_message", "endpoint_type", "throttle
 class Describing(kafka.KafkaAdminClient):
     """Its answer is kafka-python's, and has ``broker_software_name`` and ``broker_software_version`` beside that.
 
-    Both are None where the broker says nothing: a real one does so only behind a gateway.
+    Both are None if the broker doesn't send them: a real one sends them only behind a gateway.
     """
 
     async def _describe_cluster(self) -> dict[str, Any]:

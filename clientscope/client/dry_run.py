@@ -1,4 +1,4 @@
-"""``clientscope push --dry-run``: what would be pushed, and what is held back and why."""
+"""Output of ``clientscope push --dry-run``: settings that would be pushed, and settings that are held back with the reason."""
 
 from __future__ import annotations
 

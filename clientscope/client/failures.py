@@ -1,4 +1,4 @@
-"""What a connection's failure means for a push: whether another attempt may end otherwise, and what may be said of it."""
+"""Classification of connection failures: whether a push may succeed later, and which text may be shown."""
 
 from __future__ import annotations
 

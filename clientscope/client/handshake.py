@@ -1,6 +1,6 @@
-"""One client instance's handshake: what to push, whether to push now, and what an answer means.
+"""Handshake of one client instance: what to push, when to push, and what an answer means.
 
-Pure but for its log: `connection.py` asks it what to send, tells it what came, and does the waiting.  Times are seconds on
+Pure except for its log: `connection.py` asks it what to send, passes on what was received, and does the waiting.  Times are seconds on
 one monotonic clock.
 """
 
@@ -27,14 +27,14 @@ _CONNECTIONS_LOST = 3
 
 
 class PushOutcome(Enum):
-    """What became of a push."""
+    """The outcome of a push."""
 
     PUSHED = "pushed"
     NOTHING_TO_PUSH = "nothing to push"
     NOT_ADVERTISED = "not advertised"
     """Nodes were met, and none of them advertises PushConfig."""
     REFUSED = "refused"
-    """A node answered PushConfig with an error that no further attempt would mend."""
+    """A node answered PushConfig with an error that another attempt can't change."""
     FAILED = "failed"
     """No node could be reached, or took the credentials, or answered in time; or the push is longer than a node would take."""
 

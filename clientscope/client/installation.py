@@ -1,4 +1,4 @@
-"""kafka-python's own classes made to push, for applications that make those and can't be changed.
+"""Patch of kafka-python's own classes so that they push, for applications whose code can't be changed.
 
 The classes stay the ones they are, so this reaches subclasses, and code that imported them before.  Their ``__init__`` is all that changes.
 """
@@ -60,7 +60,7 @@ def uninstall() -> None:
 
 def client_instance_id(client: Any) -> uuid.UUID | None:
     """What one of kafka-python's own clients says it is, since `install`; None if it says nothing."""
-    # Not a property of theirs: a subclass of somebody's may have an attribute of that name.
+    # Not a property of the class: a user's subclass may have an attribute of that name.
     handshake = getattr(client, _ATTRIBUTE, None)
     return handshake.client_instance_id if handshake else None
 

@@ -1,4 +1,4 @@
-"""What the wrappers of clients that aren't kafka-python share: one instance's id, and its one push in a thread of its own."""
+"""Shared parts of the aiokafka and confluent-kafka wrappers: the instance's id, and its one push in a thread of its own."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class InstanceId:
 
 
 def push_timeout_s(timeout_key: str, keys_key: str, settings: Mapping[str, Any]) -> float:
-    """How long a push may take, in seconds, after a look at our other settings too, so that what is invalid is said at once.
+    """How long a push may take, in seconds; our other settings are also checked, so that an invalid one is reported at once.
 
     Args:
         timeout_key, keys_key: ``default.api.timeout.ms`` and ``config.push.allowed.keys`` in the dialect's spelling.
@@ -95,7 +95,7 @@ def disabled(key: str, client_instance_id: uuid.UUID | None = None) -> PushResul
 
 
 def warn(error: Exception) -> None:
-    """Logs why there is no push, for a client that goes on without."""
+    """Logs why there is no push; the client continues without it."""
     if isinstance(error, ClientscopeError):
         why = f"{error} ({error.hint})" if error.hint else str(error)
     else:
@@ -110,7 +110,7 @@ def _named(collected: Collected, client_id: str) -> Collected:
 
 
 class BackgroundPush:
-    """One client's push in a daemon thread, which goes on while the client works.
+    """One client's push in a daemon thread, in parallel with the client's work.
 
     ``make`` is called in that thread; what it raises is logged.
     """
@@ -122,19 +122,19 @@ class BackgroundPush:
         self._released: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._ended: concurrent.futures.Future[PushResult | None] = concurrent.futures.Future()
         for future in (self._released, self._ended):
-            future.set_running_or_notify_cancel()  # so that who waits can't cancel it
+            future.set_running_or_notify_cancel()  # so that a waiter can't cancel it
         threading.Thread(target=self._run, name="clientscope-push", daemon=True).start()
 
     def wait(self) -> None:
-        """Until it has ended, or no node could be reached, or `FIRST_USE_S` are over: then the client must go on."""
+        """Waits until the push has ended, no node could be reached, or `FIRST_USE_S` have passed."""
         concurrent.futures.wait([self._released], FIRST_USE_S)
 
     async def wait_async(self) -> None:
-        """`wait` for a coroutine; who cancels it cancels the push."""
+        """`wait` for a coroutine; cancelling it cancels the push."""
         await self._wait_async(self._released, FIRST_USE_S)
 
     async def result(self) -> PushResult | None:
-        """What became of it, however long it takes; None where it couldn't be made.  Who cancels this cancels the push."""
+        """The outcome, however long it takes; None if the push couldn't be made.  Cancelling this cancels the push."""
         await self._wait_async(self._ended, None)
         return self._ended.result()
 

@@ -1,7 +1,7 @@
-"""One push over connections of its own, for clients whose own connections can't carry one.
+"""A push over connections of its own, for clients whose own connections can't carry one.
 
-The connections are kafka-python's with the handshake in them, as its own clients have; what is sent, tried again and given up is
-`Handshake`'s to say.  Here is only which node is asked.
+The connections are kafka-python's with the handshake in them, as its own clients have; `Handshake` decides what is sent, retried and
+abandoned. Here is only which node is asked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ only closed.  After so many of these the credentials are taken for wrong: they m
 
 @dataclass(frozen=True)
 class PushResult:
-    """What became of one push.
+    """The outcome of one push.
 
     Attributes:
         detail: why, in words; empty where it was pushed.  Holds no secret.
@@ -73,12 +73,12 @@ def push(
         connection: kafka-python's arguments, as `connection_settings` makes them; ``retry_backoff_ms`` and ``retry_backoff_max_ms`` (100
             and 1000 where they aren't given) are the pauses between two attempts at one node.
         software_name, software_version: of the client that this is for (KIP-511).  A character that brokers refuse becomes ``-``, as in
-            librdkafka, and the ends are stripped of what may not stand there.
+            librdkafka, and characters that the ends may not have are stripped.
         client_instance_id: of the client that this is for; a new UUIDv4 where it isn't given.
         timeout_s: the longest that this blocks, name resolution and a token provider's own work apart.
 
     Returns:
-        What became of it.  Nothing is raised for what the network or the broker does; a failure is logged by ``clientscope.client``.
+        Its outcome.  Nothing is raised for what the network or the broker does; a failure is logged by ``clientscope.client``.
     """
     return OwnConnectionPush(
         entries, connection, software_name, software_version, client_instance_id=client_instance_id, timeout_s=timeout_s
@@ -151,7 +151,7 @@ class OwnConnectionPush:
                 log.debug("push cancelled after its end")
 
     def _end(self, value: Any) -> None:
-        """What comes first counts: `_rounds`, whatever became of it; `cancel`; or time is up."""
+        """The first of these counts: the end of `_rounds`, with any outcome; `cancel`; or the deadline."""
         if self._ended.is_done:
             return
         if isinstance(value, Exception):

@@ -1,7 +1,7 @@
-"""A client's one push beside its own requests: they wait a moment for it, and from then on it continues alone.
+"""The single push of a client, run beside its own requests: they wait briefly for it, then it continues in the background.
 
-The first connection that may push lends its transport.  What takes longer than `HOLD_S` (an answer that is slow, a quota, a broker that
-went away) goes on in the client's own event loop, over connections of the push's own, until the handshake's deadline.
+The push first uses the transport of the first connection that may push.  If it takes longer than `HOLD_S` (a slow answer, a quota, a broker
+that is gone), it continues in the client's event loop over connections of its own until the handshake's deadline.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CONNECTION_SETUP_S = 10.0
 """How long a node has to take a connection and its credentials: ``socket.connection.setup.timeout.ms``."""
 
 Connect = Callable[[Any, int, float], Awaitable[Any]]
-"""A connection for the push alone: who lent the first one, the attempt's number from 0, until when."""
+"""Makes a connection for the push alone, from the connection that lent the first one, the attempt's number from 0, and a deadline."""
 
 
 class Pusher:

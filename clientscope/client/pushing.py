@@ -1,4 +1,4 @@
-"""What turns a kafka-python client into one that pushes: our settings taken out of its arguments, and ``kafka_client`` put in."""
+"""Arguments of a pushing kafka-python client: takes clientscope's settings out, and puts ``kafka_client`` in."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SETTINGS: dict[str, Any] = {
     "retry_backoff_max_ms": 1000,
     "default_api_timeout_ms": 60_000,
 }
-"""Those of our settings that are Kafka's too, with their defaults."""
+"""Settings of the push, with their defaults."""
 
 
 class Pushing:
-    """A mixin for kafka-python's clients; whoever mixes it in calls `_prepare` in ``__init__``."""
+    """A mixin for kafka-python's clients; a class with it calls `_prepare` in ``__init__``."""
 
     _handshake: Handshake | None = None
     config: Mapping[str, Any] = {}

@@ -1,4 +1,4 @@
-"""A client over one plain TCP socket that sends any bytes, well-formed or not, and never retries.
+"""A client over one plain TCP socket that sends arbitrary bytes, well-formed or not, and never retries.
 
 For trying servers out: it pushes without KIP-1324's exclusion, and sends any bytes.  Every wait ends at the timeout that
 `RawClient.connect` was given, with ``TimeoutError``.
@@ -31,7 +31,7 @@ class RawClient:
         """Connects to ``HOST:PORT``.
 
         Raises:
-            OSError: nobody is there.
+            OSError: nothing listens there.
         """
         host, _, port = address.rpartition(":")
         return cls(socket.create_connection((host, int(port)), timeout), client_id)

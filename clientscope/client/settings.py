@@ -1,4 +1,4 @@
-"""What a client pushes: its settings under Kafka's names and in Kafka's spelling, without what is sensitive.
+"""Settings that a client pushes: under Kafka's names and in Kafka's spelling, without sensitive ones.
 
 Pure: from a configuration to entries.  `collect` is for kafka-python's own clients, which know all their settings; `collect_dialect`
 for any client of which only what the user set is known.
@@ -147,7 +147,7 @@ def is_enabled(key: str, value: Any) -> bool:
     """A truth value under the name ``key``, in any dialect's spelling.
 
     Raises:
-        SettingsError: it is neither true nor false.  Who writes ``off`` may well mean it.
+        SettingsError: it is neither true nor false.  A user who writes ``off`` may mean it.
     """
     text = str(value).strip().lower()
     if text not in _TRUE | _FALSE:
@@ -202,7 +202,7 @@ def _entries(values: Mapping[str, str | None], given: Collection[str], keys: Ite
 
 
 def _text(key: str, value: Any, config_type: Type) -> str | None:
-    """A Python value as text, or None where there is none that Kafka could write."""
+    """A Python value as Kafka would write it, or None if it couldn't."""
     text: str | None = None
     if value is None:
         text = _TEXT_OF_NONE.get(key)

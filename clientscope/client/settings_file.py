@@ -1,6 +1,6 @@
-"""A client's settings from a file: java.util.Properties, JSON or YAML.
+"""Reader of a client's settings file: java.util.Properties, JSON or YAML.
 
-What is wrong in a file is said by its line; a file's content is never quoted, since it may be a password.
+An error in a file names the line; a file's content is never quoted, since it may be a password.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What a cluster's brokers say of themselves: their software, and the API versions that they serve (KIP-35, KIP-885)."""
+"""Brokers of a cluster: their software, and the API versions that they advertise (KIP-35, KIP-885)."""

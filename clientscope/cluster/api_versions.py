@@ -1,4 +1,4 @@
-"""What each broker of a cluster says to ApiVersions (KIP-35), each time on a fresh connection: it may have been upgraded since the last.
+"""API versions of each broker of a cluster (KIP-35), asked on a fresh connection each time, since a broker may have been upgraded.
 
 kafka-python's own connections ask, so whatever TLS and SASL its keyword settings name is used. They begin with the newest version they
 know and take what the broker offers instead (UNSUPPORTED_VERSION); a broker that closes at that is asked for v0 once more.
@@ -28,13 +28,13 @@ _NO_SOFTWARE = BrokerSoftware(None, None)
 
 
 class AnswerState(StrEnum):
-    """What became of asking a broker."""
+    """The outcome of asking a broker."""
 
     ANSWERED = "answered"
     CLOSED = "unknown (closed)"
-    """It took the connection and closed it without an answer, at v0 too."""
+    """The broker took the connection and closed it without an answer, also at v0."""
     UNREACHABLE = "unreachable"
-    """It took no connection, or no TLS, gave no answer in time, or an error."""
+    """The broker took no connection or no TLS, gave no answer in time, or answered with an error."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Where brokers of one cluster differ in what they advertise: most often a rolling upgrade seen half way (KIP-35)."""
+"""Differences between the API versions of a cluster's brokers: most often a rolling upgrade under way (KIP-35)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Comparison:
         keys: the APIs compared, in order.
         groups: those that answered, by the lowest id in each.
         differing: those of the keys that not all of these said the same about.
-        silent: the answers that are none.
+        silent: brokers without an answer.
     """
 
     keys: tuple[int, ...]

@@ -1,5 +1,5 @@
-"""What software each broker of a cluster is, and how that is known (KIP-885): declared, read from its JMX, said by its gateway, or
-inferred; or not at all.
+"""Software of each broker of a cluster, and the source of that knowledge (KIP-885): declared, from JMX, from its gateway, inferred, or
+unknown.
 
 What is declared holds before what JMX says, that before what the gateway in front of the broker says on DescribeCluster, and that before
 what the API ranges let infer. Null is an answer, and a guess is always marked as inferred.

@@ -1,4 +1,4 @@
-"""``clientscope api-versions``."""
+"""The command ``clientscope api-versions``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope broker``."""
+"""The command ``clientscope broker``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope brokers``."""
+"""The command ``clientscope brokers``."""
 
 from __future__ import annotations
 

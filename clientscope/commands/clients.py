@@ -1,4 +1,4 @@
-"""``clientscope clients``."""
+"""The command ``clientscope clients``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the registry lists: commands, and groups of them."""
+"""Entries of the registry: commands, and groups of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope completion``."""
+"""The command ``clientscope completion``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope connections``."""
+"""The command ``clientscope connections``."""
 
 from __future__ import annotations
 

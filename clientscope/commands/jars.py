@@ -1,4 +1,4 @@
-"""``clientscope jars``."""
+"""The command ``clientscope jars``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line, made from the registry."""
+"""Argument parser of the command line, made from the registry."""
 
 from __future__ import annotations
 

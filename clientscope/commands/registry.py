@@ -1,4 +1,4 @@
-"""Every command, in the order of ``clientscope --help``. To add one: one file beside this one, one line below."""
+"""Registry of all commands, in the order of ``clientscope --help``. To add one: one file beside this one, one line below."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings from flags, environment and one TOML file, in that order of precedence. An unknown key is an error."""
+"""Settings from flags, environment and one TOML file, in that order of precedence; an unknown key is an error."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
 
 
 def parse(cls: type[AnySettings], argv: Sequence[str]) -> AnySettings:
-    """Settings from bare arguments, for those who start a process from Python (spark-submit, tests)."""
+    """Settings from bare arguments, for processes that are started from Python (spark-submit, tests)."""
     parser = argparse.ArgumentParser(prog=f"clientscope {cls.section}", allow_abbrev=False)
     add_flags(parser, cls)
     return load(cls, vars(parser.parse_args(argv)))

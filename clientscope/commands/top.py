@@ -1,4 +1,4 @@
-"""``clientscope top``."""
+"""The command ``clientscope top``."""
 
 from __future__ import annotations
 

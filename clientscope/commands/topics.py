@@ -1,4 +1,4 @@
-"""``clientscope topics``."""
+"""The command ``clientscope topics``."""
 
 from __future__ import annotations
 

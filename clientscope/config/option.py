@@ -1,4 +1,4 @@
-"""How a setting is given on the command line, in the environment and in a file, where its name alone doesn't say it."""
+"""Options of a setting on the command line, in the environment and in a file, where its name isn't enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real clients for the demo, one to a process: ``python -m clientscope.demo.clients NAME --bootstrap HOST:PORT``.
+"""Real clients for the demo, one per process: ``python -m clientscope.demo.clients NAME --bootstrap HOST:PORT``.
 
 Each runs until SIGTERM, SIGINT or, where its standard input is a pipe, that pipe's end, then closes its client and exits 0.  It
 prints ``NAME: connected`` once it is.  They play the applications of a fleet: some push their configuration, some can't.

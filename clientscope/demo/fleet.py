@@ -1,4 +1,4 @@
-"""The demo's processes: each one a ``clientscope`` command or a client, started, awaited and stopped by pid."""
+"""Processes of the demo: each is a ``clientscope`` command or a client that is started, awaited and stopped by pid."""
 
 from __future__ import annotations
 

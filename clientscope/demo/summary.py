@@ -1,4 +1,4 @@
-"""The demo's live summary in the terminal."""
+"""Live summary of the demo in the terminal."""
 
 from __future__ import annotations
 

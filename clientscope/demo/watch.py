@@ -1,4 +1,4 @@
-"""What the demo checks itself by: our topics, read as any consumer would, and the broker's own JMX."""
+"""Checks of the demo's results: clientscope's topics, and the broker's own JMX."""
 
 from __future__ import annotations
 

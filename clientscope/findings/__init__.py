@@ -1,1 +1,1 @@
-"""What a finding is: its record in ``clientscope.findings``, what people decide about it, and its fingerprint."""
+"""Findings: their records in ``clientscope.findings``, people's decisions about them, and their fingerprints."""

@@ -1,5 +1,6 @@
-"""Problems of clientscope's own parts, as findings: a gateway is gone, a record kills its reader, data isn't as it should be,
-a table is full, a query is parked, records were lost."""
+"""Problems of clientscope itself, as findings: a lost gateway, a record that kills its reader, unexpected data, a full table, a parked
+query, lost records.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ class Conditions:
             self._waiting[condition.code, condition.subject] = condition
 
     def take(self) -> list[Condition]:
-        """What has been told since the last call."""
+        """The conditions reported since the last call."""
         with self._lock:
             taken, self._waiting = list(self._waiting.values()), {}
         return taken

@@ -1,4 +1,4 @@
-"""What people decide about findings: the records of ``clientscope.decisions``, by fingerprint; the newest counts."""
+"""People's decisions about findings: records of ``clientscope.decisions``, by fingerprint; the newest counts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from clientscope.topic_values import Ms, Name, Sentence, Value
 Resolution = Literal["rotated", "test-value", "not-a-secret", "accepted"]
 """Why a finding is closed.
 
-- ``rotated``: the secret is another now; that it is pushed again after the decision reopens the finding.
+- ``rotated``: the secret was replaced; if it is pushed again after the decision, the finding is reopened.
 - ``test-value``, ``not-a-secret``: it stays closed, however often it is pushed.
-- ``accepted``: the risk is known and taken, until a date; of any kind of finding.
+- ``accepted``: the risk is accepted until a date; for findings of any kind.
 """
 
 OF_LEAKS: tuple[Resolution, ...] = ("rotated", "test-value", "not-a-secret")
 
 
 class Decision(Value):
-    """Who decided what, when and why.  A tombstone takes a decision back.
+    """A decision: the person, the resolution, the time and the reason.  A tombstone takes a decision back.
 
     Attributes:
         until: the last day, in UTC, on which ``accepted`` counts; None for the others.

@@ -1,4 +1,4 @@
-"""The fingerprint of a finding: the same for the same problem of the same application, wherever and whenever it is found."""
+"""Fingerprints of findings: the same for the same problem of the same application, wherever and whenever it is found."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def application_key(principal: str | None, client_id: str | None, group: str | N
     """Which application a client belongs to, as a JSON array: the key of ``clientscope.results``.
 
     Args:
-        client_id: without what tells one instance from another, as `udfs.kernels.applications.application_client_id` makes it.
-        path: the file that the settings stand in, relative to the repository and with ``/`` between its parts; it counts only where
+        client_id: without the part that distinguishes instances, as `udfs.kernels.applications.application_client_id` makes it.
+        path: the file with the settings, relative to the repository and with ``/`` between its parts; it counts only where
             client.id and group.id say nothing.
     """
     parts = [principal, client_id, group]
@@ -30,7 +30,7 @@ def key_of_0_1(application: str) -> str:
 
 
 def fingerprint(code: str, application: str, key: str) -> str:
-    """32 hexadecimal digits; the same as in release 0.1.0, since people's decisions stand under them.
+    """32 hexadecimal digits; the same as in release 0.1.0, since people's decisions refer to them.
 
     Args:
         code: the rule's.
@@ -41,7 +41,7 @@ def fingerprint(code: str, application: str, key: str) -> str:
 
 
 def secret_fingerprint(digest: str) -> str:
-    """The same for one leaked secret, whoever leaks it and under whichever key: 32 hexadecimal digits.
+    """The same for one leaked secret, whichever client leaks it under whichever key: 32 hexadecimal digits.
 
     Args:
         digest: its HMAC-SHA-256 under the installation's key, in hexadecimal.

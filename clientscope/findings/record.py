@@ -1,4 +1,4 @@
-"""A finding, as ``clientscope.findings`` has it: one record per fingerprint, the newest counts."""
+"""Records of ``clientscope.findings``: one per fingerprint, the newest counts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from clientscope.topic_values import Count, Ms, Name, Sentence, Setting, Value
 State = Literal["open", "stopped", "resolved", "closed"]
 """What is to be done about it.
 
-- ``open``: somebody should act.
-- ``stopped``: a secret is no longer pushed; it must be rotated all the same, and a person closes it then.
+- ``open``: a person should act.
+- ``stopped``: a secret is no longer pushed; it must still be rotated, and then closed by a person.
 - ``resolved``: it is gone by itself.
 - ``closed``: a person decided so (`clientscope.findings.decisions`).
 """
 
 TO_DO: tuple[State, ...] = ("open", "stopped")
-"""States in which somebody has to do something."""
+"""States in which a person has to act."""
 
 _IN_ORDER: tuple[State, ...] = (*TO_DO, "closed", "resolved")
 
@@ -29,7 +29,7 @@ Kind = Literal["setting", "leak", "fleet", "operation"]
 """What it is about: one application's settings, a secret, how an application compares to the fleet or to itself earlier, our own parts."""
 
 Why = Literal["new", "worse", "reopened"]
-"""Why somebody has to be told."""
+"""Why a notification is due."""
 
 MOST_CLIENTS = 10
 """Clients that a finding names; the others are counted."""
@@ -69,7 +69,7 @@ class Client(Value):
 
 
 class LeakPlace(Value):
-    """Where a secret stands: which application pushes it, under which key, and from how many clients."""
+    """A place of a secret: the application that pushes it, the key, and the number of clients."""
 
     application: Application = Application()
     key: Name = ""
@@ -81,8 +81,8 @@ class Reach(Value):
     """How far a secret got.
 
     Attributes:
-        redacted_at: the gateways that kept it from going on.
-        written_to: where it stands on a topic of ours, because somebody wrote a record around the gateway:
+        redacted_at: the gateways that redacted it.
+        written_to: its place on a clientscope topic, because somebody wrote a record around the gateway:
             ``topic-partition@offset``; until the same client's next push, or 30 days after it was last seen, when compaction takes it away.
     """
 
@@ -91,7 +91,7 @@ class Reach(Value):
 
 
 class Alert(Value):
-    """The last time that somebody had to be told.  Nobody is while the finding is suppressed, closed or of low confidence.
+    """The last notification that was due.  None is due while the finding is suppressed, closed or of low confidence.
 
     Attributes:
         number: counts up with each; (fingerprint, number) is the same however often the record is written again.
@@ -104,14 +104,14 @@ class Alert(Value):
 
 
 class FindingOwner(Value):
-    """Whom to tell, by ``owners.toml``."""
+    """The team and the contact to notify, by ``owners.toml``."""
 
     team: Name
     contact: Name
 
 
 class Suppressed(Value):
-    """Why nobody is told: a suppression of the rules file."""
+    """Why no notification is sent: a suppression of the rules file."""
 
     reason: Sentence
     until: date
@@ -129,11 +129,11 @@ class Decided(Value):
 
 
 class Finding(Value):
-    """One problem of one application, or one leaked secret.  Times are ms since the epoch, of Kafka's clock where a push tells them.
+    """One problem of one application, or one leaked secret.  Times are ms since the epoch; times of pushes are Kafka's.
 
     Attributes:
         code, name: the rule's.
-        confidence: ``low`` of what only looks like it; such a one stands in a list of its own and alerts nobody.
+        confidence: ``low`` if it only looks like one; such findings are listed separately and send no alert.
         message: whose it is, which settings it is about, and what to do: no two findings say the same.
         sentence: what the rule says, of which the message is made; empty of what isn't about an application.
         use_instead: the rule's advice; link: where a person reads on.
@@ -144,7 +144,7 @@ class Finding(Value):
         opened_ms: when it was last opened; ended_ms: when it then ended; None while it is open.
         reopened: how often it came back.
         evidence: sentences about what else is known (a digest that changed, say), oldest first.
-        alert: None if nobody had to be told yet.
+        alert: None if no notification was due yet.
         revision: counts the records written of it.
     """
 

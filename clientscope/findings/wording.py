@@ -1,4 +1,4 @@
-"""Findings in words: whose one is, and which setting it is about."""
+"""Sentences about a finding: its application, and the setting that it is about."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DIGITS = 8
 
 
 def application(of: Application) -> str:
-    """Whose it is, in a few words; a dash where it is nobody's."""
+    """The application in a few words; a dash if there is none."""
     group = f"group {of.group}" if of.group and of.group != of.client_id else None
     return ", ".join(filter(None, (of.client_id, group, authenticated(of.principal)))) or of.principal or "–"
 
@@ -28,11 +28,11 @@ def whose(of: Application, places: Sequence[LeakPlace], place_count: int) -> str
 
 
 def message(sentence: str, of: Application, settings: Sequence[Setting], places: Sequence[LeakPlace] = (), place_count: int = 0) -> str:
-    """What a rule says of an application, with the application and the settings that decided; no two findings say the same.
+    """A rule's sentence with the application and the settings that decided, so that no two findings have the same message.
 
     Args:
         sentence: the rule's.
-        places: of a leak; settings then has the one that holds the secret, whose digest tells it from others under the same key.
+        places: of a leak; settings then has the one that holds the secret, whose digest distinguishes it from others under the same key.
     """
     if of == Application() and not places:
         return sentence

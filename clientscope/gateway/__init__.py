@@ -1,1 +1,1 @@
-"""The process in front of a broker: it passes all traffic on, learns who connects, and takes PushConfig (KIP-511, KIP-1324)."""
+"""The gateway, a proxy in front of a broker: passes all traffic on, records who connects, and takes PushConfig (KIP-511, KIP-1324)."""

@@ -1,4 +1,4 @@
-"""What the gateway knows of the software of its broker, for DescribeCluster, and of the cluster's other brokers, for ``/v1/brokers``."""
+"""Software of the gateway's broker, for DescribeCluster, and of the cluster's other brokers, for ``/v1/brokers``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any
 
 from clientscope.clock import now_ms
 from clientscope.cluster.api_versions import ask
-from clientscope.cluster.software import KAFKA, UNKNOWN, FoundSoftware, SoftwareSource, details, find_all, from_jmx, from_ranges
+from clientscope.cluster.software import (
+    KAFKA,
+    UNKNOWN,
+    BrokerDetails,
+    FoundSoftware,
+    SoftwareSource,
+    details,
+    find_all,
+    from_jmx,
+    from_ranges,
+)
 from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import GatewayPlace
@@ -41,12 +49,12 @@ class KnownBrokers:
         self._software = self._declared
         self._problem = ""
         self._asking = threading.Lock()
-        self._listed: list[dict[str, Any]] = []
+        self._listed: list[BrokerDetails] = []
         self._listed_s = -_KEPT_S
 
     @property
     def on_the_wire(self) -> BrokerSoftware:
-        """What DescribeCluster says of this broker (KIP-885)."""
+        """The software that DescribeCluster names for this broker (KIP-885)."""
         return BrokerSoftware(self._software.name, self._software.version) if self._software else BrokerSoftware(KAFKA, None)
 
     def look(self) -> None:
@@ -63,7 +71,7 @@ class KnownBrokers:
         self._problem = problem
 
     async def watch(self, changed: Callable[[], None]) -> None:
-        """Looks again and again, and tells of a change: a broker may be upgraded behind a gateway that runs on."""
+        """Checks repeatedly and reports a change: a broker may be upgraded while its gateway keeps running."""
         while self._declared is None and self._settings.broker_jmx:
             await asyncio.sleep(_EVERY_S)
             before = self.on_the_wire
@@ -98,7 +106,7 @@ class KnownBrokers:
             interval_ms=interval_ms,
         )
 
-    def listing(self) -> list[dict[str, Any]]:
+    def listing(self) -> list[BrokerDetails]:
         """Every broker and its software; asks the cluster anew after ten seconds. Blocks; from any thread but the event loop's.
 
         A broker other than this gateway's is inferred, since its settings are another gateway's.
@@ -107,7 +115,7 @@ class KnownBrokers:
             if time.monotonic() - self._listed_s >= _KEPT_S:
                 known = {self._broker_id: self._software} if self._software else {}
                 self._listed = [
-                    asdict(details(each)) for each in find_all(ask(KafkaAccess.of(self._settings).client_arguments()).answers, known, {})
+                    details(each) for each in find_all(ask(KafkaAccess.of(self._settings).client_arguments()).answers, known, {})
                 ]
                 self._listed_s = time.monotonic()
             return self._listed

@@ -1,4 +1,4 @@
-"""PEM files into SSLContexts, checked before anybody depends on them."""
+"""SSLContexts from PEM files, checked before they are used."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Messages between the gateway's own processes, over a socket pair.
 
 The framing is that of `multiprocessing.connection.Connection` (an int32 length, then a pickle), so that a process without an
-event loop uses that class on its end. Both ends are this program, on a socket that nobody else can open.
+event loop uses that class on its end. Both ends are this program, on a socket that no other process can open.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class Channel(asyncio.Protocol):
     """One end of a socket pair, in an event loop.
 
     Args:
-        received: told each message, in order.
-        lost: told once that the other end is gone.
-        drained: told when there is room again after a message was refused.
+        received: called with each message, in order.
+        lost: called once when the other end is gone.
+        drained: called when there is room again after a message was refused.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The records of connections, on their way to Kafka: counts once an interval, and each connection's own."""
+"""Records of connections for Kafka: counts once an interval, and records of single connections."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ConnectionRecords:
                 done.add_done_callback(partial(self._settled, record, asyncio.get_running_loop()))
 
     def _settled(self, record: ClientConnectionRecord, loop: asyncio.AbstractEventLoop, done: Future[None]) -> None:
-        """What was taken was acknowledged, or given up after all: the topic takes no such record. In the publisher's thread."""
+        """The records that were taken are acknowledged, or dropped because the topic takes no such record. In the publisher's thread."""
         if done.exception() is not None:
             loop.call_soon_threadsafe(self._given_up, record)
 

@@ -1,4 +1,4 @@
-"""The epoch of a gateway's process: when it started, and always above that of its process before.
+"""Epoch of a gateway's process: its start time, always above that of the previous process.
 
 Readers take the process with the largest epoch for the newest.  A clock that was set back between two starts would make the new one look
 older, and all it says would be ignored; so the last epoch is read from where readers have it from.
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 PATIENCE_S = 3.0
 _LARGEST = 2**63 - 1
 _STEPS = (100, 1_000, 10_000)
-"""So many of the partition's last records are looked at, until one is this gateway's own: it writes one each heartbeat."""
+"""Numbers of the partition's last records to search for one of this gateway, which writes one each heartbeat."""
 
 
 def next_epoch(kafka: Kafka, gateway_id: str, now_ms: int, patience_s: float = PATIENCE_S) -> int:
@@ -47,7 +47,7 @@ def next_epoch(kafka: Kafka, gateway_id: str, now_ms: int, patience_s: float = P
 
 
 def _last_epoch(kafka: Kafka, gateway_id: str, deadline: float) -> int | None:
-    """The largest among this gateway's last records, or None where there is none among them.
+    """The largest among this gateway's last records, or None if there are none.
 
     Raises:
         KafkaError, TimeoutError: it could not be read in time.

@@ -1,4 +1,4 @@
-"""What is known of all connections, and what is done with it."""
+"""State of all connections of a gateway, and the handling of workers' reports."""
 
 from __future__ import annotations
 

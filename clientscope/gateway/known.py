@@ -1,4 +1,4 @@
-"""Clients that have said who they are, for those of their connections that don't.
+"""Recognition of connections that send no software name, by other connections of the same client.
 
 franz-go was seen to say its name on its first connection alone. A connection that says nothing is recognised by client id, address and
 principal together; that is an inference, shown as such, and never counted.
@@ -13,7 +13,7 @@ from clientscope.session.state import UNKNOWN, Identity
 
 _MOST = 10_000
 _ANY = placeholder()
-"""A client id that was redacted without a digest: of which client, nobody can say."""
+"""A client id that was redacted without a digest, so that its client is unknown."""
 
 
 class KnownClients:

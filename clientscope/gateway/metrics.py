@@ -1,4 +1,4 @@
-"""The gateway's own metrics, on ``/metrics``, by the official client library."""
+"""Metrics of the gateway on ``/metrics``, by the official client library."""
 
 from __future__ import annotations
 

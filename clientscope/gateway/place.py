@@ -1,4 +1,4 @@
-"""Where a gateway stands: which cluster, which broker, and what that broker's listener speaks."""
+"""Place of a gateway: its cluster, its broker, and the security protocol of that broker's listener."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CLIENT_AUTH = "ssl.client.auth"
 
 @dataclass(frozen=True)
 class GatewayPlace:
-    """Where this gateway stands.
+    """The place of this gateway.
 
     Attributes:
         gateway_epoch: when this process started, in ms since the epoch, UTC; and above its process's before (``gateway.epoch``).
@@ -49,12 +49,12 @@ class GatewayPlace:
 
     @property
     def identity(self) -> Identity:
-        """Who a client is that has said nothing yet."""
+        """The identity of a client that has sent nothing yet."""
         return UNSEEN if self.sasl or self.tls else UNAUTHENTICATED
 
 
 def find_place(settings: GatewaySettings) -> GatewayPlace:
-    """Asks the cluster who it is, and for what isn't said: which broker is behind this gateway, and what its listener speaks.
+    """Asks the cluster for its id and, unless they are set, for the broker behind this gateway and its listener's security protocol.
 
     Raises:
         SettingsError: several brokers, or not that one; no such listener, or no right to ask for it; TLS that can't work.
@@ -102,7 +102,7 @@ def _ask_protocol(admin: AdminClient, broker_id: int, settings: GatewaySettings)
         if not described:
             principal = KafkaAccess.of(settings).principal
             raise SettingsError(f"{principal} has no right to DescribeConfigs on the cluster, to ask what the listener speaks", hint)
-        protocols = dict(entry.split(":", 1) for entry in str(described[_PROTOCOLS]["value"]).split(","))
+        protocols = dict(entry.split(":", 1) for entry in str(described[_PROTOCOLS]).split(","))
     except (KafkaError, KeyError, ValueError) as error:
         raise SettingsError(f"broker {broker_id} doesn't tell its {_PROTOCOLS} ({type(error).__name__})", hint) from None
     if listener not in protocols:
@@ -111,6 +111,6 @@ def _ask_protocol(admin: AdminClient, broker_id: int, settings: GatewaySettings)
             "say which one --upstream is: --listener-name",
         )
     for key in (f"listener.name.{listener.lower()}.{_CLIENT_AUTH}", _CLIENT_AUTH):
-        if (value := described.get(key, {}).get("value")) in {auth.value for auth in ClientAuth}:
+        if (value := described.get(key)) in {auth.value for auth in ClientAuth}:
             return str(protocols[listener]), ClientAuth(value)
     return str(protocols[listener]), ClientAuth.UNKNOWN

@@ -1,4 +1,4 @@
-"""Publishing to Kafka without ever making anybody wait."""
+"""Publisher of records to Kafka that never blocks its callers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Publisher:
         acknowledged_ms: when Kafka last acknowledged a record, in ms since the epoch; None before the first.
 
     Args:
-        count: told ``published``, or ``lost`` with its reason, once a record.
+        count: called once for each record, with ``published``, or with ``lost`` and its reason.
         queue_records: most records that are not acknowledged yet.
     """
 

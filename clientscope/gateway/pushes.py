@@ -1,4 +1,4 @@
-"""Clients' pushes: whether there is room for one, and what the policy says to it."""
+"""Handling of clients' pushes: admission, and the policy's verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often clients may push: KIP-124's kind of quota, by token buckets; pure, time is passed in."""
+"""Quota of pushes per client, in the way of KIP-124, by token buckets; pure, time is passed in."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Buckets:
         return len(self._buckets)
 
     def filled(self, name: Hashable, now_s: float) -> _Bucket:
-        """As it is now; one that wasn't there is full, and not kept yet."""
+        """The bucket as of now; a new one is full, and not stored yet."""
         bucket = self._buckets.get(name)
         if bucket is None:
             return _Bucket(self.rate.burst, now_s)
@@ -66,8 +66,8 @@ class _Buckets:
 class PushQuota:
     """One bucket for each client, each principal and each address, and one for all together; a push takes a token of each.
 
-    A client chooses its id, so its own bucket only holds those that don't mean it: a crash loop, a bug.  Whoever changes its id with each
-    push meets the buckets of its principal and of its address, which it can't choose.
+    A client chooses its id, so its own bucket only holds those that don't mean it: a crash loop, a bug. A client that changes its id with
+    each push is limited by the buckets of its principal and its address, which it can't choose.
 
     Args:
         per_client, in_all: required.
@@ -86,7 +86,7 @@ class PushQuota:
         per_address: PushRate | None = None,
     ) -> None:
         self.refused_by: Whose = "quota"
-        """Of the last push that didn't pass."""
+        """The bucket that refused the last push that didn't pass."""
         self._clients = _Buckets(per_client, most_clients)
         self._principals = _Buckets(per_principal, most_clients) if per_principal else None
         self._addresses = _Buckets(per_address, most_clients) if per_address else None

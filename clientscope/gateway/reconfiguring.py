@@ -1,4 +1,4 @@
-"""Which of a gateway's settings may change while it runs, at SIGHUP."""
+"""Settings of a gateway that may change at SIGHUP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The open connections, and the counts per software name and version that follow from them.
+"""Registry of open connections, and the counts per software name and version.
 
 All of it happens in the main process's event loop, so there are no locks; time is passed in. Each change makes one
 ClientConnectionRecord with the absolute counts of the series it touched (design: "Gauges tell the truth").
@@ -58,7 +58,7 @@ class ConnectionRegistry:
         most_series: (name, version) pairs counted by themselves; a further one counts as (other, other).
         most_bytes: what they may take, by ``records.series.series_bytes``; whichever bound comes first.
         names: judges what clients call themselves; another one takes its place with another digest key.
-        hidden: told the field of each name that was redacted.
+        hidden: called with the field of each name that was redacted.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ConnectionRegistry:
         self._recorded_ms: dict[int, int] = {}  # when each open connection was last on the topic, the longest ago first
 
     def opened(self, connection_id: int, client_address: str, now_ms: int, identity: Identity | None = None) -> ClientConnectionRecord:
-        """A client has connected, under an id that no other connection of this gateway's has had, and may have said who it is."""
+        """A client has connected, under an id that no other connection of this gateway's has had, and may have identified itself."""
         client_address = intern(client_address)
         if identity is None:
             identity, series = self.place.identity, _UNKNOWNS
@@ -99,7 +99,7 @@ class ConnectionRegistry:
         return self._record(Kind.OPENED, now_ms, connection, [connection.series])
 
     def identified(self, connection_id: int, identity: Identity, now_ms: int) -> ClientConnectionRecord | None:
-        """A client has said who it is; None if that connection is gone."""
+        """A client has identified itself; None if that connection is gone."""
         before = self.connections.get(connection_id)
         if before is None:
             return None
@@ -147,8 +147,8 @@ class ConnectionRegistry:
     def heartbeat(self, now_ms: int, interval_ms: int) -> list[ClientConnectionRecord]:
         """All counts, in parts; ``interval_ms`` 0 says that there will be no further one.
 
-        A series at zero is told three times more, for a reader that lost the record of its last close, and is then forgotten: should
-        it come again, it counts from zero.
+        A series at zero is sent three times more, for readers that lost the record of its last close, and is then forgotten. If it
+        appears again, it counts from zero.
         """
         listed = []
         for series, count in list(self._counts.items()):
@@ -204,7 +204,7 @@ class ConnectionRegistry:
         return len({(of.instance_id, scope(cluster, of.principal, address)) for of, address in known if of.instance_id is not None})
 
     def context(self, connection_id: int, correlation_id: int = 0) -> RequestContext | None:
-        """What a policy is told of a request; None if its connection is gone."""
+        """The context of a request for a policy; None if its connection is gone."""
         connection = self.connections.get(connection_id)
         if connection is None:
             return None
@@ -331,7 +331,7 @@ class ConnectionRegistry:
 
 
 def _told_apart(principal: str) -> str:
-    """A principal that is too long ends with its digest: two that begin alike are two clients all the same."""
+    """A principal that is too long ends with its digest, so that two with the same beginning stay two clients."""
     if len(principal) <= _RECORDED_LENGTH:
         return principal
     digest = hashlib.sha256(principal.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,7 +1,7 @@
-"""The request log, in the JSON form of Kafka's own (``kafka.request.logger``), one line a request; off by default.
+"""Request log in the JSON form of Kafka's own (``kafka.request.logger``), one line per request; off by default.
 
 Fields are Kafka's (org.apache.kafka.network.RequestConvertToJson, ``requestDescMetrics``): bodies are null, since only headers are read,
-and the times that only a broker knows are left out. ``timestampMs`` is ours; in Kafka's log it stands before the JSON.
+and the times that only a broker knows are left out. ``timestampMs`` is clientscope's; in Kafka's log the time comes before the JSON.
 
 Workers report the requests that are asked for (`observed`); all lines are written here, in the main process, by one thread.
 """
@@ -43,7 +43,7 @@ class RequestLog:
     Args:
         target: a file's path, or ``-`` for standard output.
         max_bytes: of a file, before the next one begins; five older ones are kept.
-        count: told ``request_log_dropped`` with its reason, once a line.
+        count: called once for each dropped line, with ``request_log_dropped`` and its reason.
         names: judges what clients call themselves, as it is by then.
 
     Raises:
@@ -78,7 +78,7 @@ class RequestLog:
     def of(
         settings: GatewaySettings, place: GatewayPlace, count: Callable[[str, str], None], names: Callable[[], ClientNames]
     ) -> RequestLog | None:
-        """As the settings ask for it; None where they don't."""
+        """The log that the settings ask for; None if they don't."""
         if not settings.request_log:
             return None
         if place.tls:
@@ -141,7 +141,7 @@ class RequestLog:
 
 
 class _Files(RotatingFileHandler):
-    """Files that others of the group may read, and nobody else: they name clients and principals."""
+    """Files that only the owner and the group may read: they name clients and principals."""
 
     def __init__(self, path: str, max_bytes: int) -> None:
         super().__init__(path, maxBytes=max_bytes, backupCount=_OLDER_FILES, encoding="ascii")

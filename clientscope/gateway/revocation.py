@@ -1,4 +1,4 @@
-"""Certificate revocation lists (RFC 5280), looked at before clients depend on them.
+"""Certificate revocation lists (RFC 5280), checked before they are used.
 
 OpenSSL itself says what is wrong with one only at each handshake, and Python's ssl reads none.
 """

@@ -1,4 +1,4 @@
-"""The gateway's process: what it is made of, and its life.
+"""Main process of the gateway: its parts, its start and its end.
 
 ``run`` is the only entry point. Order of life: everything that can fail is tried before the port is opened; at SIGTERM or SIGINT the
 port closes first, then the connections, each once its answers are out, then the publisher once it has been acknowledged.
@@ -10,6 +10,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable
+from dataclasses import asdict
 
 import uvloop
 from prometheus_client import make_wsgi_app
@@ -77,7 +78,7 @@ async def _serve(settings: GatewaySettings, place: GatewayPlace, template: Templ
     )
     admin = {
         "/v1/connections": pages.listing(lambda: GATEWAY_CONNECTIONS.dump_python(gateway.registry.listing(), by_alias=True)),
-        "/v1/brokers": pages.listing(gateway.brokers.listing),
+        "/v1/brokers": pages.listing(lambda: [asdict(broker) for broker in gateway.brokers.listing()]),
         "/v1/bypass": pages.switch(
             lambda: gateway.bypassed,
             lambda on: loop.call_soon_threadsafe(gateway.bypass, on),

@@ -1,4 +1,4 @@
-"""What a gateway says on ``clientscope.status`` of itself, and of the broker behind it."""
+"""Status of a gateway and its broker, for ``clientscope.status``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ BROKER_INTERVAL_S = 60.0
 
 
 class StatusTeller:
-    """Tells of a gateway every ten seconds, and at once when its health changes; of its broker every minute.
+    """Reports a gateway's status every ten seconds, and at once when its health changes; its broker's every minute.
 
-    What Kafka doesn't take now is not worth keeping for long: nothing is told while the publisher's queue is half full.
+    A status is soon out of date, so none is written while the publisher's queue is half full.
 
     Args:
         health: what is wrong with the gateway, or nothing.
@@ -55,14 +55,14 @@ class StatusTeller:
             await asyncio.sleep(1.0)
 
     async def watch_broker(self) -> None:
-        """Tells of the broker, for as long as the gateway runs."""
+        """Reports the broker's status for as long as the gateway runs."""
         while True:
             status = await asyncio.to_thread(self._brokers.status, self._place, int(BROKER_INTERVAL_S * 1000))
             self._tell(status)
             await asyncio.sleep(BROKER_INTERVAL_S)
 
     def stopped(self) -> None:
-        """Tells that the gateway ends as it was told to."""
+        """Reports that the gateway was stopped on request."""
         self._tell(self.process().model_copy(update={"condition": "stopped", "reason": ""}))
 
     def process(self) -> ProcessStatus:

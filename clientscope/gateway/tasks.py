@@ -1,4 +1,4 @@
-"""Coroutines in the background: held on to, and heard of when they fail."""
+"""Background coroutines: kept referenced, with failures reported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 
 class Tasks:
-    """Those of one owner, in one event loop. Not `asyncio.TaskGroup`: one that fails must not end the others."""
+    """Tasks of one owner, in one event loop. Not `asyncio.TaskGroup`: one that fails must not end the others."""
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[None]] = set()

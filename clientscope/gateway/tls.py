@@ -1,8 +1,8 @@
-"""What is TLS on either side of the gateway, and what of that can't work.
+"""TLS between clients, gateway and broker: the possible combinations, and errors for those that can't work.
 
 | clients | broker's listener | setting | what happens |
 |---|---|---|---|
-| plain text | plain text | none | as ever |
+| plain text | plain text | none | no TLS |
 | TLS | TLS | none | passes untouched, nothing of it can be read |
 | TLS | plain text | ssl_certificate_location | ends here |
 | TLS | TLS | ssl_certificate_location, upstream_ssl_ca_location | ends here, and TLS again to the broker |
@@ -192,7 +192,7 @@ def check_files(settings: GatewaySettings) -> None:
     """
     load(settings)
     if settings.ssl_crl_location and settings.ssl_ca_location:
-        from clientscope.gateway.revocation import check_crls  # noqa: PLC0415  only who has lists needs the library
+        from clientscope.gateway.revocation import check_crls  # noqa: PLC0415  the library is only needed with lists
 
         check_crls(settings.ssl_crl_location, settings.ssl_ca_location)
 

@@ -1,6 +1,6 @@
-"""How our own processes reach Kafka: one table ``[kafka]``, for kafka-python and for Spark's Java clients.
+"""Connection settings of clientscope's own processes: one table ``[kafka]``, for kafka-python and for Spark's Java clients.
 
-Names in the table are Kafka's own where Java and librdkafka agree, else librdkafka's, whose files are what everybody has: PEM, each apart.
+Names in the table are Kafka's own where Java and librdkafka agree, else librdkafka's, whose files are the common ones: PEM, one each.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class KafkaAccess:
         """From ``[kafka]``.
 
         Raises:
-            SettingsError: what doesn't go together, or a file with a secret that is missing or open to everybody.
+            SettingsError: what doesn't go together, or a file with a secret that is missing or that every user can read.
         """
         protocol = settings.kafka_security_protocol
         sasl, tls = protocol.startswith("SASL_"), protocol.endswith("SSL")
@@ -72,7 +72,7 @@ class KafkaAccess:
 
     @property
     def principal(self) -> str:
-        """Whom the broker's ACLs are to name, as far as can be said here."""
+        """The principal that the broker's ACLs must name, if it is known here."""
         return f"User:{self.username}" if self.username else "this principal"
 
     def client_arguments(self) -> dict[str, Any]:
@@ -165,5 +165,5 @@ def _content(path: Path) -> str:
 
 
 def _quoted(value: str) -> str:
-    """As java.io.StreamTokenizer, which reads JAAS, takes a string."""
+    """A quoted string in the syntax of java.io.StreamTokenizer, which reads JAAS."""
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,4 +1,4 @@
-"""Asking and changing a cluster: kafka-python's admin client, and what to say where no broker can be used.
+"""Admin client: requests to a cluster, and errors for when no broker can be used.
 
 What of kafka-python 3.0.12 is worked around:
 
@@ -46,7 +46,7 @@ class _LastFailure(logging.Handler):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Nothing of it goes to our own log meanwhile."""
+        """Keeps kafka-python's messages out of clientscope's own log meanwhile."""
         logger = logging.getLogger("kafka.net.manager")
         before = logger.level, logger.propagate
         logger.setLevel(logging.WARNING)
@@ -100,15 +100,15 @@ def no_broker(kafka: Kafka, error: BaseException) -> EnvironmentProblem:
     return EnvironmentProblem(problem, hint)
 
 
-def configs(admin: AdminClient, of: Literal["topic", "broker"], names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """All settings of topics or brokers, by name.
+def configs(admin: AdminClient, of: Literal["topic", "broker"], names: Iterable[str]) -> dict[str, dict[str, str | None]]:
+    """The values of all settings of topics or brokers: by its name, then by the setting's.
 
     Raises:
         KafkaError: no such topic or broker.
     """
     resources = [ConfigResource(ConfigResourceType[of.upper()], name) for name in names]
-    described: dict[str, dict[str, Any]] = admin.describe_configs(resources, config_filter="all")[of]
-    return described
+    described = admin.describe_configs(resources, config_filter="all")[of]
+    return {name: {key: entry["value"] for key, entry in entries.items()} for name, entries in described.items()}
 
 
 def partition_offsets(

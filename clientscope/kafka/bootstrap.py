@@ -1,9 +1,9 @@
-"""Making clients of kafka-python.
+"""Creation of kafka-python's clients.
 
 What of kafka-python 3.0.12 is worked around:
 
-- Where no broker answers, the constructors of consumer, admin client and producer raise, and leave a thread and four descriptors behind:
-  who tries again for a day runs out of both. All three make their connections by ``kafka_client`` (consumer/group.py:418,
+- Where no broker answers, the constructors of consumer, admin client and producer raise, and leave a thread and four descriptors behind: a
+  process that retries for a day runs out of both. All three make their connections by ``kafka_client`` (consumer/group.py:418,
   admin/client.py, producer/kafka.py:524), and none closes it then. To be removed once they do.
 """
 

@@ -1,4 +1,4 @@
-"""Compacted topics: the newest value of each key, to the end or for as long as they grow."""
+"""Reader of compacted topics: the newest value of each key, up to the end or continuously."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which brokers a cluster has: DescribeCluster (KIP-700), and Metadata of brokers before 2.8, which lack it.
+"""Brokers of a cluster: DescribeCluster (KIP-700), or Metadata for brokers before 2.8, which lack it.
 
 What of kafka-python 3.0.12 is worked around:
 

@@ -1,4 +1,4 @@
-"""One connection of its own to a broker, for what it says to ApiVersions now.
+"""A new connection to a broker, for its current answer to ApiVersions.
 
 What of kafka-python 3.0.12 is worked around:
 

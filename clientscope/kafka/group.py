@@ -1,4 +1,4 @@
-"""Membership in a consumer group of one topic, for its assignment alone: nothing is read, and nothing is committed.
+"""Membership in a consumer group of one topic, for its assignment only: nothing is read or committed.
 
 What of kafka-python 3.0.12 is worked around:
 

@@ -1,4 +1,4 @@
-"""Reading topics: ranges of partitions to the ends known at the start, and what comes after them.
+"""Reader of topics: ranges of partitions up to the ends known at the start, and records that follow.
 
 Every loop over a consumer is here, so that none waits without end. What of kafka-python 3.0.12 is worked around:
 
@@ -41,7 +41,7 @@ Batches = Mapping[TopicPartition, Sequence[Any]]
 
 
 class OffsetRange(NamedTuple):
-    """Of a partition: the first offset to read, and the one behind the last."""
+    """A range of a partition: the first offset to read, and the one after the last."""
 
     first: int
     end: int
@@ -195,7 +195,7 @@ class TopicReader:
         try:
             leaders = self._leaders({partition.topic for partition in behind}, 1.0)
         except KafkaError:
-            leaders = dict.fromkeys(behind, 0)  # nobody answers, which is no news of a partition
+            leaders = dict.fromkeys(behind, 0)  # no broker answers, which says nothing about a partition
         return _not_read(behind, leaders)
 
     def _leaders(self, topics: Iterable[str], timeout_s: float) -> dict[TopicPartition, int]:
@@ -225,7 +225,7 @@ class TopicReader:
 
 
 def _not_read(behind: Iterable[TopicPartition], leaders: Mapping[TopicPartition, int]) -> str:
-    """What to say of partitions that were not read; the first that explains it is named."""
+    """The error for partitions that were not read; it names the first one that explains it."""
     for reason, missing in (("is gone", None), ("has no leader", -1)):
         for topic, number in sorted(behind):
             if leaders.get(TopicPartition(topic, number)) == missing:

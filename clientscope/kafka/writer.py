@@ -1,4 +1,4 @@
-"""Writing records that Kafka has acknowledged.
+"""Writer of records that waits for Kafka's acknowledgement.
 
 What of kafka-python 3.0.12 is worked around:
 

@@ -1,4 +1,4 @@
-"""A real Kafka broker from its jars: KRaft mode, one node or one of several, for trying and testing; not for production.
+"""A real Kafka broker from its jars, in KRaft mode, one node or one of several; for trying and testing, not for production.
 
 Three listeners: CLIENT advertises the gateway's address, so that every client comes through it; INTERNAL is for clientscope's
 own processes; CONTROLLER is KRaft's, on a port of its own choosing.
@@ -38,14 +38,14 @@ class BrokerPlan:
     Attributes:
         port: of listener CLIENT, on 127.0.0.1.
         internal_port: of listener INTERNAL, on 127.0.0.1.
-        advertised: ``HOST:PORT`` that CLIENT tells clients to come to: the gateway's.
+        advertised: ``HOST:PORT`` that listener CLIENT advertises: the gateway's.
         data_dir: logs and metadata; formatted when it is new.
         jmx_port: where the JMX exporter answers HTTP on 127.0.0.1, or 0 for none.
         node_id: Kafka's ``node.id``.
         voters: node id → port of listener CONTROLLER on 127.0.0.1, for each node of the quorum, this one among them; empty for a
             quorum of this node alone, on a port of its own choosing. All nodes need the same voters and the same ``cluster_id``.
         cluster_id: what the directory is formatted with; empty for a new random one.
-        extra: further properties of the broker; they override those that stand here.
+        extra: further properties of the broker; they override those set here.
         release: the configuration of ``ivy.xml`` that is run: ``broker``, or another age of Kafka. One before 3.9 needs ``voters`` or
             ``zookeeper``.
         zookeeper: ``HOST:PORT`` of ZooKeeper, for Kafka before 4.0; empty for KRaft.
@@ -105,7 +105,7 @@ class BrokerPlan:
         }
 
     def _common(self) -> dict[str, str]:
-        """What every broker has, whoever elects its controller."""
+        """The properties of every broker, with KRaft or ZooKeeper."""
         return {
             "advertised.listeners": f"CLIENT://{self.advertised},INTERNAL://{self.internal}",
             "inter.broker.listener.name": "INTERNAL",

@@ -1,4 +1,4 @@
-"""The jars: downloaded once by the Ivy that PySpark ships, then found in the cache; checked against `jars.sha256` each time.
+"""Jars: downloaded once by the Ivy that PySpark ships, then taken from the cache; checked against ``jars.sha256`` each time.
 
 One ``ivy.xml`` names them; no Maven is needed. Two configurations, ``spark`` and ``broker``, are what a user needs. The others are for
 tests and the benchmark, and each is fetched when it is first asked for.
@@ -42,7 +42,7 @@ def jars(configuration: str, progress: Progress = lambda line: None) -> list[Pat
 
     Args:
         configuration: one of `CONFIGURATIONS` or `EXTRA`.
-        progress: told in a line what is being done, when something must be downloaded.
+        progress: called with a line that says what is being done, when something must be downloaded.
 
     Raises:
         EnvironmentProblem: no Java, no network on the first run, or a jar that is not the one that was locked, or no longer is.
@@ -53,7 +53,7 @@ def jars(configuration: str, progress: Progress = lambda line: None) -> list[Pat
         with _alone():
             if not all(path.is_file() for path in paths):
                 download(progress, CONFIGURATIONS if configuration in CONFIGURATIONS else (configuration,))
-    # Each time: whoever may write to the cache would otherwise choose what Java runs.
+    # Each time: a user with write access to the cache would otherwise choose what Java runs.
     for path, digest in wanted.items():
         if (found := _sha256(path)) != digest:
             raise EnvironmentProblem(

@@ -1,4 +1,4 @@
-"""Finding Java, the one thing that a user must bring besides Python and make."""
+"""Search for Java, the only requirement besides Python and make."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def java() -> str:
     """The path of a ``java`` that is new enough: ``$JAVA_HOME/bin/java``, or else the one on PATH.
 
     Raises:
-        EnvironmentProblem: there is none, or it is older than 17.
+        EnvironmentProblem: there is no Java, or it is older than 17.
     """
     home = os.environ.get("JAVA_HOME")
     path = shutil.which("java", path=str(Path(home) / "bin") if home else None)

@@ -1,4 +1,4 @@
-"""Child processes that don't outlive us, and free ports."""
+"""Child processes that end with their parent, and free ports."""
 
 from __future__ import annotations
 
@@ -128,10 +128,10 @@ _given: deque[int] = deque(maxlen=1_000)
 def free_port(besides: Collection[int] = ()) -> int:
     """A TCP port of 127.0.0.1, one of `PORTS`, that was free a moment ago.
 
-    One that was given lately isn't given again, since whoever has it may not listen yet.
+    A port that was returned recently isn't returned again, since its user may not listen yet.
 
     Args:
-        besides: ports that somebody is about to take.
+        besides: ports that are about to be used.
     """
     for _ in range(100):
         port = PORTS[secrets.randbelow(len(PORTS))]

@@ -1,4 +1,4 @@
-"""Logs, a line at a time: however large they are, a line is what is held."""
+"""Reader of log files of any size, one line in memory at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line of a log → which process wrote it, and what it wrote.
+"""Layouts of log lines: the process that wrote a line, and its message.
 
 Logs are hostile: an application logs what its users sent.  Every function takes time in proportion to the line.
 """

@@ -1,1 +1,1 @@
-"""What becomes of a pushed configuration: the interface of a ClientConfigPolicy (KIP-1324), the default one, redaction."""
+"""Policy for pushed configurations: the interface ClientConfigPolicy (KIP-1324), the default implementation, redaction."""

@@ -1,4 +1,4 @@
-"""ClientConfigPolicy (KIP-1324), the gateway's public plug-in interface."""
+"""Interface ClientConfigPolicy (KIP-1324), the gateway's public plug-in interface."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ class ClientConfigData:
 
 @dataclass(frozen=True)
 class RequestContext:
-    """Who pushes: Kafka's AuthorizableRequestContext, and the gateway's place.
+    """The client that pushes: Kafka's AuthorizableRequestContext, and the gateway's place.
 
     Attributes:
         connection_id: unique within (gateway_id, gateway_epoch).
         client_id: client.id; hostile, like all strings that a client chose.
         software_name, software_version: KIP-511's; ``unknown`` until said.
-        client_instance_id: KIP-1324's; None where the client sent none.  Chosen by the client: `client_key` tells clients apart.
-        principal: Kafka's spelling, ``User:name``; ``User:ANONYMOUS`` of who doesn't authenticate; None where the wire does not show it.
+        client_instance_id: KIP-1324's; None where the client sent none.  Chosen by the client, so `client_key` identifies clients.
+        principal: Kafka's spelling, ``User:name``; ``User:ANONYMOUS`` without authentication; None if the protocol doesn't show it.
         request_type, request_version, correlation_id: of the request's header: PushConfig's api key and version, and the client's own id.
     """
 
@@ -148,7 +148,7 @@ class ClientConfigPolicy(ABC):
 
         Raises:
             SettingsError: the gateway doesn't start, and says this text.
-            Exception: the gateway doesn't start; only the exception's type and place are told, since its text may quote a secret.
+            Exception: the gateway doesn't start; only the exception's type and place are shown, since its text may quote a secret.
         """
 
     @abstractmethod

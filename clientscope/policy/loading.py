@@ -1,4 +1,4 @@
-"""Finding a policy by its name."""
+"""Search for a policy by its name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def load_policy(name: str) -> type[ClientConfigPolicy]:
     """The class behind a dotted name, ``module.Class``, or, for a name without a dot, behind an entry point of `ENTRY_POINT_GROUP`.
 
     Raises:
-        SettingsError: there is none, two packages claim the entry point, or it is not a ClientConfigPolicy.
+        SettingsError: there is no such policy, two packages claim the entry point, or it is not a ClientConfigPolicy.
     """
     dotted = name if "." in name else _entry_point(name)
     module_name, _, class_name = dotted.rpartition(".")

@@ -1,4 +1,4 @@
-"""Taking values out of a push before it leaves memory."""
+"""Redaction of a push before it leaves memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clientscope.records.codec import ClientConfigRecord, ValueState
 
 _NAMES_REMEMBERED = 4096
 _DIGEST_DIGITS = 16
-"""Of a name's digest that are written: 64 bits."""
+"""Digits of a name's digest that are stored: 64 bits."""
 
 
 class ClientNames:
@@ -33,7 +33,7 @@ class ClientNames:
 
     @classmethod
     def of(cls, digest_key_file: Path | None) -> ClientNames:
-        """Those of an installation.
+        """The names' judge for an installation.
 
         Raises:
             SettingsError: see `DigestKey.read`.
@@ -45,7 +45,7 @@ class ClientNames:
     @overload
     def __call__(self, field: str, name: str | None) -> str | None: ...
     def __call__(self, field: str, name: str | None) -> str | None:
-        """The name, or what stands for it.
+        """The name, or its placeholder.
 
         Args:
             field: of a record, as ``sensitive_names.FIELDS`` has it.
@@ -66,10 +66,11 @@ class ClientNames:
 
 
 def hidden_name(name: str, key: DigestKey | None, otherwise: str = "") -> str:
-    """What stands for a name, or a setting's key, that may not be written down: with the same key the same, and so it can be found again.
+    """The placeholder of a name, or of a setting's key, that may not be stored: the same under the same digest key, so it can be found
+    again.
 
     Args:
-        otherwise: tells it from others where there is no key.
+        otherwise: distinguishes it from others if there is no digest key.
     """
     return placeholder(key.digest(name).hex()[:_DIGEST_DIGITS] if key else otherwise)
 
@@ -80,7 +81,7 @@ def redact(config: ClientConfig, key: DigestKey | None, place: int = 1) -> Any:
     Where the key is the secret, the digest is the key's: one leak is one secret, and those of two clients with the same value are two.
 
     Args:
-        place: of the setting in its push, from 1; tells keys apart that are redacted without a digest.
+        place: of the setting in its push, from 1; distinguishes keys that are redacted without a digest.
     """
     state = reason(config.key, config.value, config.type)
     hidden = state is not ValueState.PRESENT

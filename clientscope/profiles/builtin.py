@@ -1,4 +1,4 @@
-"""The profiles that come with clientscope: TOML files beside this one, each value with its source."""
+"""Built-in profiles: TOML files beside this one, each value with its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which clients are meant: patterns for principal, group, client id, and the file of the settings."""
+"""Patterns that select clients: by principal, group, client id, and the file of the settings."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class PatternSubject:
 
 @dataclass(frozen=True)
 class ClientPattern:
-    """Patterns as `fnmatch` has them (``*``, ``?``, ``[seq]``), upper and lower case told apart.
+    """Case-sensitive patterns of `fnmatch` (``*``, ``?``, ``[seq]``).
 
-    Any one pattern of a field will do; where several fields have patterns, each must fit.  Without any, everybody is meant.
+    One matching pattern of a field is enough; if several fields have patterns, each must match.  Without any pattern, every client matches.
     """
 
     principal: tuple[str, ...] = ()

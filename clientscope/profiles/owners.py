@@ -1,4 +1,4 @@
-"""``owners.toml``: the team and the contact that a client belongs to.
+"""Reader of ``owners.toml``: the team and the contact of each client.
 
 ```toml
 [[owner]]
@@ -32,10 +32,10 @@ _HINT = "docs/lint.md describes owners.toml"
 
 @dataclass(frozen=True)
 class Owner:
-    """Whom to tell.
+    """The team that a client belongs to, and how to reach it.
 
     Attributes:
-        contact: a channel, an address, a rota: whatever people there use.
+        contact: any text, such as a channel, an address or a rota.
     """
 
     team: str
@@ -44,12 +44,12 @@ class Owner:
 
 @dataclass(frozen=True)
 class Owners:
-    """Who owns what; without entries, nobody owns anything."""
+    """The owners of clients; without entries, no client has one."""
 
     entries: tuple[tuple[ClientPattern, Owner], ...] = ()
 
     def of(self, client: PatternSubject) -> Owner | None:
-        """The owner of a client; None where nobody is named."""
+        """The owner of a client; None if none is named."""
         return next((owner for whom, owner in self.entries if whom.fits(client)), None)
 
 

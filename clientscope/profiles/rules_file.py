@@ -1,4 +1,4 @@
-"""A user's rules file: own profiles, which profile applies to which clients, and suppressions.
+"""Reader of a user's rules file: own profiles, their assignment to clients, and suppressions.
 
 ```toml
 default = "msk"                      # the profile of everybody who isn't assigned another; apache without it
@@ -91,7 +91,7 @@ def read(path: Path, known: Known) -> RulesFile:
 
 
 def by_name(rules: RulesFile, name: str) -> Thresholds:
-    """One profile for everybody, whatever is assigned.
+    """One profile for every client, whatever is assigned.
 
     Raises:
         SettingsError: no profile, built in or of the file, has this name.

@@ -15,9 +15,9 @@ class Suppression:
 
     Attributes:
         code: the rule's.
-        reason: why, for who reads it later.
+        reason: why, for later readers.
         until: the last day, in UTC, on which it counts.
-        where: the file and line that it stands at.
+        where: its file and line.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""A profile, and which of several holds for a client."""
+"""Thresholds of a profile, and the choice of the profile for a client."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class ProfileChoice:
     """The first assignment that fits decides.
 
     Attributes:
-        assignments: who, and the index of the profile.
-        default: the index for everybody else.
+        assignments: patterns of clients, each with the index of its profile.
+        default: the index for all other clients.
     """
 
     assignments: tuple[tuple[ClientPattern, int], ...] = ()

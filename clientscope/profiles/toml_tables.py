@@ -1,4 +1,4 @@
-"""A TOML file as a checked model; an error says the file, the line and the key."""
+"""Reader of a TOML file as a checked model; an error names the file, the line and the key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PART = re.compile(r"[\w-]+|\"([^\"]*)\"|'([^']*)'")
 
 
 class TomlFile:
-    """A file that was read: its model, and where in it everything stands.
+    """A file that was read: its model, and the place of each key.
 
     Raises:
         SettingsError: it can't be read, is no TOML, or isn't as the model has it.
@@ -91,7 +91,7 @@ class TomlFile:
 
 
 def lines(text: str) -> dict[Place, int]:
-    """Where each table and key of a TOML text stands; tomllib does not say.  Keys of inline tables have no line of their own."""
+    """The place of each table and key of a TOML text, which tomllib doesn't return.  Keys of inline tables have no line of their own."""
     found: dict[Place, int] = {}
     arrays: Counter[Place] = Counter()
     table: Place = ()

@@ -1,6 +1,6 @@
 """The search grammar of page, API and command line: ``software:librdkafka version:<2.6 finding:>=high``.
 
-Terms stand beside each other, and all must hold.  A term is ``field:value``, ``field:a,b`` for any of them, ``field:<2.6`` with ``<``,
+Terms are separated by spaces, and all must hold.  A term is ``field:value``, ``field:a,b`` for any of them, ``field:<2.6`` with ``<``,
 ``<=``, ``>`` or ``>=`` where the field has an order, or a word alone, which is searched for.  ``*`` stands for anything, what is in quotes
 for itself, ``-`` before a term for its opposite, and ``field:""`` for those that have none.
 

@@ -1,4 +1,4 @@
-"""What is wrong with a query, and where."""
+"""Error of a query: what is wrong, and where."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class QueryError(ClientscopeError):
     Attributes:
         position: where the mistake begins, in characters from 0.
         length: of the mistake; 0 where something is missing.
-        expected: what could stand there.
+        expected: what is possible there.
     """
 
     def __init__(self, message: str, position: int, length: int, expected: Sequence[str] = ()) -> None:

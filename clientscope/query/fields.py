@@ -1,4 +1,4 @@
-"""Which fields there are, and what may be asked of each."""
+"""Fields of the grammar, and the operators that each allows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FieldKind(Enum):
     NUMBER = "number"
     SEVERITY = "severity"
     FINDING = "finding"
-    """Of a client: the worst severity, a rule's code, ``none``, or ``not-judged``."""
+    """A client's findings: the worst severity, a rule's code, ``none``, or ``not-judged``."""
     TIME = "time"
     CHOICE = "choice"
 
@@ -76,7 +76,7 @@ CLIENTS: Fields = _fields(
     Field("connections", FieldKind.NUMBER, "how many it has open"),
     Field("since", FieldKind.TIME, "when the oldest of them was opened, or how long ago"),
 )
-"""Of a connected client, and of its connections."""
+"""Fields of a connected client, and of its connections."""
 
 HISTORY_CLIENTS: Fields = _fields(
     *(CLIENTS[name] for name in ("software", "version", "client_id", "application", "principal", "address")),
@@ -85,7 +85,7 @@ HISTORY_CLIENTS: Fields = _fields(
     Field("first_seen", FieldKind.TIME, "when it was first seen in that time"),
     Field("last_seen", FieldKind.TIME, "when it was last seen in that time"),
 )
-"""Of a client that history has."""
+"""Fields of a client in history."""
 
 FINDINGS: Fields = _fields(
     Field("code", FieldKind.TEXT, "the rule's"),
@@ -101,7 +101,7 @@ FINDINGS: Fields = _fields(
     Field("clients", FieldKind.NUMBER, "how many have it now"),
     Field("since", FieldKind.TIME, "when it was last opened, or how long ago"),
 )
-"""Of a finding."""
+"""Fields of a finding."""
 
 BROKERS: Fields = _fields(
     Field("software", FieldKind.TEXT, "name of what it runs"),
@@ -113,4 +113,4 @@ BROKERS: Fields = _fields(
     Field("gateway", FieldKind.TEXT, "the gateway that reports it"),
     Field("source", FieldKind.CHOICE, "how its software is known", ("declared", "jmx", "inferred", "unknown")),
 )
-"""Of a broker."""
+"""Fields of a broker."""

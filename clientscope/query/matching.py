@@ -1,4 +1,4 @@
-"""Whether something in memory is what a query asks for."""
+"""Matching of values in memory with a query."""
 
 from __future__ import annotations
 

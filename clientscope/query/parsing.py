@@ -1,4 +1,4 @@
-"""Text into terms; every mistake with its place."""
+"""Parser: text into terms, with the place of every mistake."""
 
 from __future__ import annotations
 

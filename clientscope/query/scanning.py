@@ -1,4 +1,4 @@
-"""One value after the other, out of a query's text."""
+"""Scanner: a query's text into single values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SearchValue:
     Attributes:
         parts: between its stars.
         quoted: whether any of it stood in quotes.
-        begin, end: where it stands.
+        begin, end: its place.
     """
 
     parts: tuple[str, ...]
@@ -69,7 +69,7 @@ class Scanner:
         """The value that begins here.
 
         Args:
-            stops: what ends it outside of quotes: a space in it stands for any white space.
+            stops: what ends it outside of quotes: a space in it means any white space.
 
         Raises:
             QueryError: a quote is not closed.

@@ -1,4 +1,4 @@
-"""The order of a list: ``-connections,client_id``."""
+"""Order of a list: ``-connections,client_id``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query says, as values."""
+"""Terms of a parsed query, as values."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Term:
     Attributes:
         field: None for a word that is searched for.
         any_of: at least one.
-        position, length: where it stands, in characters.
+        position, length: its place, in characters.
     """
 
     field: str | None

@@ -1,4 +1,4 @@
-"""Versions as texts that sort as the versions do."""
+"""Sort keys of versions: texts that sort as the versions do."""
 
 from __future__ import annotations
 

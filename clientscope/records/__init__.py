@@ -1,1 +1,1 @@
-"""The records of clientscope's topics: their schemas, the reference codec, their keys."""
+"""Records of clientscope's topics: their schemas, the reference codec, their keys."""

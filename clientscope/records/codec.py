@@ -1,4 +1,4 @@
-"""The topics' records: the reference codec, one record at a time.
+"""Reference codec of the topics' records, one record at a time.
 
 Both records are written as Kafka writes its own internal ones (a coordinator's key and value, say): an int16 version, then a
 flexible body that a JSON schema in Kafka's own format describes.  The same schema files drive the vectorised decoder in
@@ -12,7 +12,7 @@ import re
 import struct
 from enum import IntEnum
 from importlib import resources
-from typing import Any, TypeVar, cast
+from typing import NotRequired, TypedDict, TypeVar, cast
 
 from kafka.protocol.api_data import ApiData
 from kafka.protocol.schemas.fields.codecs import EncodeBufferPool, Int16
@@ -26,6 +26,34 @@ MOST_SETTINGS = 4_096
 """A record of more is not read: eight times what a gateway takes of a push. 80,000 of them, which fit into a record, take three seconds."""
 
 Record = TypeVar("Record", bound=ApiData)
+
+
+class FieldSchema(TypedDict):
+    """A field of a message in Kafka's schema format, as far as the schemas here use it; versions are texts such as ``0+``.
+
+    Attributes:
+        fields: of an array of structs.
+    """
+
+    name: str
+    type: str
+    versions: str
+    about: NotRequired[str]
+    default: NotRequired[str | int | bool]
+    fields: NotRequired[list[FieldSchema]]
+    nullableVersions: NotRequired[str]
+    tag: NotRequired[int]
+    taggedVersions: NotRequired[str]
+
+
+class MessageSchema(TypedDict):
+    """A message in Kafka's schema format."""
+
+    type: str
+    name: str
+    validVersions: str
+    flexibleVersions: str
+    fields: list[FieldSchema]
 
 
 class ClientConfigRecord(ApiData, load_json=_SCHEMAS):  # type: ignore[call-arg]
@@ -79,14 +107,14 @@ class Origin(IntEnum):
     OBSERVED = 1
 
 
-def schema(name: str) -> dict[str, Any]:
+def schema(name: str) -> MessageSchema:
     """The parsed schema of a record, by name.
 
     Raises:
         FileNotFoundError: there is no such record.
     """
     text = resources.files(_SCHEMAS).joinpath(f"{name}.json").read_text("utf-8")
-    return cast(dict[str, Any], json.loads(re.sub(r"(?m)^\s*//.*$", "", text)))
+    return cast(MessageSchema, json.loads(re.sub(r"(?m)^\s*//.*$", "", text)))
 
 
 def encode(record: ApiData) -> bytes:

@@ -1,6 +1,6 @@
-"""Who a client is to Kafka's authorizers where it doesn't authenticate: KafkaPrincipal.ANONYMOUS.
+"""Principals of clients that don't authenticate: KafkaPrincipal.ANONYMOUS, as Kafka's authorizers see them.
 
-On a PLAINTEXT listener, and on an SSL one without a client certificate, Kafka's DefaultKafkaPrincipalBuilder names everybody
+On a PLAINTEXT listener, and on an SSL one without a client certificate, Kafka's DefaultKafkaPrincipalBuilder names every client
 ``User:ANONYMOUS``. That is one principal and no one client: what keeps clients apart (keys, bounds, quotas) goes by the address instead.
 
 Null stays for what can't be seen: SASL that isn't complete, GSSAPI, a delegation token, and TLS that passes untouched.
@@ -14,11 +14,11 @@ ANONYMOUS = "User:ANONYMOUS"
 """KafkaPrincipal.ANONYMOUS."""
 
 PLAINTEXT = "PLAINTEXT"
-"""The security protocol on which nobody can authenticate, so that a record without a principal means `ANONYMOUS`."""
+"""The security protocol without authentication, so that a record without a principal means `ANONYMOUS`."""
 
 
 def authenticated(principal: str | None) -> str | None:
-    """The principal, if it tells one client's owner from another's; None for `ANONYMOUS`."""
+    """The principal, if it distinguishes owners of clients; None for `ANONYMOUS`."""
     return None if principal == ANONYMOUS else principal
 
 

@@ -1,7 +1,7 @@
-"""Series of the gauges: what one is called in a topic, what one costs, and how many a gateway may have.
+"""Series of the gauges: their keys in a topic, their size in memory, and how many a gateway may have.
 
-A client chooses its name and version, so their number needs a bound. Gateways hold it, and the job once more, by the same measure: what
-a gateway has told apart, the job never has to fold.
+A client chooses its name and version, so their number needs a bound. Gateways and the job apply the same bound: the job never has to
+combine series that a gateway has kept separate.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ OTHER = "other"
 """Name and version of what is counted together, beyond the bound."""
 
 MOST_SERIES = 10_000
-"""Series (listener, name, version) of one gateway that are told apart."""
+"""Series (listener, name, version) of one gateway that are counted separately."""
 
 MOST_BYTES = 2_000_000
-"""What they may take in a reader's memory, by `series_bytes`."""
+"""Bytes that they may take in a reader's memory, by `series_bytes`."""
 
 _FIXED_BYTES = 140
 """Beside the key's own bytes: two bytes objects, five 64-bit numbers and a flag, an entry of a dict (measured on CPython 3.11)."""
@@ -27,5 +27,5 @@ def series_key(listener: str, name: str, version: str) -> bytes:
 
 
 def series_bytes(key: bytes) -> int:
-    """What a series costs whoever keeps its newest counts."""
+    """Memory that a series takes in a process that keeps its newest counts."""
     return len(key) + _FIXED_BYTES

@@ -1,4 +1,4 @@
-"""Our topics: what each is called and how it must be set, as data."""
+"""Topics of clientscope, as data: names and required settings."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What commands print on a terminal."""
+"""Terminal output of commands."""

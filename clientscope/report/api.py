@@ -1,4 +1,4 @@
-"""The JSON API of ``clientscope serve``, as commands ask it."""
+"""Client of the JSON API of ``clientscope serve``, for commands."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Api:
     """Asks one copy of serve.
 
     Raises:
-        SettingsError: the token's file can't be read, or everybody can read it.
+        SettingsError: the token's file can't be read, or every user can read it.
     """
 
     def __init__(self, settings: PageSettings) -> None:
@@ -48,7 +48,7 @@ class Api:
             answer: the model of the answer.  Further fields, of a later release, are ignored.
 
         Raises:
-            EnvironmentProblem: nobody answers, or not a clientscope, or it wants a token.
+            EnvironmentProblem: nothing answers, or something else than clientscope, or it requires a token.
             SettingsError: a parameter is wrong; says where, if it is the search.
         """
         query = urllib.parse.urlencode({name: value for name, value in parameters.items() if value not in ("", None)})

@@ -1,4 +1,4 @@
-"""The API versions that each broker of a cluster supports, as tables and sentences."""
+"""API versions of each broker of a cluster, as tables and sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clientscope.errors import SettingsError
 from clientscope.report.text import brokers, capitalized, plain
 
 FIELDS = ("cluster", "broker", "host", "port", "rack", "state", "reason", "version")
-"""Of a broker; by these it can be sorted."""
+"""Fields of a broker that a list can be sorted by."""
 
 NO_RELEASE = "no release of Apache Kafka that we know"
 
@@ -70,7 +70,7 @@ def api_table(compared: Comparison) -> Table:
 
 
 def broker_table(cluster: Cluster) -> Table:
-    """The brokers alone: who answered, in which version, with how many APIs, and the cluster's metadata.version."""
+    """The brokers alone: whether each answered, in which version, with how many APIs, and the cluster's metadata.version."""
     view = Table(header_style="bold", box=None, pad_edge=False)
     for heading in ("ID", "ADDRESS", "RACK", "ANSWER", "APIS", "METADATA.VERSION"):
         view.add_column(heading, overflow="fold", justify="right" if heading in ("ID", "APIS") else "left", no_wrap=heading == "ID")

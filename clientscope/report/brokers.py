@@ -1,4 +1,4 @@
-"""A cluster's brokers and the software of each, as a table."""
+"""Table of a cluster's brokers and the software of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clientscope.report.api_versions import silent
 from clientscope.report.text import brokers, capitalized, plain
 
 FIELDS = tuple(field.name for field in fields(BrokerDetails))
-"""Of a broker, as /v1/brokers names them."""
+"""Fields of a broker, as /v1/brokers names them."""
 
 
 def declared(software: dict[int, str]) -> dict[int, FoundSoftware]:

@@ -1,4 +1,4 @@
-"""The connected clients of all clusters, from the page's API, as a table."""
+"""Table of the connected clients of all clusters, from the page's API."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIELDS = (
     "key", "client_id", "software_name", "software_version", "principal", "address", "listener", "security_protocol", "broker", "cluster",
     "gateway", "instance_id", "application", "connections", "since_ms", "findings",
 )  # fmt: skip
-"""Of a client, as the API names them."""
+"""Fields of a client, as the API names them."""
 
 _MOST = 10_000
 

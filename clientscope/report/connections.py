@@ -1,4 +1,4 @@
-"""The connections of a gateway, as a table."""
+"""Table of a gateway's connections."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIELDS = (
     "ConnectionId", "ClientId", "ClientName", "ClientVersion", "Inferred", "ClientAddress", "Principal", "ClientInstanceId", "Listener",
     "SecurityProtocol", "OpenedMs",
 )  # fmt: skip
-"""Of a connection, as the gateway's admin address names them."""
+"""Fields of a connection, as the gateway's admin address names them."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ConnectionFilter:
         return cls(software, matcher(software_version), client_id, principal)
 
     def select(self, connections: Iterable[GatewayConnection]) -> list[GatewayConnection]:
-        """Those that match, in the order of software, version, client.id and age."""
+        """The matching connections, in the order of software, version, client.id and age."""
         chosen = [
             connection
             for connection in connections

@@ -1,4 +1,4 @@
-"""What every command that lists has in common: formats, order, a limit, and showing it again and again."""
+"""Shared parts of commands that list: formats, order, a limit, and repeated display."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Listed(Generic[Item]):
     """What a command lists.
 
     Attributes:
-        items: in the order in which they are told where ``--sort`` says nothing.
+        items: in the order of the list if ``--sort`` isn't given.
         row: an item under the API's field names, as JSON has it.
         name: what other commands call an item by.
         table: items for a terminal, with True all that is worth a column; None prints nothing.
@@ -54,13 +54,13 @@ class Listed(Generic[Item]):
 
 
 def show(settings: ListingSettings, fields: Sequence[str], ask: Callable[[], Listed[Item]]) -> None:
-    """Tells what ``ask`` finds, once or, with ``--watch``, until Ctrl-C: on a terminal in place, in a pipe as JSON lines.
+    """Prints what ``ask`` returns, once or, with ``--watch``, until Ctrl-C: on a terminal in place, in a pipe as JSON lines.
 
     Args:
         fields: by which it can be sorted; the columns of CSV too, unless `Listed.cells` says otherwise.
 
     Raises:
-        SettingsError: ``--sort`` names none of the fields, or ``--watch`` is told in a format that has an end.
+        SettingsError: ``--sort`` names none of the fields, or ``--watch`` is used with a format that has an end.
     """
     order = _order(settings.sort, fields)
     if not settings.watch:
@@ -82,7 +82,7 @@ def show(settings: ListingSettings, fields: Sequence[str], ask: Callable[[], Lis
 
 
 def console(usual: Console, view: RenderableType) -> Console:
-    """Where a table is written to: into a pipe in whatever width it needs, since nobody can search lines that are folded."""
+    """Where a table is written to: into a pipe in the width that it needs, since folded lines can't be searched."""
     if usual.is_terminal or "COLUMNS" in os.environ:
         return usual
     widest = usual.options.update(max_width=_WIDEST)

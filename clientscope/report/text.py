@@ -1,4 +1,4 @@
-"""Text for a terminal."""
+"""Text formatting for a terminal."""
 
 from __future__ import annotations
 

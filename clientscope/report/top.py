@@ -1,4 +1,4 @@
-"""``clientscope top``: the overview live on a terminal, with k9s's keys.
+"""Terminal application of ``clientscope top``: the live overview, with k9s's keys.
 
 A thread follows the page's event stream; once a second the newest overview is drawn, and only cells that differ.
 """
@@ -46,7 +46,7 @@ class Top(App[None]):
 
     Attributes:
         overview: the newest; None before the first.
-        problem: why there is none newer.
+        problem: why there is no newer one.
     """
 
     CSS = """
@@ -130,7 +130,7 @@ class Top(App[None]):
 
     @work(thread=True, exclusive=True)
     def _list(self, view: str, q: str) -> None:
-        """Asks for what the view lists; apart from the screen, which goes on."""
+        """Asks for what the view lists, in a thread of its own, so that the screen keeps working."""
         try:
             asked = {"q": q, "limit": _LISTED}
             if view == "clients":

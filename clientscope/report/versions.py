@@ -1,4 +1,4 @@
-"""Comparing software versions as clients report them: numbers first, whatever follows them last."""
+"""Comparison of software versions as clients report them: numbers first, any suffix last."""
 
 from __future__ import annotations
 

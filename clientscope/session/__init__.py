@@ -1,1 +1,1 @@
-"""A connection's protocol without I/O: what each frame of either side means, and what is to be done."""
+"""Protocol of a connection, without I/O: the meaning of each frame from either side, and the commands that follow."""

@@ -1,7 +1,7 @@
-"""How much of a connection's bytes may be read, as opposed to passed, per second: a token bucket, charged before anything is decoded.
+"""Allowance of bytes per second that are read from a connection rather than passed: a token bucket, charged before decoding.
 
 Reading costs time that other connections' bytes wait for. An honest client has a few hundred bytes read when it connects, and one push;
-who has more read is made to wait, as a Kafka broker mutes a channel over its quota (KIP-219). No I/O; time is passed in.
+a client beyond that must wait, as a Kafka broker mutes a channel over its quota (KIP-219). No I/O; time is passed in.
 
 The bucket is a single number, since thousands of connections have one: the time at which it is full again (the generic cell rate
 algorithm, ITU-T I.371).

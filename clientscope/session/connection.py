@@ -1,11 +1,11 @@
-"""A client's connection through the gateway, without I/O: the events of two sides in, commands for them out.
+"""A client's connection through the gateway, without I/O: events of two sides in, commands for them out.
 
 Four nouns: a *side* is the client's or the broker's end; an *event* is what happened there, or what time, the policy or the gateway's
 own state brings; a *command* is what the transport is to do; a *lane* is what the session has made of one side's bytes and does not do
 yet. `playbook.py` writes and compares transcripts of them.
 
-Bytes that nobody looks at take no event and no command: where `passes_from_client` or `passes_from_broker` takes them, they are to be
-sent to the other side as they came. `handle` would say the same, and costs several times as much.
+Bytes that aren't read take no event and no command: if `passes_from_client` or `passes_from_broker` takes them, they must be sent to the
+other side unchanged. `handle` would say the same, and costs several times as much.
 
 Non-obvious, each the scar of a hang:
 - Bytes come from a client before the broker's side is connected: uvloop delivers even where reading was paused in ``connection_made``.
@@ -60,7 +60,9 @@ _QUIET_S = 1.0
 """A draining connection's broker has answered all when it says nothing for so long: a Fetch waits half a second by default."""
 _IDENTITIES_AT_ONCE = 8
 _IDENTITY_EVERY_S = 10.0
-"""Who a client is, is reported so many times at once, and then so often: its first request, ApiVersions, SASL and telemetry make four."""
+"""Reports of a client's identity that are sent at once, and the interval of later ones: its first request, ApiVersions, SASL and telemetry
+make four.
+"""
 
 
 class Log(Observer, Protocol):
@@ -221,7 +223,7 @@ class ClientConnection:
             yield from self._go_on(flow)
 
     def _go_on(self, flow: Flow) -> Iterator[ConnectionCommand]:
-        """Goes on with what was held of a side's."""
+        """Continues with the bytes of a side that were held."""
         if (lane := flow.lane) is None:
             return
         while lane.waiting:
@@ -241,7 +243,7 @@ class ClientConnection:
             yield from self._free_client()
 
     def _free_client(self) -> Iterator[ConnectionCommand]:
-        """Goes on with what waits for the broker's answers."""
+        """Continues with the client's bytes that wait for the broker's answers."""
         if (lane := self._client.lane) is not None and not lane.waits_for_time:
             yield from self._go_on(self._client)
 
@@ -271,7 +273,7 @@ class ClientConnection:
         return None
 
     def _identify(self) -> Identified | Counted:
-        """Who the client is; one that says another name all the time is reported now and then."""
+        """Reports the client's identity; a client that changes its name all the time is reported at intervals."""
         self._identified += 1
         if self._identified > _IDENTITIES_AT_ONCE:
             self._identity_held = True
@@ -305,7 +307,7 @@ class ClientConnection:
         yield from self._end(f"{event.side.value}_{'reset' if event.reset else 'closed'}")
 
     def _on_full(self, event: Full) -> Iterator[ConnectionCommand]:
-        """Nothing more is read from the one side while anything for the other is unsent."""
+        """Stops reading from one side while bytes for the other are unsent."""
         self._flow(event.side).full = True
         yield from (self._broker if event.side is CLIENT else self._client).pause("full")
 
@@ -381,7 +383,7 @@ class ClientConnection:
 
     @property
     def identity(self) -> Identity:
-        """Who the client is, as far as it is known."""
+        """The client's identity, as far as it is known."""
         return self.session.identity
 
 

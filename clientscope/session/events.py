@@ -1,6 +1,6 @@
-"""What happens to a connection, and what its transport is to do: what goes into `ClientConnection.handle`, and what comes out.
+"""Events and commands of a connection: what goes into `ClientConnection.handle`, and what comes out.
 
-None of them is changed once it is made. They aren't frozen all the same, nor are the session's commands: `frozen` takes 0.4 µs for each
+None of them is changed once it is made. They and the session's commands aren't frozen: `frozen` takes 0.4 µs for each
 (its `__init__` goes through `object.__setattr__`), and opening a connection makes some twenty.
 """
 
@@ -128,7 +128,7 @@ class Draining:
 
 @dataclass(slots=True)
 class Bypassed:
-    """Nothing is read any more, from the first moment at which nobody notices; comes again until then."""
+    """Nothing is read any more, from the first moment at which no side notices; repeated until then."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""One side of a connection: whether it is read, and what waits of its bytes."""
+"""Flow of one side of a connection: whether it is read, and which of its bytes wait."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from clientscope.session.session import Out
 
 
 class Lane:
-    """What waits of one side's bytes; exists only while something does, since thousands of connections hold nothing.
+    """One side's bytes that wait; exists only while some do, since thousands of connections hold nothing.
 
     Attributes:
-        waiting: iterators of the session's, the one to go on with first.
-        held_bytes: of what they were made of.
-        eof: whether that side sends no more, which counts once they are done.
+        waiting: iterators of the session, the next one first.
+        held_bytes: number of bytes that they were made of.
+        eof: whether that side sends no more; takes effect once they are done.
         waits_for_time: whether a `Wake` is under way.
     """
 

@@ -1,4 +1,4 @@
-"""What a handler of one Kafka message is, and what waits for the broker's answer to it."""
+"""Interface of a handler of one Kafka message, and requests that wait for the broker's answer."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ def always(state: SessionState, head: bytes) -> Treatment:
 class Handler(Generic[A]):
     """How the requests and answers of one api key are read.
 
-    All three functions are called in the event loop that carries everybody's bytes: they never block, and their work is bounded by the
+    All three functions are called in the event loop that carries all clients' bytes: they never block, and their work is bounded by the
     bytes that they get. None of them sees a request of another key, or of a version outside ``versions``: those pass.
 
     Attributes:
         key: the api key; no two handlers have the same.
         versions: the versions whose layout is known; None where every version is read.
-        wants: what becomes of a request, by its head (`REQUEST_HEAD`). It changes nothing: it is called again where a frame comes in parts.
+        wants: what to do with a request, by its header (`REQUEST_HEAD`). It changes nothing: it is called again where a frame comes in
+            parts.
         request: what to do with a whole frame of the client's, its length included; with the head alone where ``wants`` has discarded the
             rest. To have the answer read, it sends the frame on by `SessionState.forward`.
         response: what to do with the broker's answer, the client's own correlation id in it, to what ``request`` asked. It takes an
@@ -56,8 +57,8 @@ class Pending(NamedTuple):
     """A request that awaits its answer.
 
     Attributes:
-        handler: who reads the answer; None for a carrier that was sent for its answer's sake alone: what the client sent before it is
-            settled then.
+        handler: the handler that reads the answer; None for a carrier whose answer only shows that what the client sent before it is
+            settled.
         asked: what the handler keeps of the request.
     """
 
@@ -66,7 +67,7 @@ class Pending(NamedTuple):
 
 
 class BareTokens(NamedTuple):
-    """Who reads frames that have no head but their length, in either direction."""
+    """Reader of frames that have no header but their length, in either direction."""
 
     request: Callable[[SessionState, bytes], list[Command]]
     response: Callable[[SessionState, bytes], list[Command]]

@@ -1,4 +1,4 @@
-"""A connection of which nothing is read: TLS that the gateway passes on untouched, and any while the gateway is bypassed."""
+"""A connection of which nothing is read: TLS that the gateway passes untouched, and any while the gateway is bypassed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class OpaqueSession:
     """What `Session` is to a connection that is read: every byte passes.
 
     Args:
-        identity: who the client was known to be before, or what its listener lets it be.
+        identity: the client's identity before, or the one that its listener allows.
     """
 
     __slots__ = ("identity",)

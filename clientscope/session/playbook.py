@@ -1,10 +1,10 @@
-"""A transcript of a connection, played and compared: what each event must bring, and nothing else. For tests.
+"""Transcripts of a connection, played and compared: each event must yield exactly the listed commands. For tests.
 
 ```python
 assert Playbook(connection) >> Received(CLIENT, request) << Send(BROKER, request) >> Eof(CLIENT) << HalfClose(BROKER)
 ```
 
-mitmproxy's ``Playbook`` is the model. Here events are played as they are added, so a mismatch is raised where it stands; and bytes go the
+mitmproxy's ``Playbook`` is the model. Here events are played as they are added, so a mismatch is raised where it occurs; and bytes go the
 way that a transport's go: where they pass, no event is made of them, and the transcript has the `Send` that the transport does itself.
 """
 
@@ -28,7 +28,7 @@ def play(connection: ClientConnection, event: ConnectionEvent, look: bool = Fals
 
 
 class Playbook:
-    """``>>`` plays an event, ``<<`` says the next command that it must have brought; true where no more came than was said.
+    """``>>`` plays an event, ``<<`` names the next command that it must yield; true if no further command came.
 
     Bytes that are sent to one side in a row are one `Send`.
 
@@ -50,7 +50,7 @@ class Playbook:
         return self
 
     def __lshift__(self, command: ConnectionCommand) -> Playbook:
-        """It brings this command next."""
+        """Expects this command next."""
         if not self._came:
             raise self._mismatch(f"expected {command}, but nothing more came")
         came = self._came.pop(0)

@@ -1,4 +1,4 @@
-"""What a SASL exchange shows of its principal; nothing of it is kept but that.
+"""Principal of a SASL exchange, the only part of the exchange that is kept.
 
 The broker alone decides; these functions only read what passes, by the same expressions as Kafka's own servers, so that a token that Kafka
 takes for one client is never taken here for another. Sources: RFC 4616 and PlainSaslServer (PLAIN), RFC 5802, ScramMessages and
@@ -31,7 +31,7 @@ _BEARER = re.compile(r"[A-Za-z0-9_]+ +(?P<token>[-_.a-zA-Z0-9]+)")
 
 @dataclass(frozen=True)
 class Principal:
-    """Whom a client claims to be: Kafka's spelling, ``User:name``, or None where the wire does not show it."""
+    """The principal that a client claims: Kafka's spelling, ``User:name``, or None if the protocol doesn't show it."""
 
     name: str | None = None
     source: PrincipalSource = PrincipalSource.NONE
@@ -43,7 +43,7 @@ def understood(mechanism: str) -> bool:
 
 
 def claimed(mechanism: str, token: bytes) -> Principal:
-    """Whom the client's first token names.
+    """The principal that the client's first token names.
 
     A delegation token authenticates by SCRAM under the token's id, which names no principal: that is left to the broker.
     """

@@ -1,4 +1,4 @@
-"""What the broker serves, as its own ApiVersions answers tell; shared by all connections of a gateway."""
+"""API versions that the broker serves, from its own ApiVersions answers; shared by all connections of a gateway."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clientscope.wire.frames import LENGTH, RESPONSE_HEAD
 
 _MOST_VERSIONS = 16
 _MOST_BYTES = 32 * 1024
-"""Of one answer that is kept; a broker's of today has some 600."""
+"""Bytes of one answer that is kept; a current broker's has some 600."""
 
 
 class Served:

@@ -1,4 +1,4 @@
-"""The session: what the two directions of a connection's bytes mean, and who handles which key."""
+"""Session: the meaning of both directions of a connection's bytes, and the choice of the handler of each key."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ Out = Command | Passed
 
 
 class Observer(Protocol):
-    """Who wants to see the head of each request and response that passes."""
+    """Receiver of the header of each request and response that passes."""
 
     def request(self, head: bytes) -> None:
         """A request's first bytes, `REQUEST_HEAD`; again, when it came in parts."""
@@ -71,8 +71,8 @@ class Observer(Protocol):
 class Session:
     """Feed it what was received from either side; do what it yields, in order.
 
-    An iterator that yields `Held` goes on later, and what comes after it from that side waits: a client is read no faster than its broker
-    answers, no more than its allowance (allowance.py), and a step of SASL at a time.
+    An iterator that yields `Held` continues later, and later bytes from that side wait: a client is read no faster than its broker
+    answers, no more than its allowance (allowance.py), and one step of SASL at a time.
 
     Args:
         push_config: whether there is a policy; without one, key 1324 goes upstream like any unknown key.
@@ -81,7 +81,7 @@ class Session:
         software: what the broker runs, for DescribeCluster (KIP-885); None leaves that untouched.
         served: what the broker serves, shared with other connections; requests beyond it are counted.
         clock: seconds; never goes back.
-        identity: who the client is before it has said anything: `UNAUTHENTICATED` where it need not authenticate.
+        identity: of a client that has sent nothing yet: `UNAUTHENTICATED` if it need not authenticate.
 
     Raises:
         WireError: from either direction's feeding: the stream is no Kafka protocol; close both sides.
@@ -111,7 +111,7 @@ class Session:
 
     @property
     def identity(self) -> Identity:
-        """Who the client is, as far as it has said and the broker has accepted."""
+        """The client's identity, as far as it has sent it and the broker has accepted it."""
         return self._state.identity
 
     @property
@@ -220,7 +220,7 @@ class Session:
 
     @property
     def passable(self) -> bool:
-        """Whether nobody would notice if every byte passed from here on: none is held, and no answer is awaited that is read."""
+        """Whether every byte could pass from here on without a difference: none is held, and no answer is awaited that is read."""
         return not (self._requests.holds or self._responses.holds or self._state.unanswered or self._state.awaited)
 
     @property

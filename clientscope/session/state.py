@@ -1,6 +1,6 @@
-"""One client connection as a state machine: frames in, commands out; no I/O and no clock.
+"""State machine of one client connection: frames in, commands out; no I/O and no clock.
 
-Five nouns: a *frame* is what came; the *identity* is who the client said it is; a *push* is a PushConfig request on its way to
+Five nouns: a *frame* is what came; the *identity* is what the client said of itself; a *push* is a PushConfig request on its way to
 the policy; a *carrier* is an ApiVersions request of ours that keeps a push's place among the client's pipelined requests; a
 *command* is what the gateway is to do.
 
@@ -42,7 +42,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a connection's client is, as far as it said, and the broker accepted its principal.
+    """The identity of a connection's client: what it said, and the principal that the broker accepted.
 
     Attributes:
         principal: Kafka's spelling, ``User:name``; None where the wire does not show it, or not yet.
@@ -57,10 +57,10 @@ class Identity:
 
 
 UNSEEN = Identity()
-"""Of a client that may authenticate, and has not yet, or where nobody but the broker sees it."""
+"""The identity of a client that may authenticate and has not yet, or whose authentication only the broker sees."""
 
 UNAUTHENTICATED = Identity(principal=ANONYMOUS)
-"""Of a client that need not authenticate; a certificate names it."""
+"""The identity of a client that need not authenticate; a certificate names it."""
 
 
 @dataclass(slots=True)
@@ -111,11 +111,11 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Nothing more of these bytes is looked at now: go on with the same iterator later, and read nothing from that side until then.
+    """These bytes must wait: continue with the same iterator later, and read nothing from that side until then.
 
     Attributes:
-        seconds: when to go on; None: once the broker has said more.
-        why: what bound was reached, as a counter's label; empty where it is none.
+        seconds: how long to wait; None: until the broker has sent more.
+        why: the bound that was reached, as a counter's label; empty if none was.
     """
 
     seconds: float | None
@@ -157,7 +157,7 @@ class Exchange:
 
     Attributes:
         framed: whether its tokens come as SaslAuthenticate requests; else as bare frames.
-        claimed: whom the first token named; None before it.
+        claimed: the principal that the first token named; None before it.
     """
 
     mechanism: str
@@ -177,7 +177,7 @@ class SessionState:
         served: what it serves, as far as any connection has heard.
         sasl: whether the listener asks for SASL authentication.
         authenticated: whether a push may be taken; on a listener without SASL from the start.
-        accepted: whether an exchange was ever complete: who the client is stays the same from then on (Kafka's
+        accepted: whether an exchange was ever complete: the principal stays the same from then on (Kafka's
             ReauthInfo.ensurePrincipalUnchanged).
         reauthenticates: whether the broker gave this connection's authentication an end, so that another exchange may follow (KIP-368).
         in_step: whether the client's next frame waits until the broker has answered the last one.

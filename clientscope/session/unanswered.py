@@ -1,9 +1,9 @@
-"""Requests that the gateway has sent under correlation ids of its own, until the broker has answered each.
+"""Requests sent under correlation ids of the gateway's own, until the broker has answered each.
 
 Clients choose their ids and may use one for several requests at a time, so an answer says by its id alone nothing about what was
 asked. Every request that is read therefore goes upstream under an id of the gateway's, and the client's own is put back into the answer.
 
-The ids come from a small range far from those that clients count through. A client may use one of that range all the same (one that
+The ids come from a small range far from those that clients count through. A client may also use one of that range (one that
 counts for weeks comes by; another does so on purpose); such an id is noted, and is not used for a request behind it before that
 one has surely been answered. Kafka answers a connection's requests in order, so an answer to a request of ours settles all before it;
 only a Produce request with acks=0 has none.

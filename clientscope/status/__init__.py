@@ -1,1 +1,1 @@
-"""``clientscope.status``: what each of our processes, the job's queries, and the brokers say of themselves."""
+"""Status records in ``clientscope.status``: of clientscope's processes, the job's queries, and the brokers."""

@@ -1,4 +1,4 @@
-"""The records of ``clientscope.status``: one per process, query or broker; the newest counts, and a tombstone ends it."""
+"""Records of ``clientscope.status``: one per process, query or broker; the newest counts, and a tombstone removes it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pydantic import Field
 from clientscope.topic_values import Count, Ms, Name, Sentence, Value
 
 Condition = Literal["ok", "starting", "warn", "failed", "stopped"]
-"""``stopped``: it ended as it was told to.  Who falls silent without it is stale, and its reader says so."""
+"""``stopped``: it was stopped on request.  A process that falls silent without it is stale, and readers report that."""
 
 STALE_AFTER = 3
-"""Intervals without a record, by Kafka's time, after which what was last said no longer counts."""
+"""Intervals without a record, by Kafka's time, after which the last record no longer counts."""
 
 
 class ProcessStatus(Value):
@@ -25,7 +25,7 @@ class ProcessStatus(Value):
         condition, reason: how it is, and why in one sentence, empty where it is well.
         version: clientscope's.
         started_ms, told_ms: of this process; by its own clock.
-        interval_ms: how often it tells, whether anything changed or not.
+        interval_ms: how often it is written, whether anything changed or not.
         lag_records, lag_ms: what it has still to read, and how old the oldest of that is; None where that means nothing, or isn't known.
         last_record_ms: when it last read a record, or of a gateway had one acknowledged; None before the first.
         figures: further numbers by name, such as ``open_connections``; for people, not for programs.
@@ -55,11 +55,11 @@ class BrokerStatus(Value):
 
     Attributes:
         id: ``cluster/broker``.
-        software_name, software_version: empty where nobody knows; a version may be a range, as ``4.3 or 4.4``.
+        software_name, software_version: empty if unknown; a version may be a range, as ``4.3 or 4.4``.
         source: how that is known: ``declared``, ``jmx``, ``inferred`` or ``unknown``.
         apis: by API key, as text, the lowest and the highest version it takes; empty where it could not be asked.
         reason: why it could not be asked; empty where it could.
-        gateway: who says so.
+        gateway: the gateway that wrote it.
     """
 
     kind: Literal["broker"] = "broker"

@@ -1,4 +1,4 @@
-"""Telling how a process is, on ``clientscope.status``: a thread that writes every few seconds, and at once when something changes."""
+"""Writer of a process's status on ``clientscope.status``: a thread that writes every few seconds, and at once after a change."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _LOOK_S = 1.0
 class StatusWriter:
     """Writes what ``tell`` returns until stopped, and then that all of it has stopped.
 
-    What Kafka doesn't take is written again in a moment, as it is then. Nobody waits for it but `stop`.
+    A status that Kafka doesn't take is replaced by the next one, a moment later. Only `stop` waits for a write.
 
     Args:
-        tell: how all that this process tells of is now; called in the writer's thread, every second.
+        tell: returns the current status of all that this process reports; called in the writer's thread, every second.
     """
 
     def __init__(self, kafka: Kafka, client_id: str, tell: Callable[[], Iterable[ProcessStatus]]) -> None:
@@ -41,7 +41,7 @@ class StatusWriter:
         self._thread.start()
 
     def stop(self, patience_s: float = 5.0) -> None:
-        """Tells the end; waits ``patience_s`` at most."""
+        """Writes that the process has stopped; waits ``patience_s`` at most."""
         self._stopping.set()
         self._thread.join(patience_s)
 

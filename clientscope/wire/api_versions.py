@@ -1,11 +1,11 @@
-"""ApiVersions (key 18) on the bytes themselves: reading who the client is, and adding a key to the broker's answer.
+"""ApiVersions (key 18) on raw bytes: reads the client's identity, and adds a key to the broker's answer.
 
-Everything that isn't ours goes on exactly as it came, so nothing is decoded into a message and encoded again: fields of versions
-that we have never seen survive.  KIP-35, KIP-511; KIP-1324's ClientInstanceId as tagged field 1324 of v3 and v4.
+All bytes but our own pass unchanged. Nothing is decoded into a message and encoded again, so fields of unknown versions survive.
+KIP-35, KIP-511; KIP-1324's ClientInstanceId as tagged field 1324 of v3 and v4.
 
-Two things are called v5. KIP-1324's text adds ClientInstanceId; Kafka 4.4's own adds ClusterId and NodeId (KIP-1242). They are told
-apart by which of them ends where the body ends, and a body that fits both is Kafka's, which goes upstream untouched. The text's goes
-upstream as v4 without the id; Kafka lays out the answers of v4 and v5 alike, so its answer needs no change.
+Two layouts are called v5. KIP-1324's text adds ClientInstanceId; Kafka 4.4's own adds ClusterId and NodeId (KIP-1242). A body is of the
+layout that ends where the body ends. One that fits both is Kafka's, and goes upstream unchanged. KIP-1324's goes upstream as v4 without the
+id; Kafka lays out the answers of v4 and v5 alike, so its answer needs no change.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RANGE = struct.Struct(">hhh")
 
 @dataclass(slots=True)
 class ClientSaid:
-    """What an ApiVersions request says of its client.
+    """The client's data in an ApiVersions request.
 
     Attributes:
         software_name, software_version: None below v3, which does not carry them.

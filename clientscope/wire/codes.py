@@ -1,4 +1,4 @@
-"""Numbers that clientscope decided where KIP-1324 left them open, and Kafka's own that go with them.
+"""Numbers that clientscope chose where KIP-1324 left them open, and Kafka's own numbers that belong with them.
 
 Both sides of the wire read them here.  93 and 94, which the text would get as its next ones, are taken in Kafka 4.4.
 """
@@ -51,4 +51,4 @@ ERROR_NAMES = {
     THROTTLING_QUOTA_EXCEEDED: "throttling_quota_exceeded",
     CONFIG_TOO_LARGE: "config_too_large",
 }
-"""Those with which a push is answered, besides UNKNOWN_SERVER_ERROR, as counters' labels."""
+"""Errors of answers to a push, besides UNKNOWN_SERVER_ERROR, as counters' labels."""

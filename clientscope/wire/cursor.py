@@ -1,4 +1,4 @@
-"""The primitive types of Kafka's protocol: reading them off a buffer, and the few that are written.
+"""Primitive types of Kafka's protocol: readers over a buffer, and the few writers that are needed.
 
 Source: Kafka's protocol guide ("Protocol Primitive Types") and KIP-482 for what is compact or tagged.
 """
@@ -70,7 +70,7 @@ class Cursor:
         raise WireError("bad_varint")
 
     def uuid(self) -> UUID | None:
-        """A UUID; None for Kafka's ZERO_UUID, which stands for no id."""
+        """A UUID; None for Kafka's ZERO_UUID, which means no id."""
         value = UUID(bytes=self.take(16))
         return value if value.int else None
 

@@ -1,7 +1,7 @@
-"""DescribeCluster (key 60) on the bytes themselves: saying what software the broker is that answers.
+"""DescribeCluster (key 60) on raw bytes: adding the software of the broker that answers.
 
 KIP-885's content as tagged fields 885 (BrokerSoftwareName) and 886 (BrokerSoftwareVersion) of the response, compact nullable strings:
-its own v1 was never adopted, and real v1 and v2 are others' (KIP-919, KIP-1073). Everything else goes on as it came.
+its own v1 was never adopted, and Kafka's v1 and v2 are those of KIP-919 and KIP-1073. Everything else passes unchanged.
 """
 
 from __future__ import annotations

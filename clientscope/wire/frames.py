@@ -1,4 +1,4 @@
-"""Cutting a byte stream into frames: what passes untouched, and the few frames that are read.
+"""Splitting of a byte stream into frames: those that pass untouched, and the few that are read.
 
 A frame is an int32 length and that many bytes.  Nothing is allocated by a claimed length: a frame that passes is counted off as
 its bytes come, and one that is read is held only up to a bound.
@@ -32,7 +32,7 @@ _NOTHING = bytearray()
 
 
 class Treatment(Enum):
-    """What becomes of a frame, decided by its first bytes."""
+    """What to do with a frame, decided by its first bytes."""
 
     PASS = "pass"  # noqa: S105  not a password
     READ = "read"

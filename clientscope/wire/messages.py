@@ -1,4 +1,4 @@
-"""The messages that kafka-python lacks, as kafka-python message classes over the JSON files in ``schemas/``.
+"""Messages that kafka-python lacks, as kafka-python message classes over the JSON files in ``schemas/``.
 
 The class's name is the file's name.  Fields are those of the files, in snake case.
 """

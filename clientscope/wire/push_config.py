@@ -1,6 +1,6 @@
-"""PushConfig's request body, v0 (KIP-1324), read in one pass over its bytes.
+"""Parser of PushConfig's request body, v0 (KIP-1324), in one pass over its bytes.
 
-kafka-python's engine takes four times as long, in the event loop that carries everybody's bytes. A parity test holds this and
+kafka-python's engine takes four times as long, in the event loop that carries all clients' bytes. A parity test holds this and
 ``wire/strict.py``, over kafka-python's class, together.
 """
 

@@ -1,4 +1,4 @@
-"""Decoding bytes that a stranger sent, with kafka-python's schema engine.
+"""Strict decoding of untrusted bytes with kafka-python's schema engine.
 
 kafka-python's decoder was made for a broker's answers and trusts them: a short read gives a short value, and trailing bytes
 are left alone.  Here a short read raises, the end must be the end, and null is refused where the schema has no null.

@@ -1,1 +1,1 @@
-"""Delivering findings to those who should act: ``clientscope deliver``."""
+"""Delivery of findings to the people who should act: ``clientscope deliver``."""

@@ -1,4 +1,4 @@
-"""Delivering, for as long as it is this copy's turn: findings in, messages out, and what became of them written down."""
+"""Delivery during this copy's turn: findings in, messages out, outcomes recorded."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Active:
             each.stop()
 
     def close(self, patience_s: float) -> None:
-        """After `stop`: waits for attempts, and writes down what became of them."""
+        """After `stop`: waits for attempts, and records their results."""
         deadline = time.monotonic() + patience_s
         for each in self._threads():
             each.join(max(0.0, deadline - time.monotonic()))
@@ -201,7 +201,7 @@ class Active:
                 self._offered.add(key)
 
     def take_settled(self, settled: Delivered) -> None:
-        """Writes down what became of a message."""
+        """Records the result of a message."""
         plan, result = settled.message.plan, settled.result
         at = now_ms()
         if result.outcome != "ok":

@@ -1,4 +1,4 @@
-"""Which addresses a message may be sent to: loopback and private networks only where a receiver names them, metadata services never."""
+"""Addresses that a message may be sent to: loopback and private networks only if a receiver names them, metadata services never."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NEVER: tuple[Network, ...] = tuple(
         "64:ff9b:1::/48",  # local NAT64 (RFC 8215): where in it the IPv4 address stands, each network decides for itself
     )
 )  # fmt: skip
-"""Link-local, metadata services, multicast, what may be any of these, and what is nobody's address."""
+"""Link-local, metadata services, multicast, networks that may contain any of these, and unassigned addresses."""
 
 PRIVATE: tuple[Network, ...] = tuple(
     ip_network(network)
@@ -55,7 +55,7 @@ _CARRYING = tuple(
 """Networks whose last 32 bits are an IPv4 address."""
 
 _ISATAP = (0x00005EFE, 0x02005EFE)
-"""Of an interface identifier whose other half is an IPv4 address (RFC 5214)."""
+"""First halves of an interface identifier whose other half is an IPv4 address (RFC 5214)."""
 
 # What inet_aton(3) takes for an IPv4 address although it isn't written as one: 0x7f000001, 2130706433, 127.1, 0177.0.0.1.
 _ODD_IPV4 = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)(?:\.(?:0[xX][0-9a-fA-F]*|\d+)){0,3}\.?")

@@ -1,8 +1,8 @@
-"""The process that Apprise runs in, one for each message: what it connects to is checked at the connect itself, whatever library does it.
+"""Process that Apprise runs in, one per message: every connect is checked, whichever library makes it.
 
 ``python -m sinks.alerts.apprise_process``: a request as JSON on the standard input, the answer as JSON on the standard output.
-Python's own audit events (PEP 578) come before each connect with the very address, so no name stands between check and use; a hook
-can't be taken away again.  Nothing else than Apprise, for one message, is in this process; its parent ends it when the time is up.
+Python's own audit events (PEP 578) come before each connect and have its address, so no name is resolved between check and use; a hook
+can't be removed. Nothing else than Apprise, for one message, is in this process; its parent ends it when the time is up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import socket
 import sys
 from collections.abc import Callable
 from ipaddress import ip_address, ip_network
-from typing import Any
+from typing import Any, TypedDict
 
 from clientscope import core_dumps
 from sinks.alerts.addresses import AddressRefused, Network, check
@@ -31,6 +31,35 @@ _FORBIDDEN = (
     "pty.spawn",
 )
 _STATUS = re.compile(r"error=(\d{3})\b")
+
+
+class AppriseMessage(TypedDict):
+    """A message to send; ``status`` and ``severity`` choose Apprise's kind of notification."""
+
+    title: str
+    body: str
+    status: str
+    severity: str
+
+
+class AppriseRequest(TypedDict):
+    """A request to the process.
+
+    Attributes:
+        message: None only checks the address, and connects to nothing.
+    """
+
+    url: str
+    timeout_s: float
+    allow_networks: list[str]
+    message: AppriseMessage | None
+
+
+class AppriseReply(TypedDict):
+    """The process's answer; ``reason`` is empty if ``ok``."""
+
+    ok: bool
+    reason: str
 
 
 class Guard:
@@ -75,7 +104,7 @@ class _Heard(logging.Handler):
             self.status = f"HTTP {found[1]}"
 
 
-def notify(request: dict[str, Any], guard: Callable[[], str]) -> dict[str, Any]:
+def notify(request: AppriseRequest, guard: Callable[[], str]) -> AppriseReply:
     """Sends a message; the answer to the parent's request.
 
     Args:
@@ -98,19 +127,20 @@ def notify(request: dict[str, Any], guard: Callable[[], str]) -> dict[str, Any]:
     for service in sender:
         service.redirects = False  # whatever ?redirect= says
         service.socket_connect_timeout = service.socket_read_timeout = request["timeout_s"]
-    if request.get("check"):
+    message = request["message"]
+    if message is None:
         return {"ok": True, "reason": ""}
     kinds = {"info": "info", "low": "info", "medium": "warning", "high": "failure", "critical": "failure"}
-    kind = "success" if request["status"] == "ended" else kinds.get(request["severity"], "warning")
+    kind = "success" if message["status"] == "ended" else kinds.get(message["severity"], "warning")
     body_format = apprise.NotifyFormat.TEXT  # so that Apprise escapes it for what each service takes
-    ok = sender.notify(title=request["title"], body=request["body"], notify_type=kind, body_format=body_format)
-    return {"ok": bool(ok), "reason": guard() or heard.status or "not delivered"}
+    ok = sender.notify(title=message["title"], body=message["body"], notify_type=kind, body_format=body_format)
+    return {"ok": bool(ok), "reason": "" if ok else guard() or heard.status or "not delivered"}
 
 
 def main() -> None:
     """Answers one request."""
     core_dumps.forbid()
-    request = json.loads(sys.stdin.buffer.read())
+    request: AppriseRequest = json.loads(sys.stdin.buffer.read())
     signal.alarm(int(request["timeout_s"]) + 30)  # should the parent be killed
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints is no answer

@@ -1,4 +1,4 @@
-"""Apprise's own addresses, as far as they can be checked without Apprise and without connecting."""
+"""Check of Apprise's own URLs, as far as possible without Apprise and without connecting."""
 
 from __future__ import annotations
 

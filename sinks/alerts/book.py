@@ -1,4 +1,4 @@
-"""What to deliver to which receiver now: findings against what was delivered.  No I/O, no clock."""
+"""Messages due for each receiver: findings compared with what was delivered. No I/O, no clock."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _log = logging.getLogger(__name__)
 
 
 def fires(finding: Finding) -> bool:
-    """Whether somebody is to know of it: a stopped leak must still be rotated."""
+    """Whether a finding is delivered as firing; a stopped leak is, since it must still be rotated."""
     return (
         finding.alert is not None and finding.confidence == "high" and finding.suppressed is None and finding.state in ("open", "stopped")
     )
 
 
 class DeliveryBook:
-    """All findings, and for each receiver that gets messages what it was told and what is still to be said."""
+    """All findings and, for each receiver of messages, what was delivered and what is still to be delivered."""
 
     def __init__(self, receivers: Receivers) -> None:
         self._receivers = {receiver.name: receiver for receiver in receivers.every if receiver.kind.sender}
@@ -88,7 +88,7 @@ class DeliveryBook:
                 self.undecodable += 1
 
     def tell(self, told: Iterable[Told], now_ms: int) -> None:
-        """It was delivered, or given up."""
+        """Notes that messages were delivered, or given up."""
         for one in told:
             self._told[one.receiver, one.fingerprint] = one
             if one.status != "dead":
@@ -104,7 +104,7 @@ class DeliveryBook:
             self._planned[plan.receiver, fingerprint] += 1
 
     def unplan(self, key: str) -> None:
-        """It is settled."""
+        """Removes a plan that is settled."""
         plan = self.plans.pop(key, None)
         for fingerprint, _ in plan.members if plan else ():
             place = (plan.receiver, fingerprint) if plan else ("", "")
@@ -119,18 +119,18 @@ class DeliveryBook:
         self.disabled = {name: one for name, one in self.disabled.items() if one.key != key}
 
     def told(self, receiver: str, fingerprint: str) -> Told | None:
-        """What a receiver was last told of a finding."""
+        """What was last delivered to a receiver about a finding."""
         return self._told.get((receiver, fingerprint))
 
     def forgotten(self) -> list[str]:
-        """Keys of what was told of findings that there are no more, or to receivers that there are no more; they are forgotten with it."""
+        """Removes deliveries whose finding or receiver no longer exists; returns their keys."""
         gone = [place for place in self._told if place[1] not in self.findings]
         for place in gone:
             del self._told[place]
         return [told_key(*place) for place in gone]
 
     def _look(self, fingerprint: str, now_ms: int) -> None:
-        """What there is to tell of one finding, for each receiver."""
+        """Updates what is to be delivered of one finding, for each receiver."""
         finding = self.findings.get(fingerprint)
         for name, receiver in self._receivers.items():
             status = _to_tell(finding, self._told.get((name, fingerprint)), receiver)
@@ -174,7 +174,7 @@ class DeliveryBook:
         return min(waiting, default=None)
 
     def to_tell(self, name: str) -> int:
-        """Of how many findings there is something to tell."""
+        """Number of findings with something to deliver."""
         return len(self._pending[name])
 
     def message(self, plan: DeliveryPlan) -> Message | None:
@@ -207,11 +207,11 @@ class DeliveryBook:
 
 
 def _to_tell(finding: Finding | None, told: Told | None, receiver: Receiver) -> Status | None:
-    """What a receiver hasn't been told yet of a finding."""
+    """The status of a finding that is still to be delivered to a receiver; None if there is none."""
     if finding is None:
         return None
     if fires(finding):
-        # Numbers only grow, unless the finding began anew: then nobody knows of it.
+        # Numbers only grow, unless the finding began anew: then it hasn't been delivered.
         new = finding.alert is not None and (told is None or told.number != finding.alert.number)
         return "firing" if new and receiver.wants(finding) else None
     return "ended" if told is not None and told.status == "firing" and receiver.resolved else None

@@ -1,4 +1,4 @@
-"""Flap damping: a finding that flaps is delivered a few times, and then once it has been stable for a while."""
+"""Flap damping: a flapping finding is delivered a few times, and then once it has been stable for a while."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sinks.alerts.receivers import Damping
 
 
 def is_damped(times_ms: Sequence[int], damping: Damping, now_ms: int) -> bool:
-    """Whether so much was told of it lately that changes are held back.
+    """Whether so many notifications were recently sent about a finding that further ones are held back.
 
     Args:
-        times_ms: when it was told that it fires.
+        times_ms: when it was reported as firing.
     """
     return sum(now_ms - damping.window_ms < at <= now_ms for at in times_ms) >= damping.after
 
 
 def is_held(finding: Finding, times_ms: Sequence[int], damping: Damping, now_ms: int) -> bool:
-    """Whether to wait with what there is to tell of a finding."""
+    """Whether a finding's next notification must wait."""
     return is_damped(times_ms, damping, now_ms) and now_ms - changed_ms(finding) < damping.quiet_ms
 
 

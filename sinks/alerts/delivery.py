@@ -1,4 +1,4 @@
-"""``clientscope deliver``: the process.  It delivers while it is its turn, stands by otherwise, and tells how it is."""
+"""Main program of ``clientscope deliver``: delivers while it is its turn, is on standby otherwise, and reports its status."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ class Delivery:
         return ""
 
     def status(self, told_ms: int, interval_ms: int) -> ProcessStatus:
-        """For ``clientscope.status``: how the process is, as its last step left it.
+        """The process's status for ``clientscope.status``, as of its last step.
 
         Args:
             told_ms: now.
-            interval_ms: how often this is told.
+            interval_ms: time between two such records.
         """
         problems = [self._trouble, *self._problems] if self._trouble else list(self._problems)
         condition: Condition = self._state

@@ -1,4 +1,4 @@
-"""What clients chose, made harmless for chats, mails and templates that don't escape: it can neither mention, link nor format."""
+"""Escaping of text that clients chose, for chats, mails and templates: no mentions, links or formatting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing progress down: what is to be written is kept until Kafka has acknowledged it."""
+"""Journal of progress: each entry is kept until Kafka has acknowledged it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Journal:
             self._unwritten[topic] = {}
 
     def close(self) -> None:
-        """Ends it; what isn't written is lost here, and done again by who comes next."""
+        """Closes the journal; entries that aren't written are lost, and the next copy does that work again."""
         for writer in self._writers.values():
             with suppress(KafkaError):
                 writer.close()

@@ -1,4 +1,4 @@
-"""What a message says, in this order: status and severity, one sentence, who, since and last seen, count, what to do, a link."""
+"""Text of a message, in this order: status and severity, one sentence, who, since and last seen, count, what to do, a link."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Texts:
     """How texts are made.
 
     Attributes:
-        external_url: the page's; empty where nobody said.
+        external_url: the page's; empty if it isn't set.
         zone: of times.
     """
 
@@ -91,11 +91,11 @@ class Texts:
         return moment(ms).astimezone(self.zone).strftime("%Y-%m-%d %H:%M:%S %Z")
 
     def page(self, finding: Finding) -> str:
-        """Where a person sees the finding; empty where nobody said where the page is."""
+        """The finding's address on the page; empty if the page's address isn't set."""
         return self._page(view="finding", id=finding.fingerprint)
 
     def finding_line(self, message: Message) -> str:
-        """Where to go on."""
+        """The link or the command that shows more about the findings."""
         worst = message.worst
         if len(message.findings) > 1:
             page = self._page(view="findings", q=f"code:{worst.code}")
@@ -126,7 +126,7 @@ def status(message: Message) -> str:
 
 
 def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The worst first, whatever became of each meanwhile."""
+    """The worst first, whatever their state is now."""
     return tuple(
         sorted(findings, key=lambda each: (-SEVERITIES.index(each.severity), -each.client_count, each.first_seen_ms, each.fingerprint))
     )
@@ -174,7 +174,7 @@ def _silence(finding: Finding) -> str:
 
 
 def _word(text: str) -> str:
-    """Of a command that somebody may paste: letters, digits and - alone."""
+    """Text for a command that a person may paste: letters, digits and - alone."""
     return re.sub(r"[^A-Za-z0-9-]", "", text)[:64]
 
 

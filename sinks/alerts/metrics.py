@@ -1,4 +1,4 @@
-"""Deliver's own metrics, on ``/metrics``, by the official client library."""
+"""Metrics of deliver on ``/metrics``, by the official client library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A peer: a server that keeps alerts by itself, and is sent them again and again, in a thread of its own (as Prometheus does)."""
+"""Peer: a server that stores alerts itself and is sent them repeatedly, in a thread of its own (as Prometheus does)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import NotRequired, Protocol, TypedDict
 
 from clientscope.findings.record import Finding
 from sinks.alerts.receivers import Attempted
@@ -23,6 +23,16 @@ _AT_ONCE = 64
 _log = logging.getLogger(__name__)
 
 
+class PostableAlert(TypedDict):
+    """One alert of Alertmanager's ``POST /api/v2/alerts``; times are RFC 3339."""
+
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    startsAt: str
+    endsAt: str
+    generatorURL: NotRequired[str]
+
+
 class RepeatedAlerts(Protocol):
     """The alerts that the peers of one receiver must know.  From any thread."""
 
@@ -30,12 +40,12 @@ class RepeatedAlerts(Protocol):
         """A finding as it is now; None for one that is gone."""
 
     def version(self) -> int:
-        """Of the newest change."""
+        """Version of the newest change."""
 
     def firing(self) -> int:
         """How many fire."""
 
-    def to_send(self, now_ms: int, since: int = 0) -> list[dict[str, Any]]:
+    def to_send(self, now_ms: int, since: int = 0) -> list[PostableAlert]:
         """The alerts as the peers take them: all, or those that changed after a version."""
 
 
@@ -47,7 +57,7 @@ class Peer:
         name: str,
         number: int,
         alerts: RepeatedAlerts,
-        send: Callable[[list[dict[str, Any]]], SendResult],
+        send: Callable[[list[PostableAlert]], SendResult],
         attempted: Attempted,
         random: Callable[[], float],
     ) -> None:

@@ -1,4 +1,4 @@
-"""What was delivered to each receiver: the records of ``clientscope.deliveries`` and ``clientscope.deadletter``.
+"""Progress of deliveries to each receiver: records of ``clientscope.deliveries`` and ``clientscope.deadletter``.
 
 A compacted record per receiver and finding, not a consumer group's commits: an offset is one number for all receivers, so a receiver that
 is dead for a day would hold it back for all or lose what it missed; and where a topic is compacted, an offset doesn't say what a
@@ -24,13 +24,13 @@ MOST_TIMES = 10
 
 
 class Told(Value):
-    """What a receiver was last told of a finding.
+    """The last delivery to a receiver about a finding.
 
     Attributes:
         number: of `clientscope.findings.record.Alert`.
         status: ``dead`` where it was given up.
         group: of the message that said it.
-        times_ms: when it was told that it fires, the newest `MOST_TIMES`.
+        times_ms: when it was reported as firing, the newest `MOST_TIMES`.
     """
 
     receiver: Name
@@ -121,12 +121,12 @@ class DeadLetter(Value):
 
 
 def told_key(receiver: str, fingerprint: str) -> str:
-    """Of `Told`."""
+    """The key of a `Told` record."""
     return _key("told", receiver, fingerprint)
 
 
 def kind_of(key: str) -> str:
-    """What a record of ``clientscope.deliveries`` is, by its key: ``told``, ``plan``, ``disabled``, ``request``; empty for none."""
+    """The kind of a record of ``clientscope.deliveries``, by its key: ``told``, ``plan``, ``disabled`` or ``request``; empty if unknown."""
     try:
         parts = json.loads(key)
     except ValueError:
@@ -135,7 +135,7 @@ def kind_of(key: str) -> str:
 
 
 def message_id(receiver: str, status: Status, members: list[tuple[str, int]]) -> str:
-    """The idempotency key: the same for the same alerts of the same findings, told to the same receiver."""
+    """The idempotency key: the same for the same alerts of the same findings to the same receiver."""
     text = json.dumps([receiver, status, sorted(members)], separators=(",", ":"))
     return "msg_" + hashlib.sha256(b"clientscope message 1\0" + text.encode()).hexdigest()[:32]
 

@@ -1,4 +1,4 @@
-"""A receiver's table in ``receivers.toml``: the keys that kinds of receivers share, and the way from a table to a `Receiver`.
+"""Tables of receivers in ``receivers.toml``: the keys that all kinds share, and the conversion to a `Receiver`.
 
 A key's ``description`` is its line of docs/alerts.md; keys of the same description share a line.
 """
@@ -71,7 +71,7 @@ _WAIT = "how long the first of a group waits for others (10), and how long after
 
 
 class TomlTable(BaseModel):
-    """A table without keys that nobody knows."""
+    """A table without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,4 +1,4 @@
-"""Receivers as values: who receives which findings, and what a kind of receiver is.  `receivers_file` reads them."""
+"""Receivers as values: the findings that each gets, and the definition of a kind of receiver. `receivers_file` reads them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ T = TypeVar("T", bound="ReceiverTable")
 """A receiver's table in receivers.toml, as its kind has it."""
 
 Attempted = Callable[[str, "SendResult", int, float], None]
-"""Called with each attempt, from the thread that made it: the receiver, what became of it, a number of its own, and its seconds."""
+"""Called with each attempt, from the thread that made it: the receiver, the result, a number of its own, and its seconds."""
 
 GroupKey = Literal["code", "severity", "principal", "client_id", "team", "finding"]
 
 
 @dataclass(frozen=True)
 class Damping:
-    """What comes and goes is told at most ``after`` times within a window, then only once it has been the same for a while."""
+    """Limits for a flapping finding: at most ``after`` notifications within a window, then one once it has been stable for ``quiet_ms``."""
 
     after: int = 3
     window_ms: int = 3_600_000
@@ -50,7 +50,7 @@ class ReceiverKind(Generic[T]):
         how: a paragraph of docs/alerts.md, in Markdown: what is sent, and by which specification.
         table: its keys in receivers.toml, each with its line of docs/alerts.md as ``description``.
         read: from a table to a receiver; raises `clientscope.errors.SettingsError` by `TableReader.error`. It connects to nothing.
-        test: sends one address a message that says of itself that it is a test, once. It never raises.
+        test: sends one address a message that is marked as a test, once. It never raises.
         sender: what sends a receiver's messages: called in the receiver's own thread, an attempt each time, and ends in time.
         follow: the alerts that such a receiver must know, and the threads that send them, not started yet.
         check: raises SettingsError for what only the kind's own library can see; called at the start, and connects to nothing.
@@ -85,7 +85,7 @@ class Receiver:
         group_by, group_wait_ms, group_interval_ms: what goes into one message, how long the first of a group waits for others, and
             how long after it the next message of that group may come.
         max_attempts: of one message, before it is given up.
-        resolved: whether it is told of ends too.
+        resolved: whether it also gets a message when a finding ends.
     """
 
     name: str

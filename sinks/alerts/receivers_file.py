@@ -1,6 +1,6 @@
-"""``receivers.toml``: who receives which findings, and how; docs/alerts.md describes it.
+"""Reader of ``receivers.toml``: the receivers, and the findings that each gets; docs/alerts.md describes it.
 
-Every address and secret is looked at here, so that what can't work is said at the start, with its line.
+Every address and secret is checked here, so that what can't work is reported at the start, with its line.
 """
 
 from __future__ import annotations

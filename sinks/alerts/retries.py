@@ -1,4 +1,4 @@
-"""When to try again."""
+"""Times of retries."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Schedule(Generic[Message]):
         return heapq.heappop(self._heap) if due is not None and due <= now else None
 
     def failed(self, waiting: Waiting[Message], result: SendResult, now: float) -> bool:
-        """Puts it back for later; False if it is given up instead.  A Retry-After holds for the receiver, so for its other messages too."""
+        """Puts it back for later; False if its attempts are used up. A Retry-After also holds for the receiver's other messages."""
         waiting.attempts += 1
         wait = delay_s(waiting.attempts, result, self._random)
         if result.retry_after_s is not None:

@@ -1,4 +1,4 @@
-"""Where a secret comes from: ``file:PATH`` or ``env:NAME``.  Errors say the source, never what it holds."""
+"""Sources of secrets: ``file:PATH`` or ``env:NAME``. Errors name the source, never its content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HINT = "file:/path/of/a/file that others can't read, or env:NAME_OF_A_VARIABLE"
 
 
 def is_source(text: str) -> bool:
-    """Whether a setting says where its value comes from, rather than being the value.  ``file://`` is an address, and none of ours."""
+    """Whether a setting names the source of its value rather than the value.  ``file://`` begins an address, not a source."""
     return text.startswith(_ENV) or (text.startswith(_FILE) and not text.startswith("file://"))
 
 
@@ -25,7 +25,7 @@ def read(source: str, setting: str, environ: Mapping[str, str] | None = None) ->
         setting: what it is for, for an error.
 
     Raises:
-        SettingsError: there is none, or others can read the file.
+        SettingsError: the source has no secret, or others can read the file.
     """
     if not is_source(source):
         raise SettingsError(f"{setting}: a secret must not be written here itself", _HINT)

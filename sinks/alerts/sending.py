@@ -1,4 +1,4 @@
-"""One HTTP request to a receiver: to the address that was checked, without redirects, proxies or cookies, within a deadline."""
+"""One HTTP request to a receiver: to the checked address, without redirects, proxies or cookies, within a deadline."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ USER_AGENT = f"clientscope/{__version__}"
 
 @dataclass(frozen=True)
 class SendResult:
-    """What became of one attempt.
+    """The result of one attempt.
 
     Attributes:
         outcome: ``gone`` is the receiver's word that it wants nothing any more (410).

@@ -1,4 +1,4 @@
-"""Silence windows: when which findings are held.  What was held is delivered afterwards, if it is still true."""
+"""Silence windows: the times at which findings are held. Held findings are delivered afterwards, if they are still true."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Silence:
     zone: tzinfo = UTC
 
     def holds(self, receiver: str, finding: Finding, now: datetime) -> bool:
-        """Whether nobody is told now.
+        """Whether this silence holds a finding's messages now.
 
         Args:
             now: with a zone.

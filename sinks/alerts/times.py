@@ -1,4 +1,4 @@
-"""Times of records, which may say anything."""
+"""Times in records, which may be out of range."""
 
 from __future__ import annotations
 

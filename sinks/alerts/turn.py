@@ -1,7 +1,7 @@
-"""Which of several copies delivers: the one to which Kafka's group coordinator gives the first partition of ``clientscope.deliveries``.
+"""The choice of the copy that delivers: Kafka's group coordinator assigns it the first partition of ``clientscope.deliveries``.
 
-The others stand by.  Findings are few however large the fleet is, so copies are for when one dies, not for throughput; and were the
-findings divided among them, each copy would tell of its part of a group in a message of its own.
+The others are on standby.  Findings are few however large the fleet is, so copies exist for failover, not for throughput.  If the findings
+were divided among copies, each copy would send a message of its own about its part of a group.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class DeliveryTurn:
         return self._thread.is_alive()
 
     def close(self) -> None:
-        """Leaves the group, so that another copy goes on at once."""
+        """Leaves the group, so that another copy continues at once."""
         self._released.set()
         self._ended.set()
         self._thread.join(JOIN_S + 5)

@@ -1,4 +1,4 @@
-"""A receiver's own thread and queue: one that is slow or dead holds up no other."""
+"""Thread and queue of one receiver, so that a slow or dead one delays no other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Delivered:
 
 
 class ReceiverWorker:
-    """Sends one receiver's messages.  What became of them is put into ``settled``."""
+    """Sends one receiver's messages.  Their results are put into ``settled``."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class ReceiverWorker:
     ) -> None:
         """
         Args:
-            attempted: is told of each attempt, from this thread: the receiver, what became of it, which attempt it was, and its seconds.
+            attempted: called in this thread after each attempt, with the receiver, the result, the attempt's number and its seconds.
         """
         self.name = name
         self._send = send

@@ -1,4 +1,4 @@
-"""``clientscope serve``: the live page, the JSON API and ``/metrics``.
+"""The ``clientscope serve`` process: the live page, the JSON API and ``/metrics``.
 
 Topics in, views out.  `state.reader` polls Kafka and hands records to `state.state`, which is plain Python without I/O, thread or clock,
 over the tables of `rows` in SQLite; `api` only ever reads it, in the models of `clientscope.api`.  Each request passes `http` first.

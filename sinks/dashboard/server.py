@@ -1,4 +1,4 @@
-"""``clientscope serve``: composes reader, state and HTTP, and runs them until a signal."""
+"""Main program of ``clientscope serve``: composes reader, state and HTTP, and runs them until a signal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(settings: ServeSettings) -> None:
     """Serves until SIGTERM or SIGINT, then returns; says ``ready`` on stdout once ``/readyz`` does.
 
     Raises:
-        SettingsError: others could reach the page and would be asked for nothing, or a token file is none.
+        SettingsError: others could reach the page without authentication, or a token file is invalid.
         EnvironmentProblem: its port is taken, a topic is missing or set otherwise, or one of the page's files is missing.
     """
     access = access_of(settings, split_address(settings.listen)[0])
@@ -105,7 +105,7 @@ class Telling:
         self._state, self._name, self._started_ms = state, name, now_ms()
 
     def __call__(self) -> list[ProcessStatus]:
-        """As of now."""
+        """The current status."""
         feed, detail = self._state.feed()
         conditions: dict[Feed, Condition] = {"live": "ok", "starting": "starting", "catching_up": "starting", "unreachable": "failed"}
         overview = self._state.overview(now_ms())

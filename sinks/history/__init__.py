@@ -1,1 +1,1 @@
-"""History: Delta tables that the job appends to, and what looks after them."""
+"""History: Delta tables that the job appends to, and their maintenance."""

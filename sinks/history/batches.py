@@ -1,4 +1,4 @@
-"""History: Delta tables, each row once however often a batch is written."""
+"""Writer of batches to Delta tables: each row once, however often a batch is written."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One writer at a time for a Delta table on a file system: Spark and delta-rs commit to the same log, each by its own means.
+"""Lock of a Delta table on a file system, one writer at a time: Spark and delta-rs commit to the same log in different ways.
 
 Delta asks a store to create a log file only if it isn't there. delta-rs does that by a hard link. Delta's log store for Spark and local
 files looks whether the file is there, and then renames a new one over whatever is: a version that delta-rs commits in between is
-overwritten, its rows are gone, and nobody hears of it. Tables that Spark doesn't write need none of this.
+overwritten, and its rows are lost without an error. Tables that Spark doesn't write need none of this.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 @contextmanager
 def committing(table: Path) -> Iterator[None]:
-    """Whoever reads a version of the table and commits the next one does so in here; others wait.
+    """Holds the lock from reading a version of the table to committing the next one; others wait.
 
     By flock(2) on a file beside the table, which ends with the process: it holds between processes of one machine, and on NFS as far as
     its server locks.

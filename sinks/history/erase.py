@@ -1,4 +1,4 @@
-"""``clientscope history erase``: a client or a principal leaves history, and the topics that keep it for long; with proof (F35)."""
+"""Erasure of a client or a principal from history and topics with long retention, with proof (F35): ``clientscope history erase``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ErasureSubject:
         return {column: value for column, value in named.items() if value is not None}
 
     def predicate(self) -> str:
-        """As SQL, in which a value is nothing but a value."""
+        """The condition in SQL, with values quoted."""
         return " AND ".join(f"{column} = '{value.replace(chr(39), chr(39) * 2)}'" for column, value in self.columns.items())
 
     def is_of(self, named: ClientConfigRecord | Application) -> bool:
@@ -60,7 +60,7 @@ class Erased:
 def erase_rows(folder: Path, subject: ErasureSubject, *, dry_run: bool = False) -> Erased | None:
     """Takes the rows out of a table, and off the disk; None for a table that names no clients.
 
-    While the job goes on: its batches wait meanwhile, and what is pushed from now on comes in anew.
+    The job may run meanwhile: its batches wait, and later pushes of the client are stored again.
 
     Raises:
         ClientscopeError: rows are left; do it again.
@@ -83,7 +83,7 @@ def erase_rows(folder: Path, subject: ErasureSubject, *, dry_run: bool = False) 
 def erase_records(kafka: KafkaAccess, subject: ErasureSubject, *, dry_run: bool = False) -> int:
     """Writes a tombstone for each of their records on ``clientscope.configs``, which compaction then takes away; how many.
 
-    The job follows: findings about nobody else end. Other topics lose their records by age alone.
+    The job follows: findings about no other client end. Other topics lose their records by age alone.
 
     Raises:
         KafkaError, TimeoutError: the topic can't be read to its end, or a tombstone was not acknowledged.
@@ -149,7 +149,7 @@ def _count(table: DeltaTable, subject: ErasureSubject) -> int:
 
 
 def _delete(folder: Path, table: DeltaTable, subject: ErasureSubject) -> None:
-    """By what else names the rows: Delta keeps a deletion's condition in its log, and that must not name who it is about."""
+    """Deletes the rows, by columns that don't name the client: Delta keeps a deletion's condition in its log."""
     named = {field.name for field in table.schema().fields}
     of, number = ("partition", "offset") if "offset" in named else ("fingerprint", "revision")
 

@@ -1,4 +1,4 @@
-"""``clientscope history maintain``: what makes small files large, old rows go, and files go that no row is in."""
+"""Maintenance of history: compacts small files, expires old rows, and deletes unused files: ``clientscope history maintain``."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ class Maintained:
 
 
 def maintain(folder: Path, today: date, retention_days: int) -> Maintained:
-    """Looks after one table, while the job may go on to append to it.
+    """Maintains one table; the job may append to it meanwhile.
 
-    Days that are over are compacted to a file each; today's grows still. The job's batches wait for no more than a day's compaction
-    (`committing`).
+    Each past day is compacted to one file; today still grows. The job's batches wait for the compaction of one day at most (`committing`).
 
     Args:
         today: in UTC, as the tables' ``date`` is.
@@ -67,7 +66,7 @@ def _expire(folder: Path, table: DeltaTable, before: date) -> int:
 
 
 def _days(table: DeltaTable) -> list[date]:
-    """Of which there are rows; a file is of one day."""
+    """Days with rows; a file is of one day."""
     return sorted(set(table.get_add_actions(flatten=True).column("partition.date").to_pylist()))
 
 

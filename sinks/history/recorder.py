@@ -1,7 +1,7 @@
-"""Two tables that follow compacted topics: ``gauges``, every series once a minute, and ``findings``, each state of each finding.
+"""Recorder of two tables from compacted topics: ``gauges``, every series once a minute, and ``findings``, each state of each finding.
 
-Apart from Spark: what stands on those topics is small, and a query's batch could say neither what didn't change in a minute nor what
-was there before it. Tables grow by a file a minute; ``clientscope history maintain`` makes one of each day.
+It works without Spark: those topics are small, and a query's batch lacks values that didn't change in a minute or were there before it.
+Tables grow by a file a minute; ``clientscope history maintain`` makes one of each day.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
@@ -51,11 +51,36 @@ FINDING_ROWS = pa.schema(
         ("owner", pa.string()), ("decided_as", pa.string()), ("decided_by", pa.string()),
     ]
 )  # fmt: skip
-_AS_THEY_ARE = (
-    "fingerprint", "revision", "code", "name", "kind", "severity", "confidence", "state", "message", "client_count", "reopened",
-)  # fmt: skip
 _WITHOUT_NAMES = {"delta.dataSkippingNumIndexedCols": "1"}
-"""Statistics stand in the log, and would keep there what clients chose."""
+"""Delta keeps statistics in its log; with them, names that clients chose would remain there."""
+
+
+class RecordedFinding(TypedDict):
+    """A row of `FINDING_ROWS`."""
+
+    date: date
+    recorded: datetime
+    fingerprint: str
+    revision: int
+    code: str
+    name: str
+    kind: str
+    severity: str
+    confidence: str
+    state: str
+    message: str
+    principal: str | None
+    client_id: str | None
+    group: str | None
+    client_count: int
+    first_seen: datetime
+    last_seen: datetime
+    opened: datetime
+    ended: datetime | None
+    reopened: int
+    owner: str | None
+    decided_as: str | None
+    decided_by: str | None
 
 
 class _Series(Value):
@@ -74,7 +99,7 @@ class _Series(Value):
 class Recorder:
     """Feeds both tables until stopped.
 
-    What Kafka or the disk doesn't allow is said once, and tried again: findings are kept, a minute is not.
+    An error of Kafka or the disk is logged once, and the work is retried: findings are kept, a minute is not.
 
     Args:
         clock: seconds since the epoch.
@@ -84,7 +109,7 @@ class Recorder:
         self._kafka, self._clock = kafka, clock
         self._tables = history_dir / "gauges", history_dir / "findings"
         self._series: dict[str, _Series] = {}
-        self._findings: list[dict[str, Any]] = []
+        self._findings: list[RecordedFinding] = []
         self._revisions: dict[str, int] | None = None
         self._minute: int | None = None
         self._failing = False
@@ -186,7 +211,7 @@ class Recorder:
             if self._findings and self._append(self._tables[1], FINDING_ROWS, self._findings):
                 self._findings = []
 
-    def _append(self, table: Path, schema: pa.Schema, rows: list[dict[str, Any]]) -> bool:
+    def _append(self, table: Path, schema: pa.Schema, rows: Sequence[Mapping[str, object]]) -> bool:
         try:
             write_deltalake(table, pa.Table.from_pylist(rows, schema), mode="append", partition_by=["date"], configuration=_WITHOUT_NAMES)
         except (DeltaError, OSError) as error:
@@ -202,7 +227,7 @@ class Recorder:
 
 
 def _revisions(table: Path) -> dict[str, int]:
-    """The newest revision of each finding that the table has: what the topic has above it was said while no job ran."""
+    """The newest revision of each finding that the table has: higher revisions on the topic were written while no job ran."""
     try:
         known = DeltaTable(str(table))
     except TableNotFoundError:
@@ -212,17 +237,33 @@ def _revisions(table: Path) -> dict[str, int]:
     return dict(zip(found["fingerprint"].to_pylist(), found["revision"].to_pylist(), strict=True))
 
 
-def _finding_row(finding: Finding, now: datetime) -> dict[str, Any]:
-    times = {"first_seen": finding.first_seen_ms, "last_seen": finding.last_seen_ms, "opened": finding.opened_ms, "ended": finding.ended_ms}
+def _at(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def _finding_row(finding: Finding, now: datetime) -> RecordedFinding:
     of = finding.application
     return {
         "date": now.date(),
         "recorded": now,
-        **{name: getattr(finding, name) for name in _AS_THEY_ARE},
-        **{name: None if ms is None else datetime.fromtimestamp(ms / 1000, UTC) for name, ms in times.items()},
+        "fingerprint": finding.fingerprint,
+        "revision": finding.revision,
+        "code": finding.code,
+        "name": finding.name,
+        "kind": finding.kind,
+        "severity": finding.severity,
+        "confidence": finding.confidence,
+        "state": finding.state,
+        "message": finding.message,
         "principal": of.principal,
         "client_id": of.client_id,
         "group": of.group,
+        "client_count": finding.client_count,
+        "first_seen": _at(finding.first_seen_ms),
+        "last_seen": _at(finding.last_seen_ms),
+        "opened": _at(finding.opened_ms),
+        "ended": None if finding.ended_ms is None else _at(finding.ended_ms),
+        "reopened": finding.reopened,
         "owner": finding.owner.team if finding.owner else None,
         "decided_as": finding.decided.resolution if finding.decided else None,
         "decided_by": finding.decided.by if finding.decided else None,

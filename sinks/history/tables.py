@@ -1,4 +1,4 @@
-"""The Delta tables below a history directory, and their files on disk.  No Spark: delta-rs reads and writes the same log."""
+"""Delta tables below a history directory, and their files on disk. No Spark: delta-rs reads and writes the same log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tables(history_dir: Path) -> dict[str, DeltaTable]:
     """Every table, by its folder's name.
 
     Raises:
-        EnvironmentProblem: there is none, or one can't be read.
+        EnvironmentProblem: there is no table, or one can't be read.
     """
     folders = sorted(log.parent for log in history_dir.glob("*/_delta_log") if log.is_dir())
     if not folders:
@@ -46,7 +46,7 @@ def opened(folder: Path) -> DeltaTable:
 
 
 def committed(folder: Path, table: DeltaTable, act: Callable[[], T]) -> T:
-    """Does what commits to a table, alone and from its newest version; again where one who doesn't know the lock has committed meanwhile.
+    """Commits to a table, alone and from its newest version; again if a writer without the lock has committed meanwhile.
 
     Raises:
         CommitFailedError: five times.

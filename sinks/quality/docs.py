@@ -1,4 +1,4 @@
-"""Data Docs: pages that Great Expectations renders of suites and validations, made to need nothing from elsewhere.  Imported as late as
+"""Data Docs: pages that Great Expectations renders of suites and validations, made self-contained. Imported as late as
 `sinks.quality.validation`.
 
 The library's own site builder would load styles and scripts from five hosts, and lists results by script alone.  So its renderers
@@ -45,7 +45,7 @@ class _Result:
 class DataDocs:
     """The pages in one folder, which outlive the process.  Not for two threads at a time.
 
-    Each file is replaced as a whole, so who reads meanwhile sees either the old one or the new one.
+    Each file is replaced as a whole, so a reader sees either the old one or the new one.
     """
 
     def __init__(self, folder: Path) -> None:

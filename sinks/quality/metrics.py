@@ -1,4 +1,4 @@
-"""What validations say, for Prometheus.  Labels are topics and expectations' names: bounded, whatever is in the data."""
+"""Metrics of validations, for Prometheus. Labels are topics and expectations' names, so they are bounded whatever the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that others render, without what comes from elsewhere: no script, no frame, no style sheet, no image, no link away."""
+"""HTML pages of other renderers, without external parts: no script, frame, style sheet, image or external link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each batch's sample is validated; what comes of it becomes metrics, findings and Data Docs.
+"""Validation of each batch's sample; results become metrics, findings and Data Docs.
 
 Nothing here can fail a batch: history is written by then, and whatever goes wrong is counted and logged.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sinks.quality.validation import Validator
 
 MOST_ROWS = 20_000
-"""Of a batch's rows, so many are validated."""
+"""Rows of a batch that are validated."""
 
 DATA_DOCS = "data-docs"
 """The folder of the Data Docs, beside history's tables."""
@@ -63,7 +63,7 @@ class Quality:
 
     Args:
         docs: where Data Docs are written; made when there are some.
-        conditions: who is told of what becomes a finding.
+        conditions: receives what becomes a finding.
         registry: of the process, for the metrics.
         clock: seconds since the epoch.
     """
@@ -158,5 +158,5 @@ def _of_all_rows(outcome: ValidationOutcome, broken: Mapping[str, int]) -> Valid
 
 
 def share_of(decoded: int) -> float:
-    """Of so many rows, such that hardly ever more than `MOST_ROWS` come of it, which are cut off."""
+    """The share of so many rows to sample, so that there are rarely more than `MOST_ROWS`, beyond which rows are cut off."""
     return 1.0 if decoded <= MOST_ROWS else (MOST_ROWS - 4 * MOST_ROWS**0.5) / decoded

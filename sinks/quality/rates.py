@@ -1,4 +1,4 @@
-"""How fast records come, against the last hour; by Kafka's clock, so that catching up with a backlog looks like what was."""
+"""Rate of records compared with the last hour, by Kafka's clock, so that catching up with a backlog doesn't change it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is expected of each topic's decoded rows, as data: the row checks, and what needs several rows or is no fault of one."""
+"""Expectations of each topic's decoded rows, as data: the row checks, and expectations about several rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CLOCK = "clock_ms"
 """The record's own time less Kafka's."""
 
 RATE = "rate_ratio"
-"""Records per minute against those of the last hour (`sinks.quality.rates`), the same in every row; null while nobody can say."""
+"""Records per minute against those of the last hour (`sinks.quality.rates`), the same in every row; null while it is unknown."""
 
 _HOUR_MS, _MINUTE_MS = 3_600_000, 60_000
 

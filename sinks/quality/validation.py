@@ -1,4 +1,4 @@
-"""Great Expectations, with pandas.  Only `sinks.quality.quality` imports this module, and late: the library takes seconds to import."""
+"""Great Expectations, with pandas. Only `sinks.quality.quality` imports this module, and late: the library takes seconds to import."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sinks.quality.verdicts import ValidationOutcome
 from udfs.kernels.expectations import Expected
 
 _NO_VALUES = {"result_format": "BASIC", "partial_unexpected_count": 0, "exclude_unexpected_values": True}
-"""Only whether and how many: what a row holds instead stands in no result."""
+"""Results say only whether an expectation failed and how often, never a row's value."""
 
 _FEW = 20
-"""So many values, from 0 on, are shown as a set rather than as bounds."""
+"""Number of values, from 0 on, that are shown as a set rather than as bounds."""
 
 _MOST_CLOCK_MS = 10 * 365 * 24 * 3_600_000
 
@@ -35,7 +35,7 @@ class Validator:
             analytics_enabled=False,
             progress_bars=ProgressBarsConfig(globally=False),
         )
-        # By name, or a variable of the environment could make it a context of files, or of somebody's cloud.
+        # By name, or an environment variable could make it a context of files or of a cloud.
         context = gx.get_context(mode="ephemeral", project_config=config)
         self.gx_suite = context.suites.add(gx.ExpectationSuite(name=suite.topic))
         for each in suite.expectations:

@@ -1,4 +1,4 @@
-"""When an expectation that fails becomes a finding, and when it is one no longer: slower back than forth, so that nothing flaps."""
+"""Start and end of a finding about a failing expectation: it ends later than it starts, so that it doesn't flap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OF = 5
 """… of the last so many begin a finding."""
 
 PASSED = 10
-"""So many that passed in a row end it: more than twice `OF`, so what fails now and then either is a finding or is none."""
+"""Passed validations in a row that end it: more than twice `OF`, so that an occasional failure doesn't flap."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ExpectationVerdict:
     """One expectation of one topic.
 
     Attributes:
-        failing: whether it is a finding; None before anybody can say, as after a start.
+        failing: whether it is a finding; None while unknown, as after a start.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class ExpectationVerdict:
         self._failed: deque[bool] = deque(maxlen=PASSED)
 
     def take(self, failed: bool) -> bool:
-        """Takes in a validation; returns whether `failing` is another now."""
+        """Adds a validation's outcome; returns whether `failing` has changed."""
         self._failed.append(failed)
         before = self.failing
         if sum(list(self._failed)[-OF:]) >= FAILING:

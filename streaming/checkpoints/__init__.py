@@ -1,1 +1,1 @@
-"""What lies on disk for each query: what wrote it, whether it is whole, and where a query begins.  No Spark here: nothing starts a JVM."""
+"""Checkpoints on disk: which version wrote each, whether it is intact, and where a query begins. No Spark: nothing starts a JVM."""

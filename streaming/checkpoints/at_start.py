@@ -1,4 +1,4 @@
-"""Before any query starts: whether each may continue with its checkpoint; and again when one has failed."""
+"""Check before a query starts, or is restarted after a failure: whether it may continue from its checkpoint."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _LOOKS, _BETWEEN_LOOKS_S = 3, 0.7
 
 
 class _Beginning(NamedTuple):
-    """How a query begins, before anything of that is written.
+    """How a query will begin; nothing is written yet.
 
     Attributes:
         start: what it leaves in its start file; None where its checkpoint says it, or it begins at the beginning.
         replaced: whether that comes in its checkpoint's place.
-        skipped: what it goes on without, where that is news.
+        skipped: the records that it continues without, if that is new.
     """
 
     decision: StartDecision
@@ -54,7 +54,7 @@ class Checkpoints:
         spark_version: that is about to run.
         shuffle_partitions: that a new checkpoint gets.
         on_lost_records: whether a query whose records are gone continues without them, or is refused.
-        skipping: called with a query and what it goes on without, once that is written down.
+        skipping: called with a query and the records that it continues without, once that is written.
     """
 
     checkpoint_dir: Path
@@ -87,19 +87,19 @@ class Checkpoints:
             yield self
 
     def examine(self, query: str) -> None:
-        """Looks at one query whose topic seems to be another; writes nothing.
+        """Checks one query whose topic seems to have been replaced; writes nothing.
 
         Raises:
-            Refused: it can't go on; says why.
+            Refused: it can't continue; says why.
             EnvironmentProblem: no broker answers.
         """
         self._decide(query, broker.ask(self.kafka, {PLANS[query].topic}))
 
     def prepare(self, query: str) -> None:
-        """Before one query that has failed is started again: as at the job's start, for it alone.
+        """Prepares the restart of one query that has failed: the same checks as at the job's start, for it alone.
 
         Raises:
-            Refused: it can't go on; says why.
+            Refused: it can't continue; says why.
             EnvironmentProblem: no broker answers.
             OSError: what it is to begin with can't be written.
         """
@@ -108,7 +108,7 @@ class Checkpoints:
             self._write(query, beginning)
 
     def watch(self, refused: Callable[[str, Refused], None], back: Callable[[], None]) -> TopicWatch:
-        """Of the topics of all queries, as their manifests have them; arguments as `TopicWatch` has them."""
+        """A watch over the topics of all queries, as in their manifests; arguments as for `TopicWatch`."""
         written = (manifest.read(folder(self.checkpoint_dir, query)) for query in PLANS)
         topics = {topic: seen for each in written if each is not None for topic, seen in each.topics.items()}
         return TopicWatch(topics, broker.Asking(self.kafka, topics), self.examine, refused, back)

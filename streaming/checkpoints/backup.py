@@ -1,4 +1,4 @@
-"""A copy of all checkpoints, made while nothing writes them, and verified."""
+"""Backup of all checkpoints, made while nothing writes them, and verified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Kafka says of the topics that queries read: ids, partitions, and what they hold."""
+"""Kafka's current state of the topics that queries read: ids, partitions, and offsets."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def ask(kafka: Kafka, names: Iterable[str]) -> TopicsNow:
 
 
 class Asking:
-    """`ask` again and again, over the same connections; for one thread.  Whoever made it closes it."""
+    """`ask` again and again, over the same connections; for one thread.  The caller that made it closes it."""
 
     def __init__(self, kafka: Kafka, names: Iterable[str]) -> None:
         self._kafka, self._names = kafka, sorted(set(names))
         self._admin: AdminClient | None = None
 
     def __call__(self) -> TopicsNow:
-        """As `ask`."""
+        """The same as `ask`."""
         try:
             if self._admin is None:
                 self._admin = connected(self._kafka)
@@ -88,6 +88,6 @@ def _seen(admin: AdminClient, names: list[str]) -> dict[str, SeenTopic]:
 
 
 def _id(topic_id: object) -> str | None:
-    """A zero id is Kafka's way to say that there is none; brokers before 2.8 don't say any (KIP-516)."""
+    """In Kafka a zero id means none; brokers before 2.8 send no ids (KIP-516)."""
     text = str(topic_id or "")
     return text if text.strip("0-") else None

@@ -1,4 +1,4 @@
-"""What is about to run against what a checkpoint was written by: continue, with what to know, or refuse, with what to do.  Pure."""
+"""Comparison of the job about to run with the writer of a checkpoint: continue, with notes, or refuse, with advice. Pure."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class RecordsLost(Refused):
 
 @dataclass(frozen=True)
 class StartDecision:
-    """The job may go on.
+    """The decision that a query may start.
 
     Attributes:
         manifest: to be written.
-        notes: what an operator may want to know, a sentence each.
+        notes: sentences for the operator.
     """
 
     manifest: Manifest
@@ -52,7 +52,7 @@ def reset(query: str, files: SparkFiles | None = None) -> str:
 
 
 def damaged(query: str, files: SparkFiles) -> Refused:
-    """What to say of a checkpoint whose files aren't whole."""
+    """The refusal of a checkpoint with damaged files."""
     more = f" (and {len(files.problems) - 1} more: clientscope checkpoints verify)" if len(files.problems) > 1 else ""
     return Refused(
         f"the checkpoint of {query} is damaged: {files.problems[0]}{more}",
@@ -70,8 +70,8 @@ def decide(now: Manifest, before: Manifest | None, files: SparkFiles, extents: E
         extents: what the topics hold.
 
     Raises:
-        RecordsLost: it could go on without the records that are gone, and nothing else is wrong.
-        Refused: it can't go on; says what is wrong, and what to do.
+        RecordsLost: records are gone, the query could continue without them, and nothing else is wrong.
+        Refused: it can't continue; says what is wrong, and what to do.
     """
     query = now.query
     if files.problems:
@@ -97,7 +97,11 @@ def decide(now: Manifest, before: Manifest | None, files: SparkFiles, extents: E
 
 
 def _require_same_work(now: Manifest, before: Manifest, files: SparkFiles) -> list[str]:
-    """What wrote it is what goes on, or older than that."""
+    """Checks that the checkpoint is of the same query, written by this version or an older one.
+
+    Returns:
+        Notes for the operator.
+    """
     query = now.query
     if (before.query, before.state_version) != (query, now.state_version):
         raise Refused(

@@ -1,4 +1,4 @@
-"""What a Delta table knows of the checkpoint that it was written from."""
+"""Checkpoint that a Delta table was written from, as the table records it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One process at a time for a checkpoint directory."""
+"""Lock of a checkpoint directory: one process at a time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def locked(checkpoint_dir: Path, what: str) -> Iterator[None]:
     far as its server locks; an object store has none, and a file system that says so is warned of.
 
     Args:
-        what: does it, for the error of whoever comes second.
+        what: the work that holds the lock, for the error of a second process.
 
     Raises:
         Locked: another process has it; says which.
@@ -59,7 +59,7 @@ def locked(checkpoint_dir: Path, what: str) -> Iterator[None]:
 
 
 def holder(checkpoint_dir: Path) -> str:
-    """Who has it now; empty if nobody has."""
+    """The current holder; empty if there is none."""
     path = checkpoint_dir.absolute() / FILE
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -69,7 +69,7 @@ def holder(checkpoint_dir: Path) -> str:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return _holder(path)
-    except OSError:  # no locks there, so nobody knows
+    except OSError:  # the file system has no locks, so the holder is unknown
         return ""
     finally:
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""What wrote a checkpoint: a small JSON beside Spark's own files."""
+"""Manifest of a checkpoint: what wrote it, in a small JSON file beside Spark's own files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMAT = 1
 
 
 class Refused(ClientscopeError):
-    """A checkpoint that this job can't go on with; nothing has been read or written."""
+    """A checkpoint that this job can't continue with; nothing has been read or written."""
 
 
 class SeenTopic(BaseModel):

@@ -1,4 +1,4 @@
-"""Offsets by topic and partition, and the ranges of them that nobody can read any more."""
+"""Offsets by topic and partition, and the ranges of them that can't be read any more."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def from_json(text: str) -> dict[str, dict[int, int]]:
 
 
 def to_json(offsets: Offsets) -> str:
-    """As Spark's option ``startingOffsets`` takes them."""
+    """Offsets in the form of Spark's option ``startingOffsets``."""
     return json.dumps({topic: {str(number): offset for number, offset in sorted(found.items())} for topic, found in offsets.items()})
 
 
@@ -70,10 +70,10 @@ def _offset(found: Any) -> int:
 
 
 def lost(position: Offsets, extents: Extents) -> list[Lost]:
-    """Which records can't be read any more, of those that a query has not read.
+    """The records that a query has not read and that can't be read any more.
 
     Args:
-        position: where it goes on; a partition that isn't there is new, and begins at 0.
+        position: where the query continues; a partition that isn't in it is new, and begins at 0.
         extents: what the topics hold.
     """
     found = []

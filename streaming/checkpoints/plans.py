@@ -1,4 +1,4 @@
-"""Every query of the job by name, and which checkpoint it has: its state's version, and what it reads.
+"""Plans of all queries, by name: the version of a query's state, and the topic that it reads.
 
 Without Spark, since the commands about checkpoints start no JVM; what a query does is in the file of its name in `streaming/queries/`.
 """
@@ -46,7 +46,7 @@ QUERIES: dict[str, QueryPlan | None] = {
 """Every query by its name, in the order in which they start; None for one that has no checkpoint, and begins anew at each start."""
 
 PLANS = {name: plan for name, plan in QUERIES.items() if plan is not None}
-"""Those with a checkpoint.  A checkpoint of an older version stays where it is, and isn't read any more."""
+"""The queries with a checkpoint.  A checkpoint of an older version stays where it is, and isn't read any more."""
 
 
 def folder(checkpoint_dir: Path, query: str) -> Path:

@@ -1,4 +1,4 @@
-"""Starting a query anew: its checkpoint is moved aside, never deleted, and a start file says where the next one begins."""
+"""Reset of a query: its checkpoint is moved aside, never deleted, and a start file says where the next one begins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def known(query: str) -> str:
     """The name of a query.
 
     Raises:
-        SettingsError: there is none of that name.
+        SettingsError: there is no query of that name.
     """
     if query not in PLANS:
         raise SettingsError(f"there is no query {query!r}", f"there are {', '.join(PLANS)}")

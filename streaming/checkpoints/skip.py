@@ -1,4 +1,4 @@
-"""Continuing without records that are gone: in the checkpoint's place comes a new one, which begins where the topic does now.
+"""Continuing without lost records: a new checkpoint, which begins where the topic now begins, replaces the old one.
 
 Spark's own ``failOnDataLoss=false`` would continue by itself, and say neither which records were lost nor that any were.
 """
@@ -21,7 +21,7 @@ Ranges = dict[str, dict[str, list[tuple[int, int]]]]
 """Topic → partition → the ranges [from, to) that were skipped, as a manifest has them."""
 
 MOST_RANGES = 1000
-"""Of a partition: retention that overtakes a query again and again must not make its manifest grow without end."""
+"""Lost ranges kept of a partition: retention that overtakes a query again and again must not make its manifest grow without end."""
 
 
 def position_of(query: str, files: SparkFiles, history_dir: Path) -> Offsets:
@@ -56,7 +56,7 @@ def still_there(query: str, start: StartOffsets, extents: Mapping[int, Extent]) 
 def replace(checkpoint: Path, start: StartOffsets, written: Manifest) -> None:
     """Puts the new checkpoint in the old one's place, which is kept until the next time; a crash leaves one of the two.
 
-    For whoever has the directory's lock, while the query doesn't run.
+    The caller must hold the directory's lock, and the query must not run.
     """
     beside = _beside(checkpoint)
     shutil.rmtree(beside, ignore_errors=True)

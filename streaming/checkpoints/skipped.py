@@ -1,7 +1,7 @@
-"""Places that no query reads any more, since the record there kills whoever decodes it.
+"""Records that every query skips, because decoding them kills the process.
 
-They stand in one small file beside the checkpoints. A topic that is deleted and made again uses its offsets again, so a place is known by
-the time at which Kafka appended its record too.
+Their places are kept in one small file beside the checkpoints. A topic that is deleted and created again reuses its offsets, so a place
+also has the time at which Kafka appended the record.
 """
 
 from __future__ import annotations

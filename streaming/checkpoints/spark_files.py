@@ -1,4 +1,4 @@
-"""Spark's own files of one checkpoint, read without a JVM: how far the query is, and what is wrong with them.
+"""Reader of Spark's own files of a checkpoint, without a JVM: a query's progress, and damage to the files.
 
 The layout is Spark 4.2's: ``metadata`` (StreamMetadata), ``sources/0/0`` (KafkaSourceInitialOffsetWriter), ``offsets/N``
 (OffsetSeqLog), ``commits/N`` (CommitLog); state is `streaming.checkpoints.state_files`'.
@@ -193,7 +193,7 @@ def _changed(checkpoint: Path) -> Iterator[str]:
             continue
         try:
             whole = _as_written(path.read_bytes(), checksums.read_bytes())
-        except FileNotFoundError:  # told of by what needs it, if anything does
+        except FileNotFoundError:  # reported by whatever needs the file, if anything does
             continue
         except OSError as error:
             yield f"{path.relative_to(checkpoint)} can't be read: {error.strerror}"

@@ -1,4 +1,4 @@
-"""Where a query begins that has no checkpoint: a small JSON that ``clientscope checkpoints reset`` leaves for the job.
+"""Start file of a query without a checkpoint: a small JSON with its first offsets, written by ``clientscope checkpoints reset``.
 
 Spark's Kafka source takes ``startingOffsets`` only for a new checkpoint, and never looks at them again.
 """
@@ -20,13 +20,13 @@ FILE = "clientscope-start.json"
 
 
 class StartOffsets(BaseModel):
-    """Where to begin.
+    """The offsets at which a query without a checkpoint begins.
 
     Attributes:
         offsets: topic → partition → offset, -2 for where it begins; None begins at the beginning of all.
-        position: how far the checkpoint was that was moved aside, so that what lies between is told as lost.
+        position: how far the query had read by the checkpoint that was moved aside, so that records in between are reported as lost.
         written_at: ISO 8601, UTC.
-        lost: as the manifest has it, where it stays: a query that skips what is gone counts on, one that a person resets begins at 0.
+        lost: as in the manifest. A query that skips lost records keeps its count; one that a person resets begins at 0.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,4 +1,4 @@
-"""The files of a query's state: whether the version that its last commit needs can be put together.
+"""Files of a query's state: whether the version that its last commit needs can be restored.
 
 As RocksDBFileManager lays them out: below ``state/<operator>/<partition>`` a snapshot ``<version>.zip``, which names the files in
 ``SSTs`` and ``logs`` that belong to it, and ``<version>.changelog`` for each version after it. A batch's version is its number plus one.

@@ -1,6 +1,6 @@
-"""What queries have still to read before a place in their topics, from what their checkpoints say; without Spark.
+"""Records that queries still have to read before given offsets, by their checkpoints; without Spark.
 
-Whoever takes something out of history waits for that: a query that is behind would bring it back.
+Erasing from history waits for that: a query that is behind would bring the rows back.
 """
 
 from __future__ import annotations

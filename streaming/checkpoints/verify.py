@@ -1,4 +1,4 @@
-"""Whether checkpoints are whole, as far as their files say; asks no broker and starts no JVM."""
+"""Verification of checkpoints by their files; asks no broker and starts no JVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""While queries run: whether their topics are still those that they have read.
+"""Watch over running queries' topics: whether each is still the topic that the query has read.
 
 Spark's Kafka source knows a topic by its name.  One that is deleted and made again it reads on from the old offset, as soon as there is
 one, without a word.
@@ -23,11 +23,11 @@ EVERY_S = 5.0
 
 
 class TopicWatch:
-    """Asks Kafka every five seconds, in a thread of its own, so that nobody waits for a broker that doesn't answer.
+    """Asks Kafka every five seconds, in a thread of its own, so that nothing else waits for a broker that doesn't answer.
 
     Args:
         topics: as the queries have begun to read them.
-        ask: what Kafka says of them now; used in that thread alone.
+        ask: asks Kafka for their current state; used in that thread alone.
         examine: looks at one query's checkpoint, and raises Refused where it can't be gone on with.
         refused: called once with each query that reads what is not its topic any more, and with what to do.
         back: called when Kafka answers again after it didn't.
@@ -99,5 +99,5 @@ class TopicWatch:
         while not self._stopped.wait(EVERY_S):
             try:
                 self.look()
-            except Exception:  # it is a look more or less; the queries go on
+            except Exception:  # one check is missed; the queries keep running
                 log.exception("whether topics are still the same could not be seen")

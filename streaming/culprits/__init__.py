@@ -1,4 +1,4 @@
-"""Records that kill the process that decodes them: finding which, reporting them, and continuing without them.
+"""Records that kill the process that decodes them: finding them, reporting them, and continuing without them.
 
 A kernel never raises on bad bytes, so what a worker dies of is a bug of ours, of Arrow or of numpy. It must not stop a query for good.
 

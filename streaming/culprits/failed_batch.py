@@ -1,4 +1,4 @@
-"""The batch that a query fails at: its range from the query's checkpoint, its records from Kafka."""
+"""Batch at which a query fails: its range from the query's checkpoint, its records from Kafka."""
 
 from __future__ import annotations
 

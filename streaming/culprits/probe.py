@@ -1,4 +1,4 @@
-"""A kernel in a process of its own, with a deadline and a limit of memory: does it survive these records?"""
+"""Probe of a kernel in a process of its own, with a deadline and a memory limit: whether it survives given records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Probe:
     """Runs a kernel over records; a context manager, since it has a child process while it is asked.
 
     Args:
-        deadline_s: for one answer; who takes longer hasn't survived.
+        deadline_s: for one answer; a process that takes longer hasn't survived.
         memory_bytes: of address space, more than the process has when it begins.
     """
 

@@ -1,4 +1,4 @@
-"""Finding the record that a query's workers die of, and having all queries continue without it."""
+"""Search for the record that kills a query's workers; all queries then continue without it."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _LONGEST_S = 120.0
 
 
 class Culprits:
-    """Searches a failed query's batch; from any thread, one search at a time.
+    """Searches the batch of a failed query; from any thread, one search at a time.
 
     Args:
-        kernels: what each query has its workers run over its records' values.
-        told: called with a topic and how many of its records were found.
+        kernels: what each query's workers run over its records' values.
+        report: called with a topic and the number of its records that were found.
     """
 
     def __init__(
-        self, settings: StreamSettings, digest_key: DigestKey | None, kernels: Mapping[str, Kernel], told: Callable[[str, int], None]
+        self, settings: StreamSettings, digest_key: DigestKey | None, kernels: Mapping[str, Kernel], report: Callable[[str, int], None]
     ) -> None:
-        self._settings, self._digest_key, self._kernels, self._told = settings, digest_key, kernels, told
+        self._settings, self._digest_key, self._kernels, self._report = settings, digest_key, kernels, report
         self._lock = threading.Lock()
 
     def search(self, query: str) -> bool:
@@ -70,7 +70,7 @@ class Culprits:
                 self._settings.checkpoint_dir,
                 [RecordPlace(record.topic, record.partition, record.offset, record.timestamp_ms, found_ms) for record in found],
             )
-            self._told(found[0].topic, len(found))
+            self._report(found[0].topic, len(found))
         return True
 
     def _found(self, query: str, known: Mapping[tuple[str, int, int], RecordPlace]) -> list[SuspectRecord]:
@@ -89,7 +89,7 @@ class Culprits:
         return found
 
     def _quarantine(self, found: list[SuspectRecord]) -> None:
-        """As the history queries do it: under a key that is the same again if this is cut off, and done again."""
+        """Quarantines records as the history queries do: under a key that is the same if this is interrupted and repeated."""
         records: dict[str, bytes | None] = {}
         for record in found:
             value = {

@@ -1,1 +1,1 @@
-"""Findings: what is wrong, over time and across the fleet, from what rules say of each push."""
+"""Findings: problems over time and across the fleet, from the rules' verdicts on each push."""

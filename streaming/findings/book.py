@@ -1,4 +1,4 @@
-"""All findings: takes in what is wrong and what no longer is, and says which records that changes."""
+"""Book of all findings: takes in problems and their ends, and returns the records that change."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Book:
         return [fingerprint for fingerprint in self._compared.get(code, ()) if self.entries[fingerprint].present]
 
     def condition(self, fingerprint: str, condition: Condition) -> None:
-        """What a part of ours tells of itself."""
+        """Takes in a problem, or its end, that a part of clientscope reports about itself."""
         known = self.entries.get(fingerprint)
         if not condition.failing and (known is None or condition.at_ms <= known.last_seen_ms):
             return

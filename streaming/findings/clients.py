@@ -1,4 +1,4 @@
-"""What each client last pushed, by application, and who of them is connected."""
+"""Newest push of each client, by application, and which of the clients are connected."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Findings, over time and across the fleet: from pushes and connections to what ``clientscope.findings`` says.
+"""Findings, over time and across the fleet: from pushes and connections to the records of ``clientscope.findings``.
 
-The driver keeps what each client last pushed and which connections are open, and nothing else is state: at its start the job reads both
-topics again, the first from its beginning, the second from `CONNECTIONS_BACK_MS` ago, which is how long a gateway takes to name every open
-connection once more. What the past can't say again (since when, how often, whom it was told to) stands in the findings themselves.
+The driver keeps what each client last pushed and which connections are open, and no other state. At its start the job reads both topics
+again: pushes from the beginning, connections from `CONNECTIONS_BACK_MS` ago, within which a gateway lists every open connection
+What those topics don't contain (since when, how often, when a notification was due) is kept in the findings' own records.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FindingsEngine:
 
     Args:
         published: the newest values of ``clientscope.findings`` by key.
-        conditions: what other parts of the job tell of themselves.
+        conditions: problems that other parts of the job report.
         kept: whose records are on ``clientscope.configs``.
 
     Attributes:

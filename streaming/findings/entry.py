@@ -1,4 +1,4 @@
-"""One finding as it is kept: who has it and where, how far it got, and its state in its life (`streaming.findings.lifecycle`)."""
+"""State of one finding: its clients and places, how far a secret got, and its state in its life (`streaming.findings.lifecycle`)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class FindingStanding:
-    """Where a finding stands in its life, as of the last `streaming.findings.lifecycle.advance`.  Times are ms since the epoch.
+    """The state of a finding in its life, as of the last `streaming.findings.lifecycle.advance`.  Times are ms since the epoch.
 
     Attributes:
         is_open: whether it is open; a secret that was there again between two looks counts as opened and stopped.
@@ -82,7 +82,7 @@ class FindingEntry:
         present: of what is found by comparing, and of our own operation: whether it is so now.
         severities: how many of those that have it have it how badly.
         live: the newest pushes of those that have it and are connected, gone: of the others, in the order of `streaming.findings.ordered`.
-        compared: whom the comparison was about, by application.
+        compared: the clients that the comparison was about, by application.
         standing: its life so far.
         back_ms: when it was there again after it had ended; 0 if it wasn't.
         lately: the newest pushes that had it since it was last looked at, by client; worst_lately: the worst severity among them, or -1.

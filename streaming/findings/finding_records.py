@@ -1,4 +1,4 @@
-"""From an entry to its record, and back at the next start."""
+"""Conversion of an entry to its record, and back at the next start."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _UNKNOWN = RuleText("", "", "")
 
 @dataclass(frozen=True)
 class Policy:
-    """What people said beforehand: whose it is, and what nobody is to be told."""
+    """The user's configuration for findings: owners, and suppressions."""
 
     owners: Owners = field(default_factory=Owners)
     suppressions: tuple[Suppression, ...] = ()
@@ -147,7 +147,7 @@ def key_of(application: Application) -> str:
 
 
 def _client(of: Application, clients: Sequence[Client]) -> client_patterns.PatternSubject:
-    """Whom patterns are asked about: the first client that is named, in full; else its application."""
+    """The subject that patterns are matched with: the first client that the finding names, else its application."""
     if clients:
         return client_patterns.PatternSubject(clients[0].principal, of.group, clients[0].client_id)
     return client_patterns.PatternSubject(of.principal, of.group, of.client_id)

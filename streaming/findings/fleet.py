@@ -1,4 +1,4 @@
-"""Findings that one push can't show: clients compared with each other, and with themselves earlier.
+"""Findings that one push can't show: clients compared with each other, and with their earlier pushes.
 
 Each comparison is made anew from what is known now, so it comes to the same after a restart.
 """
@@ -72,7 +72,7 @@ class Storms(NamedTuple):
 
 
 class Judges:
-    """The fleet's rules, by whose limits they judge whom."""
+    """The rules about the fleet, with the limits of the profile that applies to each application."""
 
     def __init__(self, thresholds: Thresholds) -> None:
         self.full = Overflow(JUDGED)
@@ -189,7 +189,7 @@ def storms(counts: Mapping[str, Storms], live: Live, judges: Judges, under_way: 
 
     Args:
         counts: by application.
-        under_way: fingerprints of those that are told already, which are over only at half the limit.
+        under_way: fingerprints of those that are already reported; these end only at half the limit.
     """
     told = set(under_way)
     found: dict[str, Found] = {}

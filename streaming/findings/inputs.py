@@ -1,4 +1,4 @@
-"""What arrives: a client's push with what the rules said of it, or what happened to a connection (`udfs.kernels.finding_inputs`)."""
+"""Inputs of the engine: a client's push with its verdicts, or an event of a connection (`udfs.kernels.finding_inputs`)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class JudgedPush:
         offset: in its partition of ``clientscope.configs``, which one client always writes to.
         application: `clientscope.findings.fingerprints.application_key`.
         unjudged: codes of the rules that couldn't judge it.
-        written: keys of secrets that stand in the record itself.
+        written: keys of secrets that the record itself contains.
         size: of its settings and verdicts as text.
         tenant: whose it is, for bounds.
     """

@@ -1,4 +1,4 @@
-"""A finding's life: open, stopped, resolved, closed and open again, and which of that asks for a notification.
+"""Life of a finding: open, stopped, resolved, closed and reopened, and which changes require a notification.
 
 One pure function, `advance`: the entry that it is given stays as it is, and nothing is read but its arguments.
 

@@ -1,4 +1,4 @@
-"""The connected clients of one application, counted as they come and go, so that comparing applications needs no look at each client."""
+"""Connected clients of one application, counted as they come and go, so that comparing applications doesn't visit each client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which connections are open now, by their records: who fails a rule counts only while somebody runs it."""
+"""Open connections, by their records: a client that fails a rule counts only while it is connected."""
 
 from __future__ import annotations
 

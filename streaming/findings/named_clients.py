@@ -1,4 +1,4 @@
-"""The clients that a finding names: those that have it now, and those that had it last."""
+"""Clients that a finding names: those that have it now, and those that had it last."""
 
 from __future__ import annotations
 

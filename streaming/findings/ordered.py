@@ -1,4 +1,4 @@
-"""Lists of pushes in the order in which Kafka took them, the newest last: one more of 50,000 costs no look at the others."""
+"""Lists of pushes in Kafka's order, the newest last: adding one to 50,000 doesn't visit the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the clients that pushed are connected: kept up to date by what is heard of pushes and connections, and by time.
+"""Presence of the clients that pushed: whether each is connected, updated by pushes, connections and time.
 
 A client is connected while the connection that it pushed on is open; for `GRACE_MS` after its push, until that connection is closed, since
 its record may still be unread; and, being the newest one with its principal, client.id and address, while any connection with the same is

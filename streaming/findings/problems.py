@@ -1,4 +1,4 @@
-"""What is wrong with one push: each verdict as the finding that it belongs to."""
+"""Problems of one push: each verdict as the finding that it belongs to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEPT_BACK = ("SK003", "SK005")
 """Rules on settings that are kept back without being known to be secrets."""
 
 MOST_SECRETS = 20
-"""Different secrets of one application under one key that are told apart: beyond, tokens say, they are one finding together."""
+"""Different secrets of one application under one key that get a finding each; more of them (rotating tokens, say) share one."""
 
 SECRETS = Limit(
     "secrets",
@@ -34,7 +34,7 @@ SECRETS = Limit(
 
 
 class RuleText(NamedTuple):
-    """What is told of a rule, beside what it says itself."""
+    """A rule's texts for findings, besides its sentence."""
 
     name: str
     use_instead: str
@@ -50,7 +50,7 @@ def _texts() -> Mapping[str, RuleText]:
 
 
 TEXTS = _texts()
-"""Every code → what is told of it."""
+"""Every code → its texts."""
 
 KEYS = {rule.code: rule.keys for rule in EVERY_RULE}
 

@@ -1,4 +1,4 @@
-"""When the record of a finding is written: what readers must know at once, and counts from time to time."""
+"""Publication of a finding's record: at once if readers need it, and for counts from time to time."""
 
 from __future__ import annotations
 

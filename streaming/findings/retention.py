@@ -1,4 +1,4 @@
-"""Whose records stand on ``clientscope.configs``, when each client was last seen, and whose records are to go.
+"""Retention of ``clientscope.configs``: its clients, when each was last seen, and whose records are deleted.
 
 A client is seen whenever it pushes and whenever a connection record names it: as it connects and leaves, and each six hours between.  Its
 record goes 30 days after that; one without an instance id goes after a day, since no other connection will ever have its key.  A principal

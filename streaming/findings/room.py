@@ -1,4 +1,4 @@
-"""How many findings each tenant has, and which have to go where there are too many."""
+"""Bound of findings per tenant, and the choice of those to remove when there are too many."""
 
 from __future__ import annotations
 

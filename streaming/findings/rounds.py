@@ -1,4 +1,4 @@
-"""Which findings are looked at though nothing was heard of them: those that wait for time to pass, and each of them once a day."""
+"""Rounds over findings without news: those that wait for time to pass, and each finding once a day."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The gauges: from the counts that gateways tell to what ``clientscope.gauges`` says.
+"""The gauges: from the counts that gateways report to the records of ``clientscope.gauges``.
 
-The driver keeps what the topic says, and nothing else is state: at its start it reads the topic, and from then on it takes in entries and
-writes what differs. What is lost with the process (which series were at zero, which gateways are gone) matters only to a record that
-comes out of order across the restart, and is mended by that gateway's next heartbeat, or by its silence.
+The driver keeps the content of the topic and no other state. It reads the topic at its start, takes in entries, and writes what differs.
+A restart forgets which series were at zero and which gateways were gone. This only matters to a record that arrives out of order across the
+restart; that gateway's next heartbeat, or its silence, corrects it.
 
 One value per series, and one per gateway of what concerns it as a whole.
 """
@@ -14,9 +14,10 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import cast
 
 from clientscope.findings.conditions import gateway_subject
-from streaming.gauges.gateway import HEARTBEATS_PENDING, Appended, Changes, GatewaySeries, GaugeEntry, Value
+from streaming.gauges.gateway import HEARTBEATS_PENDING, Appended, Changes, GatewayRecord, GatewaySeries, GaugeEntry, SeriesRecord
 from streaming.gauges.read_clock import RETURN_S, ReadClock
 from streaming.limits import Limit, Overflow
 
@@ -25,7 +26,7 @@ __all__ = ["Changes", "GaugeEntry", "Gauges", "ReadClock"]
 log = logging.getLogger(__name__)
 
 HEARTBEATS = 3
-"""So many intervals without a heartbeat, and a gateway is lost."""
+"""Intervals without a heartbeat after which a gateway is lost."""
 
 MOST_GATEWAYS = 10_000
 """Records of a further one are left out while none of these is gone."""
@@ -52,7 +53,7 @@ _OF_SERIES = (
     (*_PLACE, "listener", "software_name", "software_version"), (*_COUNTED, "connections", "opened", "closed"), {"timestamp_ms": 0},
 )  # fmt: skip
 _OF_GATEWAYS = (_PLACE, _COUNTED, {"heartbeat_interval_ms": None, "timestamp_ms": 0, "opened": None, "closed": None})
-"""Of a value's fields the texts and the numbers that it can't be used without, and what others are where they are missing."""
+"""A value's required text fields, its required number fields, and the defaults of others that may be missing."""
 
 
 class Gauges:
@@ -76,22 +77,26 @@ class Gauges:
         self._lost, self._home = lost, home
         self._gateways: dict[tuple[str, int, str], GatewaySeries] = {}
         self._full, self._incomplete = Overflow(GATEWAYS), Overflow(HEARTBEATS_PENDING)
-        rows: list[Value] = []
-        series: list[Value] = []
+        rows: list[GatewayRecord] = []
+        series: list[SeriesRecord] = []
         for key, text in published.items():
             try:
-                of_series = len(json.loads(key)) == _SERIES_FIELDS
-                (series if of_series else rows).append(_completed(json.loads(text), of_series))
+                if len(json.loads(key)) == _SERIES_FIELDS:
+                    series.append(cast(SeriesRecord, _completed(json.loads(text), *_OF_SERIES)))
+                else:
+                    rows.append(cast(GatewayRecord, _completed(json.loads(text), *_OF_GATEWAYS)))
             except (ValueError, TypeError):
                 log.warning("%.200s on the gauges' topic is not what a job writes, and is ignored until its gateway's next heartbeat", key)
         for value in (*rows, *series):
             gateway = self._gateway(value["cluster"], value["broker"], value["gateway"], value["epoch"], now)
             if gateway is not None:
                 gateway.epoch = max(gateway.epoch, value["epoch"])
-        for load, values in ((GatewaySeries.load_row, rows), (GatewaySeries.load_series, series)):
-            for value in values:
-                if (gateway := self._gateways.get(_key(value))) is not None:
-                    load(gateway, value)
+        for row in rows:
+            if (gateway := self._gateways.get(_key(row))) is not None:
+                gateway.load_row(row)
+        for count in series:
+            if (gateway := self._gateways.get(_key(count))) is not None:
+                gateway.load_series(count)
 
     def apply(self, entries: Iterable[GaugeEntry], now: float, appended: Appended | None = None) -> Changes:
         """Takes in what a batch has; returns what to write: a value, or None for a tombstone.
@@ -117,7 +122,7 @@ class Gauges:
         Args:
             read_to: up to when all partitions have been read.
             of_partition: up to when each has been read; where it is empty, all as far.
-            returned: when Kafka was back; who hasn't been heard since has `RETURN_S` from then on.
+            returned: when Kafka was back; a gateway not heard from since has `RETURN_S` from then on.
         """
         changes: Changes = {}
         for key, gateway in list(self._gateways.items()):
@@ -161,13 +166,12 @@ class Gauges:
         return self._gateways[key]
 
 
-def _completed(value: object, of_series: bool) -> Value:
+def _completed(value: object, names: Sequence[str], numbers: Sequence[str], defaults: Mapping[str, object]) -> dict[str, object]:
     """A value of the topic with what this release needs: an earlier one may have written fewer fields, a later one more.
 
     Raises:
         TypeError, ValueError: it doesn't say which series or gateway it is about, or what of it.
     """
-    names, numbers, defaults = _OF_SERIES if of_series else _OF_GATEWAYS
     if not isinstance(value, dict):
         raise TypeError("no object")
     if any(not isinstance(value.get(name), str) for name in names) or any(type(value.get(name)) is not int for name in numbers):
@@ -175,5 +179,5 @@ def _completed(value: object, of_series: bool) -> Value:
     return {**defaults, **value}
 
 
-def _key(value: Value) -> tuple[str, int, str]:
+def _key(value: SeriesRecord | GatewayRecord) -> tuple[str, int, str]:
     return value["cluster"], value["broker"], value["gateway"]

@@ -1,11 +1,11 @@
-"""One gateway: its newest process, its heartbeats, and what the topic says of it."""
+"""State of one gateway: its newest process, its heartbeats, and its records on the topic."""
 
 from __future__ import annotations
 
 import json
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypedDict
 
 from clientscope.records.series import series_key
 from streaming.gauges.series import Beyond, SeriesCount, SeriesTable, names
@@ -20,11 +20,51 @@ HEARTBEATS_PENDING = Limit(
 _BETWEEN_SAMPLES_MS = 1_000
 _NOT_COMPARED = ("sequence", "timestamp_ms")
 
-Value: TypeAlias = dict[str, Any]
 Changes: TypeAlias = dict[str, bytes | None]
 Appended: TypeAlias = Callable[[int, int], float]
 """By when the record of a partition and offset was appended, on the caller's clock."""
 _PartsBeyond: TypeAlias = dict[tuple[int, int], dict[str, Beyond]]
+
+
+class SeriesRecord(TypedDict):
+    """The value of a series on the topic; `clientscope.gauges.GaugeValue` is how others read it."""
+
+    cluster: str
+    broker: int
+    gateway: str
+    listener: str
+    software_name: str
+    software_version: str
+    connections: int
+    opened: int
+    closed: int
+    epoch: int
+    sequence: int
+    timestamp_ms: int
+
+
+class GatewayRecord(TypedDict):
+    """The value of a gateway as a whole on the topic; `clientscope.gauges.GatewayValue` is how others read it.
+
+    Attributes:
+        opened, closed, and both per minute: None if the gateway doesn't report them.
+        heartbeat_interval_ms: None in a record of a release that didn't write it.
+    """
+
+    cluster: str
+    broker: int
+    gateway: str
+    instances: int
+    opened_per_minute: int | None
+    closed_per_minute: int | None
+    opened: int | None
+    closed: int | None
+    other_series: int
+    heartbeat_interval_ms: int | None
+    clock_skew_minutes: int
+    epoch: int
+    sequence: int
+    timestamp_ms: int
 
 
 class GaugeEntry(NamedTuple):
@@ -98,10 +138,10 @@ class GatewaySeries:
 
     def __init__(self, cluster: str, broker: int, gateway: str, epoch: int, now: float, incomplete: Overflow) -> None:
         self._incomplete = incomplete
-        self._place = {"cluster": cluster, "broker": broker, "gateway": gateway}
+        self._place = cluster, broker, gateway
         self._key = json.dumps([cluster, broker, gateway], separators=(",", ":"), ensure_ascii=False)
         self._stale: set[bytes] = set()  # series of older epochs that the topic still names
-        self._published: Value | None = None
+        self._published: GatewayRecord | None = None
         self._begin(epoch, now)
 
     def _begin(self, epoch: int, now: float) -> None:
@@ -113,24 +153,25 @@ class GatewaySeries:
         self._newest = -1
         self._pending: dict[int, dict[int, dict[str, Beyond]]] = {}  # heartbeat -> part -> listener -> what found no room
         self._rate = ConnectionRate()
-        self._row: Value | None = None
+        self._row: GatewayRecord | None = None
 
-    def load_row(self, row: Value) -> None:
-        """What the topic says of the gateway itself, under this epoch or an older one."""
+    def load_row(self, row: GatewayRecord) -> None:
+        """Takes in the topic's record of the gateway itself, of this epoch or an older one."""
         self._published = row
         if row["epoch"] != self.epoch:
             return
         self._row = row
         self.interval_ms = row["heartbeat_interval_ms"]
         self.series.floor = self._newest = row["sequence"]
-        if row["opened"] is not None:
+        if row["opened"] is not None and row["closed"] is not None:
             self._rate.per_minute(row["timestamp_ms"], row["opened"], row["closed"])
 
-    def load_series(self, value: Value) -> None:
-        """What the topic says of a series; one of an older epoch is taken away with the next changes."""
+    def load_series(self, value: SeriesRecord) -> None:
+        """Takes in the topic's record of a series; one of an older epoch is removed with the next changes."""
         key = series_key(value["listener"], value["software_name"], value["software_version"])
         if value["epoch"] == self.epoch:
-            self.series.load(key, SeriesCount(*(value[name] for name in SeriesCount._fields[:-1])))
+            counts = value["connections"], value["opened"], value["closed"]
+            self.series.load(key, SeriesCount(*counts, value["sequence"], value["timestamp_ms"]))
         else:
             self._stale.add(key)
 
@@ -194,7 +235,7 @@ class GatewaySeries:
             self.interval_ms = entry.heartbeat_interval_ms
             self.gone_at = None
             self._newest = first
-            self._row = self._told(entry)
+            self._row = self._record(entry)
         if first < self.series.floor:
             return
         parts = self._pending.setdefault(first, {})
@@ -210,8 +251,9 @@ class GatewaySeries:
             del self._pending[min(self._pending)]
             self._incomplete.exceeded()
 
-    def _told(self, entry: GaugeEntry) -> Value:
-        """The gateway's own row, as one heartbeat has it."""
+    def _record(self, entry: GaugeEntry) -> GatewayRecord:
+        """The gateway's own record, from one heartbeat."""
+        cluster, broker, gateway = self._place
         opened: int | None = None
         closed: int | None = None
         rates: tuple[int | None, int | None] = (None, None)
@@ -220,7 +262,9 @@ class GatewaySeries:
             rates = self._rate.per_minute(entry.appended_ms, opened, closed)
         skew_ms = entry.timestamp_ms - entry.appended_ms
         return {
-            **self._place,
+            "cluster": cluster,
+            "broker": broker,
+            "gateway": gateway,
             "instances": max(0, entry.client_instances),
             "opened_per_minute": rates[0],
             "closed_per_minute": rates[1],
@@ -237,10 +281,13 @@ class GatewaySeries:
     def _value(self, key: bytes, count: SeriesCount | None) -> bytes | None:
         if count is None:
             return None
+        cluster, broker, gateway = self._place
         listener, name, version = names(key)
         return _json(
             {
-                **self._place,
+                "cluster": cluster,
+                "broker": broker,
+                "gateway": gateway,
                 "listener": listener,
                 "software_name": name,
                 "software_version": version,
@@ -259,9 +306,9 @@ def clamped(timestamp_ms: int, appended_ms: int) -> int:
     return timestamp_ms if appended_ms - _PAST_MS <= timestamp_ms <= appended_ms + _FUTURE_MS else appended_ms
 
 
-def _compared(row: Value | None) -> Value | None:
+def _compared(row: GatewayRecord | None) -> dict[str, object] | None:
     return None if row is None else {name: value for name, value in row.items() if name not in _NOT_COMPARED}
 
 
-def _json(value: Value) -> bytes:
+def _json(value: SeriesRecord | GatewayRecord) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""How far ``clientscope.connections`` has been read, as a time: what the silence of gateways is measured by."""
+"""Read clock: how far ``clientscope.connections`` has been read, as a time, by which gateways' silence is measured."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class ReadClock:
     read to an end, all has been read that was appended before the question was asked. So only the job's own clock measures; those of
     brokers and gateways may be wrong.
 
-    The clock counts seconds in which gateways could write, and never goes back: it stands still from when Kafka was missed until the next
-    answer. An answer that took more than two seconds, or that comes ten seconds after the last one, may hide an outage, and counts as one.
+    The clock counts seconds in which gateways could write, and never goes back: it stops when Kafka stops answering, until the next answer.
+    An answer that took more than two seconds, or that comes ten seconds after the last one, may hide an outage, and counts as one.
 
     Attributes:
         returned: the clock's time when Kafka was back; 0 at the start, since it may have been away before. Gateways whose records are

@@ -1,8 +1,7 @@
-"""The series of one gateway's newest process: their newest counts, and which of them must be written to the topic.
+"""Series of a gateway's newest process: their newest counts, and which of them must be written to the topic.
 
-Two rules make them exact. The newest count by sequence wins, so order and duplicates don't matter. And a heartbeat of which all parts have
-come lists every series that has connections: what an older record said of any other one is void, so nothing needs to be remembered
-of a series that is gone, and what was lost is mended.
+Two rules make them exact. The newest count by sequence wins, so order and duplicates don't matter. A complete heartbeat lists every series
+that has connections, so older records of other series are void: a series that is gone needs no memory, and a lost record is corrected.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class SeriesTable:
 
     Attributes:
         floor: the sequence at which the newest whole heartbeat began; older records are void.
-        beyond: what that heartbeat told of the series without room, by listener.
+        beyond: that heartbeat's counts of the series without room, by listener.
     """
 
     def __init__(self) -> None:
@@ -121,7 +120,7 @@ class SeriesTable:
         self.beyond = dict(beyond)
 
     def changes(self) -> dict[bytes, SeriesCount | None]:
-        """What the topic must be told so that it says the same, None for a tombstone; from then on it counts as told."""
+        """The records that the topic still needs, None for a tombstone; they then count as written."""
         changes: dict[bytes, SeriesCount | None] = dict.fromkeys(self._removed)
         for key in self._dirty:
             count = self._get(key)

@@ -1,7 +1,7 @@
-"""findings: ``clientscope.configs`` and ``clientscope.connections`` -> over time and across the fleet -> ``clientscope.findings``.
+"""The query ``findings``: ``clientscope.configs`` and ``clientscope.connections`` -> findings over time -> ``clientscope.findings``.
 
-It has no checkpoint. Each start reads the pushes from the topic's beginning, which compaction keeps at one per client, and goes on from
-there; what it comes to is compared with what the topic of findings says, and only what differs is written (`streaming.findings`).
+It has no checkpoint. Each start reads the pushes from the beginning of their topic, which compaction keeps at one per client. The result is
+compared with the topic of findings, and only differences are written (`streaming.findings`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _Ends = dict[tuple[str, int], int]
 
 
 class FindingsQuery:
-    """The query, and what of its sink goes on without input: clients leave, decisions are made, changes count as known.
+    """The query, and the changes that need no input: clients leave, decisions are made, changes become known values.
 
     `tick` is called by the job every second.
     """
@@ -178,7 +178,7 @@ def cloud_event(finding: Finding) -> Headers:
 
 
 def _decision(value: bytes | None) -> Decision | None:
-    """What a record of the topic says; one that is none of ours counts as taken back."""
+    """The decision in a record of the topic; None, as for a withdrawn decision, if the record is invalid."""
     if value is None:
         return None
     try:

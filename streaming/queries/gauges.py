@@ -1,4 +1,4 @@
-"""gauges: ``clientscope.connections`` -> newest per series -> ``clientscope.gauges``.
+"""The query ``gauges``: ``clientscope.connections`` -> newest count per series -> ``clientscope.gauges``.
 
 Spark keeps no state for it: what is published is the state, and the topic is where it lasts (``streaming.gauges``). ``bench/gauges.py``
 measures that against Spark's own aggregation and against TransformWithState.

@@ -1,4 +1,4 @@
-"""What history's queries share: a topic -> Delta, and ``clientscope.quarantine`` for what can't be decoded or be so."""
+"""Shared parts of history's queries: a topic -> Delta, and ``clientscope.quarantine`` for records that are invalid."""
 
 from __future__ import annotations
 

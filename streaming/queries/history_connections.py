@@ -1,4 +1,4 @@
-"""history_connections: ``clientscope.connections`` -> Delta, and ``clientscope.quarantine``."""
+"""The query ``history_connections``: ``clientscope.connections`` -> Delta, and ``clientscope.quarantine``."""
 
 from __future__ import annotations
 

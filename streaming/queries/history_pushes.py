@@ -1,4 +1,4 @@
-"""history_pushes: ``clientscope.configs`` -> Delta, and ``clientscope.quarantine``."""
+"""The query ``history_pushes``: ``clientscope.configs`` -> Delta, and ``clientscope.quarantine``."""
 
 from __future__ import annotations
 

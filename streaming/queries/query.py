@@ -1,4 +1,4 @@
-"""What a query is to the job that runs it."""
+"""Interface between the job and a query."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from streaming.turns import Turns
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What the job has for each of its queries.
+    """What the job passes to each of its queries.
 
     Attributes:
         digest_key: digests leaks that no gateway has redacted; None makes no digests.
-        thresholds: which profile holds for whom.
-        policy: whose findings are, and which are suppressed.
-        conditions: takes what a query notices of clientscope's own processes, as findings.
-        turns: who may keep a core busy for seconds.
+        thresholds: which profile applies to which client.
+        policy: owners and suppressions of findings.
+        conditions: takes problems of clientscope's own processes, which become findings.
+        turns: which query may keep a core busy for seconds.
         quality: looks at samples of what is kept; None where it is off.
     """
 

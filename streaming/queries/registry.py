@@ -1,4 +1,4 @@
-"""The queries by name: `QUERY` of the file that has each name of `streaming.checkpoints.plans.QUERIES`."""
+"""Registry of the queries: `QUERY` of the file that each name of `streaming.checkpoints.plans.QUERIES` refers to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""results: ``clientscope.configs`` -> rules -> ``clientscope.results``; and its fresh lane, which reads what comes in new beside it."""
+"""The query ``results``: ``clientscope.configs`` -> rules -> ``clientscope.results``; and its fresh lane, which reads new records beside
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a query begins, and starting it under its name."""
+"""Start of a query: its first offsets, and its name."""
 
 from __future__ import annotations
 

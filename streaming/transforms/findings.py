@@ -1,4 +1,4 @@
-"""Pushes and connection records -> what ``streaming.findings`` takes in."""
+"""Step of findings: pushes and connection records -> input of ``streaming.findings``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from udfs.kernels.finding_inputs import CONNECTION, PUSH, connected, pushed, tom
 _PLACE = (pa.field("partition", pa.int32()), pa.field("offset", pa.int64()), pa.field("appended_ms", pa.int64()))
 _FIELDS = {field.name: field for of in (CONNECTION, PUSH) for field in of if field.name != "row"}
 SCHEMA = pa.schema([*_PLACE, *_FIELDS.values()])
-"""Of a push the fields of `PUSH`, of a connection's event those of `CONNECTION`; the others are null."""
+"""A row has the fields of `PUSH` for a push, those of `CONNECTION` for a connection's event; the others are null."""
 
 
 def arrivals(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:
@@ -28,7 +28,7 @@ def arrivals(records: DataFrame, digest_key: DigestKey | None, thresholds: Thres
     Args:
         records: of both topics; with their keys, tombstones of ``clientscope.configs`` arrive too.
         digest_key: digests leaks that no gateway has redacted.
-        thresholds: which profile holds for whom; None for the rules' own limits.
+        thresholds: which profile applies to which client; None for the rules' own limits.
     """
     keys = F.col("key") if "key" in records.columns else F.lit(None).cast("binary").alias("key")
     told = F.col("value").isNotNull() | ((F.col("topic") == CONFIGS) & keys.isNotNull())
@@ -53,7 +53,7 @@ def _batches(batches: Iterable[pa.RecordBatch], digest_key: DigestKey | None, th
 
 
 def _rows(records: pa.RecordBatch, found: pa.StructArray) -> pa.RecordBatch:
-    """What a kernel found, beside where each record stands."""
+    """A kernel's output, with the place of each record."""
     columns = {field.name: found.field(field.name) for field in found.type}
     columns |= {field.name: records.column(field.name).take(columns["row"]) for field in _PLACE}
     return pa.RecordBatch.from_arrays([columns.get(field.name, pa.nulls(len(found), field.type)) for field in SCHEMA], schema=SCHEMA)

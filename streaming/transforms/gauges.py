@@ -1,4 +1,4 @@
-"""Connection records -> the counts in them."""
+"""Step of gauges: connection records -> their counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def entries(records: DataFrame, digest_key: DigestKey | None = None) -> DataFram
 
     Args:
         records: of ``clientscope.connections``.
-        digest_key: tells names apart that no gateway has redacted.
+        digest_key: distinguishes names that no gateway has redacted.
 
     Returns:
         the fields of `udfs.kernels.connection_counts.ENTRY`; ``appended_ms``, Kafka's timestamp of the record; its partition and offset.

@@ -1,4 +1,4 @@
-"""Records of either topic -> rows to keep, what could not be decoded or is not as expected, and numbers about all."""
+"""Steps of history: records of either topic -> rows to keep, rows to quarantine, and counts of both."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def connection_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.Struct
 
 
 def observed(rows: DataFrame, name: str, expected: Iterable[Expected]) -> DataFrame:
-    """The same rows; how many are not kept, by reason, stands in the query's progress under ``name``."""
+    """The same rows; the query's progress counts those that are not kept, by reason, under ``name``."""
     reasons = [*(reason for reason in REASONS if reason), *(each.name for each in expected)]
     return rows.observe(name, *(F.count_if(F.col("r.decode_error") == reason).alias(reason) for reason in reasons))
 

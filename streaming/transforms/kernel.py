@@ -1,4 +1,4 @@
-"""An Arrow kernel as a column: as a pandas UDF where that costs at most a tenth more, else as an ``arrow_udf``.
+"""Column that an Arrow kernel computes: as a pandas UDF where that costs at most a tenth more, else as an ``arrow_udf``.
 
 DESIGN.md has the figures that decided (``make bench-udfs``).
 """

@@ -1,4 +1,4 @@
-"""Pushes -> what the rules say of each, as records of ``clientscope.results``."""
+"""Step of results: pushes -> verdicts of the rules, as records of ``clientscope.results``."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def results(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresh
     Args:
         records: of ``clientscope.configs``; its tombstones are passed over.
         digest_key: digests leaks that no gateway has redacted.
-        thresholds: which profile holds for whom; None for the rules' own limits.
+        thresholds: which profile applies to which client; None for the rules' own limits.
     """
     judged = kernel.pandas_column(partial(verdicts, digest_key=digest_key, thresholds=thresholds), kernels.TYPE, "value")
-    # One concatenation of few parts, of which the kernel wrote all but the place: each costs as much as a short copy does.
+    # One concatenation of few parts, since each part costs a short copy; the kernel wrote all of them except the place.
     place = (
         F.lit(f'{{"topic":"{CONFIGS}","partition":'),
         F.col("partition").cast("string"),

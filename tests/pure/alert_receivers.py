@@ -1,4 +1,4 @@
-"""Receivers as values, and a real HTTP server that answers as it is told to."""
+"""Receivers as values, and a real HTTP server whose answers a test chooses."""
 
 from __future__ import annotations
 

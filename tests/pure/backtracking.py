@@ -1,4 +1,4 @@
-"""A regular expression's steps, counted: Python's own matcher tells only the time."""
+"""Steps of a regular expression, counted, since Python's own matcher shows only the time."""
 
 from __future__ import annotations
 

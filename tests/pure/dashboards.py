@@ -1,4 +1,4 @@
-"""What stands in deploy/: the dashboards' and the alerting rules' queries."""
+"""The queries of the dashboards and alerting rules in deploy/."""
 
 from __future__ import annotations
 

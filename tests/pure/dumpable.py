@@ -47,5 +47,5 @@ def soon(holds: Callable[[], bool], patience_s: float = 200.0) -> bool:
 
 
 def cores(folder: Path) -> list[Path]:
-    """Core files, by the names that Linux gives them unless it is told others."""
+    """Core files, by Linux's default names."""
     return [path for path in folder.rglob("core*") if path.is_file()]

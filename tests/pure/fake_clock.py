@@ -1,4 +1,4 @@
-"""A clock for kafka-python's event loop that jumps to the next timer as soon as nobody has anything to say."""
+"""A clock for kafka-python's event loop that jumps to the next timer as soon as no connection has anything to send."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class FakeClock:
         return getattr(time, name)  # stands for the module `time`
 
     def jump(self, seconds: float) -> None:
-        """Goes on by so much, or to the first alarm before that, or to the limit."""
+        """Advances by so many seconds, or to the first alarm before that, or to the limit."""
         with self._changed:
             target = min(self._now + seconds, self.limit, *self._alarms)
             self._now = max(self._now, target)

@@ -1,4 +1,4 @@
-"""Clients for tests of findings: what they push and what becomes of their connections, through the kernels that the job uses."""
+"""Clients for tests of findings: their pushes and connections, through the kernels that the job uses."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Fleet:
         self._apply(connected, self.events, 0)
 
     def connect(self, client: str = "orders-1", principal: str | None = "User:a", address: str = "10.0.0.1", epoch: int = 1) -> int:
-        """A connection is opened and says who it is; returns its number."""
+        """A connection is opened and identifies itself; returns its number."""
         self._connection += 1
         identity = {"principal": principal, "client_id": client, "client_address": address}
         self._happens(self._connection, Kind.OPENED, epoch)

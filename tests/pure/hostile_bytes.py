@@ -1,4 +1,4 @@
-"""What a hostile client sends: frames that cost much to read, as fast as they are taken."""
+"""Frames of a hostile client: expensive to read, and sent as fast as they are taken."""
 
 from __future__ import annotations
 

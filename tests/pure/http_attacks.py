@@ -1,4 +1,4 @@
-"""What a hostile client does to an HTTP listener: sockets, and nothing of a client library that would stop it."""
+"""Attacks of a hostile client on an HTTP listener, over plain sockets, since a client library would prevent them."""
 
 from __future__ import annotations
 

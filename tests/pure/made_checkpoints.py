@@ -69,7 +69,7 @@ def with_state(checkpoint: Path, versions: int, snapshot: int = 0, partitions: i
 
 
 def manifest_of(query: str, **changes: object) -> Manifest:
-    """As this clientscope writes it, unless told otherwise."""
+    """The manifest that this version writes, with changes."""
     plan = PLANS[query]
     fields: dict[str, object] = {
         "query": query,

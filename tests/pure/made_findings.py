@@ -1,4 +1,4 @@
-"""Findings as the job writes them, for those who read them."""
+"""Findings as the job writes them, for tests of their readers."""
 
 from __future__ import annotations
 

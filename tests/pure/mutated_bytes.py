@@ -1,4 +1,4 @@
-"""Bytes that are nearly right."""
+"""Bytes that are nearly valid."""
 
 from __future__ import annotations
 

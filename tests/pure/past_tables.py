@@ -108,7 +108,7 @@ def push(ms: int, *configs: dict[str, Any], **changed: Any) -> dict[str, Any]:
 
 
 def finding(ms: int, number: int, state: str = "open", **changed: Any) -> dict[str, Any]:
-    """A row of ``findings``; it was told at ``ms``."""
+    """A row of ``findings``, recorded at ``ms``."""
     row = {
         "date": at(ms).date(), "recorded": at(ms), "fingerprint": f"{number:032x}", "revision": next(_OFFSETS), "code": "AN101",
         "name": "acks-zero",

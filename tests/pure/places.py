@@ -1,4 +1,4 @@
-"""Where things are that tests read."""
+"""Paths of files that tests read."""
 
 from __future__ import annotations
 

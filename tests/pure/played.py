@@ -1,4 +1,4 @@
-"""A session's two sides, played with the ids that the client chose: what the gateway's own ids are is no concern of most tests."""
+"""The two sides of a session, simulated with the ids that the client chose: most tests needn't know the gateway's own ids."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _TURN_S = 0.01
 
 
 class Played:
-    """A connection whose two sides are played: what it holds for others' turn goes on at once, and for longer when `go_on` is called.
+    """A connection with two simulated sides: bytes held for other connections' turn continue at once, others when `go_on` is called.
 
     Args:
-        verdict: what each push is answered, when its turn has come; without one that is left to the caller.
+        verdict: the answer to each push when its turn has come; without one, the caller answers.
         look: makes an event of all bytes, also of those that a transport passes without one.
 
     Attributes:
-        to_broker, to_client: all bytes that either side has got.
-        held_s: how long the client is held, where time alone frees it; None where it isn't, or waits for an answer.
-        ended: why the connection has ended; None where it hasn't.
+        to_broker, to_client: all bytes that each side has received.
+        held_s: how long the client is held, if only time frees it; None if it isn't held or waits for an answer.
+        ended: why the connection has ended; None if it hasn't.
     """
 
     def __init__(self, session: Session, verdict: Verdict | None = None, look: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Batches of records as the history queries look at them, without Spark."""
+"""Batches of records in the form of the history queries, without Spark."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ Records = Callable[..., Any]
 
 
 def setting(key: str, value: str | None, **changes: Any) -> ClientConfigRecord.Config:
-    """One of `config_record`'s settings; as a gateway would have made it unless told otherwise."""
+    """One of `config_record`'s settings, as a gateway makes it, with changes."""
     fields: dict[str, Any] = {
         "config_key": key,
         "config_value": value,

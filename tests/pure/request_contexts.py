@@ -1,4 +1,4 @@
-"""What a policy gets to know of a push."""
+"""The context of a push, as a policy gets it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A query that does what a test says."""
+"""A query whose behaviour a test scripts."""
 
 from __future__ import annotations
 

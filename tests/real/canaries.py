@@ -1,4 +1,4 @@
-"""F34: unique strings in the shape of secrets, one for each place that a client can write to, and a search that says what it found.
+"""F34: unique strings in the shape of secrets, one for each place that a client can write to, and a search for them.
 
 A canary's ``core`` stands nowhere else; that is what is searched for, in any case of letters. Markers stand beside the canaries and are no
 secrets: where one isn't found, the search hasn't looked.
@@ -72,7 +72,7 @@ class Canaries:
         return text
 
     def found_in(self, content: bytes) -> list[str]:
-        """Places whose canaries stand in it: as they are, in another case, or in base64."""
+        """Places whose canaries the content contains: as they are, in another case, or in base64."""
         lower = content.lower()
         return [
             place

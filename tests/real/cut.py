@@ -1,4 +1,4 @@
-"""A TCP proxy of the tests' own that can be cut, and that can delay and break: what stands between a process and a cluster."""
+"""A TCP proxy for tests that can be cut, and that can delay and break connections between a process and a cluster."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from clientscope.local.process import free_port
 
 
 class Cuttable:
-    """Passes on what comes to `address`, until `cut`; from then on it refuses, until `mend`.
+    """Forwards what comes to `address` until `cut`, and then refuses connections until `restore`.
 
-    Kafka's clients go on to the addresses that a broker advertises, so `address` must be what the broker advertises.
+    Kafka's clients connect to the addresses that a broker advertises, so the broker must advertise `address`.
     """
 
     def __init__(self, upstream: tuple[str, int], port: int = 0) -> None:
@@ -28,9 +28,9 @@ class Cuttable:
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._listener: socket.socket | None = None
-        self.mend()
+        self.restore()
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """Takes connections again."""
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -85,7 +85,7 @@ class Cuttable:
 
 
 class Slow(Cuttable):
-    """Passes each piece on after so long, in its order, and breaks connections when told to.
+    """Forwards each piece after a delay, in order, and breaks connections on request.
 
     Args:
         delay_ms: shortest and longest, drawn for each piece.

@@ -1,4 +1,4 @@
-"""Surroundings that fail, of the tests' own: a small volume, names that nobody resolves any more, a clock that jumps (F40).
+"""Failing surroundings for tests: a small volume, names that can't be resolved any more, a clock that jumps (F40).
 
 All but the proxy's (`cut.py`) need root: to mount, each in a namespace or at a place of its own.
 """

@@ -1,4 +1,4 @@
-"""What tests see of a running installation: its topics, the gateway's metrics, and that something comes true in time."""
+"""Observation of a running installation: its topics, the gateway's metrics, and conditions that become true in time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read_all(bootstrap_servers: str, topic: str) -> list[Any]:
 
 
 def connection_records(bootstrap_servers: str, gateway_id: str) -> list[ClientConnectionRecord]:
-    """What a gateway has told of its connections, in order; its id is its records' key, and what other tests left there isn't looked at."""
+    """A gateway's records of connections, in order; its id is their key, so records of other tests are ignored."""
     told = [message.value for message in read_all(bootstrap_servers, CONNECTIONS) if message.key == gateway_id.encode()]
     return [decode(ClientConnectionRecord, value) for value in told]
 

@@ -1,4 +1,4 @@
-"""A real browser for the page's tests: what it complains of, fails them."""
+"""A real browser for the page's tests; an error on its console fails a test."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def watched(browser: Browser, allowed: Callable[[ConsoleMessage], bool] = lambda
 
 
 def wrong_request(message: ConsoleMessage) -> bool:
-    """A search with a mistake is told by status 400, and what is gone by 404, which a browser also writes to its console."""
+    """Whether a message is a browser's note of a status that is expected: 400 for an invalid search, 404 for a finding that is gone."""
     url = message.location.get("url", "")
     return ("status of 400" in message.text and "q=" in url) or ("status of 404" in message.text and "/api/v1/findings/" in url)
 

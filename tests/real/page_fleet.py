@@ -26,7 +26,7 @@ MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 HISTORY_MINUTES = 75
 SILENT_MINUTES = range(31, 36)
-"""Nobody told anything then, so that nothing is known of them."""
+"""Minutes in which no gateway reported anything, so that nothing is known of them."""
 
 SOFTWARE = {
     ("librdkafka", "2.5.3"): 30, ("apache-kafka-java", "3.9.1"): 24, ("librdkafka", "2.3.0"): 13, ("apache-kafka-java", "4.1.0"): 12,

@@ -93,7 +93,7 @@ def serving(
     access: Access = LOCAL,
     history_dir: Path | None = None,
 ) -> Iterator[PageServer]:
-    """Serves until left; without a fleet, nothing was ever told."""
+    """Serves until left; without a fleet, there are no records."""
     past = Past(history_dir)
     state = State()
     made = fleet or Fleet(now_ms(), clients=0)

@@ -1,4 +1,4 @@
-"""What our processes and the brokers of a made-up installation say of themselves."""
+"""Status records of the processes and brokers of a made-up installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An oracle of the job: what its topics and tables must say of an input, from the input alone and without Spark."""
+"""An oracle of the job: the content of its topics and tables for an input, from the input alone and without Spark."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _alone(finding: Finding) -> bool:
 
 
 def _told(finding: Finding) -> tuple[Any, ...]:
-    """What doesn't depend on who is connected, and is told at once."""
+    """The fields that don't depend on which clients are connected, and that are written at once."""
     told = finding.code, finding.name, finding.kind, finding.state, finding.severity, finding.confidence, finding.alert, finding.reopened
     return *told, finding.application, finding.settings, finding.message, finding.first_seen_ms, finding.last_seen_ms, finding.opened_ms
 
@@ -167,7 +167,7 @@ def findings(bootstrap_servers: str) -> dict[str, tuple[Any, ...]]:
 
 
 def results(bootstrap_servers: str) -> dict[Place, dict[str, Any]]:
-    """By place; a place that is told twice must be told alike, and under the same key."""
+    """Results by place; two results of one place must be equal, and under the same key."""
     return _by_place(bootstrap_servers, RESULTS, ("topic", "partition", "offset", "application"))
 
 

@@ -1,4 +1,4 @@
-"""A steady load on the job's topics, and how soon what comes of it is there, by the broker's own clock."""
+"""A steady load on the job's topics, and the delay of its results, by the broker's own clock."""
 
 from __future__ import annotations
 

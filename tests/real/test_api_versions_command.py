@@ -1,4 +1,4 @@
-"""`clientscope api-versions` against a real broker: what it says, and what is said of one that can't be asked."""
+"""``clientscope api-versions`` against a real broker: its output, and the note on a broker that can't be asked."""
 
 from __future__ import annotations
 

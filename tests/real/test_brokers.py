@@ -1,4 +1,4 @@
-"""`clientscope brokers`, and what the gateway tells of its broker's software: declared, from JMX, inferred."""
+"""`clientscope brokers`, and the broker's software as the gateway reports it: declared, from JMX, inferred."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_gateway_says_what_jmx_says(broker: Any, tmp_path: Any) -> None:
         assert pages(gateway) == [("Kafka", "4.4.0", "jmx")]
 
 
-def test_what_is_inferred_never_goes_on_the_wire(broker: Any, tmp_path: Any) -> None:
+def test_an_inferred_version_is_never_sent_to_clients(broker: Any, tmp_path: Any) -> None:
     flags = ("--broker-jmx", f"http://127.0.0.1:{free_port()}/metrics")
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway:
         assert described(gateway.address) == described(broker.client)[:-1] + b"\x02\xf5\x06\x06\x06Kafka\xf6\x06\x01\0"

@@ -1,4 +1,4 @@
-"""A gateway that is bypassed: nobody notices, and nothing is read any more."""
+"""A gateway that is bypassed: no client notices, and nothing is read any more."""
 
 from __future__ import annotations
 

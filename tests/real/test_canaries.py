@@ -112,7 +112,7 @@ class Path40:
         return int(answer.error_code)
 
     def pushes(self, client_id: str, settings: list[Setting], software: str = SOFTWARE, version: str = VERSION, **who: str) -> None:
-        """Connects as this client, says who it is and pushes; keeps the answer."""
+        """Connects as this client, identifies itself and pushes; keeps the answer."""
         with self.client(client_id, **who) as client:
             client.api_versions(software, version, uuid.uuid4())
             self.answers.append(str(client.push_config(settings)))
@@ -234,7 +234,7 @@ def plant(run: Path40, user: str) -> None:
         for topic, values in ((CONFIGS, [*raw, at("no record at all").encode()]), (CONNECTIONS, events)):
             for value in values:
                 producer.send(topic, key=STRAIGHT, value=value).get(timeout=30)
-    # Last, so that all before it has been read once this has: a leak, so that it is told.
+    # The last push: once its finding is there, all pushes before it have been read.
     custom = (KEY, at("a setting that no library has"), 1, False)
     run.pushes(CLIENT_ID, [custom, ("group.id", VALUE, 1, False), ("sasl.password", at("the marker's own"), 1, False)])
 

@@ -1,4 +1,4 @@
-"""F23, F24, F25: a job goes on from what a released version left, and ends by name where it can't; then it is told how to begin anew.
+"""F23, F24, F25: a job continues from a released version's checkpoints, or ends with the reason and how to start anew.
 
 The tests share a broker and a checkpoint, and follow one another.
 """
@@ -164,7 +164,7 @@ def replayed(internal: str) -> dict[str, int]:
 
 
 def goes_on(rig: Rig) -> None:
-    """Nothing is told again, and nothing forgotten."""
+    """Checks that nothing is written again, and nothing is lost."""
     with closing(kafka.KafkaProducer(bootstrap_servers=rig.broker.internal)) as producer:
         producer.send(CONNECTIONS, key=b"g", value=OLDER).get(timeout=30)
         newer = connection_record(100, [("java", "1.0", 7, 60, 53)])
@@ -177,7 +177,7 @@ def goes_on(rig: Rig) -> None:
 
 
 def test_f25_a_checkpoint_of_every_release_is_kept() -> None:
-    """A release without one would leave the tests below nothing to go on from."""
+    """Without a checkpoint of each release, the tests below would not test that release."""
     released = re.findall(r"^## (\d+\S*)", (golden.FOLDER.parents[2] / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert released
     assert {path.name.removesuffix(".tar.xz") for path in golden.GOLDEN} == set(released)
@@ -209,7 +209,7 @@ def of_another_release(internal: str, checkpoints: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", golden.GOLDEN, ids=lambda packed: packed.name)
-def test_f25_an_upgrade_goes_on_with_what_each_release_left_or_refuses_and_says_what_to_do(
+def test_f25_an_upgrade_continues_from_each_releases_checkpoint_or_refuses_and_says_what_to_do(
     packed: Path, commands: Forked, tmp_path: Path
 ) -> None:
     with rig_from(packed, tmp_path, commands) as rig:
@@ -316,7 +316,7 @@ def test_f23_a_damaged_checkpoint_is_refused_by_name(
         assert begun.lost() == {} or {place[0] for place in begun.lost()} <= {query}
 
 
-def test_f24_records_that_expired_unread_are_named_and_a_reset_goes_on_without_them(rig: Rig) -> None:
+def test_f24_records_that_expired_unread_are_named_and_a_reset_continues_without_them(rig: Rig) -> None:
     ends = golden.RECORDS + 1
     rig.push(0, "expired-1", "expired-2", "kept")
     rig.expire(before=ends + 2)
@@ -414,7 +414,7 @@ def test_a_reset_to_a_time_begins_with_that_times_records(rig: Rig) -> None:
     assert (wrong.returncode, "holds offsets" in wrong.stderr) == (1, True)
 
 
-def test_a_job_that_may_not_go_on_writes_nothing(rig: Rig) -> None:
+def test_a_job_that_may_not_continue_writes_nothing(rig: Rig) -> None:
     _resets(rig, "results")
     damaged = folder(rig.checkpoints, "history_connections") / manifest.FILE
     damaged.write_text("{")

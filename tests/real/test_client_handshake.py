@@ -1,4 +1,4 @@
-"""The client's half through the real gateway to a real broker: what a client pushes is what stands on clientscope.configs."""
+"""The client's half through the real gateway to a real broker: the record on clientscope.configs has what the client pushed."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_careless_clients_secret_is_refused_and_redacted(gateway: Any, pushed:
         ([("acks", "x" * 11_000, 1, False)], CONFIG_TOO_LARGE),
     ],
 )
-def test_bad_pushes_get_an_error_and_the_connection_goes_on(
+def test_bad_pushes_get_an_error_and_the_connection_stays_open(
     gateway: Any, configs: list[tuple[str, str, int, bool]], error_code: int
 ) -> None:
     with RawClient.connect(gateway.address, "raw") as client:

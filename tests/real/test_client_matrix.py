@@ -1,4 +1,4 @@
-"""The same work by clients of several kinds and ages, direct and through the gateway: what they see of it is the same.
+"""The same work by clients of several libraries and versions, direct and through the gateway, with the same results.
 
 The gateway declares its broker's software, so that every DescribeCluster answer has two tagged fields more (KIP-885).
 """

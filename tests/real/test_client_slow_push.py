@@ -1,4 +1,4 @@
-"""A client behind a gateway that takes its time with a push, sends it away, or is bypassed: it works meanwhile, and the push arrives."""
+"""A client behind a gateway that is slow with a push, refuses it, or is bypassed: it works meanwhile, and the push arrives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job on a real Spark cluster says what it says in local mode, and an executor's death changes nothing of it."""
+"""The job on a real Spark cluster: the same results as in local mode, also after an executor's death."""
 
 from __future__ import annotations
 

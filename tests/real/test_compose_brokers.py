@@ -1,4 +1,4 @@
-"""The brokers of docker-compose.yml and deploy/kubernetes: what the program in Kafka's own image makes of their variables."""
+"""The brokers of docker-compose.yml and deploy/kubernetes: the settings that Kafka's own image makes of their variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`clientscope connections`: what it lists is what is connected, and nobody from outside may ask."""
+"""``clientscope connections``: it lists the open connections, and answers only on loopback."""
 
 from __future__ import annotations
 

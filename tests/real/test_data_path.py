@@ -1,4 +1,4 @@
-"""The data path: whatever is shaped how, every byte arrives once, in order, and the gateway's memory stays where it was."""
+"""The data path: with any shape of traffic, every byte arrives once and in order, and the gateway's memory is stable."""
 
 from __future__ import annotations
 

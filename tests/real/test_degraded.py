@@ -1,4 +1,4 @@
-"""F40: full volumes, names that nobody resolves, a clock that jumps, a slow network that breaks: said by name, and nothing damaged."""
+"""F40: full volumes, names that can't be resolved, a clock that jumps, a slow network that breaks: reported, and nothing damaged."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def judged(internal: str) -> Counter[str]:
 
 
 def test_f40_a_full_volume_of_history_or_of_checkpoints_is_named_and_damages_nothing(broker: RunningBroker, tmp_path: Path) -> None:
-    """Only what writes there stands still, and it goes on by itself once there is room."""
+    """Only the queries that write there stop, and they continue by themselves once there is room."""
     at = f"http://127.0.0.1:{free_port()}/"
     with volume(tmp_path / "history", 24) as history, volume(tmp_path / "checkpoints", 8) as checkpoints:
         arguments = (
@@ -81,7 +81,7 @@ def test_f40_a_full_volume_of_history_or_of_checkpoints_is_named_and_damages_not
             history.fill()
             push(broker.internal, "room-2")
             assert eventually(lambda: named("history_pushes"), SLOW), page(f"{at}readyz")
-            assert page(f"{at}healthz")[0] == 200, "alive: a restart of the whole would mend nothing"
+            assert page(f"{at}healthz")[0] == 200, "alive: restarting everything would not help"
             assert statuses(broker.internal)["query", "history_pushes"]["condition"] != "running"
             push(broker.internal, "room-3")
             assert eventually(lambda: seen("room-2", "room-3"), SLOW), "what needs no room there goes on"

@@ -1,4 +1,4 @@
-"""The newcomer's first minute: `clientscope demo` as a process of its own, its end, and what it says when something is missing."""
+"""The first minute of a new user: ``clientscope demo`` as a process, its end, and its errors when something is missing."""
 
 from __future__ import annotations
 

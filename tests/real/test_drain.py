@@ -1,4 +1,4 @@
-"""A gateway that is asked to stop: answers under way still arrive, nobody new comes, and probes say so."""
+"""A gateway that is asked to stop: pending answers still arrive, no new client is accepted, and probes report it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_refused(address: str) -> bool:
 
 @contextmanager
 def endless_request(address: str) -> Iterator[None]:
-    """A client whose one request never ends, but always goes on."""
+    """A client that keeps sending bytes of one request that never ends."""
     host, port = address.split(":")
     ended = threading.Event()
     with socket.create_connection((host, int(port)), 10) as endless:

@@ -1,4 +1,4 @@
-"""F10: however a connection ends, both of its legs are closed, no descriptor stays, and one record says why."""
+"""F10: every kind of end of a connection closes both of its sides, leaves no descriptor, and has one record with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults that a gateway must stand: requests that the broker doesn't know, a frame that never seems to end, its own death, a storm."""
+"""Faults that a gateway must survive: unknown requests, a frame that never seems to end, its own death, a storm."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, top
     assert struct.unpack_from(">h", answer, 4 + 4 + 2 + len(name) + 4 + 4)[0] in (2, 87), (
         "CORRUPT_MESSAGE or INVALID_RECORD: read to its end"
     )
-    memory.stays_within(3 * MIB)  # two reads of 256 KB, and whatever else goes on
+    memory.stays_within(3 * MIB)  # two reads of 256 KB, and what other code needs
 
 
 class Reader:

@@ -1,4 +1,4 @@
-"""`clientscope findings` against a real broker: what is on the topic is listed, and what a person decides stands on the other."""
+"""``clientscope findings`` against a real broker: the list shows the topic of findings, and decisions are written to the other."""
 
 from __future__ import annotations
 

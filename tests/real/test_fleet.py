@@ -1,4 +1,4 @@
-"""demo/fleet: children that are awaited, and what is said of one that never comes up."""
+"""demo/fleet: children that are awaited, and the error for one that never becomes ready."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new push doesn't wait for a backlog, whatever becomes of the lane that it is read by; and nothing comes out otherwise for it."""
+"""A new push doesn't wait for a backlog, even if its lane fails; and results are the same without the lane."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ Place = tuple[int, int]
 
 
 class Pushes:
-    """Writes pushes straight to the topic, and reads what is said of them.
+    """Writes pushes straight to the topic, and reads their results.
 
     Attributes:
-        places: of all pushes, and whose each is.
-        told: how often each was told of.
-        ahead: those that were told of ahead of the backlog, and when (Kafka's time).
-        backlog_ms: when one of the backlog was last told of.
-        values: what was said of all but the backlog's.
+        places: of all pushes, with the client of each.
+        results: number of results of each.
+        ahead: pushes whose result came ahead of the backlog, and when (Kafka's time).
+        backlog_ms: when the last result of the backlog came.
+        values: results of all pushes but the backlog's.
     """
 
     def __init__(self, internal: str) -> None:
@@ -49,7 +49,7 @@ class Pushes:
         self._consumer.assign([confluent_kafka.TopicPartition(RESULTS, number, 0) for number in range(PARTITIONS)])
         self._written = 0
         self.places: dict[Place, str] = {}
-        self.told: Counter[Place] = Counter()
+        self.results: Counter[Place] = Counter()
         self.ahead: dict[Place, int] = {}
         self.backlog_ms = 0
         self.values: dict[Place, set[bytes]] = defaultdict(set)
@@ -77,7 +77,7 @@ class Pushes:
             found = _PLACE.search(message.value())
             assert found is not None
             place, at_ms = (int(found[1]), int(found[2])), message.timestamp()[1]
-            self.told[place] += 1
+            self.results[place] += 1
             if b"backlog" in message.value():
                 self.backlog_ms = max(self.backlog_ms, at_ms)
             else:
@@ -124,7 +124,7 @@ def test_f27_a_new_push_is_judged_beside_a_backlog(internal: str, pushes: Pushes
     )  # fmt: skip
     processes = Fleet(tmp_path / "logs", lambda line: None)
 
-    def told() -> dict[tuple[str, ...], float]:
+    def fresh_lane() -> dict[tuple[str, ...], float]:
         return metrics(f"http://{address}/metrics")
 
     def folders() -> list[Path]:
@@ -142,7 +142,7 @@ def test_f27_a_new_push_is_judged_beside_a_backlog(internal: str, pushes: Pushes
 
     def all_told() -> bool:
         pushes.read()
-        return pushes.told.keys() == pushes.places.keys()
+        return pushes.results.keys() == pushes.places.keys()
 
     pushes.write("backlog", BACKLOG)
     try:
@@ -157,13 +157,13 @@ def test_f27_a_new_push_is_judged_beside_a_backlog(internal: str, pushes: Pushes
         processes.await_ready("stream", timeout_s=180)
         pushes.write("fresh", PARTITIONS)
         assert eventually(all_told, SLOW)
-        assert eventually(lambda: told()["clientscope_stream_fresh_lane_running",] == 0, SLOW)
-        assert told()["clientscope_stream_fresh_lane_failures",] == 0
+        assert eventually(lambda: fresh_lane()["clientscope_stream_fresh_lane_running",] == 0, SLOW)
+        assert fresh_lane()["clientscope_stream_fresh_lane_failures",] == 0
         assert folders() == []
     finally:
         processes.stop()
     assert len(batches(tmp_path / "checkpoints")) >= 2
     assert max(batches(tmp_path / "checkpoints")) <= LIVE.most, "whatever waits, a batch is as large as the memory was made for"
     assert pushes.ahead.keys() <= pushes.values.keys()
-    assert all(pushes.places[place] == "fresh" and pushes.told[place] >= 2 for place in pushes.ahead), "they come in their turn too"
-    assert {len(values) for values in pushes.values.values()} == {1}, "told twice, and not alike"
+    assert all(pushes.places[place] == "fresh" and pushes.results[place] >= 2 for place in pushes.ahead), "they come in their turn too"
+    assert {len(values) for values in pushes.values.values()} == {1}, "two results of one push differ"

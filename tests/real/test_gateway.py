@@ -153,7 +153,7 @@ def test_f11_whatever_is_malformed_is_answered_and_counted_and_costs_no_memory(b
     assert "Traceback" not in (tmp_path / "gateway.log").read_text()
 
 
-def test_f11_a_garbled_push_and_one_too_large_are_answered_and_the_connection_goes_on(gateway: Any) -> None:
+def test_f11_a_garbled_push_and_one_too_large_are_answered_and_the_connection_stays_open(gateway: Any) -> None:
     with closing(RawClient.connect(gateway.address, "garbler")) as client:
         client.api_versions("garbler", "1.0")
         head = struct.pack(">hhih", 1324, 0, 77, -1)
@@ -221,7 +221,7 @@ def test_describe_cluster_says_what_the_broker_is_declared_to_be(broker: Any, tm
             assert [node["broker_id"] for node in admin.describe_cluster()["brokers"]] == [1]
 
 
-def test_it_tells_of_itself_and_of_its_broker_until_it_is_stopped(broker: Any, tmp_path: Any) -> None:
+def test_it_reports_its_own_status_and_its_brokers_until_it_is_stopped(broker: Any, tmp_path: Any) -> None:
     flags = ("--gateway-id", "teller", "--broker-software-name", "mine", "--broker-software-version", "1.0")
     with running_gateway(broker.internal, broker.client, tmp_path, *flags):
         assert eventually(lambda: ("gateway", "teller") in statuses(broker.internal))

@@ -1,4 +1,4 @@
-"""F42, F43: what hostile clients can make a worker hold, and do, is bounded, counted and given back; others are served."""
+"""F42, F43: the memory and work that hostile clients can cause in a worker are bounded, counted and released; others are served."""
 
 from __future__ import annotations
 

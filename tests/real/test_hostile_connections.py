@@ -1,4 +1,4 @@
-"""F41: the connections of a hostile client, played at a real broker: the same bytes in the same order as direct, and nobody else's name.
+"""F41: connections of a hostile client to a real broker: the same bytes in the same order as direct, and no other client's identity.
 
 What each client is, is read off the broker's own answers to it; what the gateway recorded must be the same.
 """

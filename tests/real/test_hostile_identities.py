@@ -1,4 +1,4 @@
-"""What a hostile client does to others, on real parts: a listener with SASL, a gateway, the job (F41, F44, F46); and when records go."""
+"""Effect of a hostile client on others, on real parts: a listener with SASL, a gateway, the job (F41, F44, F46)."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_f41_a_clean_push_of_bob_under_alices_instance_id_changes_nothing_of_her
         assert all(len({record.principal for record in of_key if record}) == 1 for of_key in records.values())
 
 
-def test_f46_a_client_that_leaks_and_is_gone_within_a_second_is_found_and_told(site: Site) -> None:
+def test_f46_a_client_that_leaks_and_is_gone_within_a_second_is_found_and_reported(site: Site) -> None:
     """Without an instance id too, of which each connection is a client."""
     for user, instance in (("bob", uuid.uuid4()), ("alice", None)):
         secret = f"{LEAKED}-{user}"

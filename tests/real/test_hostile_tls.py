@@ -1,4 +1,4 @@
-"""F42 where there is TLS: what is received and not yet read waits in buffers of OpenSSL's, which the budget doesn't count."""
+"""F42 with TLS: received bytes that aren't read yet wait in OpenSSL's buffers, which the budget doesn't count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who Java's clients are, where they authenticate and the broker collects telemetry: real clients, a real broker, a real reporter.
+"""Identity of Java's clients with authentication and a broker that collects telemetry: real clients, a real broker, a real reporter.
 
 With SASL Java asks for ApiVersions twice: v0 from its authenticator, then the full request (KIP-511). Where a broker has a telemetry
 reporter (KIP-714), its answer to GetTelemetrySubscriptions gives the client an instance id.

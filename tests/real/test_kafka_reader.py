@@ -1,4 +1,4 @@
-"""The one reader of topics, at a cluster of two brokers: it reaches every end, says so where it can't, and never takes more than it may."""
+"""The reader of topics, on a cluster of two brokers: it reaches every end, reports when it can't, and never takes more than it may."""
 
 from __future__ import annotations
 

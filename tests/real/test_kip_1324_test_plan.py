@@ -58,7 +58,7 @@ def without_policy(broker: RunningBroker, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def processed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the custom policy writes whom it was called for."""
+    """The file in which the custom policy writes the clients that it was called for."""
     return tmp_path_factory.mktemp("custom-policy") / "processed"
 
 
@@ -99,7 +99,7 @@ def settings_of(record: Any) -> dict[str, Any]:
 
 
 def connections_of(broker: RunningBroker, client_id: str) -> list[Any]:
-    """What gateways told of a client's connections."""
+    """Gateways' records of a client's connections."""
     records = [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
     return [record for record in records if record.client_id == client_id]
 
@@ -263,7 +263,7 @@ def test_clients_work_correctly_when_connecting_to_mix_of_old_and_new_brokers(
             assert len(pushed(broker, client.client_instance_id)) == 1
 
 
-def test_clients_go_on_to_old_brokers_from_a_new_one(broker: RunningBroker, tmp_path: Path) -> None:
+def test_clients_move_from_a_new_broker_to_old_ones(broker: RunningBroker, tmp_path: Path) -> None:
     with running_gateway(broker.internal, broker.internal, tmp_path, "--listener-name", "INTERNAL") as new:
         for client_class in CLIENTS:
             with closing(client_class(bootstrap_servers=new.address)) as client:
@@ -473,7 +473,7 @@ def test_custom_client_config_policy_rejects_configs_via_invalid_config_exceptio
 def test_client_receives_invalid_config_error_with_an_appropriate_message(
     broker: RunningBroker, custom_policy: RunningGateway, processed: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """And goes on: not pushed a second time, though its next connection is to another gateway, which would take it."""
+    """The client continues, and doesn't push again, although its next connection is to another gateway, which would accept a push."""
     with closing(KafkaProducer(bootstrap_servers=custom_policy.address, acks=1)) as producer:
         use(producer)
     assert processed.read_text().splitlines().count(str(producer.client_instance_id)) == 1

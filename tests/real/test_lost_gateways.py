@@ -1,4 +1,4 @@
-"""A gateway that lives isn't lost while INTERNAL is away for longer than three heartbeats; one that is killed is lost, and soon."""
+"""A living gateway isn't lost while INTERNAL is away for longer than three heartbeats; a killed one is soon lost."""
 
 from __future__ import annotations
 

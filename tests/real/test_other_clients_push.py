@@ -1,4 +1,4 @@
-"""aiokafka's and confluent-kafka's clients through the real gateway: each pushes once, as who it really is, and works as ever."""
+"""aiokafka's and confluent-kafka's clients through the real gateway: each pushes once, under its own software, and works normally."""
 
 from __future__ import annotations
 

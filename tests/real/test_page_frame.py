@@ -1,4 +1,4 @@
-"""What stands around the page's views, in a real browser: states, themes, widths, prefixes, tabs, sizes."""
+"""The frame around the page's views, in a real browser: states, themes, widths, prefixes, tabs, sizes."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_what_fails_can_be_tried_again(shared: PageServer, opens: Opens) -> None
         expect(page.locator(".list tr.row").first).to_be_visible()
 
 
-def test_a_server_that_goes_away_is_told_and_found_again(shared: PageServer, opens: Opens) -> None:
+def test_a_server_that_goes_away_is_reported_and_found_again(shared: PageServer, opens: Opens) -> None:
     page = opens(shared.url)
     expect(page.locator("#feed")).to_have_text("Live")
     page.route("**/api/v1/events", lambda route: route.fulfill(status=204))

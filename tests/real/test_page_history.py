@@ -46,7 +46,7 @@ def rows(page: Page) -> list[str]:
     return page.locator(".list tr.row td:first-child").all_inner_texts()
 
 
-def test_connections_over_time_in_ranges_that_stand_in_the_address(shared: PageServer, opens: Opens) -> None:
+def test_connections_over_time_in_ranges_that_the_address_names(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=history")
     expect(page.locator("h1")).to_have_text("History")
     expect(page.locator(".legend li").first).to_contain_text("librdkafka 2.5.3")
@@ -197,5 +197,5 @@ def test_nothing_yet_and_failures_say_what_to_do(opens: Opens, tmp_path: Path) -
         failed.get_by_role("button", name="Try again").click()
         expect(page.locator(".legend li").first).to_contain_text("librdkafka 2.6.1")
         follow(page, "?view=clients")
-        expect(page.locator(".list tr.row")).to_have_count(3)  # all the rest goes on
+        expect(page.locator(".list tr.row")).to_have_count(3)  # the rest of the page still works
         page.close()

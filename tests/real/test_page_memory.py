@@ -1,4 +1,4 @@
-"""The page stays open for days: what comes and goes on it leaves nothing behind in the browser."""
+"""A page that stays open for days: removed rows and closed views leave nothing in the browser's memory."""
 
 from __future__ import annotations
 

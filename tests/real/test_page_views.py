@@ -62,7 +62,7 @@ def test_the_overview_answers_at_a_glance(shared: PageServer, opens: Opens) -> N
     table = page.get_by_role("table", name="Connections by software version", exact=True).first
     expect(table.locator("tbody tr")).to_have_count(60)
     unknown = table.locator("tbody tr", has_text=re.compile("–"))
-    expect(unknown.first).not_to_contain_text("0,")  # a minute of which nobody told is not zero
+    expect(unknown.first).not_to_contain_text("0,")  # a minute without a report is not zero
     assert "versions=table" in page.url
 
     page.locator("section", has=page.locator("#mix")).locator("tr.row a").first.click()
@@ -71,7 +71,7 @@ def test_the_overview_answers_at_a_glance(shared: PageServer, opens: Opens) -> N
     expect(page.locator(".pager")).to_contain_text("client")
 
 
-def test_who_is_silent_is_amber_and_told(own: PageServer, opens: Opens) -> None:
+def test_a_silent_gateway_is_amber_and_named(own: PageServer, opens: Opens) -> None:
     own.apply(own.fleet.statuses(stale=True))
     page = opens(own.url)
     expect(page.locator(".health .chip", has_text="Gateways")).to_have_attribute("data-tone", "warn")
@@ -259,7 +259,7 @@ def test_what_is_read_stays_where_it_is(own: PageServer, opens: Opens) -> None:
     assert rows(page) == before
     assert page.evaluate("scrollY") == scrolled
     row = page.locator(f'.list tr.row:has-text("{least.client_id}") td[data-label=Connections]').first
-    expect(row).to_have_text(str(least.connections + 60))  # its number is told where it stands
+    expect(row).to_have_text(str(least.connections + 60))  # the number is updated in its row
     expect(page.locator("tr.inner tbody tr").first).to_be_visible()
 
     button.click()

@@ -1,4 +1,4 @@
-"""F47: a query that fails is parked, and it alone: a full disk of history, INTERNAL away, records that are gone unread.
+"""F47: only the query that fails is parked: a full disk of history, INTERNAL away, records that are gone unread.
 
 One broker and one job run through all of it, under load. An oracle replays the input without Spark (`replay`). The long forms: a disk that
 is full for ten minutes, and INTERNAL away for fifteen.

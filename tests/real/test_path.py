@@ -1,4 +1,4 @@
-"""One push, end to end: client, gateway, topic, Spark, result, history and page; and what must never come through."""
+"""One push, end to end: client, gateway, topic, Spark, result, history and page; and data that must never come through."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(instal
     installation.processes.check()
 
 
-def test_f20_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_the_pages_tell_of_it(installation: Any) -> None:
+def test_f20_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_shown_on_the_pages(installation: Any) -> None:
     records = {
         "unexpected": config_record(setting("acks", CANARY), client_id="unexpected", origin=7),
         "expected": config_record(setting("acks", "all"), client_id="expected"),

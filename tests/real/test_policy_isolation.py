@@ -1,4 +1,4 @@
-"""A policy that misbehaves for one client, behind a real gateway: the pushes and the records of all others get through (F17)."""
+"""A policy that misbehaves for one client, behind a real gateway: pushes and records of all others are processed (F17)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def pushed(address: str, name: str, instance: uuid.UUID) -> int:
-    """One client connects, says who it is, and pushes; the answer's error code."""
+    """One client connects, identifies itself, and pushes; returns the answer's error code."""
     with closing(RawClient.connect(address, name, 30.0)) as client:
         client.api_versions(name, "1.0", instance)
         return int(client.push_config(PUSH).error_code)

@@ -1,4 +1,4 @@
-"""F16: the cluster with our topics is gone, or refuses us, and clients' traffic goes on; then all that was missed is told.
+"""F16: the cluster with our topics is gone or refuses our records: clients' traffic continues, and the records follow later.
 
 What bounds an outage is the number of records that wait, not time, so the queue is made small enough (300 records) to overflow within
 seconds. The long form's outage lasts ten minutes.
@@ -143,7 +143,7 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
         lost = late.push_config([("acks", "all", 1, False)])
         assert (lost.error_code, lost.throttle_time_ms) == (89, 1000), "no room: the client is told to try again"
         before = len(told(broker))
-        cuttable.mend()
+        cuttable.restore()
         assert eventually(lambda: set(open_by_topic(told(broker)).values()) == {"stays", "pushes", "late"}, 60)
         assert eventually(lambda: last_counts(told(broker)) == {"stays": 1, "pushes": 1, "late": 1}, 60)
         assert len(told(broker)) - before < 3 * QUEUE

@@ -1,4 +1,4 @@
-"""clientscope push through the real gateway: what stands in a file is what stands on clientscope.configs."""
+"""clientscope push through the real gateway: the settings of a file are those in the record on clientscope.configs."""
 
 from __future__ import annotations
 

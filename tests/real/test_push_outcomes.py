@@ -1,4 +1,4 @@
-"""Every PushConfig request is counted once by the error of its answer, and the ones that no policy saw by why (KIP-1324, "Metrics")."""
+"""Every PushConfig request is counted once by the error of its answer, and those that no policy saw by the reason (KIP-1324, "Metrics")."""
 
 from __future__ import annotations
 

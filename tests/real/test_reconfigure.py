@@ -1,4 +1,4 @@
-"""SIGHUP: what may change while the gateway runs does, and what is wrong changes nothing."""
+"""SIGHUP: settings that may change while the gateway runs are applied, and an invalid one changes nothing."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_another_digest_key_while_it_runs(broker: Any, tmp_path: Path) -> None:
         return eventually(lambda: log.read_text().count(said) > before)
 
     def name_under(key: str) -> bool:
-        """Whether a name that is a secret is told by its digest under this key."""
+        """Whether a name that is a secret is shown as its digest under this key."""
         expected = f"[redacted {DigestKey.read(tmp_path / key).digest(SECRET).hex()[:16]}]"
 
         def listed() -> bool:

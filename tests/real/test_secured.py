@@ -322,7 +322,7 @@ def test_each_right_is_needed_and_named_when_it_is_missing(secured: Secured, com
     assert wrong == [], "\n".join(map(str, wrong))
 
 
-def test_a_gateway_that_is_told_what_its_listener_speaks_needs_no_right_on_the_cluster(secured: Secured) -> None:
+def test_a_gateway_whose_listener_protocol_is_set_needs_no_right_on_the_cluster(secured: Secured) -> None:
     (right,) = [acl for acl in documented() if acl.resource_pattern.resource_type == ResourceType.CLUSTER]
     processes = Fleet(secured.home / "told", lambda line: None)
     with secured.admin() as admin:

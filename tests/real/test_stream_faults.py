@@ -1,4 +1,4 @@
-"""What the job survives: records that are none (F20), records that kill who decodes them (F21), and being killed itself (F22).
+"""Faults that the job survives: invalid records (F20), records that kill their decoder (F21), and being killed itself (F22).
 
 One job runs through all of it, on a broker of its own. An oracle replays the input without Spark (`replay`).
 """
@@ -236,7 +236,7 @@ def spawned_below(pid: int) -> Iterator[set[int]]:
         watching.join()
 
 
-def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_go_on(job: Job) -> None:
+def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_continue(job: Job) -> None:
     driver = job.processes.pid("stream"), jvm(job)
     deadly: dict[Place, bytes] = {}
     with spawned_below(driver[0]) as tried:

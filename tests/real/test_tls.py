@@ -1,4 +1,4 @@
-"""F13: TLS that ends at the gateway, and TLS again to the broker; what is refused, what rotates, and what the gateway then knows."""
+"""F13: TLS that ends at the gateway, and TLS again to the broker; refusals, rotation, and the identity that the gateway then knows."""
 
 from __future__ import annotations
 

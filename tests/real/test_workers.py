@@ -1,4 +1,4 @@
-"""Several workers on one port: one truth about all their connections, also when one of them is killed."""
+"""Several workers on one port: one consistent list of all their connections, also when one of them is killed."""
 
 from __future__ import annotations
 

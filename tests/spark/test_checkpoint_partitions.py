@@ -1,4 +1,4 @@
-"""What Spark does with another ``spark.sql.shuffle.partitions`` over a checkpoint: what the manifest and the docs say of it."""
+"""Spark's handling of another ``spark.sql.shuffle.partitions`` over a checkpoint, as the manifest and the docs describe it."""
 
 from __future__ import annotations
 

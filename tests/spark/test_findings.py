@@ -1,4 +1,4 @@
-"""Both topics to what findings take in, inside Spark."""
+"""Records of both topics to the inputs of findings, inside Spark."""
 
 from __future__ import annotations
 

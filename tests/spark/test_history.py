@@ -77,7 +77,7 @@ def test_a_batch_is_one_file_however_many_partitions_its_topic_has(records: Reco
 
 
 @pytest.mark.parametrize(("topic", "step"), [(CONFIGS, history.pushes), (CONNECTIONS, history.connections)])
-def test_poison_is_told_by_place_reason_length_and_digest(records: Records, topic: str, step: object) -> None:
+def test_poison_is_recorded_by_place_reason_length_and_digest(records: Records, topic: str, step: object) -> None:
     assert callable(step)
     poison = [b"", b"\0\0\xff" + SECRET.encode(), b"\0\7" + SECRET.encode()]
     rows = history.quarantine(step(records(topic, *poison), KEY)).collect()

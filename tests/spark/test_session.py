@@ -1,4 +1,4 @@
-"""The session, as far as nothing else would notice what it lacks."""
+"""The Spark session's settings that no other test would notice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left out of a topic before any Python process sees it."""
+"""Records that are skipped before any Python process sees them."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_f29_history_files_by_kafkas_time_and_keeps_the_records_own(
 
 
 def test_f29_kafkas_own_times_may_be_anything_too(appended: Records, tmp_path: Path) -> None:
-    """On a topic that was LogAppendTime's all along it can't be; on one that was mended later it can."""
+    """On a topic that always had LogAppendTime they can't; on one whose setting was corrected later they can."""
     rows = history.connections(appended(CONNECTIONS, *(connection_record(number) for number in range(4))), None)
     append(history.kept(rows), tmp_path / "table", "query", 0)
     table = DeltaTable(tmp_path / "table").to_pyarrow_table().sort_by("offset").to_pylist()

@@ -1,1 +1,1 @@
-"""Helpers for arrays: rows that are alike, and columns as JSON."""
+"""Helpers for Arrow arrays: distinct rows, and columns as JSON."""

@@ -1,4 +1,4 @@
-"""The distinct rows of a matrix: what a batch has few of is written, or worked out, once."""
+"""Distinct rows of a matrix, so that work that is the same for equal rows of a batch is done once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def distinct_rows(matrix: npt.NDArray[Any]) -> tuple[Ints, Ints]:
-    """Where each distinct row stands first, in the order of their coming; and for each row, which of those it is.
+    """The first place of each distinct row, in order; and for each row, the number of its distinct row.
 
     Arrow's dictionary finds them by hashing, where ``numpy.unique`` sorts: a tenth of the time for rows of a hundred bytes.
     """

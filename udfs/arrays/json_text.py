@@ -1,4 +1,4 @@
-"""JSON text of whole columns, so that what goes to a topic crosses from Python to the JVM as one string a row.
+"""JSON text of whole columns, so that a topic's record crosses from Python to the JVM as one string.
 
 As nested columns the same values would be taken apart into rows there, one value at a time, and be put together again by ``to_json``,
 which costs more than decoding and judging (docs/benchmarks.md, The job).
@@ -27,7 +27,7 @@ def members(plain: Mapping[str, pa.Array], written: Mapping[str, pa.StringArray]
     Args:
         plain: name → strings or integers.
         written: name → JSON already, without nulls.
-        opening: what stands before the members.
+        opening: the text before the members.
         closing: and behind them.
     """
     parts: list[pa.Array | str] = []
@@ -58,7 +58,7 @@ def _escaped(strings: pa.StringArray) -> pa.StringArray:
 
 
 def _without_controls(strings: pa.StringArray, escaped: pa.StringArray) -> pa.StringArray:
-    """Those with control characters one at a time: no client that means well sends any."""
+    """Escapes strings with control characters one at a time: honest clients send none."""
     found = pc.fill_null(pc.match_substring_regex(strings, r"[\x00-\x1f]"), False)
     texts = [json.dumps(text, ensure_ascii=False)[1:-1] for text in strings.filter(found).to_pylist()]
     return pc.replace_with_mask(escaped, found, pa.array(texts, pa.string()))

@@ -1,1 +1,1 @@
-"""Bytes of a topic's records into Arrow columns, or the reason why not: a batch at a time, of whatever versions."""
+"""Vectorised decoder: bytes of a topic's records into Arrow columns, or the reason for a failure; one batch, any mix of versions."""

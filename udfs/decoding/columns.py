@@ -1,4 +1,4 @@
-"""From what was read of a batch to its columns.
+"""Columns of a batch, from the positions that the reader found.
 
 Positions rise from one string of a column to the next, so one ``take`` over the batch's own bytes makes the column.
 """

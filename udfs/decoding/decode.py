@@ -1,4 +1,4 @@
-"""Records of our topics, a batch at a time, as columns.
+"""Decoder of the topics' records, a batch at a time, as columns.
 
 The reference is ``clientscope.records.codec``; a parity test holds the two together.  `reading` finds where everything is, without a
 loop over records, and `columns` makes Arrow arrays of it.
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.records.codec import MOST_SETTINGS, ClientConfigRecord, schema
+from clientscope.records.codec import MOST_SETTINGS, ClientConfigRecord, MessageSchema, schema
 from udfs.decoding.columns import columns
 from udfs.decoding.layout import compile_schema
 from udfs.decoding.record_reader import REASONS, RecordReading
@@ -28,7 +28,7 @@ class Decoder:
             could be decoded.  Where it could not, all fields are null. What a record's version doesn't have is at its default.
     """
 
-    def __init__(self, schema: dict[str, Any], only: Collection[str] | None = None, most: int | None = None) -> None:
+    def __init__(self, schema: MessageSchema, only: Collection[str] | None = None, most: int | None = None) -> None:
         """
         Args:
             schema: as ``clientscope.records.codec.schema`` returns it.

@@ -1,14 +1,15 @@
-"""A record's JSON schema as what the decoder walks: its fields in wire order, their widths and their Arrow types."""
+"""Layout of a record's JSON schema for the decoder: fields in wire order, their widths and their Arrow types."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
+
+from clientscope.records.codec import FieldSchema, MessageSchema
 
 FIXED = {"int8": ">i1", "int16": ">i2", "int32": ">i4", "int64": ">i8", "bool": ">u1"}
 """Types of a fixed width, as numpy reads them from the wire."""
@@ -114,11 +115,11 @@ class Struct:
         return [self] + [inner for field in self.fields if field.element for inner in field.element.walk()]
 
 
-def compile_schema(schema: dict[str, Any], only: Collection[str] | None = None) -> tuple[Struct, ...]:
+def compile_schema(schema: MessageSchema, only: Collection[str] | None = None) -> tuple[Struct, ...]:
     """The layouts of a record's versions, from 0 on; all make the same columns.
 
     Args:
-        only: the fields to make columns of, in snake case; ``counts`` stands for all within, ``counts.open_connections`` for that one.
+        only: the fields to make columns of, in snake case; ``counts`` means all fields within, ``counts.open_connections`` that one.
 
     Raises:
         ValueError: the schema uses what the decoder has not been taught (a type, an inflexible version, a tagged array), or lacks a field.
@@ -126,7 +127,7 @@ def compile_schema(schema: dict[str, Any], only: Collection[str] | None = None) 
     first, newest = _versions(schema["validVersions"])
     if first != 0 or newest > _MOST_VERSIONS or schema["flexibleVersions"] != "0+":
         raise ValueError(f"{schema['name']}: only versions from 0 on, all of them flexible, can be decoded")
-    layouts = tuple(_struct(schema, version) for version in range(newest + 1))
+    layouts = tuple(_struct(schema["fields"], version) for version in range(newest + 1))
     if only is None:
         return layouts
     if unknown := set(only) - set(_names(layouts[0])):
@@ -153,13 +154,13 @@ def _only(struct: Struct, only: Collection[str], prefix: str = "") -> Struct:
     return Struct(tuple(fields))
 
 
-def _struct(schema: dict[str, Any], version: int) -> Struct:
-    return Struct(tuple(_field(field, version) for field in schema["fields"]))
+def _struct(fields: Iterable[FieldSchema], version: int) -> Struct:
+    return Struct(tuple(_field(field, version) for field in fields))
 
 
-def _field(schema: dict[str, Any], version: int) -> LayoutField:
+def _field(schema: FieldSchema, version: int) -> LayoutField:
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", schema["name"]).lower()
-    element = _struct(schema, version) if schema["type"].startswith("[]") and "fields" in schema else None
+    element = _struct(schema["fields"], version) if schema["type"].startswith("[]") and "fields" in schema else None
     if element is None and schema["type"] not in _ARROW:
         raise ValueError(f"{name}: type {schema['type']} can't be decoded")
     if element and "tag" in schema:
@@ -175,8 +176,8 @@ def _field(schema: dict[str, Any], version: int) -> LayoutField:
     )
 
 
-def _default(name: str, schema: dict[str, Any]) -> str | int | bool | bytes | None:
-    """As Kafka's message generator reads it: text in the schema, and the type's zero where there is none."""
+def _default(name: str, schema: FieldSchema) -> str | int | bool | bytes | None:
+    """The default as Kafka's message generator reads it: the schema's text, or the type's zero without one."""
     text = schema.get("default", "")
     if text == "null" or schema["type"] == "uuid" or schema["type"].startswith("[]"):
         return None

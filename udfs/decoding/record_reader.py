@@ -1,10 +1,10 @@
-"""Reading a batch of records: all advance together, one field at a time.
+"""The reader of a batch of records: all advance together, one field at a time.
 
 There is no loop over records: a *lane* is one struct that is being read (a record, or one element of an array), and every step is numpy
 over all lanes at once. Elements are read level by level: the first of every array, then the second, and so on.
 
-A lane that fails is moved to ``home``, zeros behind the batch's bytes, where it can go on reading without harm; its record keeps
-the first reason.  Strings are not copied while reading: only their positions are kept.
+A lane that fails is moved to ``home``, zeros behind the batch's bytes, where further reads do no harm; its record keeps the first reason.
+Strings are not copied while reading: only their positions are kept.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ REASONS = (
     "trailing_bytes",
     "too_many_settings",
 )
-"""Why a record could not be decoded; the first stands for none."""
+"""Reasons why a record could not be decoded; the first means none."""
 
 _NO_VALUE, _TRUNCATED, _UNKNOWN_VERSION, _BAD_VARINT, _NULL, _COUNT, BAD_UTF8, _TRAILING, _TOO_MANY = range(1, len(REASONS))
 
@@ -150,7 +150,7 @@ class RecordReading:
             least: how many bytes an element takes at least.
 
         Yields:
-            which of the lanes have such an element, and lanes that stand where it begins, to be moved behind it.
+            which of the lanes have such an element, and lanes positioned at its start, to be moved behind it.
         """
         beyond = count * least > lanes.end - lanes.pos
         if beyond.any():
@@ -229,7 +229,7 @@ class RecordReading:
     def _read_tags(self, struct: Struct, lanes: Lanes) -> None:
         """Tagged fields (KIP-482): those that this version knows are read, and others skipped by their size.
 
-        Like Kafka's generated readers, and kafka-python's, this one takes a known field's value as it is, whatever size is said.
+        Like Kafka's generated readers, and kafka-python's, this one reads a known field's value by its type, whatever size precedes it.
         """
         given: dict[str, Values] = {}
         for field in struct.tagged:
@@ -256,7 +256,7 @@ class RecordReading:
             inner.pos = inner.pos + size
 
     def _absent(self, field: LayoutField, lanes: Lanes) -> Values:
-        """As if each lane had an empty one where it stands, so that positions rise."""
+        """Values as if each lane had an empty one at its position, so that positions rise."""
         if field.type in FIXED:
             return (np.zeros(lanes.pos.size, FIXED[field.type]),)
         if field.type == "uuid":

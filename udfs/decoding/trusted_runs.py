@@ -1,4 +1,4 @@
-"""The short way through a run of fields: every bound is checked once, at its end.
+"""Fast path for a run of fields: every bound is checked once, at the end of the run.
 
 `udfs.decoding.record_reader` checks each field, and says which is wrong.  Here all fields of a run are read on trust, from bytes that
 are there in any case (`most_ahead`).  Then one check decides whether that was right: lengths of one byte, or two; no null where none may

@@ -1,1 +1,1 @@
-"""What each query computes of decoded records: results, inputs of findings, counts, quarantine, and row checks."""
+"""Computations of each query on decoded records: results, inputs of findings, counts, quarantine, and row checks."""

@@ -1,4 +1,4 @@
-"""Which application a client belongs to, as far as its client.id says."""
+"""Application of a client, from its client.id without the part that distinguishes instances."""
 
 from __future__ import annotations
 

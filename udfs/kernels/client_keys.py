@@ -1,4 +1,4 @@
-"""Which client each record of a batch is of, as `clientscope.records.client_key` spells it."""
+"""Keys of the clients of a batch's records, as in `clientscope.records.client_key`."""
 
 from __future__ import annotations
 

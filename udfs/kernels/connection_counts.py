@@ -1,4 +1,4 @@
-"""The counts that connection records carry, one entry per series."""
+"""Counts in connection records, one entry per series."""
 
 from __future__ import annotations
 

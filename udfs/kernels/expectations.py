@@ -1,4 +1,4 @@
-"""What no decoded record may be, looked at in every row: what each field may hold by the record's schema, and how long strings may be.
+"""Row checks of every decoded record: values of each field by the record's schema, and lengths of strings.
 
 A row that breaks one of these is quarantined under the expectation's name, and isn't written to history.  What is expected of records
 together, or is no fault of a single one, is looked at in samples (``sinks.quality.suites``).
@@ -80,7 +80,7 @@ OF_PUSHES = (
     Expected("config_types_known", "unknown_config_types", "each setting's type is one of ConfigDef's", 0, 0),
     Expected("value_lengths_not_negative", "negative_value_lengths", "no value is shorter than nothing", 0, 0),
 )
-"""Of a ClientConfigRecord; the first that a row breaks is its reason."""
+"""Expectations of a ClientConfigRecord; the first that a row breaks is its reason."""
 
 OF_CONNECTIONS = (
     *_COMMON,
@@ -94,7 +94,7 @@ OF_CONNECTIONS = (
     Expected("opened_connections_told", "opened_connections", "connections opened are a number, or -1 if not reported", least=-1),
     Expected("closed_connections_told", "closed_connections", "connections closed are a number, or -1 if not reported", least=-1),
 )
-"""Of a ClientConnectionRecord, likewise."""
+"""Expectations of a ClientConnectionRecord, likewise."""
 
 FACTS = "facts"
 """The field that `judged_pushes` and `judged_connections` add."""

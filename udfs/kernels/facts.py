@@ -1,4 +1,4 @@
-"""What can be said of each decoded record in numbers: lengths, codes, counts.  No string, so no secret and nothing hostile."""
+"""Facts about each decoded record, as numbers: lengths, codes, counts. No string, so no secret and nothing hostile."""
 
 from __future__ import annotations
 

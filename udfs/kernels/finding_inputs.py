@@ -1,4 +1,4 @@
-"""What findings need of each record: of a push who pushed what and what the rules said, of a connection whose it is and whether it is open.
+"""Inputs of findings from each record: of a push its client and the rules' verdicts, of a connection its client and whether it is open.
 
 A batch is reduced where that loses nothing: of one client's pushes the newest counts, and those with a secret; of one connection's
 events the last.
@@ -64,8 +64,8 @@ PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in 
 """One row per push that is kept; ``row`` is its place in the batch, ``client`` is `clientscope.records.client_key.client_key`.
 
 ``application`` to ``written`` are JSON: the application's key, what fired and which codes couldn't judge (as in ``clientscope.results``),
-all settings as an object (a redacted one's value is ``["redacted", reason, length, digest]``), and the keys of secrets that stand in the
-record itself because no gateway has redacted them.  ``record_key`` is the record's key where that isn't ``client``.
+all settings as an object (a redacted one's value is ``["redacted", reason, length, digest]``), and the keys of secrets that the
+record itself contains because no gateway has redacted them.  ``record_key`` is the record's key where that isn't ``client``.
 """
 
 TOMBSTONE = -1

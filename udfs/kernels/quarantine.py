@@ -1,4 +1,4 @@
-"""What may be recorded of bytes that can't be decoded: their number, and a keyed digest."""
+"""Quarantine of bytes that can't be decoded: their number, and a keyed digest."""
 
 from __future__ import annotations
 

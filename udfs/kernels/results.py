@@ -1,4 +1,4 @@
-"""What all rules say of each push: the keys and values of ``clientscope.results``."""
+"""Results of all rules on each push: keys and values of ``clientscope.results``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Evidence, Judge
 from udfs.rules.registry import RULES
 
 TYPE = pa.struct([("key", pa.string()), ("rest", pa.string()), ("decode_error", pa.string())])
-"""One row per push: the application's key, and all that is said of the push, as a JSON object's text after its first member: ``,…}``.
+"""One row per push: the application's key, and the whole result, as a JSON object's text after its first member: ``,…}``.
 
 Both are null where it could not be decoded.
 """
@@ -51,17 +51,17 @@ def results(pushes: Pushes, thresholds: Thresholds | None = None, rules: Sequenc
     """Every rule's verdict on every push, as `TYPE`.
 
     A value has the record's own fields, then ``rules``, what fired and why, and the codes of those that ``passed``, and of those that were
-    ``not_evaluable``; a rule that isn't for this client is in none of them.
+    ``not_evaluable``; a rule that doesn't apply to this client is in none of them.
 
     Args:
-        thresholds: which profile holds for whom; None for the rules' own limits.
+        thresholds: which profile applies to which client; None for the rules' own limits.
     """
     records = pushes.records
     decode_error = records.field("decode_error")
     batch = Batch(pushes, thresholds)
     key = application_keys(batch)
     fields = {name: records.field(field) for name, field in _SAME.items()}
-    # An origin from a newer gateway is told as observed: not the client's own word.
+    # An unknown origin, from a newer gateway, counts as observed rather than declared by the client.
     fields["origin"] = _ORIGINS.take(pc.min_element_wise(pc.abs(records.field("origin")), 1, skip_nulls=False))
     fields["application"] = key
     fields["settings"] = pc.list_value_length(records.field("configs"))

@@ -1,1 +1,1 @@
-"""Which strings of a record may not be written down, and the columns without them."""
+"""Redaction: which strings of a record may not be stored, and the columns without them."""

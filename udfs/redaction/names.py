@@ -1,4 +1,4 @@
-"""What clients call themselves, taken out of decoded records where it may not be written down.
+"""Redaction of the names that clients choose, in decoded records.
 
 The vectorised twin of ``clientscope.policy.redaction.Names``.  Gateways redact before they publish, but others may publish raw records, and
 gateways of earlier releases did: so each string of a record is judged again.

@@ -1,4 +1,4 @@
-"""The vectorised twin of `clientscope.records.principals.anonymous_if_unsaid`."""
+"""Vectorised twin of `clientscope.records.principals.anonymous_if_unsaid`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NEEDED = {"principal", "security_protocol"}
 
 
 def principals(records: pa.StructArray) -> pa.StringArray | None:
-    """Those of decoded records, whichever release wrote them; None where the records say no more than that.
+    """Principals of decoded records, whichever release wrote them; None if the records lack the fields.
 
     A heartbeat is about no client, so it has none.
     """

@@ -1,4 +1,4 @@
-"""Pushed configurations as rules and sinks get them: decoded, redacted, and with all settings of the batch laid flat."""
+"""Pushed configurations for rules and sinks: decoded, redacted, and with all settings of the batch in flat columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vectorised twin of ``clientscope.catalog.sensitive``: same data, same judgement, over columns.
+"""Vectorised twin of ``clientscope.catalog.sensitive``: the same data and judgement, over columns.
 
 Keys and values are judged once per distinct string.  Of values, two expressions find the few that may be sensitive, and the
 scalar judgement says which are: a digest of each of those is made one by one, too.
@@ -104,7 +104,7 @@ def tiers(states: States, keys: pa.StringArray, config_types: pa.Int8Array, leng
 
 
 class _OfKeys(NamedTuple):
-    """What keys and types alone say of settings; all but ``hidden`` are per setting.
+    """The judgement of settings by keys and types alone; all but ``hidden`` are per setting.
 
     Attributes:
         excluded: KIP-1324's reason by name.
@@ -171,7 +171,7 @@ def _hidden_keys(keys: pa.StringArray) -> Mask:
 
 
 def _spellings(keys: pa.StringArray) -> pa.StringArray:
-    """As ``sensitive_keys.spellings``."""
+    """The same as ``sensitive_keys.spellings``, over columns."""
     apart = keys
     for pattern in sensitive_keys.CAMEL_CASE:
         apart = pc.replace_substring_regex(apart, pattern, r"\1.\2")
@@ -220,7 +220,7 @@ def _to_judge(distinct: pa.StringArray, hint: str) -> Mask:
 
 
 def _candidates(texts: pa.StringArray) -> Mask:
-    """Those that may hold a secret: the hints rather than the shapes, and one by one, since one expression of all takes RE2 longer."""
+    """Texts that may hold a secret, by hints rather than shapes, and one by one, since one expression of all takes RE2 longer."""
     found = _matches(texts, sensitive_values.HINT) | _matches(texts, DISGUISED)
     likely = np.logical_and.reduce([_matches(texts, kind) for kind in _RANDOM_KINDS])
     if likely.any():

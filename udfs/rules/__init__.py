@@ -1,1 +1,1 @@
-"""The rules, one file each; `registry` lists them, `engine` is what they are made of."""
+"""The rules, one file each; `registry` lists them, and `engine` is the code that they share."""

@@ -1,4 +1,4 @@
-"""The rules, in the order in which results list them.  To add one: one file here, one line below."""
+"""Registry of the rules, in the order in which results list them. To add one: one file here, one line below."""
 
 from __future__ import annotations
 

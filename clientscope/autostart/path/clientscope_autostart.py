@@ -1,6 +1,6 @@
-"""Waits for kafka-python to be imported, and then installs the push.  Until then it costs a comparison per import, and imports nothing.
+"""Import hook that installs the push once kafka-python is imported. Until then it costs one comparison per import, and imports nothing.
 
-Only what Python 3.7 has: the application's Python may be older than what clientscope needs, which is said once it imports kafka-python.
+Only what Python 3.7 has: the application's Python may be older than what clientscope needs, which is reported once it imports kafka-python.
 """
 
 from __future__ import annotations

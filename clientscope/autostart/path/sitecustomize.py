@@ -1,4 +1,4 @@
-"""Imported by Python at its start, wherever ``clientscope-run`` has put this folder on PYTHONPATH.
+"""Start-up module: Python imports it at its start if ``clientscope-run`` has put this folder on PYTHONPATH.
 
 It says nothing that an old Python can't read, since the application's child processes may be any Python.
 """
@@ -17,7 +17,7 @@ try:
 except Exception as error:
     sys.stderr.write("clientscope-run: no configuration is pushed: " + repr(error) + "\n")
 
-# The sitecustomize that would have been imported without us.  What it raises is for Python to report, as ever.
+# The sitecustomize that Python would have imported without this one.  Python itself reports what it raises.
 sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != _folder]  # noqa: PTH100
 try:
     __import__(__name__)

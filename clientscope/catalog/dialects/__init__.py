@@ -1,4 +1,4 @@
-"""Dialects: one file for each client library, all in `DIALECTS`."""
+"""Dialects: one file for each client library, all listed in `DIALECTS`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def dialect(name: str) -> Dialect:
     """The dialect of this name.
 
     Raises:
-        ClientscopeError: there is none.
+        ClientscopeError: there is no such dialect.
     """
     for each in DIALECTS:
         if each.name == name:

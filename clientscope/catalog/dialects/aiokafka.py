@@ -1,4 +1,4 @@
-"""aiokafka: Kafka's names with underscores, but for ``max_batch_size``.
+"""aiokafka: Kafka's names with underscores, except ``max_batch_size``.
 
 Source: the parameters of AIOKafkaProducer, AIOKafkaConsumer and AIOKafkaAdminClient in each release from 0.5.0 to 0.14.0, and what
 AIOKafkaProducer's constructor makes of them; a test compares with the release that is installed.  It has no retries, no

@@ -1,4 +1,4 @@
-"""A dialect: what a client library calls Kafka's settings, how it writes their values, and what they are unless they are set.
+"""Model of a dialect: a client library's names for Kafka's settings, its spelling of values, and its defaults.
 
 Data, and a few pure functions over it; each dialect is a file of its own.
 """
@@ -61,11 +61,11 @@ class Dialect:
 
     Attributes:
         name: as ``--dialect`` takes it.
-        software: the names that it says of itself in ApiVersions (KIP-511), the usual one first; clients that say none have the library's.
+        software: the names that it sends in ApiVersions (KIP-511), the usual one first; for clients that send none, the library's name.
         defaults: under Kafka's names and in Kafka's text; what isn't here has none, or is no setting of this library's.
         aliases: its names → Kafka's, for all its clients.
         aliases_of: the same for one client, and before the others.
-        separator: what stands in its names where Kafka's have dots.
+        separator: the character of its names in place of Kafka's dots.
         spellings: Kafka's name → the value in lower case → as Kafka writes it.
         booleans: a truth value in lower case → as Kafka writes it.
         factors: its name → what a value is multiplied by, for another unit than Kafka's.
@@ -73,7 +73,7 @@ class Dialect:
         inverted: its names for truth values that mean the opposite of Kafka's.
         settle: see `Settle`.
         numbers_of: its versions' leading numbers, as its `defaults` name them.
-        pushes_defaults: whether its own KIP-1324 push tells its defaults too, so that one without any had other keys allowed.
+        pushes_defaults: whether its own KIP-1324 push includes defaults, so that a push without any was restricted to other keys.
         oldest: how far back the data reaches; what is older counts as this.
     """
 

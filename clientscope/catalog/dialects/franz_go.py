@@ -1,4 +1,4 @@
-"""franz-go: its settings are options of ``kgo.NewClient``, and a file of them has the options' names.
+"""franz-go: settings are options of ``kgo.NewClient``, and a settings file has the options' names.
 
 Names are those of the functions that make the options: ``{"ProducerLinger": "5ms", "RequiredAcks": -1, "ConsumerGroup": "orders"}``.
 Durations are Go's, as text or as a number of nanoseconds.

@@ -1,4 +1,4 @@
-"""Apache Kafka's own Java clients, and Kafka Streams: names are Kafka's.
+"""Apache Kafka's own Java clients, and Kafka Streams: Kafka's names.
 
 Defaults are in ``java.json``, read from the ConfigDefs of each release by ``tests/fixtures/java_defaults.py``; what a client makes of
 them is ProducerConfig.postProcessAndConfigureIdempotence, ConsumerConfig.maybeOverrideEnableAutoCommit and StreamsConfig.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from importlib import resources
-from typing import Any
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects.dialect import Default, Dialect, Release, numbers, settle_idempotence
@@ -24,7 +23,7 @@ _CONFLUENT = {5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
 
 
 def _numbers_of(version: str) -> Release:
-    """Of Apache Kafka: ``7.6.1-ccs`` is 3.6.1."""
+    """The version of Apache Kafka: ``7.6.1-ccs`` is 3.6.1."""
     found = numbers(version)
     if not version.endswith(("-ccs", "-ce")) or len(found) < 2 or found[0] not in _CONFLUENT:
         return found
@@ -47,7 +46,7 @@ def _settle(client_type: ClientType, values: Mapping[str, str | None], given: Co
 
 
 def _defaults() -> dict[ClientType, dict[str, Default]]:
-    data: dict[str, Any] = json.loads(DATA.read_text())
+    data: dict[str, dict[str, Default]] = json.loads(DATA.read_text())
     return {client_type: data[client_type.value] for client_type in ClientType if client_type.value in data}
 
 

@@ -1,4 +1,4 @@
-"""KafkaJS: names of its own in camelCase, its objects nested or not.
+"""KafkaJS: its own names in camelCase, in nested objects or flat.
 
 A file of its settings holds what an application gives to ``new Kafka()``, ``producer()``, ``send()``, ``consumer()``, ``subscribe()`` and
 ``run()``, either flat or each under one of these names: ``{"clientId": "orders", "producer": {"maxInFlightRequests": 1}}``.

@@ -1,4 +1,4 @@
-"""librdkafka, and what is built on it: confluent-kafka in Python, Go and .NET, node-rdkafka, rust-rdkafka, and others.
+"""librdkafka, and clients built on it: confluent-kafka in Python, Go and .NET, node-rdkafka, rust-rdkafka, and others.
 
 Sources: CONFIGURATION.md of each release from 1.0.0 to 2.15.0 for names and defaults; rd_kafka_conf_finalize and
 rd_kafka_topic_conf_finalize in src/rdkafka_conf.c for what it makes of them.
@@ -56,7 +56,7 @@ def _settle(client_type: ClientType, values: Mapping[str, str | None], given: Co
 
 
 def _numbers_of(version: str) -> Release:
-    """Of librdkafka, where a binding says both: ``2.16.1-rdkafka-2.16.0``."""
+    """The version of librdkafka, if a binding sends both: ``2.16.1-rdkafka-2.16.0``."""
     return numbers(version.rpartition("rdkafka-")[2])
 
 

@@ -1,10 +1,10 @@
-"""Sarama: its settings are the fields of ``sarama.Config``, and a file of them has the fields' paths.
+"""Sarama: settings are the fields of ``sarama.Config``, and a settings file has the fields' paths.
 
 ``{"ClientID": "orders", "Producer": {"RequiredAcks": -1, "Flush": {"Frequency": "5ms"}}}``; durations are Go's, as text or as a number of
 nanoseconds, which is how Go writes them in JSON.
 
-Source: ``NewConfig`` and ``Validate`` in config.go of each release from 1.19.0 (consumer groups) to 1.60.1; KIP-511's name is said
-since 1.30.0.  A configuration that breaks ``Validate`` (idempotent with more than one request in flight, say) makes no client.
+Source: ``NewConfig`` and ``Validate`` in config.go of each release from 1.19.0 (consumer groups) to 1.60.1; KIP-511's name is sent since
+1.30.0. A configuration that breaks ``Validate`` (idempotent with more than one request in flight, say) makes no client.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a client of any kind reaches Kafka, as kafka-python's connection arguments: one file per dialect.
+"""Connection settings of any kind of client, as kafka-python's connection arguments: one file per dialect.
 
 Only what says where Kafka is and how to be let in is looked at.  A secret goes into the arguments and nowhere else: errors name keys.
 """

@@ -14,10 +14,9 @@ _TOKEN_TIMEOUT_S = 10.0
 
 
 def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """As `clientscope.client.connection_settings.connection_settings`.
-
-    A token provider's coroutine runs on the event loop that is running here, so the push must not block that loop; where none is
-    running, it runs on one of its own.
+    """The same as `clientscope.client.connection_settings.connection_settings`. A token provider's coroutine runs on the event loop that is
+    running here, so the push must not block that loop; where none is
+        running, it runs on one of its own.
     """
     settings = ClientSettings(values)
     protocol = settings.text("security_protocol", default="PLAINTEXT")

@@ -1,4 +1,4 @@
-"""What the dialects share: reading settings that may be text or values, and the errors that name a key."""
+"""Shared parts of the dialects: reading settings given as text or as values, and errors that name a key."""
 
 from __future__ import annotations
 

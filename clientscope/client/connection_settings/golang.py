@@ -1,4 +1,4 @@
-"""franz-go's and Sarama's dialects: their settings are Go code, of which a file can hold addresses and names alone.
+"""franz-go's and Sarama's dialects: their settings are Go code, so a file can only contain addresses and names.
 
 SASL and TLS are objects that an application makes; a file that speaks of them can't be taken over.
 """
@@ -16,7 +16,7 @@ _CODE = ("SASL", "DialTLS", "Net.SASL.", "Net.TLS.", "sasl.", "ssl.", "security.
 
 
 def of(client_id: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """As `clientscope.client.connection_settings.connection_settings`, for the library that calls itself ``client_id``."""
+    """The same as `clientscope.client.connection_settings.connection_settings`, for the library that calls itself ``client_id``."""
 
     def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
         code = sorted(name for name in values if name.startswith(_CODE))

@@ -1,4 +1,4 @@
-"""``sasl.jaas.config``, read as Kafka's JaasConfig reads it, by java.io.StreamTokenizer's rules.
+"""Parser of ``sasl.jaas.config``, by the rules of Kafka's JaasConfig and java.io.StreamTokenizer.
 
 ``Module required name="value" …;`` where a value is quoted by either quote, with Java's escapes, or is a bare word.
 """
@@ -93,7 +93,7 @@ def _begins_number(text: str, at: int) -> bool:
 
 
 def _quoted(text: str, at: int) -> tuple[str, int]:
-    """What stands in the quotes that begin here, and where it goes on; a line's end ends it too."""
+    """The text inside the quotes that begin here, and the position after it; the end of a line also ends it."""
     quote, at = text[at], at + 1
     value: list[str] = []
     while at < len(text) and text[at] not in (quote, "\n", "\r"):

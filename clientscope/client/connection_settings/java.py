@@ -1,4 +1,4 @@
-"""Java's dialect: Kafka's own names, and what Kafka's Java clients make of them."""
+"""Java's dialect: Kafka's own names, with the meaning that Kafka's Java clients give them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RETRIEVERS = ("ClientCredentialsJwtRetriever", "DefaultJwtRetriever", "FileJwtR
 
 
 def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """As `clientscope.client.connection_settings.connection_settings`."""
+    """The same as `clientscope.client.connection_settings.connection_settings`."""
     for key, value in values.items():
         if _OURS.match(key) and isinstance(value, str) and _REFERENCE.search(value):
             raise cannot(key, "what a config provider fills in", f"set {key} to its value for the push")

@@ -1,4 +1,4 @@
-"""kafka-python's dialect: its arguments as they are, without those that say nothing of the connection."""
+"""kafka-python's dialect: its arguments unchanged, without those that don't concern the connection."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ _TAKEN = frozenset(KafkaConnectionManager.DEFAULT_CONFIG) - {"metrics", "metric_
 
 
 def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """As `clientscope.client.connection_settings.connection_settings`."""
+    """The same as `clientscope.client.connection_settings.connection_settings`."""
     return {key: value for key, value in values.items() if key in _TAKEN}

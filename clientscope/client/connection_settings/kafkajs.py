@@ -1,4 +1,4 @@
-"""KafkaJS' dialect, by way of librdkafka's names, which like KafkaJS take certificates as PEM text.
+"""KafkaJS' dialect, mapped to librdkafka's names; both take certificates as PEM text.
 
 Source: types/index.d.ts of KafkaJS 2.2.4, KafkaConfig and SASLOptions.
 """
@@ -24,7 +24,7 @@ _RENAMED = {
 
 
 def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """As `clientscope.client.connection_settings.connection_settings`; ``values`` are flat, as in a file."""
+    """The same as `clientscope.client.connection_settings.connection_settings`; ``values`` are flat, as in a file."""
     return librdkafka.connection_settings(_as_librdkafka(values))
 
 

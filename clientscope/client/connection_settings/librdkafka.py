@@ -1,4 +1,4 @@
-"""librdkafka's dialect, as its CONFIGURATION.md has it, and confluent-kafka's ``oauth_cb``."""
+"""librdkafka's dialect, by its CONFIGURATION.md, and confluent-kafka's ``oauth_cb``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PRINCIPAL = re.compile(r"(?:^|\s)principal=(\S+)")
 
 
 def connection_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """As `clientscope.client.connection_settings.connection_settings`."""
+    """The same as `clientscope.client.connection_settings.connection_settings`."""
     settings = ClientSettings(values)
     return settings.reachable("rdkafka", "bootstrap.servers", "metadata.broker.list") | secured(settings, _sasl, _tls)
 

@@ -1,4 +1,4 @@
-"""TLS settings as an `ssl.SSLContext`, from files or from PEM in the settings themselves."""
+"""TLS settings as an `ssl.SSLContext`, from files or from PEM text."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class PemSource:
 
 @dataclass(frozen=True)
 class Tls:
-    """What a client's TLS is.
+    """A client's TLS settings.
 
     Attributes:
-        authority: whom to trust; the system's where there is none.
+        authority: the certificates to trust; the system's if None.
         any_anchor: whether any certificate of ``authority`` ends a chain, as in Java, and not only a root.
         certificate, key: the client's own; one file may hold both.
         password: the key's.
-        crl: a file of certificates that were taken back.
-        verify: whether the broker's certificate is checked at all.
+        crl: a file of revoked certificates.
+        verify: whether the broker's certificate is checked.
         check_hostname: whether it must name the host that was connected to.
         ciphers: OpenSSL's list of them.
     """
@@ -64,7 +64,7 @@ class Tls:
     ciphers: str = ""
 
     def context(self) -> ssl.SSLContext:
-        """As kafka-python would build it.
+        """The SSLContext that kafka-python would build.
 
         Raises:
             SettingsError: what is no certificate or key, or can't be read, by its setting's key.
@@ -134,7 +134,7 @@ def _readable(source: PemSource) -> Iterator[None]:
 
 
 def _wrapped(pem: str) -> str:
-    """PEM with its line breaks: in a Java properties file it may stand on one line, which Kafka takes and OpenSSL doesn't."""
+    """PEM with its line breaks: in a Java properties file it may be on one line, which Kafka takes and OpenSSL doesn't."""
 
     def wrapped(block: re.Match[str]) -> str:
         body = "".join(block[3].split())

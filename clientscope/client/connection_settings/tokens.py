@@ -46,7 +46,7 @@ def client_credentials(
         url_encode: whether id and secret are encoded before they go into the header, as the RFC has it and most servers don't.
 
     Raises:
-        SettingsError: the address is none of HTTP; the function itself raises EnvironmentProblem where no token comes.
+        SettingsError: the address is not HTTP; the function itself raises EnvironmentProblem if it gets no token.
     """
     if urllib.parse.urlsplit(url).scheme not in ("https", "http"):
         raise SettingsError("sasl.oauthbearer.token.endpoint.url must begin with https:// or http://")

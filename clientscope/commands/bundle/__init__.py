@@ -1,4 +1,4 @@
-"""``clientscope bundle``."""
+"""The command ``clientscope bundle``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope bundle``: a folder with all that spark-submit needs to run the job on a cluster, but for a Python environment.
+"""Folder that ``clientscope bundle`` writes: everything that spark-submit needs to run the job on a cluster, except a Python environment.
 
 Who needs it: whoever has a Spark of his own. A zip is the one form of Python code that executors can import from ``--py-files``; a wheel
 is shipped and not importable.

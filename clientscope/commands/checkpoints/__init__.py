@@ -1,4 +1,4 @@
-"""``clientscope checkpoints list | verify | backup | reset``; none of them starts a JVM."""
+"""The commands ``clientscope checkpoints list | verify | backup | reset``; none of them starts a JVM."""
 
 from __future__ import annotations
 

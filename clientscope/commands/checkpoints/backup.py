@@ -1,4 +1,4 @@
-"""``clientscope checkpoints backup``."""
+"""The command ``clientscope checkpoints backup``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope checkpoints list``."""
+"""The command ``clientscope checkpoints list``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope checkpoints reset``."""
+"""The command ``clientscope checkpoints reset``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints as a table: how far each query is, and what wrote it."""
+"""Table of checkpoints: the progress of each query, and the version that wrote its checkpoint."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rows(checkpoint_dir: Path, extents: Extents) -> Iterator[CheckpointLine]:
     """A line for each partition of each query, or for a query that has read nothing.
 
     Args:
-        extents: what topics hold, to tell how far behind a query is; empty if nobody was asked.
+        extents: what topics hold, to show how far behind a query is; empty if no broker was asked.
     """
     for query, plan in PLANS.items():
         checkpoint = folder(checkpoint_dir, query)
@@ -68,10 +68,10 @@ def rows(checkpoint_dir: Path, extents: Extents) -> Iterator[CheckpointLine]:
 
 
 def table(found: Sequence[CheckpointLine], *, asked: bool, wide: bool = False) -> Table:
-    """A row for each partition; what its query has in common stands in the first.
+    """A row for each partition; the first row of a query also has what its partitions share.
 
     Args:
-        asked: whether a broker was, so that it is known how far queries are behind.
+        asked: whether a broker was asked, so that it is known how far queries are behind.
     """
     view = Table(header_style="bold", box=None, pad_edge=False)
     headings = ["QUERY", "BATCH", "TOPIC", "OFFSET", *(["BEHIND"] if asked else []), "SIZE", "WRITTEN BY", "WHEN"]

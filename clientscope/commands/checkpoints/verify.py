@@ -1,4 +1,4 @@
-"""``clientscope checkpoints verify``."""
+"""The command ``clientscope checkpoints verify``."""
 
 from __future__ import annotations
 

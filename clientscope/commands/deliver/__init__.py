@@ -1,4 +1,4 @@
-"""``clientscope deliver run | dead list | dead replay``."""
+"""The commands ``clientscope deliver run | dead list | dead replay``."""
 
 from __future__ import annotations
 

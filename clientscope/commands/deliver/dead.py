@@ -1,4 +1,4 @@
-"""Messages whose delivery was given up, as the topics have them."""
+"""Dead letters: messages whose delivery was given up, read from the topics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLIENT_ID = "clientscope-deliver"
 
 
 def letters(kafka: KafkaAccess) -> list[DeadLetter]:
-    """Those that were not delivered since, the newest first."""
+    """Dead letters that were not delivered since, the newest first."""
     letters = _parsed(read_compacted(kafka, DEADLETTER, _CLIENT_ID).values())
     dead = set()
     for key, value in read_compacted(kafka, DELIVERIES, _CLIENT_ID).items():

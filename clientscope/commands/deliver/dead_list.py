@@ -1,4 +1,4 @@
-"""``clientscope deliver dead list``."""
+"""The command ``clientscope deliver dead list``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope deliver dead replay``."""
+"""The command ``clientscope deliver dead replay``."""
 
 from __future__ import annotations
 

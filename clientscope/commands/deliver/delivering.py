@@ -1,4 +1,4 @@
-"""Delivering, and the test of receivers."""
+"""Implementation of ``clientscope deliver run``, and of its test of receivers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run(settings: DeliverSettings) -> int:
 
 
 def test(receivers: list[Receiver]) -> int:
-    """Sends a test message to each, and says what became of it; 1 if one failed."""
+    """Sends a test message to each, and prints the result; 1 if one failed."""
     failed = False
     for receiver in receivers:
         for number, url in enumerate(receiver.urls):

@@ -1,4 +1,4 @@
-"""``clientscope deliver run``."""
+"""The command ``clientscope deliver run``."""
 
 from __future__ import annotations
 

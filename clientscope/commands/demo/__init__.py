@@ -1,4 +1,4 @@
-"""``clientscope demo``."""
+"""The command ``clientscope demo``."""
 
 from __future__ import annotations
 

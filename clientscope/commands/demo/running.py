@@ -1,4 +1,4 @@
-"""``clientscope demo``: everything on one machine, with real clients, and a check that all results are right."""
+"""Implementation of ``clientscope demo``: everything on one machine, with real clients, and a check of all results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import NoReturn, TypedDict
 
 from rich.console import Console
 from rich.live import Live
@@ -57,11 +57,11 @@ def run(settings: DemoSettings) -> int:
             try:
                 demo = _Demo(settings, data_dir, say, stack)
                 demo.start()
-                summary = demo.follow() if settings.seconds else demo.follow_forever()
+                summary: DemoReport | DemoInterrupted = demo.follow() if settings.seconds else demo.follow_forever()
                 passed = summary["passed"]
             except KeyboardInterrupt:
                 say("stopping everything")
-                passed, summary = True, {"passed": True, "interrupted": True}
+                passed, summary = True, DemoInterrupted(passed=True, interrupted=True)
         say("all stopped" if passed else f"a check failed; the logs are in {data_dir / 'logs'}")
         if settings.json_summary:
             print(json.dumps(summary), flush=True)
@@ -70,6 +70,38 @@ def run(settings: DemoSettings) -> int:
         # What failed leaves its logs; what never began, nothing.
         if not keep and (passed or not (data_dir / "logs").is_dir()):
             shutil.rmtree(data_dir, ignore_errors=True)
+
+
+class DemoConnections(TypedDict):
+    """The connections of one software version."""
+
+    software_name: str
+    software_version: str
+    connections: int
+
+
+class DemoReport(TypedDict):
+    """The result of a demo, as ``--json`` prints it.
+
+    Attributes:
+        checks: each check's name, and whether it passed.
+        connections: by the topic ``clientscope.gauges``; jmx_connections: by the broker's own JMX.
+        findings: how often each rule fired, by its code.
+    """
+
+    passed: bool
+    checks: dict[str, bool]
+    connections: list[DemoConnections]
+    jmx_connections: list[DemoConnections]
+    pushes: int
+    findings: dict[str, int]
+
+
+class DemoInterrupted(TypedDict):
+    """The result of a demo that Ctrl-C ended."""
+
+    passed: bool
+    interrupted: bool
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -150,12 +182,12 @@ class _Demo:
         self._say(f"who is connected, in another terminal: clientscope connections --admin {admin}")
         self._processes.await_ready("stream")
 
-    def follow_forever(self) -> dict[str, Any]:
+    def follow_forever(self) -> NoReturn:
         """Shows the live summary until Ctrl-C."""
         self._show(float("inf"))
         raise AssertionError("only KeyboardInterrupt ends it")
 
-    def follow(self) -> dict[str, Any]:
+    def follow(self) -> DemoReport:
         """Shows the live summary for as long as was asked, then checks; the summary of it all."""
         self._show(self._settings.seconds)
         self._say("holding the clients open for two heartbeats, then comparing with the broker's own JMX")
@@ -198,7 +230,7 @@ class _Demo:
     def _show(self, seconds: float) -> None:
         started = time.monotonic()
         console = Console()
-        # Where nobody watches, a line every ten seconds will do.
+        # Without a terminal, a line every ten seconds is enough.
         with ExitStack() as stack:
             live = stack.enter_context(Live(console=console, auto_refresh=False)) if sys.stdout.isatty() else None
             next_line = 0.0
@@ -233,7 +265,7 @@ def _line(snapshot: Snapshot) -> str:
     return f"connections {{{connections}}}  pushes {snapshot.pushes}  findings {{{findings}}}"
 
 
-def _as_rows(connections: dict[Series, int]) -> list[dict[str, Any]]:
+def _as_rows(connections: dict[Series, int]) -> list[DemoConnections]:
     return [
         {"software_name": name, "software_version": version, "connections": count} for (name, version), count in sorted(connections.items())
     ]

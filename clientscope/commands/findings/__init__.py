@@ -1,4 +1,4 @@
-"""``clientscope findings list | show | close | reopen``; `topic` reads findings and writes decisions."""
+"""The commands ``clientscope findings list | show | close | reopen``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope findings close``."""
+"""The command ``clientscope findings close``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of a decision about findings."""
+"""Settings that the commands for decisions about findings share."""
 
 from __future__ import annotations
 

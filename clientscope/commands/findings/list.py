@@ -1,4 +1,4 @@
-"""``clientscope findings list``."""
+"""The command ``clientscope findings list``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope findings reopen``."""
+"""The command ``clientscope findings reopen``."""
 
 from __future__ import annotations
 

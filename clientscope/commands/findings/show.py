@@ -1,4 +1,4 @@
-"""``clientscope findings show``."""
+"""The command ``clientscope findings show``."""
 
 from __future__ import annotations
 

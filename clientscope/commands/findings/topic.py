@@ -1,4 +1,4 @@
-"""Reading findings, and writing decisions about them."""
+"""Reader of findings, and writer of decisions about them."""
 
 from __future__ import annotations
 

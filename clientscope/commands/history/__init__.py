@@ -1,4 +1,4 @@
-"""``clientscope history maintain | erase``."""
+"""The commands ``clientscope history maintain | erase``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope history erase``."""
+"""The command ``clientscope history erase``."""
 
 from __future__ import annotations
 

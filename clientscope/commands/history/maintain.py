@@ -1,4 +1,4 @@
-"""``clientscope history maintain``."""
+"""The command ``clientscope history maintain``."""
 
 from __future__ import annotations
 

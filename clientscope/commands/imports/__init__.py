@@ -1,4 +1,4 @@
-"""``clientscope import client-logs``.
+"""The command ``clientscope import client-logs``.
 
 - `java_logs`, `librdkafka_logs`: texts → the settings that a client logged.
 - `importing`: each client judged by the rules, as ``clientscope lint`` judges a file.

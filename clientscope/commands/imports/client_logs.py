@@ -1,4 +1,4 @@
-"""``clientscope import client-logs``."""
+"""The command ``clientscope import client-logs``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``clientscope import client-logs``: reads the logs, judges each client as ``clientscope lint`` judges a file, and prints the result."""
+"""Implementation of ``clientscope import client-logs``: reads logs, judges each client as ``clientscope lint`` judges a file, and prints
+the result.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ MOST_CLIENTS = 10_000
 
 
 def run(settings: ImportClientLogsSettings, today: date | None = None) -> int:
-    """Prints what the rules say of the clients in the logs; the command's exit status.
+    """Prints the rules' findings on the clients in the logs; returns the command's exit status.
 
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.

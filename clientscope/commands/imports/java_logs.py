@@ -1,4 +1,4 @@
-"""``ProducerConfig values:`` and its settings, as Java clients log them (AbstractConfig.logAll, Kafka 0.10.2 to 4.4).
+"""Parser of the settings that Java clients log below ``ProducerConfig values:`` (AbstractConfig.logAll, Kafka 0.10.2 to 4.4).
 
 The message counts, not the logger: it is ``…producer.ProducerConfig`` up to 4.3, and ``…config.AbstractConfig`` since.  A message has all
 settings of the release, sorted by name; passwords are ``[hidden]``.  ``Kafka version`` (AppInfoParser) follows it.

@@ -1,4 +1,4 @@
-"""``Client configuration:`` and its settings, as librdkafka logs them with ``debug=conf`` (rd_kafka_anyconf_dump_dbg).
+"""Parser of the settings that librdkafka logs below ``Client configuration:`` with ``debug=conf`` (rd_kafka_anyconf_dump_dbg).
 
 It has the settings that were set, with ``[redacted]`` for secrets and addresses for callbacks, so what isn't there has its default.
 """

@@ -1,4 +1,4 @@
-"""What one client logged of its settings."""
+"""Settings that one client logged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clientscope.catalog.configs import ClientType
 from clientscope.logs.layouts import LoggedLine
 
 MAX_SETTINGS = 1_000
-"""Of one client; Kafka Streams, which has most, logs less than 200."""
+"""Settings of one client; Kafka Streams, which has most, logs fewer than 200."""
 MAX_VALUE = 4_096
 """Characters of a value; a longer one isn't kept."""
 
@@ -76,7 +76,7 @@ class LogReader(Protocol):
 
 
 def setting_of(line: str) -> tuple[str, str, str, int] | None:
-    """What stands before a setting, its name, its value, and the value's column; None for a line that isn't ``name = value``."""
+    """The text before a setting, its name, its value, and the value's column; None for a line that isn't ``name = value``."""
     at = line.find(" =")
     if at < 1 or line[at + 2 : at + 3] not in ("", " "):
         return None

@@ -1,4 +1,4 @@
-"""``clientscope lint``: judges settings files by the rules, without a cluster.
+"""The command ``clientscope lint``: judges settings files by the rules, without a cluster.
 
 - `files`: which files, and what type of client they are of.
 - `places`: a file's settings, and the place of each.

@@ -1,15 +1,93 @@
-"""``--output-format json``: one document; docs/lint.md describes its fields."""
+"""Output format ``json``: one document; docs/lint.md describes its fields."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import TypedDict
 
-from clientscope.commands.lint.findings import FileFinding, FileReport, LintReport
+from clientscope.commands.lint.findings import FileFinding, FileReport, Instance, LintReport
 from clientscope.commands.lint.shown import plain
 
 VERSION = 1
-"""Of the document's fields; a field that goes, or means something else, makes it one more."""
+"""Version of the document's fields; it rises when a field is removed or changes its meaning."""
+
+
+class LintedSetting(TypedDict):
+    """A setting that a finding is about."""
+
+    key: str
+    value: str | None
+    origin: str
+    line: int | None
+
+
+class LintedOwner(TypedDict):
+    """The team that a client belongs to."""
+
+    team: str
+    contact: str
+
+
+class LintedFinding(TypedDict):
+    """A finding in the document."""
+
+    code: str
+    name: str
+    severity: str
+    message: str
+    path: str
+    line: int | None
+    column: int | None
+    end_line: int | None
+    end_column: int | None
+    settings: list[LintedSetting]
+    use_instead: str | None
+    source: str | None
+    see: str
+    owner: LintedOwner | None
+    fingerprint: str
+
+
+class LintedSuppression(TypedDict):
+    """A suppressed finding of a file."""
+
+    code: str
+    line: int | None
+    reason: str
+    until: str
+    where: str
+    fingerprint: str
+
+
+class LintedNote(TypedDict):
+    """A remark about a file."""
+
+    line: int
+    text: str
+
+
+class LintedInstance(TypedDict):
+    """The client of a log; `clientscope.commands.lint.findings.Instance` has the meaning of the fields."""
+
+    client_id: str
+    software_version: str
+    line: int
+    starts: int
+
+
+class LintedFile(TypedDict):
+    """A file in the document; ``findings`` is their number, ``passed`` and ``not_judged`` are codes of rules."""
+
+    path: str
+    client_types: list[str]
+    findings: int
+    suppressed: list[LintedSuppression]
+    passed: list[str]
+    not_judged: list[str]
+    notes: list[LintedNote]
+    skipped: str | None
+    instance: LintedInstance | None
 
 
 def document(report: LintReport) -> str:
@@ -17,7 +95,7 @@ def document(report: LintReport) -> str:
     return json.dumps(fields(report), indent=2, ensure_ascii=False)
 
 
-def fields(report: LintReport) -> dict[str, Any]:
+def fields(report: LintReport) -> Mapping[str, object]:
     """The document before it is text."""
     return {
         "version": VERSION,
@@ -40,7 +118,7 @@ def fields(report: LintReport) -> dict[str, Any]:
     }
 
 
-def _finding(finding: FileFinding) -> dict[str, Any]:
+def _finding(finding: FileFinding) -> LintedFinding:
     region = finding.region
     return {
         "code": finding.rule.code,
@@ -63,11 +141,10 @@ def _finding(finding: FileFinding) -> dict[str, Any]:
     }
 
 
-def _file(file: FileReport) -> dict[str, Any]:
-    by_outcome = {
-        name: sorted(code for code, each in file.outcomes.items() if each == outcome)
-        for name, outcome in (("passed", "passed"), ("not_judged", "not_evaluable"))
-    }
+def _file(file: FileReport) -> LintedFile:
+    def codes(outcome: str) -> list[str]:
+        return sorted(code for code, each in file.outcomes.items() if each == outcome)
+
     return {
         "path": plain(file.path),
         "client_types": list(file.client_types),
@@ -83,8 +160,18 @@ def _file(file: FileReport) -> dict[str, Any]:
             }
             for finding, suppression in file.suppressed
         ],
-        **by_outcome,
+        "passed": codes("passed"),
+        "not_judged": codes("not_evaluable"),
         "notes": [{"line": line, "text": note} for line, note in file.notes],
         "skipped": file.skipped or None,
-        "instance": file.instance._asdict() if file.instance else None,
+        "instance": _instance(file.instance) if file.instance else None,
+    }
+
+
+def _instance(client: Instance) -> LintedInstance:
+    return {
+        "client_id": client.client_id,
+        "software_version": client.software_version,
+        "line": client.line,
+        "starts": client.starts,
     }

@@ -1,4 +1,4 @@
-"""Which files are read, and what kind of settings they hold."""
+"""Choice of the files to read, and of the kind of settings that each holds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class File:
         """What it is.
 
         Raises:
-            SettingsError: its suffix doesn't tell, and nobody said so.
+            SettingsError: its suffix doesn't show it, and it isn't set.
         """
         if given and self.named:
             return given

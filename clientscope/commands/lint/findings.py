@@ -1,4 +1,4 @@
-"""What comes of linting: findings with their places, what passed, what couldn't be judged, and what is suppressed."""
+"""Results of linting: findings with their places, rules that passed, rules that couldn't be evaluated, and suppressed findings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FileSetting:
 
     Attributes:
         key: as the file has it, or Kafka's name for one that isn't in it.
-        value: the effective one, or what stands for it; None where it isn't known.
+        value: the effective one, or its placeholder; None if it isn't known.
         origin: ``set``, or ``default`` for one that the client library brings.
         line: where it is set; None for what isn't in the file.
     """
@@ -89,13 +89,13 @@ class Instance(NamedTuple):
 
 @dataclass(frozen=True)
 class FileReport:
-    """What became of one file.
+    """The result for one file.
 
     Attributes:
         outcomes: code → ``fired``, ``passed`` or ``not_evaluable``; rules that don't apply aren't there.
-        suppressed: findings that a person has decided not to be told.
-        notes: what else has to be said of it, with the line.
-        skipped: why it wasn't judged at all; empty if it was.
+        suppressed: findings that a person has decided not to see.
+        notes: other remarks about it, with the line.
+        skipped: why it wasn't judged; empty if it was.
         instance: the client, where the file is a log of several.
     """
 
@@ -156,7 +156,7 @@ class Read:
 
     Attributes:
         settings: what counts of each name, that is the last.
-        principal: as whom the client was seen, where it was seen.
+        principal: that the client was seen with; None if it was not seen.
     """
 
     path: str
@@ -167,7 +167,7 @@ class Read:
     principal: str | None = None
 
     def placed(self, key: str, subject: Subject) -> Placed | None:
-        """Where a setting of one of the subjects stands, by the name in the file or Kafka's; the last one counts."""
+        """The place of a setting of one of the subjects, by the name in the file or Kafka's; the last one counts."""
         if subject.prefixed is not None:
             return self.settings.get(subject.prefixed.get(key, ""))
         if key in subject.settings:
@@ -189,10 +189,10 @@ class Decisions:
 
 
 def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[str, RuleTexts], decisions: Decisions) -> FileReport:
-    """What the verdicts on a file's subjects come to.
+    """The report of a file, from the verdicts on its subjects.
 
     Args:
-        judged: for each subject the verdicts on it.  A file that is for several clients is judged as each, and told once.
+        judged: for each subject the verdicts on it.  A file for several clients is judged as each, and each finding is reported once.
     """
     outcomes: dict[str, str] = {}
     found: dict[tuple[str, str], FileFinding] = {}
@@ -207,7 +207,7 @@ def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[s
             rule = rules[verdict.code]
             for about in _each(rule, verdict):
                 key = rule.keys[0] if rule.keys and not rule.is_leak else about[0].key if about else ""
-                if subject.prefixed is not None:  # several clients' settings stand in one file
+                if subject.prefixed is not None:  # one file has settings of several clients
                     key = next((subject.prefixed[each.key] for each in about if each.key in subject.prefixed), key)
                 finding = _finding(read, subject, rule, verdict, about, fingerprint(rule.code, who, key), owner)
                 found.setdefault((rule.code, key), finding)
@@ -222,7 +222,7 @@ def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[s
 
 
 def _order(finding: FileFinding) -> tuple[bool, int, int, str]:
-    """As the file is read; what isn't in it comes last."""
+    """A sort key: the order of the file; findings without a place in it come last."""
     return finding.region is None, finding.line, finding.column, finding.rule.code
 
 
@@ -232,13 +232,13 @@ def _each(rule: RuleTexts, verdict: FileVerdict) -> list[tuple[Judged, ...]]:
 
 
 def _worse(before: str | None, outcome: str) -> str:
-    """What is told of a file that is judged as several clients: what fired, else what couldn't be judged."""
+    """The outcome reported for a file that is judged as several clients: fired before not evaluable, before passed."""
     order = ("passed", "not_evaluable", "fired")
     return outcome if before is None else max(before, outcome, key=order.index)
 
 
 def _client(read: Read, principal: str | None) -> PatternSubject:
-    """Who the file says that it is; a secret is no identity."""
+    """The identity that the file gives; a secret is no identity."""
 
     def value(key: str) -> str | None:
         for subject in read.subjects:
@@ -260,7 +260,7 @@ def _finding(
         secret = rule.is_leak or judged.reason is not None or (placed is not None and _secret(placed, judged.key))
         setting = _setting(judged, placed, secret)
         if placed and region is None and not placed.is_default:
-            # What stands in the file can be changed there, so the finding is about that, and about defaults only beside it.
+            # A setting in the file can be changed there, so the finding is mainly about it; defaults come after it.
             region, source = placed.region, "" if secret else _source(placed)
             settings.insert(0, setting)
         else:

@@ -1,10 +1,10 @@
-"""``--output-format github``: annotations for a workflow's page, and the full text for its log.
+"""Output format ``github``: annotations for a workflow's page, and the full text for its log.
 
 GitHub shows ten errors, ten warnings and ten notices of a step, and drops the others without a word.  So the worst come first, all are in
 the log, and the last line says how many are there alone.
 
-Escaping is what the runner undoes (actions/runner, src/Runner.Common/ActionCommand.cs).  The log quotes files, which a pull request of
-anybody's may bring; commands in it are stopped by ``::stop-commands::`` with a token that nobody can guess.
+Escaping is what the runner undoes (actions/runner, src/Runner.Common/ActionCommand.cs). The log quotes files, which may come from anybody's
+pull request; commands in it are stopped by ``::stop-commands::`` with a random token.
 """
 
 from __future__ import annotations

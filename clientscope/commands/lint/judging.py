@@ -1,4 +1,4 @@
-"""The rules, asked about settings files: the only module of these that knows what a rule looks like inside."""
+"""Verdicts of the rules on settings files; the only module here that knows the rules' internals."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from udfs.rules.registry import RULES
 
 @dataclass(frozen=True)
 class Subject:
-    """One client's settings; where they are whole, what isn't there is at its default.
+    """One client's settings; if they are complete, a missing one has its default.
 
     Attributes:
         settings: names and values as written, but for a prefix.
-        client_type: None where it can't be told.
+        client_type: None if it can't be determined.
         version: the client library's; ``unknown`` is its newest.
-        principal: as whom the client authenticates, for profiles; None where nobody said so.
-        prefixed: Kafka's names → those in the file, of settings under a prefix, which are never whole; None for a client's own file.
+        principal: the principal that the client authenticates as, for profiles; None if it wasn't given.
+        prefixed: Kafka's names → those in the file, of settings under a prefix, which are never complete; None for a client's own file.
         software_name: KIP-511's name as the client sent it; empty for the dialect's.
         observed: the settings were seen, whoever set them, and others may be missing; so no default is filled in.
     """
@@ -69,7 +69,7 @@ class Judged(NamedTuple):
 
 
 class FileVerdict(NamedTuple):
-    """What one rule says of one subject: ``outcome`` is ``fired``, ``passed`` or ``not_evaluable``."""
+    """The verdict of one rule on one subject: ``outcome`` is ``fired``, ``passed`` or ``not_evaluable``."""
 
     code: str
     severity: str
@@ -80,10 +80,10 @@ class FileVerdict(NamedTuple):
 
 @dataclass(frozen=True)
 class RuleTexts:
-    """What is told of a rule.
+    """A rule's texts for reports.
 
     Attributes:
-        link: where a person reads on: the first address of its source.
+        link: further reading: the first address of its source.
     """
 
     code: str
@@ -104,7 +104,7 @@ _RULES = tuple(rule for rule in RULES if rule.code not in OF_PUSHES_ALONE)
 
 @cache
 def catalogue() -> Mapping[str, RuleTexts]:
-    """Every rule's code → what is told of it."""
+    """Every rule's code → its texts."""
     return {rule.code: _text(rule) for rule in _RULES}
 
 
@@ -113,12 +113,12 @@ def _text(rule: Rule) -> RuleTexts:
 
 
 def application_client_id(client_id: str | None) -> str | None:
-    """client.id without what tells one instance from another."""
+    """client.id without the part that distinguishes instances."""
     return application_client_ids([client_id])[0]
 
 
 def application_client_ids(client_ids: Sequence[str | None]) -> list[str | None]:
-    """The same of many."""
+    """The same, for many."""
     texts: list[str | None] = applications.application_client_id(pa.array(client_ids, pa.string())).to_pylist()
     return texts
 

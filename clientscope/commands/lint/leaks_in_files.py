@@ -1,4 +1,4 @@
-"""What the rules about leaks say of a file.
+"""Messages of the leak rules about files.
 
 Their own texts are about clients that push a secret; a file that holds one is another matter.
 """

@@ -1,4 +1,4 @@
-"""``clientscope lint``: reads, judges, prints, and says by its exit status what came of it."""
+"""Implementation of ``clientscope lint``: reads files, judges them, prints the result, and chooses the exit status."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLEAN, FOUND, WRONG = 0, 1, 2
 
 
 def run(settings: LintSettings, today: date | None = None, token: str | None = None) -> int:
-    """Prints what the rules say of the files; the command's exit status.
+    """Prints the rules' findings on the files; returns the command's exit status.
 
     Args:
         today: in UTC, for suppressions that end.
@@ -68,7 +68,7 @@ def lint(settings: LintSettings, today: date) -> LintReport:
 def report_on(
     reads: Sequence[Read], settings: JudgingSettings, today: date, skipped: Sequence[FileReport] = (), errors: Sequence[str] = ()
 ) -> LintReport:
-    """What the rules and people's decisions say of what was read.
+    """The report on the files that were read, by the rules and people's decisions.
 
     Raises:
         ClientscopeError: something is wrong with the rules file or owners.toml.
@@ -133,7 +133,7 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
 
 
 def _subjects(counted: Mapping[str, places.Placed], settings: LintSettings, dialect: Dialect) -> tuple[tuple[judging.Subject, ...], str]:
-    """The clients whose settings stand in a file; where there are none, why."""
+    """The clients whose settings are in a file; if there are none, the reason."""
     values = {name: each.value for name, each in counted.items() if each.value is not None}
     version, principal = settings.software_version, settings.principal or None
     groups = prefixes.groups(values) if dialect.name == "java" else []

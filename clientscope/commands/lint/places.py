@@ -1,7 +1,7 @@
-"""A file's settings, each with its place: Java properties, JSON or YAML.
+"""Settings of a file, each with its place: Java properties, JSON or YAML.
 
-What is wrong in a file is said by its line; its content is never quoted, since it may be a password.  Files may come from a pull request
-of anybody's, so levels and settings are bounded.
+An error in a file names the line; its content is never quoted, since it may be a password. Files may come from anybody's pull request, so
+levels and settings are bounded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_SETTINGS = 10_000
 """More of them are no client's configuration."""
 MAX_LEVELS = 32
 MAX_LINES = 1000
-"""Of one setting in a properties file."""
+"""Lines of one setting in a properties file."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _GAP = r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*"
@@ -36,7 +36,7 @@ _YamlLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Region(NamedTuple):
-    """Where a value stands: lines and columns from 1, in characters; the end is behind its last one."""
+    """The place of a value: lines and columns from 1, in characters; the end is after its last one."""
 
     line: int
     column: int
@@ -49,12 +49,12 @@ class Placed(NamedTuple):
 
     Attributes:
         name: as it is written, levels joined by dots.
-        value: as text; None for one that is no text, number or list of them.
+        value: as text; None unless it is a text, a number or a list of those.
         region: of the value.
-        source: from the beginning of its name to the end of its value, as it stands in the file.
+        source: from the beginning of its name to the end of its value, exactly as in the file.
         line: of its name.
-        shared: it comes from a YAML merge key, which what stands beside it overrides.
-        is_default: the client library's default, which stands there as it does in a client's log.
+        shared: it comes from a YAML merge key, so settings beside it override it.
+        is_default: the client library's default, printed along with other settings, as in a client's log.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Settings under a prefix: those of clients that Kafka Connect, Kafka Streams, Spring Boot or Quarkus make.
+"""Settings under a prefix, for clients that Kafka Connect, Kafka Streams, Spring Boot or Quarkus create.
 
-What stands under a prefix is a client's settings in part only: the framework has defaults of its own, and adds what stands elsewhere.
+Settings under a prefix are only a part of a client's settings: the framework has defaults of its own, and adds settings from elsewhere.
 So it is judged by what is there, and never by a default.
 """
 
@@ -52,7 +52,7 @@ class PrefixGroup:
 
 
 def groups(names: Mapping[str, object]) -> list[PrefixGroup]:
-    """One for each prefix that a Kafka client's settings stand under, in the file's order; Spring's common ones are in each of Spring's."""
+    """One for each prefix of a Kafka client's settings, in the file's order; Spring's common ones are in each of Spring's."""
     found: dict[tuple[str, ClientType], dict[str, str]] = {}
     for name in names:
         for pattern, client_type in _ANY:
@@ -69,5 +69,5 @@ def groups(names: Mapping[str, object]) -> list[PrefixGroup]:
 
 
 def springs_own(names: Mapping[str, object]) -> list[str]:
-    """Those that are Spring Boot's own spelling of a setting, such as ``spring.kafka.producer.batch-size``."""
+    """Names in Spring Boot's own spelling of a setting, such as ``spring.kafka.producer.batch-size``."""
     return [name for name in names if _SPRINGS_OWN.fullmatch(name) and ".properties." not in name]

@@ -1,4 +1,4 @@
-"""``--output-format sarif``: SARIF 2.1.0, as GitHub's code scanning and others take it.
+"""Output format ``sarif``: SARIF 2.1.0, as GitHub's code scanning and other tools read it.
 
 Paths are relative to %SRCROOT%, which is where the command ran.  No file's content goes in, so no secret can.  Suppressed findings are left
 out, since GitHub would show them as open.
@@ -24,7 +24,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 FINGERPRINT = "clientscope/v1"
 _LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}
 _SECURITY_SEVERITIES = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0", "info": "1.0"}
-"""As GitHub reads them: above 9.0 is critical, from 7.0 high, from 4.0 medium."""
+"""Scores in GitHub's scale: above 9.0 is critical, from 7.0 high, from 4.0 medium."""
 
 
 def document(report: LintReport) -> str:

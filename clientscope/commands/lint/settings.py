@@ -1,4 +1,4 @@
-"""Settings of every command that judges settings by the rules and prints findings."""
+"""Settings that all commands share that judge settings by the rules and print findings."""
 
 from __future__ import annotations
 

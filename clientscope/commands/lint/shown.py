@@ -1,4 +1,4 @@
-"""What of a file may be shown: never a secret, never a control character, never a whole book."""
+"""Text of a file that may be shown: no secrets, no control characters, bounded length."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def is_secret(name: str, value: str, kafka_name: str = "") -> bool:
 
 
 def redacted(value: str, reason: str) -> str:
-    """What stands for a secret: its length, and its shape or else why it is taken for one."""
+    """The placeholder of a secret: its length, and its shape or the reason why it is taken for a secret."""
     kind = "jaas" if is_login_module(value) else shape_of(value) or reason
     return f"‹redacted, {len(value.encode())} bytes, {kind.replace('_', ' ')}›"
 
 
 def plain(text: str, longest: int = LONGEST) -> str:
-    """Text of somebody else's, fit for a terminal: without control characters, line ends included, and cut."""
+    """Untrusted text, fit for a terminal: without control characters (line ends included), and cut."""
     printable = "".join(character if character.isprintable() else "�" for character in text)
     return printable if len(printable) <= longest else f"{printable[: longest - 1]}…"
 

@@ -1,4 +1,4 @@
-"""For people: ``full`` with the line and a caret, ``concise`` with one line for each finding, and statistics."""
+"""Output formats for people: ``full`` with the line and a caret, ``concise`` with one line for each finding, and statistics."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _block(finding: FileFinding, colour: bool) -> Iterator[str]:
 
 
 def _line(finding: FileFinding, first: FileSetting) -> tuple[str, str]:
-    """The setting, and what is put under it; of a secret only what stands for it."""
+    """The setting, and the text below it; of a secret only the placeholder."""
     if not finding.source:
         at = finding.settings[0]
         before = f"{at.key} = "

@@ -1,4 +1,4 @@
-"""``clientscope push``."""
+"""The command ``clientscope push``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``clientscope push``: the push of a client that can't make it itself, from a file with its settings."""
+"""Implementation of ``clientscope push``: pushes the settings in a file for a client that can't push itself."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class _Command:
         self._said = ""
 
     def poll(self) -> None:
-        """Pushes if the content is new.  What is wrong is said once, and waited out.
+        """Pushes if the content is new.  An error is reported once, and then retried until it is over.
 
         A file that is still being written may look whole, so a change is taken when two readings in a row have found it.
         """
@@ -99,7 +99,7 @@ class _Command:
 
         Raises:
             EnvironmentProblem: there may be a later time at which it can be pushed.
-            ClientscopeError: there is none, unless something is changed.
+            ClientscopeError: no push is possible until something is changed.
         """
         values = parse(self._path, content, self._settings.format)
         if not push_enabled(values):

@@ -1,4 +1,4 @@
-"""``clientscope rules``, and docs/rules.md."""
+"""The command ``clientscope rules``, and docs/rules.md."""
 
 from __future__ import annotations
 

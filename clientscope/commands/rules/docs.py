@@ -1,11 +1,11 @@
-"""The rules' documentation: as JSON, and as docs/rules.md, which ``python -m clientscope.commands.rules.docs`` writes anew."""
+"""Rules' documentation as JSON and as docs/rules.md, which ``python -m clientscope.commands.rules.docs`` writes."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from clientscope.catalog.configs import ClientType
 from udfs.rules.engine.rule import NOT_APPLICABLE, OUTCOMES, Case, Rule
@@ -51,8 +51,30 @@ def messages(rule: Rule) -> list[str]:
     return [rule.message(outcome) for outcome in range(len(OUTCOMES))]
 
 
-def as_json(rule: Rule) -> dict[str, Any]:
-    """A rule as JSON has it."""
+class RuleDocument(TypedDict):
+    """A rule in JSON; ``messages`` are by outcome."""
+
+    code: str
+    name: str
+    severity: str
+    title: str
+    client_types: list[str]
+    dialects: list[str] | None
+    needs: str
+    keys: list[str]
+    limits: dict[str, float]
+    enabled: bool
+    since: str
+    messages: dict[str, str]
+    what: str
+    why: str
+    example: str
+    use_instead: str
+    sources: list[str]
+
+
+def as_json(rule: Rule) -> RuleDocument:
+    """A rule in JSON."""
     told = rule.documentation
     return {
         "code": rule.code,

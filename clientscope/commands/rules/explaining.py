@@ -1,4 +1,4 @@
-"""``clientscope rules``: what rules there are, and what one says."""
+"""Implementation of ``clientscope rules``: lists the rules, or explains one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def find(code: str) -> Rule:
     """The rule of this code or name, in any case.
 
     Raises:
-        SettingsError: there is none; names the nearest.
+        SettingsError: there is no such rule; names the nearest ones.
     """
     wanted = code.strip().lower().replace("-", "_")
     by_word = {word: rule for rule in EVERY_RULE for word in (rule.code.lower(), rule.name)}
@@ -44,7 +44,7 @@ def find(code: str) -> Rule:
     if wanted.upper() in RESERVED:
         raise SettingsError(f"{wanted.upper()} is reserved: its rule does not exist yet", RESERVED[wanted.upper()])
     alike = get_close_matches(wanted, by_word, n=12, cutoff=0.5)
-    # Codes differ by a digit, so what stands in the same place counts.
+    # Codes differ by a digit, so the same digit at the same position counts.
     alike.sort(key=lambda word: -sum(left == right for left, right in zip(word, wanted, strict=False)))
     near = list(dict.fromkeys(by_word[word].code for word in alike))[:3]
     hint = f"did you mean {' or '.join(near)}?" if near else "list all rules: clientscope rules"
@@ -62,8 +62,10 @@ def _table() -> None:
 def _explain(rule: Rule) -> None:
     told = as_json(rule)
     print(f"{rule.code} {rule.name}: {told['title']}")
-    for heading, key in (("What", "what"), ("Why", "why"), ("Example", "example"), ("Use instead", "use_instead")):
-        _section(heading, told[key])
+    _section("What", told["what"])
+    _section("Why", told["why"])
+    _section("Example", told["example"])
+    _section("Use instead", told["use_instead"])
     _section("Says", *(f"{outcome.replace('_', ' ')}: {text}" for outcome, text in zip(OUTCOMES, messages(rule), strict=True) if text))
     facts = {"severity": rule.severity, "of": client_types(rule), "libraries": ", ".join(told["dialects"] or ["all"]), "needs": needs(rule)}
     facts["keys"] = ", ".join(rule.keys)

@@ -11,7 +11,7 @@ from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import Instance, Read
 from clientscope.commands.lint.judging import Subject, application_client_ids
 from clientscope.commands.lint.places import Placed, Region
-from clientscope.commands.xray.inventory import ClientKey, Inventory, Place, SeenClient, library_of
+from clientscope.commands.xray.inventory import ClientKey, Inventory, Place, InventoriedClient, library_of
 
 
 @dataclass
@@ -68,7 +68,7 @@ def configurations(inventory: Inventory, of: Mapping[ClientKey, str]) -> list[Se
     return list(different.values())
 
 
-def _of(key: ClientKey, client: SeenClient, client_type: ClientType | None, application: str) -> SeenConfiguration:
+def _of(key: ClientKey, client: InventoriedClient, client_type: ClientType | None, application: str) -> SeenConfiguration:
     settings = {name: found for (of, name), found in client.settings.items() if of is client_type}
     if key.client_id:
         settings["client.id"] = key.client_id, client.place

@@ -67,7 +67,7 @@ class SeenVersion:
 
 
 @dataclass(slots=True)
-class SeenClient:
+class InventoriedClient:
     """One client.
 
     Attributes:
@@ -139,7 +139,7 @@ class _Introduced:
         if len(self._versions) < _MOST_INTRODUCTIONS:
             self._versions.append((request.api_key, request.api_version, request.logged_at))
 
-    def count(self, client: SeenClient) -> None:
+    def count(self, client: InventoriedClient) -> None:
         for version in self._versions:
             client.count(*version)
 
@@ -154,7 +154,7 @@ class Inventory:
     """
 
     def __init__(self) -> None:
-        self.clients: dict[ClientKey, SeenClient] = {}
+        self.clients: dict[ClientKey, InventoriedClient] = {}
         self.left_out = 0
         self.uncounted = False
         self._connections = 0
@@ -199,13 +199,13 @@ class Inventory:
         if client := self._client(introduced.last, connection, introduced.place):
             introduced.count(client)
 
-    def _client(self, request: LoggedRequest, connection: tuple[str, str], place: Place) -> SeenClient | None:
+    def _client(self, request: LoggedRequest, connection: tuple[str, str], place: Place) -> InventoriedClient | None:
         key = ClientKey(request.principal, request.client_id, request.address, *self._software_of(request, connection))
         client = self.clients.get(key)
         if client is None:
             if len(self.clients) >= MOST_CLIENTS:
                 return None
-            client = self.clients[key] = SeenClient(place, request.listener, request.security_protocol)
+            client = self.clients[key] = InventoriedClient(place, request.listener, request.security_protocol)
         if connection not in client.connections:
             if self._connections < MOST_CONNECTIONS:
                 self._connections += 1

@@ -11,7 +11,7 @@ from clientscope.catalog import sensitive
 from clientscope.commands.lint.findings import FileFinding, LintReport
 from clientscope.commands.lint.shown import is_secret, plain, redacted
 from clientscope.commands.xray.configurations import SeenConfiguration
-from clientscope.commands.xray.inventory import MOST_CLIENTS, MOST_CONNECTIONS, ClientKey, Inventory, SeenClient
+from clientscope.commands.xray.inventory import MOST_CLIENTS, MOST_CONNECTIONS, ClientKey, Inventory, InventoriedClient
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, ReadinessVerdict, judge_readiness
 from clientscope.severities import SEVERITIES
 
@@ -209,7 +209,7 @@ def _shown(configuration: SeenConfiguration) -> ShownConfiguration:
     )
 
 
-def _software(clients: Mapping[ClientKey, SeenClient], of: Mapping[ClientKey, str]) -> tuple[SeenSoftware, ...]:
+def _software(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[ClientKey, str]) -> tuple[SeenSoftware, ...]:
     counts: Counter[tuple[str, str]] = Counter()
     connections: Counter[tuple[str, str]] = Counter()
     applications = defaultdict(set)
@@ -258,7 +258,7 @@ def _affected(configuration: SeenConfiguration, finding: FileFinding) -> Affecte
 
 
 def _readiness(
-    clients: Mapping[ClientKey, SeenClient], of: Mapping[ClientKey, str], target: str, broker_release: str | None
+    clients: Mapping[ClientKey, InventoriedClient], of: Mapping[ClientKey, str], target: str, broker_release: str | None
 ) -> tuple[ReadinessRow, ...]:
     rows: Counter[ReadinessRow] = Counter()
     judged: dict[tuple[object, ...], ReadinessVerdict] = {}

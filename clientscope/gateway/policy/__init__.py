@@ -1,1 +1,1 @@
-"""The ClientConfigPolicy in a process of its own, and what holds it to its deadline."""
+"""The ClientConfigPolicy in a process of its own, with a deadline."""

@@ -1,4 +1,4 @@
-"""The gateway's end of the policy's process: starting, killing and ending it; its inside is `process`."""
+"""Parent's end of the policy's process: starts, kills and ends it; `process` is the other end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose pushes the policy is spared, and when it is left alone altogether; pure, time is passed in."""
+"""Protection of the policy: refuses pushes of clients that cause failures, and opens a circuit if many fail; pure, time is passed in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_CLIENTS = 10_000
 
 
 def client_of(context: RequestContext) -> Hashable:
-    """Whom a push counts for: the client instance of that principal, or where it has no id, its principal, client.id and address."""
+    """The client that a push is counted for: the principal's client instance, or, without an id, its principal, client.id and address."""
     if context.client_instance_id is not None:
         return context.client_key
     return context.principal, context.client_id, context.client_address

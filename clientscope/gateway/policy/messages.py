@@ -1,4 +1,4 @@
-"""What the gateway and its policy's process say to each other."""
+"""Messages between the gateway and its policy's process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PolicyPush:
 
 @dataclass(frozen=True)
 class Acknowledged:
-    """Kafka has the record of that `Publish`, or it was given up."""
+    """Kafka has the record of that `Publish`, or it was dropped."""
 
     number: int
     lost: bool

@@ -1,4 +1,4 @@
-"""KIP-1324's metrics group ``client-config``, in Prometheus' terms; the table is in docs/metrics.md."""
+"""Metrics of KIP-1324's group ``client-config``, as Prometheus metrics; docs/metrics.md has the table."""
 
 from __future__ import annotations
 

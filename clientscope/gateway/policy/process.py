@@ -1,8 +1,8 @@
-"""The policy's process: ``python -m clientscope.gateway.policy.process FD CLASS_NAME``; started by `child`.
+"""Program of the policy's process: ``python -m clientscope.gateway.policy.process FD CLASS_NAME``; started by `child`.
 
 Two processes in one: the *template* imports the policy's module once and then only forks *workers*, so that a new one is there
-within milliseconds; a worker runs the policy. Over the socket FD the template is told, a byte each, `FORK` (with the worker's
-own socket) and `KILL`; where that socket ends, the template kills its worker and ends too, so neither outlives the gateway.
+within milliseconds; a worker runs the policy. Over the socket FD the template receives two commands of one byte: `FORK` (with the
+worker's own socket) and `KILL`. When that socket closes, the template kills its worker and ends too, so neither outlives the gateway.
 
 Lean on purpose: no event loop, no pydantic; what a policy needs, it imports itself.
 """
@@ -168,7 +168,7 @@ class PolicyProcess:
         return Reconfigured()
 
     def publish(self, topic: str, key: str, value: bytes) -> Future[None]:
-        """``clientscope.publish``: never blocks for Kafka; from any thread. The future fails where the record was given up."""
+        """``clientscope.publish``: never blocks for Kafka; from any thread. The future fails if the record was dropped."""
         future: Future[None] = Future()
         if len(value) > _LARGEST_VALUE:
             future.set_exception(ValueError(f"the record has {len(value)} bytes, at most {_LARGEST_VALUE} are taken"))

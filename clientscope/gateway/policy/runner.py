@@ -1,4 +1,4 @@
-"""The policy, in a process of its own: whatever a plug-in does, clients' bytes pass, and other clients' pushes are processed.
+"""Runner of the policy in a process of its own: a misbehaving plug-in stops neither traffic nor other clients' pushes.
 
 Up to `worker.WINDOW` pushes are with the process at a time. It takes them in order, so the oldest that it has not
 reported is the one that it has now: the one to blame when the process ends or lasts too long. The others go to the next process.
@@ -192,7 +192,7 @@ class PolicyRunner:
         self._note_idle()
 
     def settled(self, waiting: WaitingPush, lost: bool) -> None:
-        """Success once Kafka has it; where that was given up, an answer after which the client tries again."""
+        """Success once Kafka has it; if the record was dropped, an answer after which the client retries."""
         _answer(waiting, _again("the push could not be published") if lost else Verdict(NONE))
         self._feed()
         self._note_idle()
@@ -254,7 +254,7 @@ class PolicyRunner:
                 self._queue.append(other)
 
     def _send_away(self) -> None:
-        """Tells whoever can still be told to come again; those who were answered wait until the policy is tried again."""
+        """Asks each client that has no answer yet to retry; pushes that were answered wait until the policy is tried again."""
         waiting, self._queue = self._queue, deque()
         for push in waiting:
             if push.early:
@@ -277,7 +277,7 @@ class PolicyRunner:
             waiting.verdict.set_result(Verdict(NONE))
 
     def _give_up(self, waiting: WaitingPush, reason: str, throttle_s: float = _THROTTLE_MS / 1000) -> None:
-        """Lost, unless its client can still be told to try again, or its record is with the publisher."""
+        """Counts a push as lost, unless its client can still be asked to retry or the publisher has its record."""
         if not waiting.verdict.done():
             _answer(waiting, _again("the policy did not finish this push", throttle_s))
         elif not waiting.published:

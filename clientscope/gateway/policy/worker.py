@@ -1,4 +1,4 @@
-"""One process of the policy, from fork to end: what is with it, and its deadline."""
+"""One worker process of the policy, from fork to end: its pushes, and its deadline."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class WaitingPush:
 
 
 class PolicyOwner(Protocol):
-    """Whom a worker reports to."""
+    """The receiver of a worker's reports."""
 
     def done(self, worker: PolicyWorker, waiting: WaitingPush, report: Done) -> None:
         """``process`` has returned, or raised."""

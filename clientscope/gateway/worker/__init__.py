@@ -1,1 +1,1 @@
-"""The gateway's processes that move bytes: connections, their two sides, limits and the budget of memory."""
+"""Worker processes of the gateway, which move bytes: connections, their two sides, limits and the memory budget."""

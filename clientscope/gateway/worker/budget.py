@@ -1,7 +1,7 @@
-"""What a worker's connections hold together of bytes that one side sent and the other has not taken: one bound for all of them.
+"""Memory budget of a worker: one bound for the bytes of all connections that one side sent and the other has not taken.
 
 Each connection stops reading from one side while anything for the other is unsent, so it holds one read of the socket at most, 256 KB.
-Ten thousand slow readers are gigabytes all the same. Where all connections together hold more than the budget, nothing is read from
+Ten thousand slow readers are still gigabytes. Where all connections together hold more than the budget, nothing is read from
 any of them until three quarters are left. Clients that take nothing meanwhile, or next to nothing, lose their connection, those that
 hold most first. Halves of frames can't become fewer while nothing is read, so they cost a connection only where they alone are too
 much. A broker that takes nothing does not cost its clients theirs. Envoy's overload manager acts likewise.
@@ -77,7 +77,7 @@ class Budget:
         if not self.exceeded:
             if self.total > self.most_bytes:
                 self.exceeded = True
-                self._before = {}  # who took all and got as much again just now is not slow
+                self._before = {}  # a client that took all and was sent as much again just now is not slow
                 self._count("reads_held", "budget")
                 self._stop()
         elif self.total <= self.most_bytes * _RESUME_AT:

@@ -1,4 +1,4 @@
-"""Where a worker's connections come from and go to: its listener, the broker's address, and the TLS of both."""
+"""Endpoints of a worker's connections: its listener, the broker's address, and the TLS of both."""
 
 from __future__ import annotations
 

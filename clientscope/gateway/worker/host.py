@@ -1,4 +1,4 @@
-"""What a relay needs of the process that it belongs to."""
+"""Interface that a relay needs of its process."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Host(Protocol):
         """A client has connected; returns its connection id."""
 
     def identified(self, connection_id: int, identity: Identity) -> None:
-        """A client has said who it is."""
+        """A client has identified itself."""
 
     def pushed(self, relay: Relay, push: Pushed) -> None:
         """A client has pushed: the verdict comes as `VerdictGiven`."""
@@ -54,7 +54,7 @@ class Host(Protocol):
         """A connection has ended."""
 
     def holds(self, holder: Holder, held_bytes: int) -> None:
-        """So many bytes are held for a connection, by one of its sides or of what isn't whole yet."""
+        """Notes how many bytes are held for a connection, by one of its sides or in an incomplete frame."""
 
     @property
     def stopped(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a worker tells glibc's malloc, mallopt(3): to keep what is freed; and how much memory there is.
+"""Memory of a worker: glibc's malloc keeps freed memory (mallopt(3)); and the amount of memory available.
 
 uvloop makes each read a new bytes object of up to 256 KB. By default glibc gives such memory back to the kernel when it is freed and takes
 it anew for the next read, which the kernel must zero page by page: 77,000 page faults per GB produced, and nearly half of all CPU time.

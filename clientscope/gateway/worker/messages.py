@@ -1,4 +1,4 @@
-"""What the gateway's main process and its workers say to each other.
+"""Messages between the gateway's main process and its workers.
 
 A worker reports in batches, so that what a connection costs is paid once for many; only a push isn't waited for.
 """
@@ -78,7 +78,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A client has said who it is."""
+    """A client has identified itself."""
 
     connection_id: int
     identity: Identity

@@ -1,4 +1,4 @@
-"""One connection's requests as the request log has them: which of them are logged, and how long each took. No I/O."""
+"""Requests of one connection for the request log: which of them are logged, and how long each took. No I/O."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clientscope.wire.frames import REQUEST_HEAD
 MOST_UNANSWERED = 256
 """Requests of a connection that are remembered; the oldest beyond it is logged as it is. A producer with acks=0 gets no answers."""
 _WHO_KEYS = {API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE}
-"""What is answered before it is known who the client is: such lines wait for that."""
+"""API keys that a client uses before it is known; lines of such requests wait until it is."""
 _MOST_HELD = 16
 
 
@@ -38,7 +38,7 @@ class RequestFilter:
 
     @classmethod
     def of(cls, settings: GatewaySettings) -> RequestFilter | None:
-        """As the settings say; None where there is no request log."""
+        """The filter of the settings; None without a request log."""
         if not settings.request_log:
             return None
         return cls(
@@ -80,9 +80,9 @@ class Observed:
     """One connection's requests that wait for their answers. No I/O.
 
     Args:
-        who: the client, as far as it is known by now.
+        who: the client, as far as it is known.
         write: takes a line: when it was due, since the epoch; the request's head; its client; its time in ms, None without an answer.
-        stop: no filter asks for this client: told once, and nothing after it.
+        stop: called once if no filter asks for this client; nothing follows it.
         clock: seconds.
     """
 

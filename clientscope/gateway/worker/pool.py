@@ -1,4 +1,4 @@
-"""The main process's end of its workers: one listening socket for each, and another worker where one ends."""
+"""Parent's end of the workers: one listening socket for each, and a replacement for one that ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _END_WITHIN_S = 1.0
 
 
 class PoolOwner(Protocol):
-    """Whom workers report to."""
+    """The receiver of workers' reports."""
 
     def reported(self, report: Report, mine: Callable[[int], bool]) -> None:
         """Something has happened in the worker whose connections' ids are ``mine``."""

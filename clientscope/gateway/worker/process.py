@@ -1,4 +1,4 @@
-"""A worker: a process that carries clients' traffic, and nothing else.
+"""Program of a worker: a process that carries clients' traffic, and nothing else.
 
 Sessions, limits and timeouts are here; what is known of connections, and everything that talks to Kafka, is the main process's. So
 neither a policy nor the publisher can take time from the bytes, and what they cost is another core's. A worker never waits for
@@ -148,7 +148,7 @@ class Worker:
         return connection_id
 
     def identified(self, connection_id: int, identity: Identity) -> None:
-        """A client has said who it is."""
+        """A client has identified itself."""
         self._reporter.identified(connection_id, identity)
 
     def pushed(self, relay: Relay, push: Pushed) -> None:
@@ -159,7 +159,7 @@ class Worker:
             asyncio.get_running_loop().call_soon(relay.handle, VerdictGiven(push.token, _BUSY))
 
     def holds(self, holder: Holder, held_bytes: int) -> None:
-        """So many bytes are held for a connection."""
+        """Notes how many bytes are held for a connection."""
         self._budget.holds(holder, held_bytes)
 
     @property

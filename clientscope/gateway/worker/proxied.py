@@ -1,4 +1,4 @@
-"""Accepting connections from load balancers: the PROXY protocol's header is read before there is a connection.
+"""Listener for load balancers: reads the PROXY protocol's header before a connection begins.
 
 What is not from a declared network goes straight to its relay, and a header that it may send is no Kafka protocol: it is refused as such.
 A relay takes over once the header is whole, and never knows.
@@ -30,7 +30,7 @@ class Entrance:
         most: connections that may wait for their header at a time; those beyond are refused.
         timeout_s: how long a header may take.
         relay: makes the relay of a connection with this header; its side that takes the socket.
-        refused: told the reason of each connection that ended before it was one.
+        refused: called with the reason of each connection that ended before its header was accepted.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The PROXY protocol, versions 1 and 2: what a load balancer says of a connection before the client's own bytes.
+"""Parser of the PROXY protocol, versions 1 and 2: a load balancer's description of a connection, before the client's own bytes.
 
 Source: HAProxy's doc/proxy-protocol.txt. Bytes in, values out; no I/O. A receiver must not guess: whether a header comes is declared,
 and anything but a whole, well-formed header ends the connection.
@@ -31,7 +31,7 @@ Endpoint = tuple[str, int]
 
 @dataclass(frozen=True)
 class Header:
-    """What a load balancer said of a connection.
+    """A load balancer's description of a connection.
 
     Attributes:
         source: the client's own address and port; None where the connection is the load balancer's own (a health check), or it

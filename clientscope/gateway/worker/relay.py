@@ -1,4 +1,4 @@
-"""Moving one connection's bytes: its two sockets' events go into a `ClientConnection`, and its commands are done here."""
+"""Relay of one connection's bytes: socket events go into a `ClientConnection`, and its commands are carried out here."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Relay:
 
     @property
     def identity(self) -> Identity:
-        """Who the client is, as far as it is known."""
+        """The client's identity, as far as it is known."""
         return self.connection.session.identity
 
     def client_connected(self) -> None:

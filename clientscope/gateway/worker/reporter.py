@@ -1,4 +1,4 @@
-"""What a worker says to the main process: events and counts, gathered for a few milliseconds.
+"""Reports of a worker to the main process: events and counts, gathered for a few milliseconds.
 
 It never waits: reports that the main process doesn't take are dropped, and made good by a list of all that is open.
 """
@@ -60,7 +60,7 @@ class Reporter:
         self.report(Opened(connection_id, address))
 
     def identified(self, connection_id: int, identity: Identity) -> None:
-        """A client has said who it is.
+        """A client has identified itself.
 
         Most do so within a millisecond of connecting, and then that is one event, and one record, instead of two.
         """

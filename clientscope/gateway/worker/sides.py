@@ -1,4 +1,4 @@
-"""The two sockets of a connection, as asyncio's protocols: what happens at either becomes an event."""
+"""The two sockets of a connection, as asyncio protocols: socket callbacks become events."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class _Socket(asyncio.Protocol):
 
     @property
     def evictable(self) -> bool:
-        """Whether this side is a client's, who takes nothing; for a broker that takes nothing no client is to blame."""
+        """Whether this side is a client that takes nothing; if a broker takes nothing, no client is to blame."""
         return self.side is CLIENT
 
     def evict(self) -> None:

@@ -1,7 +1,7 @@
-"""The listener where clients' TLS ends.
+"""Listener that terminates clients' TLS.
 
-Sockets are accepted here and handed to the loop one by one, rather than by ``create_server(ssl=…)``: that tells nobody of a handshake
-that fails, holds its certificate for ever, and would let any number of unfinished handshakes past the limits on connections.
+Sockets are accepted here and handed to the loop one by one, rather than by ``create_server(ssl=…)``: that reports no failed handshake,
+keeps its certificate for ever, and would let any number of unfinished handshakes past the limits on connections.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TlsListener:
 
     Args:
         listening: a listening socket, which is closed with this.
-        entrance: from whom a load balancer's header comes before TLS, and what makes a connection's relay.
+        entrance: reads a load balancer's header before TLS, and makes a connection's relay.
         timeout_s: how long a header may take, and then a handshake.
 
     Attributes:
@@ -62,7 +62,7 @@ class TlsListener:
         self._accepting = asyncio.get_running_loop().create_task(self._accept())
 
     def close(self) -> None:
-        """Takes nobody new, and ends the handshakes that are under way."""
+        """Accepts no more connections, and ends the handshakes that are under way."""
         self._accepting.cancel()
         self._listening.close()
         for task in self._handshakes:
@@ -127,7 +127,7 @@ class TlsListener:
 
 
 _OF_LISTS = {3: "crl_missing", 12: "crl_has_expired", 23: "certificate_revoked"}
-"""What revocation lists say of a client's certificate, by OpenSSL's X509_V_ERR_…; anything else is ``certificate_verify_failed``."""
+"""Refusals of a client's certificate by revocation lists, by OpenSSL's X509_V_ERR_…; anything else is ``certificate_verify_failed``."""
 
 
 def failure(error: OSError) -> str:

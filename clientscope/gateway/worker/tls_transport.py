@@ -1,7 +1,7 @@
-"""TLS on one side of a connection, between its socket and the protocol that has its bytes; OpenSSL sees memory alone.
+"""TLS on one side of a connection, between its socket and the protocol that takes its bytes; OpenSSL works on memory only.
 
-uvloop's own TLS keeps 256 KiB for each connection, and OpenSSL's input as large as the largest read of the socket; where nothing is to be
-read, it takes half a megabyte off the socket all the same. 10,000 clients that may connect could make a worker hold gigabytes which no
+uvloop's own TLS keeps 256 KiB for each connection, and OpenSSL's input as large as the largest read of the socket; even while reading is
+paused, it takes half a megabyte off the socket. 10,000 clients that may connect could make a worker hold gigabytes which no
 budget knows. Here nothing stays between two reads but what OpenSSL needs of a record (16 KiB), and what isn't to be read stays in the
 socket, where TCP's window stops the sender.
 """
@@ -145,7 +145,7 @@ class TlsTransport(asyncio.Protocol, asyncio.Transport):
     # What OpenSSL makes of it.
 
     def _handshake(self) -> bool:
-        """Goes on with the handshake; whether it is done."""
+        """Continues the handshake; returns whether it is done."""
         if self._ready.done():  # it failed
             return False
         try:

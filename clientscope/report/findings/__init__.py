@@ -1,1 +1,1 @@
-"""``clientscope findings``: reading them from their topic, choosing, showing, and writing down what people decide."""
+"""Parts of ``clientscope findings``: reading the topic, selecting, showing, and recording decisions."""

@@ -1,4 +1,4 @@
-"""What a person decides about findings, checked before it is written down."""
+"""Decisions about findings, checked before they are written."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ class Closing:
 
 
 def who(by: str) -> str:
-    """Who decides: the name that is given, or else this machine's user.
+    """The person who decides: the name that is given, or else this machine's user.
 
     Raises:
-        SettingsError: nobody is named, or what stands there is no name.
+        SettingsError: no person is named, or the name is invalid.
     """
     if not by.strip():
         try:
@@ -95,7 +95,7 @@ def reason(why: str) -> str:
     """Why it is decided so.
 
     Raises:
-        SettingsError: nothing is said, or too much, or a secret.
+        SettingsError: the text is empty, too long, or contains a secret.
     """
     if not why.strip():
         raise SettingsError("--why is missing", 'give a sentence for later readers, as in --why "new password since Monday, SEC-1234"')

@@ -1,4 +1,4 @@
-"""All that is known of one finding, for a terminal."""
+"""Details of one finding, for a terminal."""
 
 from __future__ import annotations
 

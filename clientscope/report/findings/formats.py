@@ -1,8 +1,6 @@
-"""Findings for machines; all that a client chose stays text."""
+"""Machine-readable output of findings; text that a client chose stays text."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from clientscope.findings.record import Finding
 from clientscope.report.findings.table import time_of
@@ -14,7 +12,7 @@ FIELDS = (
 """By which findings can be sorted."""
 
 
-def cells(f: Finding) -> dict[str, Any]:
+def cells(f: Finding) -> dict[str, str | int | None]:
     """A finding as a line of CSV; times are ISO 8601 in UTC."""
     times = ("first_seen", f.first_seen_ms), ("last_seen", f.last_seen_ms), ("opened", f.opened_ms), ("ended", f.ended_ms)
     return {

@@ -1,4 +1,4 @@
-"""Which findings are meant: filters, and fingerprints by their first digits."""
+"""Selection of findings: filters, and fingerprints by their first digits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clientscope.severities import SEVERITIES
 
 SHORTEST_PREFIX = 6
 SHOWN_DIGITS = 8
-"""Of a fingerprint, in tables."""
+"""Digits of a fingerprint in tables."""
 
 _STATES: tuple[str, ...] = get_args(State)
 _NEAR = 3
@@ -60,7 +60,7 @@ class FindingFilter:
         return self._matches(finding) and finding.state in self.states and (self.suppressed or finding.suppressed is None)
 
     def left_out(self, every: Collection[Finding], chosen: int) -> Iterable[str]:
-        """What to say of findings that the table doesn't have: nobody shall take it for all there is."""
+        """The note on findings that the table leaves out, so that the table isn't taken for complete."""
         matching = [finding for finding in every if self._matches(finding)]
         in_state = [finding for finding in matching if finding.state in self.states]
         if hidden := 0 if self.suppressed else sum(finding.suppressed is not None for finding in in_state):
@@ -99,7 +99,7 @@ def found_by(given: str, findings: Iterable[Finding]) -> Finding:
     """The finding whose fingerprint begins so.
 
     Raises:
-        SettingsError: there is none, or there are several, or these are no such digits; names what comes near.
+        SettingsError: no finding or several match, or these are no such digits; names similar ones.
     """
     prefix = given.strip().lower()
     if not _PREFIX.fullmatch(prefix):

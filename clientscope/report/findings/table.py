@@ -1,4 +1,4 @@
-"""Findings as a table on a terminal: those that are sure, then those that only look like it."""
+"""Table of findings on a terminal: sure ones, then those of low confidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One file for each api key that is read, all in `HANDLERS`."""
+"""Handlers: one file for each api key that is read, all listed in `HANDLERS`."""
 
 from __future__ import annotations
 

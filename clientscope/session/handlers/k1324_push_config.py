@@ -1,4 +1,4 @@
-"""PushConfig (key 1324): the client says how it is configured.
+"""PushConfig (key 1324): a client's configuration.
 
 KIP-1324; the holes in it are closed as the project's specs say ("Numbers", "Holes in KIP-1324").
 
@@ -9,7 +9,7 @@ Behavior:
 - A version other than 0: UNSUPPORTED_VERSION.
 - Before SASL authentication has succeeded, on a listener that asks for it: the connection is closed, as by Kafka's SaslServerAuthenticator.
 - All others go to the policy when their turn has come; its verdict is the answer.
-- Each has its turn by a carrier (see state.py), so who pushed is settled by then: an earlier ApiVersions has been answered.
+- Each has its turn by a carrier (see state.py), so the client's identity is settled: an earlier ApiVersions has been answered.
 """
 
 from __future__ import annotations

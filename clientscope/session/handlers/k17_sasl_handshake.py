@@ -1,12 +1,12 @@
-"""SaslHandshake (key 17): by which mechanism the client will authenticate; and with v0, the bare tokens that follow it.
+"""SaslHandshake (key 17): the mechanism by which the client will authenticate and, with v0, the bare tokens that follow.
 
 KIP-43; KIP-152 put the tokens into SaslAuthenticate, see k36_sasl_authenticate.py.
 
 Behavior:
-- Everything goes on as it came, but for the correlation id; the broker alone decides, and what it accepts begins an exchange, the
-  second one of a connection (KIP-368) like the first. What the client sends behind a step waits until the broker has answered that.
+- Everything passes unchanged except the correlation id. The broker alone decides; what it accepts begins an exchange, whether it is the
+  first one of a connection or a later one (KIP-368). What the client sends behind a step waits until the broker has answered that.
 - A listener without SASL, and one that has accepted the client for good, refuses (ILLEGAL_SASL_STATE): there nothing is read.
-- Who the client is stays the same once an exchange is complete; Kafka refuses another principal on one connection.
+- The client's identity stays the same once an exchange is complete; Kafka refuses another principal on one connection.
 - v1: the tokens come as SaslAuthenticate requests.
 - v0: they come as bare frames, in both directions, until the exchange is complete. Of a mechanism whose end we can't tell (GSSAPI)
   they pass unread, and the broker is the only judge: it closes on anything but a token.
@@ -80,7 +80,7 @@ def _token_answer(state: SessionState, frame: bytes) -> list[Command]:
 
 
 def claim(state: SessionState, token: bytes | None) -> None:
-    """Remembers whom an exchange's first token names, and nothing else of it; None is one that can't be read."""
+    """Remembers the principal that an exchange's first token names, and nothing else of it; None is a token that can't be read."""
     exchange = state.exchange
     if exchange is not None and exchange.claimed is None:
         claimed = sasl.Principal() if token is None else sasl.claimed(exchange.mechanism, token)
@@ -88,7 +88,7 @@ def claim(state: SessionState, token: bytes | None) -> None:
 
 
 def accepted(state: SessionState, token: bytes) -> list[Command]:
-    """The broker has sent ``token`` without an error; if that ends the exchange, the client is who it claimed to be."""
+    """The broker has sent ``token`` without an error; if that ends the exchange, the client has the principal that it claimed."""
     exchange = state.exchange
     if exchange is None or (sasl.understood(exchange.mechanism) and not sasl.complete(exchange.mechanism, token)):
         return []

@@ -1,14 +1,14 @@
-"""ApiVersions (key 18): who the client is, and that the broker can be pushed to.
+"""ApiVersions (key 18): the client's software, and PushConfig among the APIs that the broker advertises.
 
 KIP-35, KIP-511, and KIP-1324's ClientInstanceId as tagged field 1324.
 
 Behavior:
-- The request goes upstream as it came, but for our tagged field and its correlation id; the broker validates name and version.
-- What the broker answers decides: no error makes the identity what was said (v0 to v2 say nothing: unknown); UNSUPPORTED_VERSION
+- The request goes upstream without our tagged field and with another correlation id; the broker validates name and version.
+- The broker's answer decides: without an error, the identity is what the client sent (v0 to v2 send nothing: unknown); UNSUPPORTED_VERSION
   makes it unknown; INVALID_REQUEST leaves it. So the identity here is the broker's own, as its JMX shows it.
 - The answer gets PushConfig's range if there is a policy, and keeps all else, key 18's range included.
-- A request that can't be read is counted; it goes on as it came, but for its correlation id, and its answer too. Who sent it is unknown
-  once the broker has answered. An answer that can't be read is counted and goes on as it came.
+- A request that can't be read is counted. It and its answer pass unchanged except for the correlation id, and the client is unknown once
+  the broker has answered. An answer that can't be read is counted and passes unchanged.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""SaslAuthenticate (key 36): one step of the exchange that SaslHandshake v1 began (KIP-152; KIP-368 for doing it again).
+"""SaslAuthenticate (key 36): one step of the exchange that SaslHandshake v1 began (KIP-152; KIP-368 for authenticating again).
 
 Behavior:
-- Everything goes on as it came, but for the correlation id, and one step at a time: what the client sends behind a step waits until
-  the broker has answered that, as in Kafka's SaslServerAuthenticator.
-- The exchange's first token names whom the client claims to be; the principal is known once the broker has accepted it.
+- Everything passes unchanged except the correlation id, one step at a time: what the client sends after a step waits until the broker
+  has answered that step, as in Kafka's SaslServerAuthenticator.
+- The exchange's first token names the principal that the client claims; it is known once the broker has accepted it.
 - A step that can't be read leaves the exchange unfinished: the principal stays unknown, and pushes are refused.
 - The last answer of v1 and v2 has the session's lifetime: where there is one, another exchange may follow.
 """

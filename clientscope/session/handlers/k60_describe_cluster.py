@@ -1,9 +1,9 @@
-"""DescribeCluster (key 60): what software the broker is that answers (KIP-885, on tagged fields).
+"""DescribeCluster (key 60): the software of the broker that answers (KIP-885, on tagged fields).
 
 Behavior:
-- The request goes upstream as it came, but for its correlation id.
+- The request goes upstream unchanged except for its correlation id.
 - The answer gets name and version of the broker behind this gateway: by default ``Kafka`` and null.
-- A version that we don't know, and an answer that can't be read, go on unchanged.
+- An unknown version, and an answer that can't be read, pass unchanged.
 """
 
 from __future__ import annotations

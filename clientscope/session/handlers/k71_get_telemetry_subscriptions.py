@@ -1,13 +1,13 @@
-"""GetTelemetrySubscriptions (key 71): the client instance id that a broker gave (KIP-714).
+"""GetTelemetrySubscriptions (key 71): the client instance id that a broker assigned (KIP-714).
 
-A client of today that sends no id in ApiVersions has one all the same where its broker collects telemetry: the broker's answer
+A current client that sends no id in ApiVersions still has one if its broker collects telemetry: the broker's answer
 brings it, and KIP-1324 wants both to be one.
 
 Behavior:
-- Request and answer pass as they came, but for the correlation id; an answer without an error makes the identity's instance id the
+- Request and answer pass unchanged except for the correlation id; an answer without an error makes the identity's instance id the
   one that it carries.
 - An id that the client sent in ApiVersions stays, and one that differs from it is counted.
-- A version that we don't know, and an answer that can't be read, go on unread.
+- An unknown version, and an answer that can't be read, pass unread.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kinds of receivers: one file for each, all in `KINDS`.  To add one: one file beside this one, one line below."""
+"""Kinds of receivers: one file for each, all listed in `KINDS`. To add one: one file beside this one, one line below."""
 
 from __future__ import annotations
 

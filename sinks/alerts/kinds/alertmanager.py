@@ -1,4 +1,4 @@
-"""Alertmanager's API v2: which alerts each peer is sent, again and again.
+"""Alertmanager's API v2: the alerts that each peer is sent repeatedly.
 
 Labels are identity: what never changes while the finding is what it is.  Grouping, silences and repeats are Alertmanager's.
 """
@@ -11,7 +11,6 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from pydantic import Field
 
@@ -19,7 +18,7 @@ from clientscope.clock import now_ms
 from clientscope.findings.record import Finding
 from sinks.alerts.inert import inert
 from sinks.alerts.message import Texts, link
-from sinks.alerts.peer import INTERVAL_MS, Peer
+from sinks.alerts.peer import INTERVAL_MS, Peer, PostableAlert
 from sinks.alerts.receiver_tables import ADDRESS, HttpTable, TableReader
 from sinks.alerts.receivers import Attempted, Receiver, ReceiverKind
 from sinks.alerts.sending import Route, SendResult, post
@@ -76,7 +75,7 @@ class Alerts:
                 self._version += 1
                 self._entries[wanted] = AlertEntry(finding, None, self._version)
             elif wanted not in self._entries and now_ms - (finding.ended_ms or 0) < RESOLVED_MS:
-                self._version += 1  # it ended while nobody was here to say so
+                self._version += 1  # it ended while no copy of deliver ran
                 self._entries[wanted] = AlertEntry(finding, finding.ended_ms, self._version, finding.ended_ms or now_ms)
 
     def _end(self, key: Labels, finding: Finding | None, now_ms: int) -> None:
@@ -88,7 +87,7 @@ class Alerts:
         self._entries[key] = AlertEntry(entry.finding if finding is None else finding, min(ended_ms, now_ms), self._version, now_ms)
 
     def version(self) -> int:
-        """Of the newest change."""
+        """Version of the newest change."""
         with self._lock:
             return self._version
 
@@ -97,7 +96,7 @@ class Alerts:
         with self._lock:
             return sum(entry.ended_ms is None for entry in self._entries.values())
 
-    def to_send(self, now_ms: int, since: int = 0) -> list[dict[str, Any]]:
+    def to_send(self, now_ms: int, since: int = 0) -> list[PostableAlert]:
         """The alerts as the API has them: all, or those that changed after a version."""
         with self._lock:
             over = [key for key, entry in self._entries.items() if entry.ended_ms is not None and now_ms - entry.known_ms >= RESOLVED_MS]
@@ -125,7 +124,7 @@ def labels(finding: Finding) -> Labels:
     return tuple((name, value) for name, value in given.items() if value)
 
 
-def alert(key: Labels, entry: AlertEntry, now_ms: int, texts: Texts) -> dict[str, Any]:
+def alert(key: Labels, entry: AlertEntry, now_ms: int, texts: Texts) -> PostableAlert:
     """One alert of ``POST /api/v2/alerts``."""
     finding = entry.finding
     annotations = {
@@ -149,8 +148,8 @@ def alert(key: Labels, entry: AlertEntry, now_ms: int, texts: Texts) -> dict[str
     }
 
 
-def test_alert(now_ms: int) -> dict[str, Any]:
-    """One that says of itself that it is none, and ends after a minute."""
+def test_alert(now_ms: int) -> PostableAlert:
+    """A test alert, marked as such, that ends after a minute."""
     return {
         "labels": {"alertname": "clientscope_test", "severity": "info", "source": "clientscope"},
         "annotations": {"summary": "A test by clientscope deliver --test; nothing is wrong."},
@@ -162,7 +161,7 @@ def test_alert(now_ms: int) -> dict[str, Any]:
 test_alert.__test__ = False  # type: ignore[attr-defined]
 
 
-def send(receiver: Receiver, url: str, alerts: Iterable[dict[str, Any]]) -> SendResult:
+def send(receiver: Receiver, url: str, alerts: Iterable[PostableAlert]) -> SendResult:
     """Posts alerts to one peer."""
     return post(url.rstrip("/") + "/api/v2/alerts", json.dumps(list(alerts)).encode(), dict(receiver.headers), Route.of(receiver))
 

@@ -1,4 +1,4 @@
-"""Sends messages through Apprise, each in a process of its own (`apprise_process`), which is ended when the time is up."""
+"""Sender through Apprise: each message in a process of its own (`apprise_process`), which is ended at its deadline."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any
 
 from pydantic import Field
 
 from clientscope.errors import SettingsError
 from sinks.alerts import secret_sources
+from sinks.alerts.apprise_process import AppriseMessage, AppriseReply, AppriseRequest
 from sinks.alerts.apprise_urls import check_address
 from sinks.alerts.message import Message, Texts
 from sinks.alerts.receiver_tables import ADDRESS, MessageTable, TableReader
@@ -22,7 +22,7 @@ _START_S = 15.0
 """For Python to start and import Apprise, beside the receiver's own time."""
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "TZ")
-"""Of the environment.  No proxies, which would connect for it; no HOME, where a .netrc may be; no secrets."""
+"""Environment variables that are passed on. No proxies, which would connect for it; no HOME, where a .netrc may be; no secrets."""
 
 
 class AppriseSender:
@@ -34,26 +34,26 @@ class AppriseSender:
 
     def __call__(self, message: Message) -> SendResult:
         """One attempt."""
-        told = {
+        sent: AppriseMessage = {
             "title": self._texts.title(message),
             "body": self._texts.body(message),
             "status": message.plan.status,
             "severity": message.worst.severity,
         }
-        return ask(self._receiver, told)
+        return ask(self._receiver, sent)
 
 
 def require_known(receiver: Receiver) -> None:
     """Raises SettingsError for an address that Apprise can't make anything of; connects to nothing."""
-    result = ask(receiver, {"check": True})
+    result = ask(receiver, None)
     if result.outcome != "ok":
         raise SettingsError(f"receiver {receiver.name}: {result.reason}", "Apprise's documentation has the addresses of each service")
 
 
-def ask(receiver: Receiver, told: dict[str, Any]) -> SendResult:
-    """Has a process do it.  The address, which is a secret, goes by its standard input alone."""
-    request = {
-        **told,
+def ask(receiver: Receiver, message: AppriseMessage | None) -> SendResult:
+    """Sends a message by a process of its own; None checks the address.  The address is a secret: standard input alone has it."""
+    request: AppriseRequest = {
+        "message": message,
         "url": receiver.urls[0],
         "timeout_s": receiver.timeout_s,
         "allow_networks": [str(network) for network in receiver.allow_networks],
@@ -70,12 +70,12 @@ def ask(receiver: Receiver, told: dict[str, Any]) -> SendResult:
             start_new_session=True,
             check=False,
         )
-        answer = json.loads(done.stdout)
+        answer: AppriseReply = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
         return SendResult("failed", "no answer in time")
     except (OSError, ValueError):
         return SendResult("failed", "its process ended without an answer")
-    return OK if answer["ok"] else SendResult("failed", str(answer["reason"])[:300])
+    return OK if answer["ok"] else SendResult("failed", answer["reason"][:300])
 
 
 class AppriseTable(MessageTable):

@@ -1,4 +1,4 @@
-"""A message as a web hook's body: JSON under 20 KB, signed by Standard Webhooks."""
+"""Body of a web hook: a message as JSON under 20 KB, signed by Standard Webhooks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import base64
 import binascii
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TypedDict
 
 from pydantic import Field
 
@@ -30,9 +30,55 @@ _MOST_TEXT = 1_500
 """Characters, each up to four bytes."""
 
 
+class WebhookFinding(TypedDict):
+    """A finding in the body; docs/alerts.md describes the fields."""
+
+    key: str
+    fingerprint: str
+    alert: int
+    why: str | None
+    state: str
+    code: str
+    name: str
+    severity: str
+    message: str
+    principal: str | None
+    client_id: str | None
+    group: str | None
+    software: list[str]
+    addresses: list[str]
+    clients: int
+    team: str | None
+    first_seen: str
+    last_seen: str
+    use_instead: str
+    url: str | None
+    rule: str | None
+
+
+class WebhookData(TypedDict):
+    """The message itself; ``count`` is the number of all findings, of which ``findings`` has as many as fit."""
+
+    status: str
+    severity: str
+    title: str
+    text: str
+    count: int
+    comes_and_goes: bool
+    findings: list[WebhookFinding]
+
+
+class WebhookBody(TypedDict):
+    """The body by Standard Webhooks: type, time and data."""
+
+    type: str
+    timestamp: str
+    data: WebhookData
+
+
 def payload(message: Message, texts: Texts) -> bytes:
     """The body: as many of the findings as fit, and how many there are."""
-    told: dict[str, Any] = {
+    body: WebhookBody = {
         "type": f"clientscope.findings.{message.plan.status}",
         "timestamp": iso(message.plan.created_ms),
         "data": {
@@ -46,14 +92,14 @@ def payload(message: Message, texts: Texts) -> bytes:
         },
     }
     numbers = dict(message.plan.members)
-    size = len(_bytes(told))
+    size = len(_bytes(body))
     for finding in message.findings:
         one = _finding(finding, numbers.get(finding.fingerprint, 0), texts)
         size += len(_bytes(one)) + 1
         if size >= MOST_BYTES:
             break
-        told["data"]["findings"].append(one)
-    return _bytes(told)
+        body["data"]["findings"].append(one)
+    return _bytes(body)
 
 
 class Webhook:
@@ -75,7 +121,7 @@ def _send(receiver: Receiver, message_id: str, now_s: int, body: bytes) -> SendR
     return post(receiver.urls[0], body, {**dict(receiver.headers), **signed}, Route.of(receiver))
 
 
-def _finding(finding: Finding, number: int, texts: Texts) -> dict[str, Any]:
+def _finding(finding: Finding, number: int, texts: Texts) -> WebhookFinding:
     application = finding.application
     return {
         "key": f"{finding.fingerprint}/{number}",
@@ -102,7 +148,7 @@ def _finding(finding: Finding, number: int, texts: Texts) -> dict[str, Any]:
     }
 
 
-def _bytes(value: Any) -> bytes:
+def _bytes(value: Mapping[str, object]) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -1,1 +1,1 @@
-"""The JSON API and ``/metrics``: FastAPI's application (`app`), its routes, the event stream, exports, and decisions that people send."""
+"""The JSON API and ``/metrics``: FastAPI's application (`app`), its routes, the event stream, exports, and decisions."""

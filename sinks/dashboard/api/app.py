@@ -1,4 +1,4 @@
-"""The HTTP side, put together: page, JSON API, events, metrics and health."""
+"""FastAPI application: page, JSON API, events, metrics and health."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def create_app(
         alive: whether the topics are being read, or tried again.
         stopping: whether event streams should end.
         data_docs_dir: where Data Docs are, or will be.
-        access: who may do what.
-        external_url: where the page is reached from elsewhere; empty where nobody said.
+        access: the access rules.
+        external_url: the page's address for other machines; empty if it isn't set.
         one_client: makes one client's page; without it, no configurations are read.
         deciding: writes decisions; without it, none can be made.
         past: reads history's tables; without it, there is no history.

@@ -1,4 +1,4 @@
-"""What a person decides about a finding on the page: the checks of ``clientscope findings close``, then a record of its own."""
+"""Decisions about findings from the page: the checks of ``clientscope findings close``, then a record."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Deciding:
         """Takes a decision back.
 
         Raises:
-            SettingsError: there is none, or no reason is given.
+            SettingsError: the finding has no decision, or no reason is given.
             HTTPException: 503, it could not be written.
         """
         _in_fields_names(lambda: require_decided(finding, {finding.fingerprint} if finding.decided else ()))

@@ -1,4 +1,4 @@
-"""Server-sent events: one small event when something changed, and a sign of life when nothing did."""
+"""Server-sent events: a small event after each change, and a keep-alive otherwise."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ALIVE_SECONDS = 5.0
 RETRY_MS = 1_000
 
 LONGEST_SECONDS = 3_600.0
-"""Then a stream ends, and a browser asks for another: so nobody listens for ever who may listen no more."""
+"""The longest life of a stream; a browser then asks for another, so access that was withdrawn ends."""
 
 
 STREAM_LIMIT = 200
 """Event streams at a time."""
 
 STREAM_LIMIT_PER_HOLDER = 50
-"""Of one user at one address; a browser has one for each page that is open."""
+"""Event streams of one user at one address; a browser has one for each open page."""
 
 Holder = tuple[str, str]
 """A user's name and address."""

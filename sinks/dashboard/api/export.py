@@ -1,13 +1,13 @@
-"""Clients as CSV or JSON, row by row: however many there are, few are in memory."""
+"""Export of clients as CSV or JSON, row by row, so that memory is bounded."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from clientscope.api.clients import ConnectedClient
 
@@ -24,7 +24,7 @@ COLUMNS = (
     "findings_worst",
     "findings_count",
 )
-"""Of a CSV: the API's names.  ``findings_count`` is empty where the client was not judged, and 0 where it is clean."""
+"""Columns of a CSV: the API's names.  ``findings_count`` is empty where the client was not judged, and 0 where it is clean."""
 
 
 def inert(value: object) -> object:
@@ -49,7 +49,7 @@ def csv_of(columns: Sequence[str], rows: Iterator[list[object]]) -> Iterator[str
         yield _lines([[inert(cell) for cell in row] for row in part])
 
 
-def json_of(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+def json_of(rows: Iterator[Mapping[str, object]]) -> Iterator[str]:
     """One array, a row in each line."""
     before = "[\n"
     for part in _parts(rows):

@@ -1,4 +1,4 @@
-"""``/metrics`` for Prometheus, made anew from `State` for each scrape, so that a series ends when its clients do."""
+"""Metrics of the page, ``/metrics`` for Prometheus: made from `State` for each scrape, so that a series ends when its clients do."""
 
 from __future__ import annotations
 

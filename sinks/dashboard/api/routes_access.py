@@ -1,4 +1,4 @@
-"""Who asks: ``me``, and signing in with a token."""
+"""Routes of access: ``me``, and signing in with a token."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sinks.dashboard.http.access import Access, Visitor, visitor
 
 
 def routes(access: Access, external_url: str | None) -> APIRouter:
-    """The resources under ``/api/v1``; these answer to everybody."""
+    """The resources under ``/api/v1``; these need no authentication."""
     router = APIRouter()
 
     @router.get("/me")
     def me(who: Annotated[Visitor, Depends(visitor)]) -> Me:
-        """Who asks; before signing in, nobody."""
+        """The current user; none before signing in."""
         url = external_url if who.role else None
         return Me(name=who.name, role=who.role, authentication=access.authentication, external_url=url)
 

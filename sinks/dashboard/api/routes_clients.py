@@ -1,4 +1,4 @@
-"""Connections and clients: searched, sorted and paged; one client; and all that is filtered as CSV or JSON."""
+"""Routes of connections and clients: search, order and pages; one client; exports as CSV or JSON."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def routes(state: State, one_client: OneClient, clock: Callable[[], int]) -> API
 
     @router.get("/clients/{key}", responses={404: {"model": ApiProblem, "description": "no such client is known, or any more"}})
     def client(key: Key) -> ClientDetail:
-        """One client: who it is, its configuration, its findings and its starts."""
+        """One client: its identity, configuration, findings and starts."""
         found = one_client.detail(key, clock())
         if found is None:
             raise HTTPException(404, "no such client is connected, nor was one lately")

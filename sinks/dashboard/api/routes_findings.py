@@ -1,4 +1,4 @@
-"""Findings: listed, grouped, one of them, and what a person decides about it."""
+"""Routes of findings: lists, groups, one finding, and decisions about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API's answers about everything together: overview, gauges, results, brokers, numbers by minute, and events."""
+"""Routes of the whole installation: overview, gauges, results, brokers, numbers by minute, and events."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def routes(state: State, clock: Callable[[], int], stopping: Callable[[], bool],
 
     @router.get("/results")
     def results(limit: Limit = 100, fired: bool = False) -> Results:
-        """What the rules said of each push; with `fired`, only those where one fired."""
+        """The rules' verdicts on each push; with `fired`, only pushes on which a rule fired."""
         return state.results(limit, fired)
 
     @router.get("/brokers", responses=WRONG_QUERY)

@@ -1,8 +1,8 @@
-"""What is older than the topics: connections over time, who was connected, what they pushed, and what was wrong then."""
+"""Routes of the past: connections over time, clients, pushes and findings before the topics begin."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Query
@@ -14,6 +14,7 @@ from clientscope.errors import SettingsError
 from clientscope.query import FINDINGS, HISTORY_CLIENTS, parse
 from sinks.dashboard.api.export import FORMATS, csv_of, json_of
 from sinks.dashboard.api.routes_clients import Limit, Offset, Q, Sort
+from sinks.dashboard.past.answers import ClientsAnswer
 from sinks.dashboard.past.asking import Past
 
 MINUTE_MS, DAY_MS = 60_000, 86_400_000
@@ -86,11 +87,11 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
 
     @router.get("/clients", responses=_WRONG)
     def clients(asked: Asked, q: Q = "", sort: Sort = "", offset: Offset = 0, limit: Limit = 1_000) -> PastClients:
-        """Who was connected."""
+        """Clients that were connected."""
         parse(q, HISTORY_CLIENTS, clock())  # what can't be read asks no table
         span = asked.span(clock())
         found = past.ask("clients", span=span, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
-        return PastClients(from_ms=span[0], to_ms=span[1], offset=offset, **found)
+        return PastClients.model_validate({"from_ms": span[0], "to_ms": span[1], "offset": offset, **found})
 
     @router.get(
         "/clients/export",
@@ -101,12 +102,12 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
         """All of them that `q` leaves, as a file.  No cell is a formula in a spreadsheet."""
         span = asked.span(clock())
 
-        def part(offset: int) -> dict[str, Any]:
+        def part(offset: int) -> ClientsAnswer:
             return past.ask("clients", span=span, q=q, sort=sort, offset=offset, limit=_AT_ONCE, now_ms=clock())
 
         first = part(0)
 
-        def rows() -> Iterator[dict[str, Any]]:
+        def rows() -> Iterator[Mapping[str, object]]:
             yield from first["items"]
             for offset in range(_AT_ONCE, first["total"], _AT_ONCE):
                 yield from part(offset)["items"]
@@ -126,13 +127,13 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
         offset: Offset = 0,
         limit: StartLimit = 20,
     ) -> PastStarts:
-        """What an application or a client pushed, each time as what had changed; redacted as ever."""
+        """What an application or a client pushed, each time as the difference from the push before; redacted."""
         whose = {"client_id": client_id, "application": application, "principal": principal, "address": address}
         if all(value is None for value in whose.values()):
             raise SettingsError("say whose: client_id, application, principal or address", "several of them: all must be so")
         span = asked.span(clock())
         found = past.ask("starts", span=span, whose=whose, offset=offset, limit=limit)
-        return PastStarts(from_ms=span[0], to_ms=span[1], offset=offset, **found)
+        return PastStarts.model_validate({"from_ms": span[0], "to_ms": span[1], "offset": offset, **found})
 
     @router.get("/findings", responses=_WRONG)
     def findings(
@@ -142,16 +143,16 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
         offset: Offset = 0,
         limit: Limit = 100,
     ) -> PastFindings:
-        """What was to be fixed at a time, as it was told last by then."""
+        """The findings at a time, each in its last state recorded by then."""
         parse(q, FINDINGS, clock())
         found = past.ask("findings_at", at_ms=clock() if at is None else at, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
-        return PastFindings(offset=offset, **found)
+        return PastFindings.model_validate({"offset": offset, **found})
 
     @router.get("/findings/ended", responses=_WRONG)
     def ended(asked: Asked, q: Q = "", sort: Sort = "-ended", offset: Offset = 0, limit: Limit = 100) -> PastFindings:
         """What was resolved or closed."""
         parse(q, FINDINGS, clock())
         found = past.ask("findings_ended", span=asked.span(clock()), q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
-        return PastFindings(offset=offset, **found)
+        return PastFindings.model_validate({"offset": offset, **found})
 
     return router

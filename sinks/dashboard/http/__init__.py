@@ -1,1 +1,1 @@
-"""What every request passes: who may ask (`admission`, `access`), headers and bounds (`security`), and the page's own files (`assets`)."""
+"""Layers that every request passes: access (`admission`, `access`), headers and bounds (`security`), and the page's files (`assets`)."""

@@ -1,4 +1,4 @@
-"""Who may read, and who may decide: by a token, by what a reverse proxy says, or, on loopback alone, whoever is there.
+"""Access to the page: read or decide, by a token, by a reverse proxy's header, or, on loopback only, without authentication.
 
 A token is exchanged once for a cookie, which says who and until when under an HMAC whose key is made of the token: every copy of serve
 that has the same tokens takes it, none keeps anything, and another token ends all sessions of the old one.
@@ -44,13 +44,13 @@ class Token:
 
     @property
     def key(self) -> bytes:
-        """Of this token's cookies."""
+        """The key of this token's cookies."""
         return hashlib.sha256(f"clientscope session 1\0{self.role}\0{self.name}\0{self.secret}".encode()).digest()
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks; nobody where ``role`` is None."""
+    """The user of a request; none if ``role`` is None."""
 
     name: str | None = None
     role: Role | None = None
@@ -58,7 +58,7 @@ class Visitor:
 
 @dataclass(frozen=True)
 class Proxy:
-    """A reverse proxy that says who asks.
+    """A reverse proxy that names the user.
 
     Attributes:
         header: with the user's name; only believed where the connection itself comes from ``trusted``.
@@ -88,7 +88,7 @@ class Access:
         """
         Args:
             trusted: proxies that are believed when they say from which address a request came.
-            anyone: who everybody is where there are neither tokens nor a proxy.
+            anyone: the user of every request if there are neither tokens nor a proxy.
             external_url: where the page is reached: the cookie's path, whether it needs TLS, and an origin that is ours.
             clock: seconds since the epoch.
         """
@@ -113,9 +113,9 @@ class Access:
         return (self._external.hostname or "") if self.authentication != "none" else ""
 
     def address(self, scope: Scope) -> str:
-        """Where a request came from: the connection's other end, or behind trusted proxies whom the last of them saw.
+        """The address that a request came from: the connection's other end or, behind trusted proxies, the one that the first of them saw.
 
-        That is the right-most address of X-Forwarded-For that is no trusted proxy's: what stands further left, anybody may have written.
+        That is the right-most address of X-Forwarded-For that is no trusted proxy's: any client may have written those further left.
         """
         client = scope.get("client")
         found = client[0] if client else ""
@@ -132,7 +132,7 @@ class Access:
         return found
 
     def visitor(self, scope: Scope) -> Visitor:
-        """Who a request is from."""
+        """The user of a request."""
         headers = Headers(scope=scope)
         if self.authentication == "none":
             return self._anyone
@@ -204,7 +204,7 @@ class Access:
             self._failures.pop(address, None)
 
     def _token(self, secret: str) -> Token | None:
-        """All are compared, so that time tells nothing."""
+        """All are compared, so that the time taken reveals nothing."""
         given, found = secret.strip().encode(), None
         for token in self._tokens:
             if hmac.compare_digest(token.secret.encode(), given):
@@ -246,11 +246,11 @@ class Access:
 
 
 LOCAL = Access(anyone=Visitor("local", "admin"))
-"""Whoever reaches it may do everything: for loopback alone."""
+"""Access of every request to everything: for loopback alone."""
 
 
 def visitor(request: Request) -> Visitor:
-    """Who asks, as the middleware found."""
+    """The user of a request, as the middleware found it."""
     found = request.scope.get("clientscope.visitor", NOBODY)
     assert isinstance(found, Visitor)
     return found
@@ -294,7 +294,7 @@ def _without_port(hop: str) -> str:
 
 
 def _site(address: str) -> str:
-    """Whom one address stands for: with IPv6 its /64, within which one host may take any."""
+    """The network that counts as one client: with IPv6 the address's /64, since a host may use any address of it."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:

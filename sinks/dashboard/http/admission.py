@@ -1,4 +1,4 @@
-"""From settings to who may do what; a page that others can reach never starts without asking who they are."""
+"""Access rules from settings; a page that other machines can reach never starts without authentication."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sinks.dashboard.http.security import is_loopback
 
 
 def access_of(settings: ServeSettings, host: str) -> Access:
-    """Who may do what.
+    """The access rules of the page.
 
     Args:
         host: what the page listens on.
 
     Raises:
-        SettingsError: others could reach the page and would be asked for nothing; or a file or a setting that is none.
+        SettingsError: others could reach the page without authentication; or a file or a setting is invalid.
     """
     found = [*_tokens(settings.reader_token_file, "reader"), *_tokens(settings.admin_token_file, "admin")]
     if len({token.secret for token in found}) < len(found):

@@ -1,4 +1,4 @@
-"""The page's files, read once at start: `PAGE`, and what it links and imports."""
+"""Files of the page, read once at start: `PAGE`, and the files that it links and imports."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Asset:
 
 
 class Vendored(BaseModel):
-    """A file of somebody else's, as it lies in an npm package.
+    """A third party's file, as it is in an npm package.
 
     Attributes:
         file: its name here, in ``vendor/``.

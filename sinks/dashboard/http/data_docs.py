@@ -1,4 +1,4 @@
-"""Data Docs as the streaming job wrote them: others' making, so each is shut off from the page, from scripts and from the network."""
+"""Data Docs that the streaming job wrote: each is isolated from the page, from scripts and from the network."""
 
 from __future__ import annotations
 

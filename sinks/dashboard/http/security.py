@@ -1,4 +1,4 @@
-"""What every response carries, which Host a loopback server answers to, and what nobody gets who hasn't signed in."""
+"""Security of responses: headers of each, accepted Host names on loopback, and refusals without signing in."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def is_loopback(host: str) -> bool:
 
 
 _OPEN = frozenset({"/", "/healthz", "/readyz", "/api/v1/me", "/api/v1/login", "/api/v1/logout"})
-"""What everybody gets, beside the page's own files; anything else needs a role."""
+"""Paths without authentication, besides the page's own files; anything else needs a role."""
 
 _OPEN_FOLDER = "/static/"
 MOST_BODY_BYTES = 64 * 1024
-"""Of a request: the largest is a decision with its reason."""
+"""Bytes of a request's body: the largest is a decision with its reason."""
 
 
 class SecurityMiddleware:
-    """Says who asks, refuses what they may not see, and adds those of `HEADERS` that a response doesn't set itself.
+    """Determines the user of a request, refuses what the user may not see, and adds those of `HEADERS` that a response doesn't set itself.
 
     With ``loopback_only``, refuses a Host that isn't a loopback name, nor ours by ``access``.  Without that check any web page could read
     a server on loopback, by having its own name resolve to 127.0.0.1 (DNS rebinding).
@@ -129,7 +129,7 @@ def _is_too_long(length: str) -> bool:
 
 
 def _host(values: list[str]) -> str:
-    """The one Host header without its port; empty, which is nobody's name, where there is none or several."""
+    """The one Host header without its port; empty, which is no valid name, if there is none or several."""
     if len(values) != 1:
         return ""
     host, colon, port = values[0].rpartition(":")

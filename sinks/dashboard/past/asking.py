@@ -1,4 +1,4 @@
-"""Serve's side of the past: one question at a time, others wait, and each has its deadline."""
+"""Client of the process that reads the past: one question at a time, others wait, and each has a deadline."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from clientscope.query import QueryError
+from sinks.dashboard.past.answers import ClientsAnswer, FindingsAnswer, PastAnswer, PastReply, SeriesAnswer, StartsAnswer
 from sinks.dashboard.past.problems import NoAnswer
 
 DEADLINE_S = 20.0
 WAIT_S = 25.0
-"""For those before it; then a question is told to come again."""
+"""The longest time that a question waits for those before it; then the caller is asked to retry."""
 
 MOST_WAITING = 8
 IDLE_S = 120.0
-"""After which the process ends, and its memory is free again."""
+"""Seconds without a question after which the process ends, and its memory is free again."""
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "TZ", "LD_LIBRARY_PATH")
-"""Of the environment: no secrets."""
+"""Environment variables that are passed on: no secrets."""
 
 _log = logging.getLogger(__name__)
 
@@ -52,11 +53,20 @@ class Past:
 
     @property
     def process_id(self) -> int | None:
-        """Of the process that answers; None while there is none."""
+        """The id of the process that answers; None while there is none."""
         return None if self._process is None else self._process.pid
 
-    def ask(self, question: str, **arguments: Any) -> dict[str, Any]:
-        """One of `sinks.dashboard.past.questions`.
+    @overload
+    def ask(self, question: Literal["series"], **arguments: Any) -> SeriesAnswer: ...
+    @overload
+    def ask(self, question: Literal["clients"], **arguments: Any) -> ClientsAnswer: ...
+    @overload
+    def ask(self, question: Literal["starts"], **arguments: Any) -> StartsAnswer: ...
+    @overload
+    def ask(self, question: Literal["findings_at", "findings_ended"], **arguments: Any) -> FindingsAnswer: ...
+
+    def ask(self, question: str, **arguments: Any) -> PastAnswer:
+        """Asks one of `sinks.dashboard.past.questions`.
 
         Raises:
             NoAnswer: with what to do.
@@ -78,14 +88,14 @@ class Past:
 
     def close(self) -> None:
         """Ends the process, and with it a question that is being answered."""
-        self._closed = True  # who waits starts no other
+        self._closed = True  # a waiting question starts no other process
         process = self._process
         if process is not None:
             process.kill()
         with self._lock:
             self._end()
 
-    def _ask(self, line: bytes) -> dict[str, Any]:
+    def _ask(self, line: bytes) -> PastAnswer:
         if self._closed:
             raise _busy()
         if self._idle is not None:
@@ -104,7 +114,7 @@ class Past:
         try:
             process.stdin.write(line)
             process.stdin.flush()
-            answer = json.loads(process.stdout.readline())
+            reply: PastReply = json.loads(process.stdout.readline())
         except (OSError, ValueError):
             self._end()
             raise self._late() if late.is_set() else _ended() from None
@@ -113,7 +123,7 @@ class Past:
         self._idle = threading.Timer(self._idle_s, self._end_if_idle)
         self._idle.daemon = True
         self._idle.start()
-        return _told(answer)
+        return _answer_of(reply)
 
     def _started(self) -> subprocess.Popen[bytes]:
         environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
@@ -127,7 +137,7 @@ class Past:
         )
 
     def _end_if_idle(self) -> None:
-        if self._lock.acquire(blocking=False):  # else somebody asks
+        if self._lock.acquire(blocking=False):  # else a question is being answered
             try:
                 self._end()
             finally:
@@ -160,11 +170,10 @@ def _ended() -> NoAnswer:
     return NoAnswer("unreadable", "what reads history ended without an answer", "ask for a shorter range, or try again")
 
 
-def _told(answer: dict[str, Any]) -> dict[str, Any]:
-    error = answer.get("error")
+def _answer_of(reply: PastReply) -> PastAnswer:
+    error = reply.get("error")
     if error is None:
-        told: dict[str, Any] = answer["answer"]
-        return told
+        return reply["answer"]
     if "position" in error:
         raise QueryError(error["detail"], error["position"], error["length"], error["expected"])
     if error["reason"]:

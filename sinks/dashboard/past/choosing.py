@@ -1,4 +1,4 @@
-"""The search grammar over columns: each different value is looked at once, by the very code that looks at what is in memory."""
+"""Search grammar over columns: each distinct value is matched once, by the code that also matches values in memory."""
 
 from __future__ import annotations
 

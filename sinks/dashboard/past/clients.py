@@ -1,14 +1,13 @@
-"""Clients that were connected in a span, from the table ``connections``.
+"""Clients that were connected in a period, from the table ``connections``.
 
-Every open connection is recorded at least each six hours (kind *present*), so whoever was connected has a row in the span, or in the
-six hours before it.  What a connection was before it was identified is no client: only what it was when it was closed, recorded again,
+Every open connection is recorded at least each six hours (kind *present*), so every client that was connected has a row in the span, or in
+the six hours before it. What a connection was before it was identified is no client: only what it was when it was closed, recorded again,
 or still open at the span's end.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 
@@ -17,6 +16,7 @@ from clientscope.query import HISTORY_CLIENTS, parse, parse_sort
 from clientscope.records.codec import Kind
 from clientscope.records.principals import ANONYMOUS, PLAINTEXT
 from clientscope.topic_values import clean
+from sinks.dashboard.past.answers import ClientsAnswer
 from sinks.dashboard.past.choosing import Choosing, each
 from sinks.dashboard.past.problems import too_wide
 from sinks.dashboard.past.tables import Span, Tables, moment, text, within
@@ -29,7 +29,7 @@ RECORDED_EVERY_MS = 6 * 3_600_000 + 600_000
 
 SORTS = ("client_id", "application", "principal", "address", "software", "version", "first_seen", "last_seen", "connections", "open")
 FIRST = "-last_seen,client_id"
-"""How they are sorted unless somebody says otherwise."""
+"""The default order."""
 
 _IDENTITY = ("client_id", "principal", "client_address", "client_software_name", "client_software_version")
 _COLUMNS = ", ".join(_IDENTITY)
@@ -81,16 +81,16 @@ def _open_at(at_ms: int) -> str:
     """  # noqa: S608 - numbers and times alone
 
 
-def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> dict[str, Any]:
-    """Those that a query leaves, in an order; a part of them, and how many there are.
+def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> ClientsAnswer:
+    """The clients that a query leaves, in an order: a part of the list, and its length.
 
     Raises:
         QueryError: ``q`` or ``sort`` can't be read.
     """
     choosing = Choosing(found, HISTORY_CLIENTS, search=("client_id", "principal", "address", "software", "version"))
     chosen = choosing.sorted(choosing.chosen(parse(q, HISTORY_CLIENTS, now_ms)), parse_sort(sort or FIRST, SORTS))
-    rows = found.take(chosen.slice(offset, limit)).to_pylist()
-    return {"total": len(chosen), "items": [{_NAMED.get(name, name): value for name, value in row.items()} for row in rows]}
+    rows = found.take(chosen.slice(offset, limit)).rename_columns([_NAMED.get(name, name) for name in found.column_names])
+    return {"total": len(chosen), "items": rows.to_pylist()}
 
 
 _NAMED = {"software": "software_name", "version": "software_version", "first_seen": "first_seen_ms", "last_seen": "last_seen_ms"}

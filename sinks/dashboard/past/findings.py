@@ -1,4 +1,4 @@
-"""Findings as they were at a time, or that ended in a span, from the table ``findings``: each state of one is a row."""
+"""Findings at a time, or findings that ended in a period, from the table ``findings``: each state of one is a row."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from clientscope.catalog.sensitive import shown
 from clientscope.findings.record import TO_DO
 from clientscope.query import FINDINGS, parse, parse_sort
 from clientscope.topic_values import SENTENCE_LENGTH, clean
+from sinks.dashboard.past.answers import FindingsAnswer
 from sinks.dashboard.past.choosing import Choosing
 from sinks.dashboard.past.problems import too_wide
 from sinks.dashboard.past.tables import Span, Tables, moment, text, within
@@ -48,7 +49,7 @@ _ONLY_TO_CHOOSE_BY = ("clients", "since", "last_seen", "first_seen", "ended")
 
 
 def at_a_time(tables: Tables, at_ms: int) -> pa.Table:
-    """Those that were to be fixed then.
+    """The findings that were to be fixed then.
 
     Raises:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_FINDINGS`.
@@ -60,13 +61,13 @@ def at_a_time(tables: Tables, at_ms: int) -> pa.Table:
 
 
 def ended(tables: Tables, span: Span) -> pa.Table:
-    """Those that were resolved or closed in a span; one that came back in between is there for each time.
+    """The findings that were resolved or closed in a span; one that came back in between is there for each time.
 
     Raises:
         NoAnswer: as `at_a_time`.
     """
     at = "coalesce(ended, recorded)"
-    # It is told once it has ended, so no row of an earlier day can be about it.
+    # An end is recorded after it happens, so no row of an earlier day can be about it.
     sql = (
         f"SELECT DISTINCT ON (fingerprint, ended) * FROM findings WHERE {within(Span(span.from_ms, 2**43), 'recorded')} "  # noqa: S608
         f"AND state IN ({', '.join(map(text, ENDED))}) AND {at} >= {moment(span.from_ms)} AND {at} < {moment(span.to_ms)} "
@@ -75,8 +76,8 @@ def ended(tables: Tables, span: Span) -> pa.Table:
     return _read(tables, f"SELECT * FROM ({sql}) LIMIT {MOST_FINDINGS + 1}")  # noqa: S608
 
 
-def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> dict[str, Any]:
-    """Those that a query leaves, in an order; a part of them, and how many there are.
+def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> FindingsAnswer:
+    """The findings that a query leaves, in an order: a part of the list, and its length.
 
     Raises:
         QueryError: ``q`` or ``sort`` can't be read.
@@ -94,7 +95,7 @@ def _read(tables: Tables, sql: str) -> pa.Table:
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """As it may be shown: the job has redacted and bounded it, but others may write such rows."""
+    """A row in the form that may be shown: the job has redacted and bounded it, but others may write such rows."""
     made: dict[str, Any] = {name: None if row[name] is None else clean(row[name]) for name in _TEXTS}
     made |= {name: row[name] for name in _COUNTS}
     made |= {f"{name}_ms": None if row[name] is None else int(row[name].timestamp() * 1000) for name in _TIMES}

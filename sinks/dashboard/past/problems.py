@@ -1,4 +1,4 @@
-"""Why a question about the past has no answer, on either side of the pipe."""
+"""Reasons why a question about the past has no answer, for both sides of the pipe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clientscope.errors import ClientscopeError
 Kind = Literal["off", "missing", "unreadable", "wide", "late", "busy"]
 
 STATUSES: dict[Kind, int] = {"off": 404, "missing": 404, "unreadable": 503, "wide": 400, "late": 503, "busy": 503}
-"""Of HTTP.  503 is what asking again may mend."""
+"""HTTP statuses.  503 means that a retry may succeed."""
 
 RETRY_AFTER_S = 10
 
@@ -28,7 +28,7 @@ class NoAnswer(ClientscopeError):
 
     @property
     def status(self) -> int:
-        """Of the response."""
+        """HTTP status of the response."""
         return STATUSES[self.kind]
 
 

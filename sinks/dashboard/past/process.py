@@ -1,4 +1,4 @@
-"""The process that reads tables for serve: ``python -m sinks.dashboard.past.process FOLDER``.
+"""Program of the process that reads tables for serve: ``python -m sinks.dashboard.past.process FOLDER``.
 
 A question is a line of JSON on its standard input, ``{"question", "arguments"}``.  The answer is a line on its standard output, with
 ``answer`` or ``error``.  The process ends when its input does, or is killed when a question takes too long.  The live page goes first
@@ -13,12 +13,12 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from clientscope import core_dumps
 from clientscope.query import QueryError
+from sinks.dashboard.past.answers import PastReply
 from sinks.dashboard.past.problems import NoAnswer
 from sinks.dashboard.past.questions import Questions
 from sinks.dashboard.past.tables import Unreadable
@@ -26,19 +26,19 @@ from sinks.dashboard.past.tables import Unreadable
 _NICE = 5
 
 
-def _answer(questions: Questions, line: bytes) -> dict[str, Any]:
+def _answer(questions: Questions, line: bytes) -> PastReply:
     try:
         asked = json.loads(line)
         return {"answer": questions.answer(asked["question"], asked["arguments"])}
     except NoAnswer as problem:
-        return _told(problem)
+        return _fault(problem)
     except QueryError as error:
         return {"error": {"detail": str(error), "position": error.position, "length": error.length, "expected": list(error.expected)}}
     except Exception as error:  # rows that are none of the job's, say: the next question may have an answer
-        return _told(Unreadable(f"{type(error).__name__}: {error}"))
+        return _fault(Unreadable(f"{type(error).__name__}: {error}"))
 
 
-def _told(problem: NoAnswer) -> dict[str, Any]:
+def _fault(problem: NoAnswer) -> PastReply:
     reason = problem.reason if isinstance(problem, Unreadable) else ""
     return {"error": {"kind": problem.kind, "detail": str(problem), "hint": problem.hint or "", "reason": reason}}
 

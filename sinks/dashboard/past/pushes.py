@@ -1,4 +1,4 @@
-"""Configurations that were pushed in a span, from the table ``pushes``, each as what changed since the one before."""
+"""Configurations pushed in a period, from the table ``pushes``, each as the difference from the one before."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from clientscope.api.clients import Configuration
 from clientscope.catalog.sensitive import shown
 from clientscope.records.principals import anonymous_if_unsaid
 from clientscope.topic_values import clean
+from sinks.dashboard.past.answers import SeenStart, StartsAnswer
 from sinks.dashboard.past.problems import too_wide
 from sinks.dashboard.past.tables import Span, Tables, text, within
 from sinks.dashboard.state.configuration import of_decoded
@@ -55,7 +56,7 @@ class Whose:
         )
 
 
-def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int) -> dict[str, Any]:
+def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int) -> StartsAnswer:
     """The newest first, as `clientscope.api.history.PastStarts` has them.
 
     Raises:
@@ -79,7 +80,7 @@ def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int) ->
 
 
 def _condition(tables: Tables, span: Span, whose: Whose) -> str | None:
-    """What SQL asks for, by names as the table has them; None where nobody is meant.
+    """The SQL condition, by names as the table has them; None if no client matches.
 
     They may not be as they are shown, and applications are no column: so all the names there are are looked at.
     """
@@ -106,7 +107,7 @@ def _configuration(rows: pa.Table, number: int) -> Configuration:
     return of_decoded(pa.StructArray.from_arrays(columns, fields=fields), pushed_ms)
 
 
-def _start(number: int, told: Sequence[dict[str, Any]], read: Sequence[Configuration], last: bool) -> dict[str, Any]:
+def _start(number: int, told: Sequence[dict[str, Any]], read: Sequence[Configuration], last: bool) -> SeenStart:
     row, now = told[number], read[number]
     before = _before(number, told, read)
     return {

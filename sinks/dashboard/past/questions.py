@@ -1,4 +1,4 @@
-"""The questions there are, by name; what was found for one is kept for a moment, so that its pages, orders and searches cost nothing."""
+"""Questions by name; an answer is kept briefly, so that its pages, orders and searches cost no further read."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from sinks.dashboard.past import clients, findings, pushes, series
+from sinks.dashboard.past.answers import ClientsAnswer, FindingsAnswer, PastAnswer, SeriesAnswer, StartsAnswer
 from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Span, Tables
 
 KEPT_S = 300.0
-"""For so long an answer may be older than the tables; who was erased meanwhile is in no file any more, and here that much longer."""
+"""The longest time that an answer is kept; a client that was erased from the tables may remain in answers for so long."""
 
 _MOST_KEPT = 3
 
@@ -30,31 +31,31 @@ class Questions:
         self._clock = clock
         self._kept: dict[tuple[Any, ...], tuple[float, pa.Table]] = {}
 
-    def answer(self, question: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, question: str, arguments: dict[str, Any]) -> PastAnswer:
         """The answer, as JSON has it.
 
         Raises:
             NoAnswer: the tables can't say.
             QueryError: ``q`` or ``sort`` can't be read.
         """
-        answer: dict[str, Any] = getattr(self, f"_{question}")(**arguments)
+        answer: PastAnswer = getattr(self, f"_{question}")(**arguments)
         return answer
 
-    def _series(self, span: tuple[int, int]) -> dict[str, Any]:
+    def _series(self, span: tuple[int, int]) -> SeriesAnswer:
         return series.series(self._tables, Span(*span))
 
-    def _clients(self, span: tuple[int, int], **chosen: Any) -> dict[str, Any]:
+    def _clients(self, span: tuple[int, int], **chosen: Any) -> ClientsAnswer:
         found = self._once(("clients", *span), lambda: clients.clients(self._tables, Span(*span)))
         return clients.page(found, **chosen)
 
-    def _starts(self, span: tuple[int, int], whose: dict[str, str | None], offset: int, limit: int) -> dict[str, Any]:
+    def _starts(self, span: tuple[int, int], whose: dict[str, str | None], offset: int, limit: int) -> StartsAnswer:
         return pushes.starts(self._tables, Span(*span), Whose(**whose), offset, limit)
 
-    def _findings_at(self, at_ms: int, **chosen: Any) -> dict[str, Any]:
+    def _findings_at(self, at_ms: int, **chosen: Any) -> FindingsAnswer:
         found = self._once(("findings", at_ms), lambda: findings.at_a_time(self._tables, at_ms))
         return findings.page(found, **chosen)
 
-    def _findings_ended(self, span: tuple[int, int], **chosen: Any) -> dict[str, Any]:
+    def _findings_ended(self, span: tuple[int, int], **chosen: Any) -> FindingsAnswer:
         found = self._once(("ended", *span), lambda: findings.ended(self._tables, Span(*span)))
         return findings.page(found, **chosen)
 

@@ -1,15 +1,14 @@
-"""Connections over time, from the table ``gauges``: what each gateway had at each minute.
+"""Connections over time, from the table ``gauges``: the counts of each gateway at each minute.
 
-A step tells the most that were connected at once in it: gateways are summed minute by minute, then the greatest minute counts.  Each
+A step has the most connections at once in it: gateways are summed minute by minute, then the greatest minute counts.  Each
 version's greatest may be at another minute than the total's, so they may add up to more.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from clientscope.catalog.sensitive import shown
 from clientscope.topic_values import clean
+from sinks.dashboard.past.answers import SeriesAnswer
 from sinks.dashboard.past.tables import Span, Tables, text, within
 
 MINUTE_MS = 60_000
@@ -30,8 +29,8 @@ def points(span: Span, step_ms: int) -> range:
     return range(span.from_ms // step_ms * step_ms, span.to_ms, step_ms)
 
 
-def series(tables: Tables, span: Span) -> dict[str, Any]:
-    """As `clientscope.api.history.PastSeries` has it.
+def series(tables: Tables, span: Span) -> SeriesAnswer:
+    """Connections over time, as in `clientscope.api.history.PastSeries`.
 
     Raises:
         NoAnswer: see `Tables.ask`.

@@ -1,4 +1,4 @@
-"""The tables, as DataFusion asks them: bounded in memory, pruned by days, and every literal written in one place."""
+"""Delta tables read through DataFusion: bounded memory, pruned by days, and all SQL literals written in one place."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class Tables:
         self._folder = folder
 
     def ask(self, name: str, sql: str) -> pa.Table:
-        """The rows that a SELECT gives; the table stands in it under its name.
+        """The rows of a SELECT, which names the table by ``name``.
 
-        ``history maintain`` and ``erase`` delete the files of earlier versions, perhaps while they are read: then once more, as it is now.
+        ``history maintain`` and ``erase`` delete files of earlier versions, perhaps while they are read; the table is then read once more.
 
         Raises:
-            NoAnswer: there is no such table, it can't be read, or the answer takes more memory than `MEMORY_BYTES`.
+            NoAnswer: the table doesn't exist or can't be read, or the answer needs more memory than `MEMORY_BYTES`.
         """
         try:
             return self._ask(name, sql)

@@ -1,7 +1,7 @@
-"""Connections and clients in an in-memory SQLite, so that they are searched, sorted, grouped and paged where they are.
+"""Connections and clients in an in-memory SQLite, which searches, sorts, groups and pages them.
 
-`writing` takes in what opens and closes, `pushes` which client pushed what when, `judging` what is wrong with whom; `sql` makes conditions
-of a query, `lists`, `groups` and `facets` answer.  One connection, used by one thread at a time: `sinks.dashboard.state` holds the lock.
+`writing` stores opened and closed connections, `pushes` the index of pushes, `judging` the problems of each client.  `sql` turns queries
+into conditions; `lists` and `groups` answer.  One connection, used by one thread at a time: `sinks.dashboard.state` holds the lock.
 """
 
 from __future__ import annotations

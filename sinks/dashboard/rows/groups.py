@@ -1,4 +1,4 @@
-"""Clients put together, and how many have which value: counted by shape first, of which there are few."""
+"""Groups of clients, and counts of clients by value: clients of the same shape are counted together, since there are few shapes."""
 
 from __future__ import annotations
 

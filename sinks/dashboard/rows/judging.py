@@ -1,4 +1,4 @@
-"""What is wrong with which client: findings, and pushes that were judged, on the rows of clients.
+"""Problems of each client on its row: findings, and judged pushes.
 
 A finding names up to ten clients; where it has more, or is of a leak that stopped, it is of its whole application.  A client counts as
 judged where a rule could judge its last push: by the push's result, which is kept for a day; a push older than that counts as judged
@@ -19,7 +19,7 @@ from sinks.dashboard.rows.schema import NOBODY, Database
 RESULT_KEPT_MS = 24 * 60 * 60 * 1000
 
 Subject = tuple[str, ...]
-"""(principal, client.id, address) of a client, or (principal, application); empty for none, and for who doesn't authenticate."""
+"""(principal, client.id, address) of a client, or (principal, application); empty for none, and without authentication."""
 
 
 _Row = tuple[int, str | None, str, str, str, str | None, str, int | None, int, str]
@@ -27,7 +27,7 @@ _Row = tuple[int, str | None, str, str, str, str | None, str, int | None, int, s
 
 
 class Of(NamedTuple):
-    """What counts of a finding, and of whom it is."""
+    """The parts of a finding that rows need: code, severity and the clients that it is about."""
 
     code: str
     severity: int
@@ -39,7 +39,7 @@ _TENANT = f"ifnull(nullif(s.principal, '{ANONYMOUS}'), '')"
 
 
 def tenant(principal: str | None) -> str:
-    """A principal as subjects have it: findings of earlier releases have null for who doesn't authenticate."""
+    """A principal as subjects have it: findings of earlier releases have null without authentication."""
     return authenticated(principal) or ""
 
 
@@ -55,7 +55,7 @@ def of_finding(finding: Finding) -> Of | None:
 
 
 def key_of_client(cluster: str, principal: str | None, address: str, instance: str | None) -> str | None:
-    """Of the push of a client; None where it has no instance id, so that its names have to do."""
+    """The key of a client's push; None without an instance id, so that the client's names are used."""
     return None if instance is None else client_key(cluster, principal, address, instance, "", 0, 0)
 
 
@@ -63,7 +63,7 @@ class Judging:
     """Keeps ``worst``, ``found`` and ``codes`` of the clients as they should be.
 
     Attributes:
-        has_clients: whether any is in the tables; before that there is nobody to judge.
+        has_clients: whether any is in the tables; before that there is none to judge.
     """
 
     def __init__(self, database: Database) -> None:

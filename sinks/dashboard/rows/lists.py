@@ -1,4 +1,4 @@
-"""Lists: clients and connections, chosen, ordered and paged."""
+"""Lists of clients and connections: filtered, ordered and paged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CLIENTS = "clients c JOIN shapes s ON s.id = c.shape"
 _CONNECTIONS = "connections x JOIN clients c ON c.id = x.client JOIN shapes s ON s.id = c.shape"
 
 Row = tuple[Any, ...]
-"""As SQLite gives it: plain, since Python's garbage collector passes over plain tuples of numbers and texts."""
+"""A row as SQLite returns it: a plain tuple, since Python's garbage collector passes over plain tuples of numbers and texts."""
 
 
 class _ClientRow(NamedTuple):

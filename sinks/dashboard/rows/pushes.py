@@ -1,4 +1,4 @@
-"""Which client pushed what when, and where on ``clientscope.configs`` it lies: an index, never a configuration."""
+"""Index of pushes: the client, the time and the place on ``clientscope.configs`` of each, never a configuration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class IndexedPush(NamedTuple):
     """One client's newest push; texts are empty for none.
 
     Attributes:
-        key: `clientscope.records.client_key.client_key` of who pushed.
+        key: `clientscope.records.client_key.client_key` of the client.
         pushed_ms: Kafka's time.
         instance: its instance id; None where it has none.
         judged: whether a rule could judge it; None where its result was not read.
@@ -40,7 +40,7 @@ class IndexedPush(NamedTuple):
 class PushIndex:
     """The newest push of each client, at most ``limit``.
 
-    Beyond it those go first who have more than their share, counted in ``dropped``.
+    Beyond it, entries of tenants above their share go first, counted in ``dropped``.
     What `put` and `remove` take in comes into the table by `flush`.
     """
 
@@ -53,7 +53,7 @@ class PushIndex:
         self._told: list[tuple[str, IndexedPush | None]] = []
 
     def put(self, push: IndexedPush) -> None:
-        """A push, or what its result says of it; whichever comes first makes the row."""
+        """A push, or its result; whichever comes first makes the row."""
         self._told.append((push.key, push))
 
     def remove(self, key: str) -> None:
@@ -61,7 +61,7 @@ class PushIndex:
         self._told.append((key, None))
 
     def flush(self) -> None:
-        """Puts all that was told into the table, in its order, and judges those clients again."""
+        """Writes everything noted since the last call into the table, in order, and judges those clients again."""
         told, self._told = self._of_old_keys(self._told), []
         if not told:
             return
@@ -135,7 +135,7 @@ class PushIndex:
         return now
 
     def _trim(self) -> None:
-        """Of those who have more than their share (`clientscope.fair_share`) the oldest go."""
+        """The oldest entries of tenants above their share (`clientscope.fair_share`) go."""
         counts = self._database.rows("SELECT principal, address, count(*) FROM pushes GROUP BY principal, iif(principal = '', address, '')")
         used: Counter[Tenant] = Counter()
         networks: dict[Tenant, list[str]] = {}

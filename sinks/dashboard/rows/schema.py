@@ -1,4 +1,4 @@
-"""The tables, and the database that holds them."""
+"""Schema of the tables, and the database that holds them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _INDICES = {
     "clients_of_address": "INDEX {} ON clients (address, hidden, worst, connections)",
     "connections_of_client": "INDEX {} ON connections (client, seen_ms, connection)",
 }
-"""Of clients and connections."""
+"""Columns of clients and connections."""
 
 LISTED = "(SELECT value FROM json_each(?))"
 """What is in a list of any length, as `listed` makes it a parameter: so the statement is the same, and prepared once."""
@@ -115,7 +115,7 @@ class Database:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Puts many changes into one transaction; may stand within another."""
+        """Puts many changes into one transaction; may be nested."""
         if self._connection.in_transaction:
             yield
             return

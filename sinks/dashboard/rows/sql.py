@@ -1,4 +1,4 @@
-"""Conditions and orders in SQL.  What anybody wrote only ever becomes a parameter."""
+"""SQL conditions and orders. Text from a user or a client is always a parameter."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def where(query: Query, codes: Collection[str]) -> Sql:
 
 
 def order(keys: Sequence[Key], columns: dict[str, str], last: Sequence[str] = _IN_ORDER, by_index: bool = True) -> str:
-    """An ORDER BY that leaves nothing open; by client id, address and key where nothing else is said.
+    """An ORDER BY that leaves nothing open; by default by client id, address and key.
 
     Args:
         by_index: rows may be read in this order.  That is slow where few of them are wanted: a + keeps SQLite from it.

@@ -1,4 +1,4 @@
-"""What opens and closes, into rows: gathered first, and put into the tables by `Writing.flush`, many at a time."""
+"""Writer of rows for opened and closed connections: gathered first, and written in batches by `Writing.flush`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class OpenConnection(NamedTuple):
 
 
 class Writing:
-    """Rows as connections come and go.  What was told since the last `flush` is in no table yet."""
+    """Rows of connections as they open and close.  Changes since the last `flush` are in no table yet."""
 
     def __init__(self, database: Database) -> None:
         self.judging = Judging(database)
@@ -80,7 +80,7 @@ class Writing:
         self._clients = 0
         """The highest number of a client."""
         self._stored = 0
-        """The highest number of a row that ever was in the table: what is above it was only told."""
+        """The highest number of a row that was ever in the table: rows above it are only in memory."""
         self._opened: dict[int, OpenConnection] = {}
         self._closed: set[int] = set()
         self._passed: OrderedDict[str, OpenConnection] = OrderedDict()
@@ -115,7 +115,7 @@ class Writing:
         return self._gone.get(key)
 
     def flush(self) -> None:
-        """Puts all that was told into the tables."""
+        """Writes all changes since the last call into the tables."""
         opened, self._opened = self._opened, {}
         closed, self._closed = self._closed, set()
         passed, self._passed = self._passed, OrderedDict()
@@ -227,7 +227,7 @@ class Writing:
         return number
 
     def _remove_clients(self, fewer: list[int]) -> None:
-        """Those without a connection, and shapes that are nobody's."""
+        """Removes clients without a connection, and shapes without a client."""
         gone = self._database.rows(
             f"DELETE FROM clients WHERE id IN {LISTED} AND connections = 0 RETURNING shape, key, since_ms, client_id, address, instance",
             listed(fewer),
@@ -241,7 +241,7 @@ class Writing:
             _keep(self._gone, key, (ClientIdentity._make((*shape, *own)), since_ms))
 
     def _set_oldest(self, clients: Iterable[int]) -> None:
-        """Since when clients are there; those that have gone are none any more."""
+        """Since when clients are there, without those that have gone."""
         self._database.run(
             "UPDATE clients SET (since_ms, since_exact, seen_ms) = (SELECT ifnull(opened_ms, seen_ms), opened_ms IS NOT NULL, seen_ms"
             f" FROM connections WHERE client = clients.id ORDER BY seen_ms, connection LIMIT 1) WHERE id IN {LISTED}",
@@ -253,7 +253,7 @@ _Kept = TypeVar("_Kept")
 
 
 def _keep(table: OrderedDict[str, _Kept], key: str, value: _Kept) -> None:
-    """As the newest of at most `GONE_KEPT`."""
+    """Stores a value as the newest of at most `GONE_KEPT`."""
     table[key] = value
     table.move_to_end(key)
     if len(table) > GONE_KEPT:

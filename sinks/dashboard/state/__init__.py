@@ -1,1 +1,1 @@
-"""What ``serve`` knows: records of topics (`reader`) become tables (`known`), and tables become what the API answers (`state`)."""
+"""State of ``serve``: records of topics (`reader`) become tables (`known`), and tables become answers of the API (`state`)."""

@@ -1,4 +1,4 @@
-"""From Arrow's columns to Python's values."""
+"""Python values of Arrow columns."""
 
 from __future__ import annotations
 

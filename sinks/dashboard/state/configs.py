@@ -1,4 +1,4 @@
-"""``clientscope.configs`` into the index of pushes: who pushed, and where it lies; settings are not looked at."""
+"""Reader of ``clientscope.configs`` into the index of pushes: the client and the place of each; settings are not read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def key_text(key: bytes | None) -> str:
     """A record's key as text: see `clientscope.records.client_key`.
 
     Raises:
-        RecordError: it is too long, or there is none.
+        RecordError: the key is too long or missing.
     """
     if key is None or len(key) > MAX_KEY_BYTES:
         raise RecordError("key")
@@ -53,7 +53,7 @@ def key_text(key: bytes | None) -> str:
 
 
 def judged(value: ResultValue, arrived_ms: int) -> IndexedPush:
-    """What a result says of the push that it is about."""
+    """The index entry of the push that a result is about."""
     client_id = value.client_id or ""
     return IndexedPush(
         key=client_key(value.cluster, value.principal, value.address, value.instance_id, value.gateway, value.epoch, value.connection),

@@ -1,4 +1,4 @@
-"""One pushed configuration as it holds: under Kafka's names, with the client library's defaults, and where each value comes from."""
+"""Effective configuration of a push: under Kafka's names, with the client library's defaults, and the source of each value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DIGEST_SHOWN = 8
 
 
 def configuration(value: bytes, pushed_ms: int) -> Configuration:
-    """What a record of ``clientscope.configs`` says.  It is judged again, so a secret that a gateway let pass isn't told.
+    """The configuration in a record of ``clientscope.configs``.  It is judged again, so a secret that a gateway let pass isn't shown.
 
     Raises:
         RecordError: it is no such record.
@@ -58,7 +58,7 @@ def of_decoded(decoded: pa.StructArray, pushed_ms: int) -> Configuration:
 
 
 def shown(setting: EffectiveSetting) -> str | None:
-    """What was said of a setting, for comparing: a withheld value as why, its length and the beginning of its digest."""
+    """The pushed value of a setting, for comparing: a withheld value as why, its length and the beginning of its digest."""
     if setting.source != "redacted":
         return setting.value if setting.pushed is None else setting.pushed
     parts = [setting.reason or "withheld"]

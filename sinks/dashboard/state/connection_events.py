@@ -1,4 +1,4 @@
-"""``clientscope.connections``, a batch at a time: the vectorised decoder takes a sixth of the reference codec's time."""
+"""Decoder of ``clientscope.connections``, a batch at a time; it takes a sixth of the reference codec's time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from udfs.redaction.names import redact_names
 
 
 class ListedCount(NamedTuple):
-    """As in ``ClientConnectionRecord.Counts``."""
+    """A count as in ``ClientConnectionRecord.Counts``."""
 
     count_software_name: str
     count_software_version: str
@@ -60,7 +60,7 @@ AnyEvent = RecordedEvent | ClientConnectionRecord
 
 
 def events(values: Sequence[bytes]) -> list[AnyEvent | RecordError]:
-    """One for each value, in order, or why it is none."""
+    """An event for each value, in order, or the reason why it has none."""
     if len(values) < _FEW:
         return [_one(value) for value in values]
     decoded = redact_names(decoder("ClientConnectionRecord")(pa.array(values, pa.large_binary())), None)
@@ -74,7 +74,7 @@ def events(values: Sequence[bytes]) -> list[AnyEvent | RecordError]:
 
 
 def _counts(column: pa.ListArray, kinds: Sequence[int]) -> list[Sequence[ListedCount]]:
-    """Of heartbeats; nobody asks for those of other records, which all have one or two."""
+    """Counts of heartbeats; those of other records, which have one or two, aren't needed."""
     found: list[Sequence[ListedCount]] = [()] * len(kinds)
     for place in (place for place, kind in enumerate(kinds) if kind == Kind.HEARTBEAT):
         found[place] = [ListedCount(*(each[name] for name in ListedCount._fields)) for each in column[place].as_py() or ()]

@@ -1,4 +1,4 @@
-"""Who is connected, from ``clientscope.connections``."""
+"""Open connections, from ``clientscope.connections``."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Gateway:
 class ConnectionTable:
     """Open connections by (gateway, epoch, connection), at most ``limit`` of them.
 
-    What doesn't fit is counted in ``dropped``; those who have more than their share make room (`clientscope.fair_share`).
+    What doesn't fit is counted in ``dropped``; tenants above their share make room (`clientscope.fair_share`).
 
     What `apply` takes in comes into the tables by ``writing.flush``: together, which is faster.
     """

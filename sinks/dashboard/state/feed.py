@@ -1,4 +1,4 @@
-"""How far the topics were read, what changed, and what was counted on the way.  Not locked: `sinks.dashboard.state.known.Known` is."""
+"""Progress of reading the topics, changes, and counts. Not locked: `sinks.dashboard.state.known.Known` is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clientscope.api.overview import Progress
 
 
 class FeedStatus:
-    """Where the reading stands.
+    """The progress of reading.
 
     Attributes:
         detail: why it isn't live; None where it is.
@@ -26,14 +26,14 @@ class FeedStatus:
         self.last_record_ms: int | None = None
 
     def became(self, now: Feed, detail: str | None = None, progress: Progress | None = None) -> bool:
-        """Where it stands from now on; whether that is news."""
+        """Sets the progress; returns whether it has changed."""
         before = (self.now, self.detail, self.progress)
         self.now, self.detail, self.progress = now, detail, progress
         return before != (now, detail, progress)
 
 
 class ChangeVersions:
-    """Numbers that rise with each change, so that whoever asks again knows whether there is news.
+    """Numbers that rise with each change, so that a caller that asks again knows whether there is news.
 
     Attributes:
         of: by topic, and ``checks``.

@@ -1,4 +1,4 @@
-"""Single records of ``clientscope.configs``, read when somebody asks: few, within a deadline, by one consumer for all who ask."""
+"""Fetching of single records of ``clientscope.configs`` on request: few, within a deadline, by one consumer for all requests."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Fetch(Protocol):
 
 
 class PushFetcher:
-    """A `Fetch` from Kafka.  One request at a time; who waits for longer than the deadline is told so."""
+    """A `Fetch` from Kafka.  One request at a time; a request that waits for longer than the deadline fails."""
 
     def __init__(self, kafka: Kafka, deadline_s: float = DEADLINE_S) -> None:
         self._kafka = kafka

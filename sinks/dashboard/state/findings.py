@@ -1,4 +1,4 @@
-"""What is wrong, from ``clientscope.findings``: the newest record of each fingerprint."""
+"""Current findings, from ``clientscope.findings``: the newest record of each fingerprint."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ _SORTED_BY: dict[str, Callable[[_Kept], int | str]] = {
 class FindingTable:
     """The findings, at most ``limit`` and ``limit_bytes`` of them; beyond that some are left out, and counted in ``dropped``.
 
-    Of those who have more than their share the least urgent go (`clientscope.fair_share`); ``clientscope``'s own stay.
+    The least urgent findings of tenants above their share go (`clientscope.fair_share`); ``clientscope``'s own stay.
     What was dropped comes back only with its next record, or a new start.
 
     Attributes:
@@ -166,7 +166,7 @@ class FindingTable:
         """Takes a record; a tombstone has no value.  Returns whether anything changed.
 
         Raises:
-            RecordError: it is none of the job's.
+            RecordError: the job didn't write it.
         """
         if key is None or len(key) > MAX_KEY_BYTES:
             raise RecordError("key")

@@ -1,4 +1,4 @@
-"""What ``clientscope.gauges`` says: connections per series, and what concerns a gateway as a whole."""
+"""Current gauges, from ``clientscope.gauges``: connections per series, and each gateway's own values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class GaugeTable:
         """Takes a record; a tombstone has no value.  Returns whether a figure changed.
 
         Raises:
-            RecordError: it is none of the job's.
+            RecordError: the job didn't write it.
         """
         if key is None or len(key) > MAX_KEY_BYTES:
             raise RecordError("key")
@@ -44,7 +44,7 @@ class GaugeTable:
         return self._put(self.series, key, gauge) and (known is None or known.connections != gauge.connections)
 
     def of_gateway(self, cluster: str, broker: int, gateway: str) -> GatewayValue | None:
-        """What the topic says of a gateway."""
+        """The topic's record of a gateway."""
         found = (row for row in self.gateways.values() if (row.cluster, row.broker, row.gateway) == (cluster, broker, gateway))
         return next(found, None)
 

@@ -1,4 +1,4 @@
-"""All that is known, rebuilt from topics: records in, tables out.  No I/O; time is passed in."""
+"""Tables rebuilt from topics: records in, tables out. No I/O; time is passed in."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Counts:
 
 
 class Known:
-    """The tables, the lock around them, and where the reading stands.  Every method may be called from any thread."""
+    """The tables, the lock around them, and the progress of reading.  Every method may be called from any thread."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Known:
                     if changed:
                         self._touch(record.topic, record.timestamp_ms)
             self._index.flush()
-            if self._feed.was_live:  # before that nobody may ask, and all of it at once is faster
+            if self._feed.was_live:  # before that there are no requests, and all of it at once is faster
                 self._connections.writing.flush()
 
     def catching_up(self, read: int, total: int) -> None:
@@ -123,7 +123,7 @@ class Known:
             if self._pushes.expire(now_ms):
                 self._touch(RESULTS, now_ms)
             self._series.expire(now_ms)
-            if self._feed.now != "live":  # blind, so nobody else is to blame for being silent
+            if self._feed.now != "live":  # not reading, so silence says nothing about others
                 return
             with self.database.batch():
                 if self._connections.expire(now_ms):
@@ -137,7 +137,7 @@ class Known:
                 self._touch("checks", now_ms)
 
     def feed(self) -> tuple[Feed, str | None]:
-        """Where the reading stands, and why it isn't live."""
+        """The progress of reading, and why it isn't live."""
         with self._lock:
             return self._feed.now, self._feed.detail
 

@@ -1,4 +1,4 @@
-"""One client's page: what is known of it in memory, and its configurations, which are read from Kafka when somebody asks."""
+"""Page of one client: its state in memory, and its configurations, read from Kafka on request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class OneClient:
     def __init__(self, state: State, fetch: Fetch | None = None) -> None:
         """
         Args:
-            fetch: reads configurations; without it, none are told.
+            fetch: reads configurations; without it, none are shown.
         """
         self._state = state
         self._fetch = fetch

@@ -1,4 +1,4 @@
-"""The state of everything, in one small answer."""
+"""Overview of everything, in one small answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SOFTWARE_ROWS = 200
 
 
 class Summary(Known):
-    """`Known`, and what there is to say of all of it."""
+    """`Known`, with an overview of everything."""
 
     def __init__(self, **limits: int) -> None:
         super().__init__(**limits)
@@ -73,7 +73,7 @@ class Summary(Known):
         )
 
     def _pushes_of_minute(self, now_ms: int) -> int | None:
-        """Of the last whole minute."""
+        """Pushes in the last whole minute."""
         *_, last, _present = self._pushes_by_minute(now_ms, self._series.minutes(now_ms, 2))
         return last
 
@@ -88,7 +88,7 @@ class Summary(Known):
         ]
 
     def _nothing_judged(self) -> str:
-        """Why it can't be told whether anything is wrong; empty where it can."""
+        """Why it is unknown whether anything is wrong; empty if it is known."""
         if len(self._findings):
             return ""
         if self._pushes.fired_of_day():

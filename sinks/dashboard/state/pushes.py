@@ -1,4 +1,4 @@
-"""What was pushed, and what the rules said of it, from ``clientscope.results``."""
+"""Judged pushes, from ``clientscope.results``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PushTable:
         self._before_live: tuple[Counter[str], Counter[tuple[str, str]]] = (Counter(), Counter())
 
     def begin_to_count(self) -> None:
-        """What was counted until now is none of `new_pushes` and `new_findings`: a restart must not be taken for a burst."""
+        """Pushes and findings counted until now aren't in `new_pushes` and `new_findings`: a restart must not look like a burst."""
         self._before_live = (self.pushes.copy(), self.findings.copy())
 
     def new_pushes(self) -> Counter[str]:

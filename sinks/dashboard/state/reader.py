@@ -1,4 +1,4 @@
-"""From Kafka to `State`: one thread, one consumer, no consumer group, nothing committed.
+"""Reader of Kafka's topics into `State`: one thread, one consumer, no consumer group, nothing committed.
 
 A copy of ``clientscope serve`` reads every partition itself, so any number of copies show the same.
 """

@@ -1,4 +1,4 @@
-"""A topic's record as the page takes it in."""
+"""Record of a topic, in the form that the page's state takes in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers by minute over the last day, from gateways' heartbeats, which tell all that is open, and from what opened and closed.
+"""Numbers by minute over the last day, from heartbeats, which list all open connections, and from opened and closed connections.
 
 All of it is made of records of the last day, by Kafka's time, so every copy of serve comes to the same.
 """
@@ -29,7 +29,7 @@ OTHER: Version = ("", "")
 
 @dataclass
 class _Gateway:
-    """What one gateway last told.
+    """The last counts of one gateway.
 
     Attributes:
         minute: the last one that ``counts`` are in; -1 before there is one.
@@ -115,7 +115,7 @@ class MinuteTable:
         return totals, versions, others
 
     def changes(self, minutes: list[int]) -> tuple[list[int | None], list[int | None]]:
-        """What opened, and what closed; None while no gateway told of itself."""
+        """Connections opened, and connections closed, in each minute; None for a minute without a heartbeat."""
         known = [self._sum(minute, minutes[-1]) is not None for minute in minutes]
         opened = [self._opened[minute] if there else None for minute, there in zip(minutes, known, strict=True)]
         closed = [self._closed[minute] if there else None for minute, there in zip(minutes, known, strict=True)]
@@ -158,7 +158,7 @@ class MinuteTable:
         return added
 
     def _sum(self, minute: int, last: int) -> Counter[Version] | None:
-        """Of a minute, with those gateways whose heartbeat for it is still to come."""
+        """The counts of a minute, including gateways whose heartbeat for it is still to come."""
         sums = self._sums.get(minute)
         waiting = [each for each in self._gateways.values() if -1 < each.minute < minute <= each.minute + each.silent_after]
         if sums is None and not waiting:

@@ -1,4 +1,4 @@
-"""Views of all that is known: lists, groups, one client, numbers by minute.
+"""Views of the whole state: lists, groups, one client, numbers by minute.
 
 Where rows are many, they are fetched under the lock and made into answers outside of it.
 """
@@ -38,7 +38,7 @@ __all__ = ["DISAGREE_AFTER_MS", "SOFTWARE_ROWS", "LastRead", "State", "TopicReco
 MOST_STARTS = 10
 _FACETS_KEPT, _FACETS_KEPT_MS = 100, 1_000
 MOST_CONNECTIONS = 100
-"""Of one client's page."""
+"""Connections on one client's page."""
 
 
 class LastRead(NamedTuple):
@@ -256,7 +256,7 @@ class State(Summary):
             return FindingGroups(version=version, feed=self._feed.now, total=self._total(items), offset=offset, items=page)
 
     def finding(self, fingerprint: str) -> Finding | None:
-        """One finding; None where there is none."""
+        """One finding; None if unknown."""
         with self._lock:
             return self._findings.one(fingerprint)
 
@@ -273,6 +273,6 @@ class State(Summary):
             return list(self._gauges.series.values()) if self._feed.was_live else []
 
     def gateway_values(self) -> list[GatewayValue]:
-        """What the topic says of each gateway; nothing before the feed was first live."""
+        """The topic's record of each gateway; nothing before the feed was first live."""
         with self._lock:
             return list(self._gauges.gateways.values()) if self._feed.was_live else []

@@ -1,4 +1,4 @@
-"""What our own processes and the brokers say of themselves, from ``clientscope.status``."""
+"""Status of clientscope's processes and of the brokers, from ``clientscope.status``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StatusTable:
         """Takes a record; a tombstone has no value.  Returns whether anything changed.
 
         Raises:
-            RecordError: it is nothing that is said there.
+            RecordError: it is no status record.
         """
         if key is None or len(key) > MAX_KEY_BYTES:
             raise RecordError("key")
@@ -51,7 +51,7 @@ class StatusTable:
         return True
 
     def tick(self, now_ms: int) -> bool:
-        """Whether somebody fell silent, or is back, since the last call."""
+        """Whether a process fell silent, or is back, since the last call."""
         told = [(key, each) for table in (self._processes, self._brokers) for key, each in table.items()]
         stale = frozenset(key for key, (status, at_ms) in told if _is_stale(status, at_ms, now_ms))
         changed, self._stale = stale != self._stale, stale
@@ -122,7 +122,7 @@ def _kind(key: bytes) -> str:
 
 
 def _is_stale(status: ProcessStatus | BrokerStatus, at_ms: int, now_ms: int) -> bool:
-    """Who ended as it was told to is silent for good, and that is no news."""
+    """Whether a status is out of date; a process that was stopped on request never is."""
     ended = isinstance(status, ProcessStatus) and status.condition == "stopped"
     return not ended and now_ms - at_ms > STALE_AFTER * status.interval_ms
 

@@ -83,7 +83,7 @@ def test_the_commands_say_what_it_says(tmp_path: Path, monkeypatch: pytest.Monke
         assert json.loads(server.got[0].body)["type"] == "clientscope.test"
 
 
-def test_the_text_is_what_is_told() -> None:
+def test_the_documented_text_is_the_text_of_the_message() -> None:
     assert blocks("text") == [Texts(PAGE).body(message(made())) + "\n"]
 
 

@@ -96,7 +96,7 @@ def test_pinning_takes_nothing_but_digests(found: str, tmp_path: Path) -> None:
     assert made["images"][1]["newName"] == "registry.example/clientscope"
 
 
-def test_no_secret_stands_in_it(tmp_path: Path) -> None:
+def test_it_contains_no_secret(tmp_path: Path) -> None:
     assert {Path(secret["file"]).parent.as_posix() for secret in COMPOSE["secrets"].values()} == {"deploy/secrets"}
     assert "deploy/secrets/" in (ROOT / ".gitignore").read_text().splitlines()
     made = prepared(tmp_path)

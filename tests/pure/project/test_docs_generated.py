@@ -1,4 +1,4 @@
-"""docs/: pages that are made from the code are as the code is now, and what tests cite stands in docs/faults.md."""
+"""docs/: generated pages match the code, and docs/faults.md has every fault that tests cite."""
 
 from __future__ import annotations
 

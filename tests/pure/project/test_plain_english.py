@@ -1,4 +1,4 @@
-"""Plain English wherever a person reads: some words stay out of it.
+"""Plain English wherever a person reads: help, errors, page, docs, docstrings, comments and names of tests avoid some words.
 
 `SOURCES` has a source of texts in a line.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+import tokenize
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -20,12 +21,15 @@ from clientscope.commands.parser import parser
 from clientscope.commands.registry import ENTRIES
 
 PACKAGES = ("clientscope", "sinks", "streaming", "udfs")
+FOLDERS = (*PACKAGES, "bench", "tests")
 
 BANNED = re.compile(
     r"\b(?:told|tells? of|mend(?:s|ed|ing)?|whom|none of ours|nobody says|stands? in|tak(?:es?|en) down|"
     r"go(?:es|ing)? on|is another now|as ever|beforehand)\b",
     re.IGNORECASE,
 )
+
+_CODE = re.compile(r"(`+)[^`]+\1")
 
 Text = tuple[str, str]
 """Where a text is, and what it says."""
@@ -104,12 +108,48 @@ def deployed() -> Iterator[Text]:
             yield f"{path.relative_to(ROOT)}:{number}", line
 
 
+def docstrings_of(folder: str) -> Iterator[Text]:
+    """Docstrings of modules, classes and functions, and those below constants and fields, without the names of code in them."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", _prose(node.value.value)
+
+
+def comments_of(folder: str) -> Iterator[Text]:
+    """Comments; those on lines that follow one another are one text, since a phrase may continue on the next line."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        with tokenize.open(path) as file:
+            found = [token for token in tokenize.generate_tokens(file.readline) if token.type == tokenize.COMMENT]
+        blocks: list[list[tokenize.TokenInfo]] = []
+        for token in found:
+            follows = bool(blocks) and blocks[-1][-1].start == (token.start[0] - 1, token.start[1])
+            blocks[-1].append(token) if follows else blocks.append([token])
+        for block in blocks:
+            yield f"{path.relative_to(ROOT)}:{block[0].start[0]}", _prose(" ".join(token.string.lstrip("# ") for token in block))
+
+
+def _prose(text: str) -> str:
+    return " ".join(_CODE.sub("…", text).split())
+
+
+def names_of_tests() -> Iterator[Text]:
+    """Names of test functions, in words."""
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", node.name.replace("_", " ")
+
+
 SOURCES: dict[str, Callable[[], Iterator[Text]]] = {
     "helps": helps,
     "deployed": deployed,
     **{f"errors of {package}": partial(errors_of, package) for package in PACKAGES},
     "page": page,
     "docs": docs,
+    **{f"docstrings of {folder}": partial(docstrings_of, folder) for folder in FOLDERS},
+    **{f"comments of {folder}": partial(comments_of, folder) for folder in FOLDERS},
+    "names of tests": names_of_tests,
 }
 
 
@@ -133,6 +173,11 @@ def test_the_guides_words_stay_out(source: str) -> None:
         ("page", 1000),
         ("docs", 1000),
         ("deployed", 1000),
+        ("docstrings of clientscope", 1000),
+        ("docstrings of tests", 1000),
+        ("comments of clientscope", 200),
+        ("comments of tests", 200),
+        ("names of tests", 1000),
     ],
 )
 def test_a_source_finds_its_texts(source: str, least: int) -> None:

@@ -1,4 +1,4 @@
-"""What is told of rules: docs/rules.md, and ``clientscope rules``."""
+"""The documentation of rules: docs/rules.md, and ``clientscope rules``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_the_page_is_made_from_the_rules() -> None:
     assert (ROOT / "docs" / "rules.md").read_text(encoding="utf-8") == markdown(), "make docs-rules writes it anew"
 
 
-def test_sections_are_told_apart_and_all_are_needed() -> None:
+def test_sections_are_distinguished_and_all_are_required() -> None:
     told = parse(GOOD)
     assert (told.title, told.what, told.why, told.example, told.use_instead) == ("a title.", "w", "y", "e", "u")
     assert told.links == ("https://example.org/a",)

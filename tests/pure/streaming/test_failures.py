@@ -1,4 +1,4 @@
-"""F47: what Spark says of a failure becomes a line with what happened and what to do."""
+"""F47: Spark's report of a failure becomes a line with what happened and what to do."""
 
 from __future__ import annotations
 

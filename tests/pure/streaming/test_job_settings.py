@@ -1,4 +1,4 @@
-"""What the job refuses before it starts anything."""
+"""Settings that the job refuses before it starts anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a query's batch begins, and how much it takes."""
+"""Start and size of a query's batches."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_workers_that_die_twice_at_the_same_place_make_a_search() -> None:
     assert not parking.failed(9.0, FULL, finished=False).search
 
 
-def test_who_is_told_to_hurry_is_started_at_once() -> None:
+def test_a_query_that_must_hurry_is_started_at_once() -> None:
     parking = running()
     for now in (0.0, 5.0, 15.0):
         parking.failed(now, FULL, finished=False)

@@ -1,4 +1,4 @@
-"""What the job says of itself and of its queries on clientscope.status."""
+"""Status of the job and its queries on ``clientscope.status``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done with a query that fails: it is parked and tried again, and nothing of that reaches another (F47)."""
+"""Handling of a failed query: it is parked and retried, and no other query is affected (F47)."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_f47_a_start_that_fails_is_a_failure_like_others_whatever_it_raises(fail
     assert len(script.started) == 2
 
 
-def test_what_a_person_must_mend_parks_it_with_what_to_do() -> None:
+def test_a_failure_that_a_person_must_fix_parks_it_with_what_to_do() -> None:
     script = Script()
     script.query.fail("broken")
     script.refused = ClientscopeError("offsets/16 is missing", "reset it")
@@ -160,7 +160,7 @@ def test_who_is_refused_while_it_runs_is_stopped_and_parked() -> None:
     assert script.query.isActive, "it is tried again, and examined before"
 
 
-def test_who_waits_is_started_at_once_when_told_to_hurry() -> None:
+def test_a_waiting_query_is_started_at_once_when_it_must_hurry() -> None:
     script = Script()
     for at in (0.0, 1.0, 3.0):
         script.query.fail("broken")

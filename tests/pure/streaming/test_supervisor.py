@@ -1,4 +1,4 @@
-"""F47: each query is supervised by itself: what one waits for, or fails by, is no other's."""
+"""F47: supervision of each query by itself: a wait or a failure of one doesn't affect another."""
 
 from __future__ import annotations
 

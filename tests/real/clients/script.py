@@ -1,4 +1,4 @@
-"""The work that each client does, once direct and once through the gateway, and what it says of it."""
+"""The work of each client, once direct and once through the gateway, and the results that it reports."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Produced:
 
 
 class Client(abc.ABC):
-    """One kind and age of client. Each method opens clients of its own and closes them.
+    """One client library in one version. Each method opens clients of its own and closes them.
 
     Attributes:
         name: in topics, groups and client ids.
         codecs: what it can compress with, as installed here.
-        identity: software name and version as the broker is told them; ``unknown`` for a client that does not tell.
+        identity: software name and version as the client sends them; ``unknown`` for a client that sends none.
     """
 
     name: str

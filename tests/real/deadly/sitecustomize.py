@@ -1,4 +1,4 @@
-"""On PYTHONPATH of a job under test: its decoder dies of records that say so, in whatever process decodes them.
+"""Start-up module on PYTHONPATH of a job under test: its decoder dies of marked records, in every process that decodes them.
 
 The job's own code knows nothing of this. Python imports a module of this name at each start, Spark's workers included.
 """

@@ -1,4 +1,4 @@
-"""On PYTHONPATH of processes under test: every logger of theirs, and of what they start, says all it has at level DEBUG.
+"""Start-up module on PYTHONPATH of processes under test: all their loggers, and their children's, write at level DEBUG.
 
 Their own code knows nothing of this. Python imports a module of this name at each start, Spark's workers included.
 """

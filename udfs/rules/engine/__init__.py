@@ -1,1 +1,1 @@
-"""What rules are made of: the batch of typed columns that they judge, effective values, software and its catalogue."""
+"""Shared code of the rules: the batch of typed columns that they judge, effective values, software and its catalogue."""

@@ -1,4 +1,4 @@
-"""A batch of pushes as rules see it: typed columns, each parsed once.
+"""Batch of pushes for the rules: typed columns, each parsed once.
 
 Values are effective ones: under Kafka's names and in its spelling, with what a client's library makes of them.  A key that wasn't pushed
 is not known, since ``config.push.allowed.keys`` replaces KIP-1324's list.  Defaults are filled in only where a push shows that its client
@@ -34,7 +34,7 @@ class Batch:
 
     Attributes:
         pushes: as they came.
-        software: who they are.
+        software: the client libraries.
         complete: whether the settings are all that there are.
         names: of its settings, as they were pushed.
     """
@@ -101,7 +101,7 @@ class Batch:
         """The effective value per push.
 
         Args:
-            settled: with what other settings make of it; False for what was said.
+            settled: after the effect of other settings; False for the value as pushed.
         """
         row = self._row(key)
         if row is None:
@@ -243,7 +243,7 @@ class Batch:
 
 
 def judge(batch: Batch, rules: Sequence[Rule]) -> list[Judgement]:
-    """What each rule says of each push."""
+    """The verdict of each rule on each push."""
     found = []
     for rule in rules:
         applies = batch.applies(rule)

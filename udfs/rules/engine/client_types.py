@@ -1,4 +1,4 @@
-"""Which of Kafka's clients each push is of, by the keys that it holds: the protocol doesn't say.
+"""Type of each push's client (producer, consumer and others), by the keys that it contains, since the protocol doesn't say.
 
 A key that one client alone has decides.  Keys that can't be one client's (``acks`` and ``group.id``: a configuration that several clients
 share) make it each of those.  A share consumer is recognised by a ``share.`` key, and an admin client by pushing nothing beyond

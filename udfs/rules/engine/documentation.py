@@ -1,4 +1,4 @@
-"""A rule's documentation: the docstring of its module, in sections."""
+"""Documentation of a rule: the docstring of its module, in sections."""
 
 from __future__ import annotations
 

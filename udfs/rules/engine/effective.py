@@ -1,4 +1,4 @@
-"""The effective values of a batch of pushes: each setting parsed once, defaults filled in where a client leaves them out.
+"""Effective values of a batch of pushes: each setting parsed once, with defaults for those that a client leaves out.
 
 Settings lie in matrices, a row for each key and a column for each push.  What isn't a plain number or a plain word goes through the
 dialect's own functions, each distinct value once.
@@ -23,7 +23,7 @@ from udfs.rules.engine.rule import Mask
 from udfs.rules.engine.software import ClientSoftware
 
 ABSENT, SET, DEFAULT, PUSHED = range(4)
-"""Of a setting in a push: not there, set by the user, its default, or there without a word on which."""
+"""Origins of a setting in a push: absent, set by the user, its default, or present without its origin."""
 
 ORIGINS = ("", "set", "default", "pushed")
 PUSHED_ORIGIN = 0
@@ -40,7 +40,7 @@ class Effective:
         numbers: NaN where not known.
         texts: codes in ``dictionary``; -1 where not known.
         whole: pushes that hold all of KIP-1324's keys that have a value, so that what isn't there has none.
-        unsettled: what was said, of keys whose value other settings change.
+        unsettled: the pushed values of keys whose value other settings change.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Effective:
         return known
 
     def _default_ids(self) -> Ints:
-        """Of keys that may be filled in."""
+        """Default ids of keys that may be filled in."""
         if self._complete:
             return np.arange(len(v.KEYS))
         types = np.unique(self._inferred.types)
@@ -254,7 +254,7 @@ def number_text(value: float) -> str | None:
 
 
 def _numbers(strings: pa.StringArray) -> npt.NDArray[np.float64]:
-    """Each as a number, NaN where it is none."""
+    """Each as a number, NaN if it isn't one."""
     length = pc.max(pc.binary_length(strings)).as_py() or 0
     decimal = pc.ascii_is_decimal(strings)
     if length <= v.MOST_DIGITS and pc.all(decimal).as_py() is not False:

@@ -1,4 +1,4 @@
-"""Who runs a consumer's group: its members among themselves, or the broker's coordinator (KIP-848)."""
+"""Group protocol of a consumer: run by the group's members, or by the broker's coordinator (KIP-848)."""
 
 from __future__ import annotations
 

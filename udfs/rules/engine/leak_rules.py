@@ -1,4 +1,4 @@
-"""Which settings of a batch each rule on leaks is about, and what may be said of them."""
+"""Settings of a batch that each leak rule is about, and the text that may be shown of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which keys the settings of a batch are: each distinct name of each client library looked up once."""
+"""Keys of a batch's settings: each distinct name of each client library is looked up once."""
 
 from __future__ import annotations
 

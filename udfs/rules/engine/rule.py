@@ -1,4 +1,4 @@
-"""What a rule is."""
+"""Definition of a rule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NOT_APPLICABLE, NOT_EVALUABLE, PASSED, FIRED = -1, 0, 1, 2
 OUTCOMES = ("not_evaluable", "passed", "fired")
-"""What a rule can say of a push: what it needs wasn't there, it is fine, or it is not.
+"""The outcomes of a rule on a push: what it needs is missing, the push passes, or the rule fires.
 
 A rule that isn't for this client (a producer's rule and a consumer), or is switched off, says nothing: `NOT_APPLICABLE`.
 """
@@ -101,13 +101,13 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Case:
-    """What a rule says of one client: an example in its documentation, and a test.
+    """The verdict of a rule on one client: an example in its documentation, and a test.
 
     Attributes:
         outcome: one of the four.
         settings: what the user set, under Kafka's names or the dialect's; None is a value that was redacted.
         defaults: what the client pushed as its default.
-        software, version: who it is, by KIP-511.
+        software, version: the client's, by KIP-511.
         severity: of `SEVERITIES`, where it isn't the rule's own.
         complete: the settings are all that there are, as in a file.
         client_id: the request header's.

@@ -1,4 +1,4 @@
-"""Which client libraries a batch of pushes comes from: each distinct name and version looked at once."""
+"""Client libraries of a batch of pushes: each distinct name and version is looked up once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A column of words: codes into a dictionary that all columns of a batch share."""
+"""Text columns: codes into a dictionary that all columns of a batch share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch is parsed with, made once from the catalogue: keys and words by number, whose a key is, and dialects' defaults.
+"""Vocabulary of a batch, made once from the catalogue: numbers for keys and words, the clients of each key, and dialects' defaults.
 
 Only names, dialects and releases go through Python here, each distinct one once and remembered; never a push.
 """
@@ -44,7 +44,7 @@ def bit(client_type: ClientType) -> int:
 
 
 def _owners() -> npt.NDArray[np.uint8]:
-    """Per key, whose it is, by any dialect's defaults; a key that none has a default for may be anybody's."""
+    """Per key, the clients that have it, by any dialect's defaults; a key without a default in any may be of every client."""
     owners = {
         "application.id": bit(ClientType.STREAMS),
         "client.rack": bit(ClientType.CONSUMER) | bit(ClientType.SHARE_CONSUMER),
@@ -172,7 +172,7 @@ class Defaults(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def defaults(dialect: int, client_type: int, version: str) -> Defaults:
-    """Of `DIALECTS`' and `CLIENT_TYPES`' entries at these places. A default that names the version is given as its pattern."""
+    """The defaults of `DIALECTS`' and `CLIENT_TYPES`' entries at these places. A default that names the version is given as its pattern."""
     found = DIALECTS[dialect].defaults_of(CLIENT_TYPES[client_type], version)
     patterns = DIALECTS[dialect].defaults.get(CLIENT_TYPES[client_type], {})
     has, numbers, texts = np.zeros(len(KEYS), np.bool_), np.full(len(KEYS), np.nan), np.full(len(KEYS), -1, np.int32)

@@ -181,7 +181,7 @@ FAKES = {
 
 
 @pytest.mark.parametrize("fake", FAKES)
-def test_a_failure_is_one_line_and_the_application_goes_on(tmp_path: Path, fake: str) -> None:
+def test_a_failure_is_one_line_and_the_application_continues(tmp_path: Path, fake: str) -> None:
     file, text = FAKES[fake]
     (tmp_path / file).parent.mkdir()
     script(tmp_path, text, file)

@@ -1,4 +1,4 @@
-"""F37 and F28: a million names and versions, each of which somebody has once, from the gateway to the page; a few in CI."""
+"""F37 and F28: a million names and versions, each used once, from the gateway to the page; a few in CI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""catalog/releases: which releases fit what a broker says, and when nothing may be said."""
+"""catalog/releases: the releases that match a broker's answer, and when none may be named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sensitive, and how bad it is: on corpora from real clients' documentation, case by case, and what a judgement costs."""
+"""Judgement of sensitive settings and its severity: on corpora from real clients' documentation, case by case, and its cost."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_corpora_are_varied_and_sourced() -> None:
 
 
 @pytest.mark.parametrize("name", ["leaks", "innocent"])
-def test_the_documentation_tells_of_these_corpora(name: str) -> None:
+def test_the_documentation_describes_these_corpora(name: str) -> None:
     lines = corpus(name)
     (row,) = (
         line for line in (FOLDER.parent.parent / "docs" / "leaks.md").read_text("utf-8").splitlines() if line.startswith(f"| {name}: ")
@@ -232,7 +232,7 @@ def test_a_hint_is_in_whatever_has_the_shape() -> None:
                 assert hint.search(line["value"])
 
 
-def test_every_shape_stands_in_the_corpus() -> None:
+def test_every_shape_is_in_the_corpus() -> None:
     values = [line["value"] for line in corpus("leaks")]
     missing = [name for name, shape in sensitive_values.SHAPES.items() if not any(re.search(shape.pattern, value) for value in values)]
     assert missing == ["der_base64", "age"]

@@ -1,4 +1,4 @@
-"""F34: what a client calls itself, or its settings, is judged before it is written down: singly in the gateway, in batches in the job."""
+"""F34: names of clients and their settings are judged before they are stored: singly in the gateway, in batches in the job."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SECRETS = (
     "xoxb-123456789012-canary",
     "x" * 300 + "-AKIAIOSFODNN7EXAMPLE",
 )
-"""Names that no field may show, wherever the secret stands in them."""
+"""Names that no field may show, wherever they contain the secret."""
 
 SECRET_KEYS = (
     *SECRETS,

@@ -141,7 +141,7 @@ def test_a_later_node_that_does_not_advertise_it_is_asked_nothing(broker: Broker
 
 
 @pytest.mark.parametrize("code", [42, 35])
-def test_other_fatal_errors_are_logged_and_the_client_goes_on(broker: Brokers, code: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_other_fatal_errors_are_logged_and_the_client_continues(broker: Brokers, code: int, caplog: pytest.LogCaptureFixture) -> None:
     server = broker(script=(error(code),))
     with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
         use(client)

@@ -72,7 +72,7 @@ def test_subclasses_push_once(server: ScriptedBroker) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_our_own_classes_push_once_as_ever(server: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
+def test_our_own_classes_still_push_once(server: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
     with closing(clientscope.client.KafkaAdminClient(bootstrap_servers=server.address)) as client:
         assert server.instance_ids == {client.client_instance_id}
     assert len(server.pushes) == 1
@@ -92,7 +92,7 @@ def test_our_settings_are_taken(server: ScriptedBroker) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_unknown_settings_are_refused_as_ever(server: ScriptedBroker) -> None:
+def test_unknown_settings_are_still_refused(server: ScriptedBroker) -> None:
     for client_class in CLASSES:
         with pytest.raises((ValueError, kafka.errors.KafkaConfigurationError), match="nonsense"):
             client_class(bootstrap_servers=server.address, nonsense=1)

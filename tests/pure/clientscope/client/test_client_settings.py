@@ -1,4 +1,4 @@
-"""What is pushed for which settings of kafka-python's."""
+"""Settings that kafka-python's clients push."""
 
 from __future__ import annotations
 

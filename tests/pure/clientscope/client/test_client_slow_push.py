@@ -1,4 +1,4 @@
-"""A push that takes long: the user's requests wait two seconds at most, and the push goes on until its deadline.  On a fake clock."""
+"""A slow push: the user's requests wait two seconds at most, and the push continues until its deadline.  On a fake clock."""
 
 from __future__ import annotations
 

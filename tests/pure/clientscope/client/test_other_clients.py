@@ -1,4 +1,4 @@
-"""aiokafka's and confluent-kafka's wrappers where there is no broker to speak of: they never hold a client up, and leave nothing behind."""
+"""aiokafka's and confluent-kafka's wrappers without a usable broker: they never block a client, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_client_that_is_gone_is_not_kept_by_its_push(silent: SilentBroker) -> 
     assert gone.is_set()
 
 
-def test_what_cannot_be_taken_over_is_logged_and_the_client_goes_on(dead: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unusable_configuration_is_logged_and_the_client_continues(dead: str, caplog: pytest.LogCaptureFixture) -> None:
     conf = rd(dead, security_protocol="SASL_PLAINTEXT", sasl_mechanism="OAUTHBEARER")
     with_token = pushing_confluent.Producer(conf)
     with_token.produce("t", b"a")
@@ -242,7 +242,7 @@ def run(work: Any) -> Any:
     return asyncio.run(asyncio.wait_for(work, 30))
 
 
-def test_aiokafka_fails_as_ever_where_nobody_is_there(dead: str) -> None:
+def test_aiokafka_still_fails_without_a_broker(dead: str) -> None:
     async def start() -> None:
         producer = pushing_aiokafka.AIOKafkaProducer(bootstrap_servers=dead)
         try:
@@ -305,7 +305,7 @@ def test_aiokafka_without_a_push(dead: str) -> None:
     assert pushes() == []
 
 
-def test_aiokafka_without_what_its_security_needs_still_fails_as_ever(dead: str) -> None:
+def test_aiokafka_with_incomplete_security_settings_still_fails(dead: str) -> None:
     async def make() -> None:
         with pytest.raises(ValueError, match="ssl_context"):
             pushing_aiokafka.AIOKafkaProducer(bootstrap_servers=dead, security_protocol="SSL")
@@ -313,7 +313,7 @@ def test_aiokafka_without_what_its_security_needs_still_fails_as_ever(dead: str)
     run(make())
 
 
-def test_the_loop_goes_on_while_it_pushes(answering: ScriptedBroker) -> None:
+def test_the_loop_keeps_running_while_it_pushes(answering: ScriptedBroker) -> None:
     answering.script = [error(89, throttle_ms=300)]
 
     async def push() -> tuple[PushOutcome, int]:

@@ -116,7 +116,7 @@ def test_nothing_left_to_push_connects_to_nobody(broker: Brokers) -> None:
     assert (result.outcome, result.sensitive, server.connections) == (PushOutcome.NOTHING_TO_PUSH, ("sasl.jaas.config",), [])
 
 
-def test_each_push_is_an_instance_unless_it_is_told_which(broker: Brokers) -> None:
+def test_each_push_is_an_instance_of_its_own_unless_one_is_given(broker: Brokers) -> None:
     server = broker()
     results = {pushed(server).client_instance_id for _ in range(2)}
     assert len(results) == 2
@@ -216,7 +216,7 @@ def test_of_a_mixed_cluster_the_broker_that_advertises_it_gets_it(broker: Broker
     assert (len(old.pushes), len(new.pushes)) == (0, 1)
 
 
-def test_a_newer_broker_is_told_the_name_that_an_older_one_could_not_take(broker: Brokers) -> None:
+def test_a_newer_broker_gets_the_name_that_an_older_one_could_not_take(broker: Brokers) -> None:
     old, new = broker(advertises=False), broker()
     old.keys = {**old.keys, API_VERSIONS: 2}
     old.brokers = {1: old.port, 2: new.port}

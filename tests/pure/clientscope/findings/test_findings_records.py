@@ -1,4 +1,4 @@
-"""Records of findings and decisions that others may write: what no date can be made of is refused, so that nothing fails on it later."""
+"""Records of findings and decisions from other writers: impossible dates are refused, so that nothing fails on them later."""
 
 from __future__ import annotations
 

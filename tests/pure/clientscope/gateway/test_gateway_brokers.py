@@ -1,4 +1,4 @@
-"""gateway/brokers and its page: what goes on the wire follows the broker's JMX, and an inferred range never does."""
+"""gateway/brokers and its page: clients get the version that the broker's JMX shows, and never an inferred range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gateway/known: a client's later, silent connections are recognised, and nobody else's."""
+"""gateway/known: a client's later connections without a name are recognised, and no other client's."""
 
 from __future__ import annotations
 

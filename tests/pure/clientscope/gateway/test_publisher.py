@@ -1,4 +1,4 @@
-"""gateway/publisher over a producer that never acknowledges: the bound holds, and whoever asks is told at once."""
+"""gateway/publisher with a producer that never acknowledges: the bound holds, and a refused record is reported at once."""
 
 from __future__ import annotations
 

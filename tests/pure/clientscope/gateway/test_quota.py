@@ -1,4 +1,4 @@
-"""quota: whatever comes when, no more passes than the buckets hold, and the wait that is told is the true one."""
+"""gateway/quota: never more pushes pass than the buckets hold, and a push passes after the wait that was returned."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clientscope.gateway.quota import PushQuota, PushRate
 PUSHES = st.lists(st.tuples(st.integers(0, 4), st.floats(0, 5)), max_size=200)
 
 
-def test_a_client_that_pushes_once_passes_and_a_crash_loop_is_told_to_wait() -> None:
+def test_a_client_that_pushes_once_passes_and_a_crash_loop_must_wait() -> None:
     quota = PushQuota(PushRate(0.5, 3), PushRate(1000, 1000))
     assert [quota.take("loop", float(second)) for second in range(4)] == [0, 0, 0, 0]
     assert quota.take("loop", 4.0) == 0
@@ -61,7 +61,7 @@ def test_never_more_than_burst_and_rate_allow(
 
 
 @given(PUSHES, st.integers(0, 4))
-def test_after_the_wait_that_was_told_it_passes(pushes: list[tuple[int, float]], client: int) -> None:
+def test_a_push_passes_after_the_wait_that_was_returned(pushes: list[tuple[int, float]], client: int) -> None:
     quota = PushQuota(PushRate(0.7, 2), PushRate(3, 4))
     now = 0.0
     for other, pause in pushes:

@@ -83,7 +83,7 @@ def test_a_connection_closes_once() -> None:
     assert registry.identified(7, Identity("app", "x", "1"), 4) is None
 
 
-def test_a_series_at_zero_is_told_in_three_heartbeats_and_then_no_more() -> None:
+def test_a_series_at_zero_is_in_three_heartbeats_and_then_no_more() -> None:
     registry = ConnectionRegistry(PLACE)
     registry.opened(7, "10.0.0.1", 1)
     registry.closed(7, "client_closed", 2)

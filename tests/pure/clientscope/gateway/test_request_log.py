@@ -1,4 +1,4 @@
-"""gateway/request_log: one line for each request, whoever asks for it; and nothing kept of those that nobody answers."""
+"""gateway/request_log: one line for each request, whichever filter asks for it; requests without an answer use no memory."""
 
 from __future__ import annotations
 

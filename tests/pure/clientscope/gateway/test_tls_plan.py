@@ -1,4 +1,4 @@
-"""What is TLS where: which combinations work, which are refused, and what is said of the rest."""
+"""Combinations of TLS: those that work, those that are refused, and the notes on the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gateway/untold: after any outage, whoever reads the topic knows who is connected; and what came and went untold leaves nothing."""
+"""gateway/untold: after any outage, the topic shows who is connected; connections that opened and closed meanwhile leave nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a broker is told: alone, and as one of several."""
+"""A broker's configuration: of a single one, and of one of several."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_one_of_several_takes_its_controller_port_from_the_voters() -> None:
         ("", "it said nothing"),
     ],
 )
-def test_what_kafka_ended_with_is_told(trace: str, cause: str) -> None:
+def test_the_error_that_ended_kafka_is_reported(trace: str, cause: str) -> None:
     assert broker._cause(trace) == cause
 
 

@@ -1,4 +1,4 @@
-"""policy: what is sensitive is taken out before anything is published, and its owner hears of it."""
+"""policy: sensitive values are removed before anything is published, and their owner is informed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Digest keys: several in a file, and what is wrong with a file."""
+"""Digest keys: several in a file, and errors in the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding a policy: by dotted name, by entry point, and what is said where there is none."""
+"""Loading of a policy: by dotted name, by entry point, and the error for an unknown one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles, a user's rules file, suppressions and owners: who is judged by what, and errors that say the line and the key."""
+"""Profiles, a user's rules file, suppressions and owners: which profile applies to which client, and errors with line and key."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def read(tmp_path: Path, text: str) -> rules_file.RulesFile:
     return rules_file.read(file, KNOWN)
 
 
-def test_everybody_has_the_rules_own_limits_unless_told_otherwise() -> None:
+def test_every_client_has_the_rules_own_limits_by_default() -> None:
     assert Thresholds().profiles == (APACHE,)
     assert Thresholds().choose("User:a", "g", "c") == 0
     assert Profile("apache") == APACHE
@@ -102,7 +102,7 @@ def test_one_profile_for_everybody(tmp_path: Path) -> None:
     assert caught.value.hint == "known: apache, msk, eventhubs, low-latency, durable, strict, payments"
 
 
-def test_suppressions_fit_by_code_whom_and_date(tmp_path: Path) -> None:
+def test_suppressions_match_by_code_client_and_date(tmp_path: Path) -> None:
     legacy, tests = read(tmp_path, GOOD).suppressions
     assert (legacy.until, legacy.reason, legacy.where) == (date(2027, 1, 31), "its brokers are too old", f"{tmp_path}/rules.toml:22")
     client = PatternSubject(client_id="legacy-7", path="test/a/b.properties")
@@ -157,7 +157,7 @@ def test_lines_of_toml() -> None:
     }  # fmt: skip
 
 
-def test_whom_needs_every_field_that_it_names() -> None:
+def test_a_pattern_needs_every_field_that_it_names() -> None:
     whom = ClientPattern(principal=("User:a*",), path=("conf/*",))
     assert whom.fits(PatternSubject(principal="User:ab", path="conf/x.properties"))
     assert not whom.fits(PatternSubject(principal="User:ab"))

@@ -1,4 +1,4 @@
-"""Which client a record is of: one spelling, that no client can choose so that it is another's."""
+"""Keys of clients: one spelling, which no client can choose so that it is another's."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_the_gateway_tells_clients_of_two_principals_apart_though_they_send_one_
     assert all(len(context.principal or "") <= 256 for context in contexts if context)
 
 
-def test_whom_the_guard_sends_away_is_a_principals_client() -> None:
+def test_a_client_that_the_guard_refuses_is_one_of_a_principal() -> None:
     assert client_of(replace(CONTEXT, principal="User:a")) != client_of(replace(CONTEXT, principal="User:b"))
     assert client_of(replace(CONTEXT, principal="User:a", connection_id=8)) == client_of(replace(CONTEXT, principal="User:a"))
     assert client_of(CONTEXT) != client_of(replace(CONTEXT, client_address="10.0.0.2"))

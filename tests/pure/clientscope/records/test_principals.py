@@ -1,4 +1,4 @@
-"""records/principals and its vectorised twin: what a record without a principal says, whichever release wrote it."""
+"""records/principals and its vectorised twin: the principal of a record that has none, whichever release wrote it."""
 
 from __future__ import annotations
 

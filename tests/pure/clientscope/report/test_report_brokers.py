@@ -1,4 +1,4 @@
-"""What api-versions and brokers print: where brokers differ, and who did not answer."""
+"""Output of api-versions and brokers: differences between brokers, and brokers without an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""report: what `clientscope connections` leaves, compares and shows."""
+"""report: filters, comparison and columns of ``clientscope connections``."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ def held() -> Playbook:
     return playbook >> Received(CLIENT, request(2)) >> Received(CLIENT, request(3, 40)) >> Eof(CLIENT)
 
 
-def test_what_is_held_goes_on_in_order_and_the_end_of_it_last() -> None:
+def test_held_bytes_continue_in_order_and_the_end_of_the_stream_comes_last() -> None:
     accepted = struct.pack(">hi", 0, 0)
     playbook = (
         held() >> Received(BROKER, framed(struct.pack(">i", FIRST_ID), accepted)) << Send(CLIENT, framed(struct.pack(">i", 1), accepted))

@@ -1,4 +1,4 @@
-"""session/served: what the broker's own answers say that it serves."""
+"""session/served: API versions that the broker serves, by its own answers."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def push_frame(configs: list[tuple[str, Any, int]], correlation_id: int = 2, ver
 
 
 def connected(client: str = "clientscope producer") -> Session:
-    """A session whose client has said who it is."""
+    """A session whose client has identified itself."""
     session = Session(True, 10_240)
     list(from_client(session, captured(client, "request")))
     list(from_broker(session, response(version=4, correlation_id=1)))
@@ -270,7 +270,7 @@ def test_f01_acks_0_under_ids_of_the_gateways_own_range_leaves_nothing_behind() 
     assert not session.unanswered.noted
 
 
-def test_an_api_versions_request_that_cannot_be_read_goes_on_as_it_came() -> None:
+def test_an_api_versions_request_that_cannot_be_read_passes_unchanged() -> None:
     frame = struct.pack(">ihhihB", 11 + 3, 18, 3, 1, -1, 0) + b"\xff\xff\xff"
     session = Session(True, 10_240)
     assert list(from_client(session, frame)) == [Counted("unreadable_frames", "api_versions_truncated"), ToBroker(frame)]

@@ -1,4 +1,4 @@
-"""session: a client that chooses its correlation ids, or its tokens, to pass for another gains nothing (F41)."""
+"""session: a client that chooses correlation ids or tokens to impersonate another gains nothing (F41)."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_set
         ("PLAIN", b"\0attacker\0", None),
     ],
 )
-def test_f41_a_token_names_whom_kafka_takes_it_for(mechanism: str, token: bytes, name: str | None) -> None:
+def test_f41_a_token_names_the_principal_that_kafka_reads_in_it(mechanism: str, token: bytes, name: str | None) -> None:
     assert sasl.claimed(mechanism, token).name == name
 
 

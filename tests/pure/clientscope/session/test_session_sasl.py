@@ -1,4 +1,4 @@
-"""session/sasl: whom the broker accepted is known, from what passes; and who is not accepted yet doesn't push."""
+"""session/sasl: the principal that the broker accepted is known from the bytes that pass; without one, a client can't push."""
 
 from __future__ import annotations
 

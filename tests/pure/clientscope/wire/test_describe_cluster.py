@@ -77,7 +77,7 @@ def test_a_version_that_nobody_has_seen_passes() -> None:
 
 
 @given(st.integers(0, 2), st.data())
-def test_a_damaged_answer_goes_on_as_it_came(version: int, data: st.DataObject) -> None:
+def test_a_damaged_answer_passes_unchanged(version: int, data: st.DataObject) -> None:
     whole = response(version)
     cut = whole[8 : data.draw(st.integers(8, len(whole) - 1))]
     frame = struct.pack(">ii", len(cut) + 4, 5) + cut

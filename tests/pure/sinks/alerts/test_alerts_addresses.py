@@ -1,4 +1,4 @@
-"""F33: where a message may go.  Refused when configured, and again by the address that it is resolved to when it is sent."""
+"""F33: addresses that a message may go to. Refused when configured, and again by the resolved address when sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told to whom and when: routing, groups, storms (F32), flapping, silences, and restarts (F31)."""
+"""Which receiver gets which messages when: routing, groups, storms (F32), flapping, silences, and restarts (F31)."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def again(finding: Finding, number: int, at_ms: int) -> Finding:
     return finding.model_copy(update={"state": "open", "ended_ms": None, "opened_ms": at_ms, "alert": alert})
 
 
-def test_a_finding_is_told_once_and_its_end_once() -> None:
+def test_a_finding_is_delivered_once_and_its_end_once() -> None:
     world = World([receiver()])
     world.see(made(1))
     assert world.told() == [("firing", [("00000001", 1)])]
@@ -121,7 +121,7 @@ def test_a_finding_is_told_once_and_its_end_once() -> None:
         (made(1, state="resolved", ended_ms=NOW_MS), False),
     ],
 )
-def test_what_is_told_at_all(finding: Finding, told: bool) -> None:
+def test_which_findings_are_delivered(finding: Finding, told: bool) -> None:
     world = World([receiver()])
     world.see(finding)
     assert bool(world.told()) is told
@@ -135,7 +135,7 @@ def test_what_is_told_at_all(finding: Finding, told: bool) -> None:
         {"state": "resolved", "ended_ms": NOW_MS},
     ],
 )
-def test_the_end_is_told_however_it_comes(ended: dict[str, Any]) -> None:
+def test_every_kind_of_end_is_delivered(ended: dict[str, Any]) -> None:
     world = World([receiver(), receiver("quiet", resolved=False)])
     world.see(made(1))
     assert world.told() and world.told("quiet")
@@ -227,7 +227,7 @@ def test_f31_the_key_is_deterministic_and_of_receiver_finding_and_number() -> No
     assert len(others | {one}) == 5
 
 
-def test_f32_what_comes_and_goes_is_told_three_times_and_then_once_it_is_quiet() -> None:
+def test_f32_a_flapping_finding_is_delivered_three_times_and_then_once_it_is_quiet() -> None:
     world = World([receiver(damping=Damping(after=3, window_ms=60 * MINUTE, quiet_ms=15 * MINUTE))])
     told: list[Any] = []
     finding = made(1, opened_ms=NOW_MS)
@@ -285,7 +285,7 @@ def test_a_disabled_receiver_keeps_what_there_is_to_tell() -> None:
     assert len(world.told()) == 1
 
 
-def test_a_finding_that_began_anew_is_told_whatever_its_number() -> None:
+def test_a_finding_that_began_anew_is_delivered_whatever_its_number() -> None:
     world = World([receiver()])
     world.see(again(made(1), 5, world.now))
     assert world.told()

@@ -1,4 +1,4 @@
-"""What the process says of itself, and what it does with what became of a message."""
+"""Status of the process, and its handling of a message's result."""
 
 from __future__ import annotations
 

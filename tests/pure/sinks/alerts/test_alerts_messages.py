@@ -1,4 +1,4 @@
-"""What a message says, and that nothing in it is more than text."""
+"""Text of a message, and that nothing in it is more than text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""receivers.toml: what it says, and that a mistake in it is said with its line, and without a secret."""
+"""receivers.toml: its meaning, and that an error names the line and shows no secret."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_the_command_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (Match(principal=("*",)), made(application=BILLING.model_copy(update={"principal": None})), False),
     ],
 )
-def test_whom_it_concerns(match: Match, finding: object, fits: bool) -> None:
+def test_which_receivers_get_a_finding(match: Match, finding: object, fits: bool) -> None:
     assert receiver(match=match).wants(finding) is fits  # type: ignore[arg-type]
 
 
@@ -167,7 +167,7 @@ def test_a_window_that_comes_again(now: str, holds: bool) -> None:
     assert silence.holds("hook", made(), at(now)) is holds
 
 
-def test_a_window_that_comes_once_and_whom_it_spares() -> None:
+def test_a_window_that_occurs_once_and_the_findings_that_it_holds() -> None:
     now = datetime.fromtimestamp(NOW_MS / 1000, UTC)
     silence = Silence(Match(code=("AN*",)), "work", ("hook",), at("2026-09-21T14:00:00+00:00"), at("2026-09-21T15:00:00+00:00"))
     assert silence.holds("hook", made(), now)

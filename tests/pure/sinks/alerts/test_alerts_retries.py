@@ -1,4 +1,4 @@
-"""When a message is tried again, and that one receiver's trouble is its own."""
+"""Retries of a message, and that one receiver's failures don't affect others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_f30_a_retry_after_is_kept_to_and_bounded() -> None:
     assert delay_s(1, SendResult("failed", "", 9e9), lambda: 0.0) == retries.LONGEST_RETRY_AFTER_S
 
 
-def test_f30_attempts_are_capped_and_others_go_on_meanwhile() -> None:
+def test_f30_attempts_are_capped_and_other_receivers_are_served_meanwhile() -> None:
     schedule: Schedule[str] = Schedule(lambda: 0.0, limit=3, max_attempts=3)
     schedule.add("poison", 0.0)
     schedule.add("fine", 0.0)

@@ -1,4 +1,4 @@
-"""F30: what a receiver may do to us, over real sockets; and Standard Webhooks, checked by its own library."""
+"""F30: attacks of a receiver on deliver, over real sockets; and Standard Webhooks, checked by its own library."""
 
 from __future__ import annotations
 

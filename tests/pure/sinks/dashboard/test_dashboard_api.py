@@ -68,7 +68,7 @@ def test_a_limit_out_of_bounds_is_refused(client: TestClient, limit: str) -> Non
     assert client.get(f"/api/v1/results?limit={limit}").status_code == 422
 
 
-def test_openapi_tells_of_every_answer(client: TestClient) -> None:
+def test_openapi_describes_every_answer(client: TestClient) -> None:
     document = client.get("/api/v1/openapi.json").json()
     assert sorted(path.removeprefix("/api/v1/") for path in document["paths"]) == [
         "brokers",

@@ -1,4 +1,4 @@
-"""sinks/history without Spark: compaction, expiry and erasure of Delta tables, while somebody appends to them."""
+"""sinks/history without Spark: compaction, expiry and erasure of Delta tables during appends."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_old_rows_go_and_days_that_are_over_become_a_file(pushes: Path) -> None:
     assert maintain(pushes, TODAY, 0).expired == 0
 
 
-def test_the_job_knows_its_last_batch_still_and_goes_on(pushes: Path) -> None:
+def test_the_job_still_knows_its_last_batch_and_continues(pushes: Path) -> None:
     maintain(pushes, TODAY, 400)
     erase_rows(pushes, ErasureSubject(client_id=CANARY))
     maintain(pushes, TODAY, 400)
@@ -136,7 +136,7 @@ def test_f35_who_is_erased_is_in_no_file_any_more_and_nobody_else_is_gone(pushes
     assert erase_rows(pushes, ErasureSubject(client_id=CANARY)) == Erased("pushes", 0, 0, 0)
 
 
-def test_whom(pushes: Path) -> None:
+def test_an_erasure_matches_every_field_of_its_subject(pushes: Path) -> None:
     append(pushes, row(0, "x", "User:o'neil"), row(0, "y", "User:o'neil"), row(0, "x", None), version=6)
     both = erase_rows(pushes, ErasureSubject(client_id="x", principal="User:o'neil"))
     assert both is not None and both.rows == 1

@@ -1,4 +1,4 @@
-"""sinks/history/recorder: gauges once a minute, findings in each state that they were told in, also over a restart."""
+"""sinks/history/recorder: gauges once a minute, each recorded state of a finding, also after a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job goes on with, and what it refuses, and that it says what to do (F24, F25)."""
+"""Checkpoints that a job continues with, those that it refuses, and the advice in the refusal (F24, F25)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_new_checkpoint_is_begun() -> None:
     assert decide(now, None, SparkFiles(), holding("results", (7, 9))).manifest == now
 
 
-def test_the_same_goes_on_without_a_word() -> None:
+def test_an_unchanged_job_continues_without_a_note() -> None:
     decision = decide(manifest_of("results"), manifest_of("results"), READ, holding("results", (0, 60)))
     assert (decision.notes, decision.manifest.batch) == ([], 4)
 

@@ -1,4 +1,4 @@
-"""What is said of Spark's own files: how far a query is, and what is wrong with them (F23)."""
+"""Reading of Spark's own files: a query's progress, and damage (F23)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps checkpoints safe around the job: manifests, the lock, the start file, backups, and moving aside."""
+"""Safety of checkpoints: manifests, the lock, the start file, backups, and moving aside."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_damaged_manifest_is_refused_and_verified(checkpoints: Path, told: obj
     assert [problem.query for problem in verify(checkpoints)] == ["results"]
 
 
-def test_going_on_writes_what_goes_on(checkpoints: Path, told: object) -> None:
+def test_continuing_writes_the_manifest_of_the_version_that_continues(checkpoints: Path, told: object) -> None:
     with Checkpoints(checkpoints, checkpoints / "history", "broker:1", "4.2.1", 8).held():
         pass
     written = manifest.read(folder(checkpoints, "gauges"))

@@ -26,7 +26,7 @@ SECOND_START = {CONFIGS: {"0": 53}}
 
 
 class Kafka:
-    """What a broker says, and what was said to go on without."""
+    """A broker's answers, and the records that a query continued without."""
 
     def __init__(self) -> None:
         self.skipped: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""Topics under running queries: another one of the same name is noticed, and nothing else is taken for one."""
+"""Topics of running queries: a replaced topic of the same name is noticed, and nothing else is mistaken for one."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_an_end_before_what_was_read_counts_once_it_stays() -> None:
     assert kafka.told == ["results: another topic"]
 
 
-def test_what_is_sound_all_the_same_goes_on() -> None:
+def test_a_query_that_is_sound_continues() -> None:
     kafka = Kafka()
     kafka.refusal = None
     watch = kafka.watch()

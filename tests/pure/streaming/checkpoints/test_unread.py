@@ -1,4 +1,4 @@
-"""What a query has still to read, and how long somebody waits for that."""
+"""Records that a query still has to read, and how long a caller waits for them."""
 
 from __future__ import annotations
 

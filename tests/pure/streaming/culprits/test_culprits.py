@@ -1,4 +1,4 @@
-"""Records that kill who decodes them: the failed batch's range, the child process that tries, and the list of places."""
+"""Records that kill the process that decodes them: the failed batch's range, the child process that tries, and the list of places."""
 
 from __future__ import annotations
 

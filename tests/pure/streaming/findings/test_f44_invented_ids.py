@@ -54,7 +54,7 @@ def invent(fleet: Fleet, count: int, *, principal: str | None = MALLORY, first: 
     fleet.push_all({"client": f"app{each}x", "connection": 1_000_000 + each, "instance": 1_000_000 + each, **same} for each in numbers)
 
 
-def test_f44_a_leak_of_another_principal_is_told_after_12500_pushes_under_invented_ids() -> None:
+def test_f44_a_leak_of_another_principal_is_reported_after_12500_pushes_under_invented_ids() -> None:
     """With the bounds as they are."""
     fleet = Fleet()
     fleet.push("orders-1", fleet.connect("orders-1", VICTIM), 1, settings={"acks": "0"}, principal=VICTIM)
@@ -196,7 +196,7 @@ def test_addresses_together_displace_no_principal_from_half_of_the_room() -> Non
 
 
 class Tables(RuleBasedStateMachine):
-    """One client invents, others live: whatever comes in whatever order, the others' findings are told."""
+    """One client invents ids and others don't: in any order of events, the others' findings are reported."""
 
     @initialize()
     def begin(self) -> None:

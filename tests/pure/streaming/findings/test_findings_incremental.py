@@ -1,4 +1,4 @@
-"""What is kept up to date by what comes and goes equals what a look at every client says, after whatever came in whatever order."""
+"""Incremental counts equal a look at every client, after any events in any order."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_the_next_newest_stands_for_the_connections_that_are_like_its_own() -> N
     assert named.address == "10.0.0.1" and fleet.one("AN101").client_count == 1
 
 
-def test_a_new_leak_is_told_while_the_rest_is_still_read_and_once() -> None:
+def test_a_new_leak_is_reported_once_while_the_rest_is_still_read() -> None:
     fleet = lived()
     fleet.client("etl-1", instance=7, settings={**LEAK, "acks": "0"})
     events, fleet.events = fleet.events, []  # which are read later than the pushes
@@ -271,7 +271,7 @@ def test_a_new_leak_is_told_while_the_rest_is_still_read_and_once() -> None:
     assert not fleet.engine.new_leaks(fleet.now), "what the topic has waits until all is read"
 
 
-def test_places_that_make_room_are_told_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_that_make_room_are_reported_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entry, "MOST_PLACES_KEPT", 20)
     fleet = Fleet()
     for number in range(25):

@@ -1,4 +1,4 @@
-"""A finding's life as a table: what is known, who has it, and what becomes of it (`streaming.findings.lifecycle`)."""
+"""Life of a finding as a table: the state before, the clients that have it, and the state after (`streaming.findings.lifecycle`)."""
 
 from __future__ import annotations
 

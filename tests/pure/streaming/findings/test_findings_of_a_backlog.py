@@ -1,4 +1,4 @@
-"""F27: what a job makes of pushes that waited for it carries the times at which they came, not the time at which it read them."""
+"""F27: findings from pushes that waited for the job have the times at which the pushes arrived, not the time of reading."""
 
 from __future__ import annotations
 

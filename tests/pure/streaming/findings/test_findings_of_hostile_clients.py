@@ -1,4 +1,4 @@
-"""What one client does to the findings of another: nothing (F41, F44, F46)."""
+"""Effect of one client on the findings of another: none (F41, F44, F46)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def states(fleet: Fleet) -> set[tuple[str, str | None, str, int]]:
 
 
 def victim(fleet: Fleet, settings: dict[str, str], **fields: Any) -> int:
-    """A client that goes on running, found and written."""
+    """A client that keeps running, with its findings written."""
     connection = fleet.client("orders-1", instance=1, settings=settings, **fields)
     fleet.later(MINUTE)
     return connection
@@ -122,7 +122,7 @@ def test_a_push_that_0_1_0_recorded_is_of_the_client_that_todays_gateway_sees_co
 
 
 def test_a_record_of_0_1_0_and_one_of_today_are_one_client() -> None:
-    """What a record is of stands in it, whatever its key: the newer push counts."""
+    """The content of a record says which client it is of, whatever its key: the newer push counts."""
     fleet = Fleet()
     fleet.push(instance=1, connection=fleet.connect(), settings=WRONG)
     fleet.later(MINUTE)

@@ -1,4 +1,4 @@
-"""Findings about settings: one per problem of an application, open while somebody fails and nobody has passed since."""
+"""Findings about settings: one per problem of an application, open while a client fails and none has passed since."""
 
 from __future__ import annotations
 

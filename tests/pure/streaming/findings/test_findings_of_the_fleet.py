@@ -17,7 +17,7 @@ def apps(fleet: Fleet, number: int, **changes: object) -> None:
         fleet.client(name, instance=100 + index, settings=SETTINGS, client_address=f"10.0.1.{index}", **changes)
 
 
-def test_instances_that_differ_are_told_once_nobody_starts_any_more() -> None:
+def test_instances_that_differ_are_reported_once_no_more_of_them_start() -> None:
     fleet = Fleet()
     for number in range(3):
         settings = SETTINGS | {"linger.ms": "0" if number == 2 else "5", "client.id": f"orders-{number}"}
@@ -52,7 +52,7 @@ def test_other_releases_and_clients_that_are_gone_are_not_compared() -> None:
     assert not fleet.findings("AN310")
 
 
-def test_a_setting_that_changed_between_two_starts_is_told_for_a_day() -> None:
+def test_a_setting_that_changed_between_two_starts_is_reported_for_a_day() -> None:
     fleet = Fleet()
     first = fleet.client(instance=1, settings=SETTINGS)
     fleet.later(HOUR)
@@ -145,7 +145,7 @@ def test_a_profile_switches_them_off_and_sets_their_limits() -> None:
     assert fleet.one("AN310").state == "open"
 
 
-def test_a_gateway_that_is_lost_is_told_until_it_is_heard_again() -> None:
+def test_a_lost_gateway_is_reported_until_it_is_heard_again() -> None:
     fleet = Fleet()
     fleet.heartbeat()
     fleet.later(2 * MINUTE)

@@ -1,4 +1,4 @@
-"""Clients that are gone before anybody looks, or since: a leak is told with its severity, and who had it stays named (F46)."""
+"""Clients that left before or after a check: a leak is reported with its severity, and its clients stay named (F46)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def restarted(fleet: Fleet) -> Fleet:
     return fleet
 
 
-def test_f46_a_leak_that_the_next_push_is_without_is_told_with_its_severity() -> None:
+def test_f46_a_leak_missing_from_the_next_push_is_reported_with_its_severity() -> None:
     fleet = Fleet()
     connection = fleet.client(instance=1, settings=LEAK)
     fleet.now += 10
@@ -35,7 +35,7 @@ def test_f46_a_leak_that_the_next_push_is_without_is_told_with_its_severity() ->
     assert restarted(fleet).one("SK001").alert == leak.alert
 
 
-def test_f46_one_that_comes_back_as_briefly_is_told_again() -> None:
+def test_f46_a_leak_that_returns_as_briefly_is_reported_again() -> None:
     fleet = Fleet()
     for _ in range(2):
         fleet.now += SECOND
@@ -48,7 +48,7 @@ def test_f46_one_that_comes_back_as_briefly_is_told_again() -> None:
     assert leak.alert is not None and (leak.alert.number, leak.alert.why) == (2, "reopened")
 
 
-def test_f46_what_is_worse_for_an_instant_is_told_as_that() -> None:
+def test_f46_a_severity_that_is_worse_for_an_instant_is_reported() -> None:
     fleet = Fleet()
     fleet.client("orders-1", 1, settings={"acks": "all", "interceptor.classes": "password=Kq7Zt9XwLm2Pv"})
     fleet.write()

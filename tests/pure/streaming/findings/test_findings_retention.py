@@ -1,4 +1,4 @@
-"""``clientscope.configs`` doesn't grow for ever: whose record goes when, over months, restarts and clocks that are wrong."""
+"""Retention of ``clientscope.configs``: the record that goes, and when, over months, restarts and wrong clocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""1,000 skewed catch-ups: no gateway that lives is declared lost, and one that is dead is gone in time.
+"""1,000 skewed catch-ups: no living gateway is declared lost, and a dead one is gone in time.
 
 Time is played. Each history has partitions that are read at their own pace, records that come late or twice, gateways that skip
 heartbeats, die or move to partitions that were added, a Kafka that is away, a driver that stands still, batches that take long, and a job

@@ -1,4 +1,4 @@
-"""From what gateways tell to what the gauges' topic says."""
+"""From gateways' records to the records of the gauges' topic."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def told(changes: Changes) -> dict[str, int | None]:
 
 
 def row(changes: Changes, gateway: str = "g") -> dict[str, Any]:
-    """What is told of the gateway itself."""
+    """The record of the gateway itself."""
     value = changes[f'["c",1,"{gateway}"]']
     assert value is not None
     return dict(json.loads(value))
@@ -70,7 +70,7 @@ def test_a_new_epoch_replaces_the_old_ones_series_and_only_that_gateways() -> No
     assert gauges.apply([series(JAVA, 99, 5, epoch=1)], now=0) == {}
 
 
-def test_an_epoch_that_only_a_heartbeat_tells_of_replaces_too() -> None:
+def test_an_epoch_known_only_from_a_heartbeat_replaces_too() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([series(JAVA, 0, 1)], now=0)
     assert told(gauges.apply([beat(0, epoch=2)], now=0)) == {key(JAVA): None}

@@ -1,4 +1,4 @@
-"""F18: whatever order the records of gateways come in, how often, by which clock, and wherever the job stops: the gauges end as the truth.
+"""F18: gateways' records in any order, repeated, by any clock, with any restart of the job: the gauges end as the truth.
 
 The records are the registry's own, the way to rows is the kernel's; Hypothesis makes the histories, the disorder and the stops.
 """
@@ -159,7 +159,7 @@ def test_after_disorder_across_a_restart_of_the_job_the_next_heartbeat_makes_it_
 
 @settings(deadline=None)
 @given(history=steps, data=st.data())
-def test_f16_one_whole_heartbeat_mends_whatever_was_lost(history: History, data: st.DataObject) -> None:
+def test_f16_one_whole_heartbeat_corrects_whatever_was_lost(history: History, data: st.DataObject) -> None:
     life = live("g", 1000, 0, history)
     kept = [value for value in life.values[:-1] if data.draw(st.booleans())] + life.values[-1:]
     gauges, topic = Gauges({}, now=0), Topic()

@@ -1,4 +1,4 @@
-"""By when records were appended, and up to when partitions have been read, by one clock."""
+"""Times at which records were appended, and up to which partitions have been read, by one clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON text of columns: what comes out is what `json` reads back."""
+"""JSON text of columns: `json` reads the same values back."""
 
 from __future__ import annotations
 

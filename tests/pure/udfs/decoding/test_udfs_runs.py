@@ -1,4 +1,4 @@
-"""The short way through a run of fields says what the long way says, or nothing."""
+"""Fast path through a run of fields: the same result as the slow path, or none."""
 
 from __future__ import annotations
 

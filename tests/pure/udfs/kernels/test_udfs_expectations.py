@@ -113,7 +113,7 @@ def test_each_expectation_has_a_row_that_breaks_it_alone() -> None:
         assert sum(each.broken(facts.field(each.fact).to_numpy(zero_copy_only=False))[0] for each in OF_CONNECTIONS) == 1, changes
 
 
-def test_of_several_the_first_is_told() -> None:
+def test_the_first_of_several_is_reported() -> None:
     value = connection_record(1, kind=9, cluster_id="", counts=[])
     assert errors(connection_rows(pa.array([value], pa.binary()), None)) == ["cluster_id_given"]
 
@@ -132,7 +132,7 @@ def test_facts_are_numbers_and_count_what_they_say() -> None:
     assert (facts[2].as_py()["settings"], facts[2].as_py()["longest_key"]) == (0, 0)
 
 
-def test_gateways_are_told_apart_and_known_again() -> None:
+def test_gateways_are_distinguished_and_recognised() -> None:
     places = [("c", "g"), ("c", "h"), ("d", "g"), ("c", "g")]
     values = [connection_record(number, cluster_id=cluster, gateway_id=gateway) for number, (cluster, gateway) in enumerate(places)]
     numbers = np.array(judged_connections(decoder("ClientConnectionRecord")(pa.array(values, pa.binary()))).field("facts").field("gateway"))

@@ -1,4 +1,4 @@
-"""What results say of pushes."""
+"""Results of pushes."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def redacted(*values: bytes | None, key: DigestKey | None = KEY) -> list[dict[st
     return redact(decoder("ClientConfigRecord")(pa.array(values, pa.binary())), key).to_pylist()
 
 
-def test_a_raw_secret_is_taken_out_and_told_by_digest() -> None:
+def test_a_raw_secret_is_replaced_by_its_digest() -> None:
     leak, innocent = redacted(config_record(setting("ssl.key.password", SECRET), setting("acks", "0")), config_record())
     hidden, acks = leak["configs"]
     assert hidden["config_value"] is None
@@ -41,7 +41,7 @@ def test_without_a_key_there_is_no_digest() -> None:
     assert leak["digest_key_id"] is None
 
 
-def test_digests_under_another_key_are_left_and_none_of_ours_is_mixed_in() -> None:
+def test_digests_under_another_key_are_left_and_never_mixed_with_ours() -> None:
     other = DigestKey(b"o" * 32)
     theirs = setting("sasl.jaas.config", None, value_state=1, value_digest=other.digest(SECRET))
     (record,) = redacted(config_record(theirs, setting("token", SECRET), digest_key_id=other.key_id))

@@ -1,4 +1,4 @@
-"""Each dialect's names, spellings and defaults, against the libraries themselves where they are here; what becomes of a user's settings."""
+"""Names, spellings and defaults of each dialect, compared with the libraries if they are installed; conversion of a user's settings."""
 
 from __future__ import annotations
 

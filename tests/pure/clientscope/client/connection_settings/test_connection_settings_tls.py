@@ -121,7 +121,7 @@ def test_tls_that_trusts_the_system_or_nobody(pem: Path) -> None:
     assert subject_that_a_server_sees(pem, context, "localhost", ask=False) == ""
 
 
-def test_java_trusts_whatever_stands_in_its_trust_store_and_librdkafka_roots_alone(pem: Path) -> None:
+def test_java_trusts_every_certificate_of_its_trust_store_and_librdkafka_only_roots(pem: Path) -> None:
     leaf = str(pem / "leaf.crt")
     java = {"security.protocol": "SSL", "ssl.truststore.type": "PEM", "ssl.truststore.location": leaf}
     context = connection_settings("java", java)["ssl_context"]

@@ -1,4 +1,4 @@
-"""What spark-submit gets, and what is told to who gives it too much or too little.  The rest is in tests/real/test_cluster.py."""
+"""The settings for spark-submit, and errors for missing or superfluous ones.  The rest is in tests/real/test_cluster.py."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_spark_submit_must_be_told_itself_is_refused(monkeypatch: pytest.MonkeyPatch, given: dict[str, str], told: str) -> None:
+def test_settings_that_belong_to_spark_submit_are_refused(monkeypatch: pytest.MonkeyPatch, given: dict[str, str], told: str) -> None:
     """Before anything is started: the variable is spark-submit's sign."""
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     monkeypatch.delenv(JAAS_VARIABLE, raising=False)

@@ -209,7 +209,7 @@ def test_compressed_logs_globs_and_exit_statuses(tmp_path: Path, capsys: pytest.
 
 
 def test_hostile_lines_take_little_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines without end, depth, messages that begin and never go on: the client behind them is found, and what is left out is said."""
+    """Endless lines, deep nesting, messages without a second line: the client after them is found, and skipped lines are reported."""
     with (tmp_path / "app.log").open("w") as file:
         file.write(" " * (8 * MAX_LINE) + "\n")
         file.write('{"message":' + "[" * 100_000 + "\n")

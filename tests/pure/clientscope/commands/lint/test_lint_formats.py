@@ -273,7 +273,7 @@ def test_a_fingerprint_is_of_the_application_and_not_of_the_instance() -> None:
     assert one == "416507e7e7cd91b38c9cd0fe003c7bd7", "it must not change: people's decisions hang on it"
 
 
-def test_a_finding_is_about_what_stands_in_the_file() -> None:
+def test_a_finding_is_about_a_setting_of_the_file() -> None:
     made = reported("a.properties", "linger.ms=0\n", fired(SMALL, "m", ("batch.size", "1"), ("linger.ms", "0"))).findings[0]
     assert [(setting.key, setting.origin, setting.line) for setting in made.settings] == [
         ("linger.ms", "set", 1),

@@ -1,4 +1,4 @@
-"""Files of anybody's: no secret in any output, no control character, no command for a workflow's runner."""
+"""Untrusted files: no secret in any output, no control character, no command for a workflow's runner."""
 
 from __future__ import annotations
 

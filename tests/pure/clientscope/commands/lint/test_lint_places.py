@@ -1,4 +1,4 @@
-"""Where in a file each setting stands: properties, JSON and YAML, held to the readers of `clientscope push`."""
+"""Place of each setting in a file: properties, JSON and YAML, compared with the readers of ``clientscope push``."""
 
 from __future__ import annotations
 

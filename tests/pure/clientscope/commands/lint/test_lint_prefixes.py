@@ -1,4 +1,4 @@
-"""Settings under the prefixes of Kafka Connect, Kafka Streams, Spring Boot and Quarkus: whose they are, and that no default is judged."""
+"""Settings under the prefixes of Kafka Connect, Kafka Streams, Spring Boot and Quarkus: their clients, and that no default is judged."""
 
 from __future__ import annotations
 

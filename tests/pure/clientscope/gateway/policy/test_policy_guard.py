@@ -1,4 +1,4 @@
-"""The guard: who is sent away, for how long, and when the circuit opens and closes."""
+"""The guard: which pushes are refused, for how long, and when the circuit opens and closes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policy's process: what a policy does to itself reaches the client that caused it, and nobody else."""
+"""The policy's process: a failure of the policy affects the client that caused it, and no other."""
 
 from __future__ import annotations
 

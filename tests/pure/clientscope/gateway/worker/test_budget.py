@@ -1,4 +1,4 @@
-"""gateway/worker/budget: one bound for what all connections hold, and who gives way when it is reached."""
+"""gateway/worker/budget: one bound for the bytes of all connections, and the choice of connections to close at the bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gateway/worker: what the main process can't take is made good by what stands."""
+"""gateway/worker: reports that the main process can't take are replaced by a later list of open connections."""
 
 from __future__ import annotations
 

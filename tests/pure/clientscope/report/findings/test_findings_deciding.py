@@ -1,4 +1,4 @@
-"""clientscope findings close and reopen: what may be decided about which finding, and that no secret is written down with it."""
+"""clientscope findings close and reopen: the decisions that each finding allows, and that no secret is stored with one."""
 
 from __future__ import annotations
 

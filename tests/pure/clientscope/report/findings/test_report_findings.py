@@ -1,4 +1,4 @@
-"""clientscope findings: what is listed in which order and form, how one is shown, and that hostile names stay text."""
+"""clientscope findings: order and formats of the list, one finding, and that hostile names stay text."""
 
 from __future__ import annotations
 

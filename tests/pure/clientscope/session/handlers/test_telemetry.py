@@ -65,7 +65,7 @@ def test_an_id_of_the_clients_own_stays() -> None:
     assert answered(session, response(own)) == [ToClient(response(own))]
 
 
-def test_what_cannot_be_read_goes_on_as_it_came() -> None:
+def test_what_cannot_be_read_passes_unchanged() -> None:
     short = framed(struct.pack(">i", 7) + b"\0\0\0")
     assert answered(Session(True, 10_240), short) == [Counted("unreadable_frames", "telemetry_response"), ToClient(short)]
     newer = Session(True, 10_240)

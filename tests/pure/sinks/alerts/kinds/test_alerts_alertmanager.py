@@ -1,4 +1,4 @@
-"""Which alerts an Alertmanager is sent, and when; a real one has its own test."""
+"""Alerts that an Alertmanager is sent, and when; a real one has its own test."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_an_open_finding_is_sent_every_time_and_a_resolved_one_for_five_minutes(
     assert len(kept.to_send(NOW_MS + 4 * MINUTE)) == 1, "an hour ago, but nobody was told before"
 
 
-def test_what_ended_while_nobody_was_here_is_told_after_a_restart() -> None:
+def test_findings_that_ended_while_deliver_was_down_are_sent_after_a_restart() -> None:
     kept = alerts()
     take(kept, made(1, state="resolved", ended_ms=NOW_MS - MINUTE))
     take(kept, made(2, state="resolved", ended_ms=NOW_MS - 6 * MINUTE))
@@ -77,7 +77,7 @@ def test_only_what_changed_is_sent_between_rounds_and_only_what_is_routed() -> N
     assert [one["labels"]["fingerprint"][:8] for one in kept.to_send(NOW_MS, known)] == ["00000002"]
 
 
-def test_each_peer_is_told_and_a_dead_one_catches_up(monkeypatch: Any) -> None:
+def test_each_peer_gets_alerts_and_a_dead_one_catches_up(monkeypatch: Any) -> None:
     monkeypatch.setattr(retries, "BASE_S", 0.05)
     with serving() as well, serving(status(503), status(503)) as troubled:
         told: list[Any] = []

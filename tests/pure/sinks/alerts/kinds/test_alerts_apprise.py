@@ -119,7 +119,9 @@ def test_slack_texts_are_escaped_once_and_at_most_three_thousand_characters(bloc
     texts = Texts("https://clientscope.example.com/?a=1&b=2")
     request = {
         "url": f"slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#general?blocks={blocks}", "timeout_s": 1, "allow_networks": [],
-        "title": texts.title(message(*findings)), "body": texts.body(message(*findings)), "status": "firing", "severity": "high",
+        "message": {
+            "title": texts.title(message(*findings)), "body": texts.body(message(*findings)), "status": "firing", "severity": "high",
+        },
     }  # fmt: skip
     # In a process of its own too, since Apprise is: what it would post is printed instead.
     code = (

@@ -1,4 +1,4 @@
-"""Decisions on the page: the command line's checks, who may, from where, and what is written."""
+"""Decisions on the page: the command line's checks, required roles and origins, and the record that is written."""
 
 from __future__ import annotations
 

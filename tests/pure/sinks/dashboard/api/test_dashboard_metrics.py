@@ -85,7 +85,7 @@ def test_fold_leaves_what_fits() -> None:
     assert (len(series), folded) == (2, 0)
 
 
-def test_a_gateways_figures_are_shown_as_far_as_they_are_told() -> None:
+def test_a_gateways_figures_are_shown_as_far_as_it_reports_them() -> None:
     state = State()
     row = {
         "cluster": "c",

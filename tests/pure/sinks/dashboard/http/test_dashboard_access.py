@@ -1,4 +1,4 @@
-"""Who gets in: tokens, cookies, proxies, other sites; and that the page never listens to others without asking who they are."""
+"""Access to the page: tokens, cookies, proxies, other sites; and that the page never listens to others without authentication."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def test_it_listens_to_others_only_with_tokens_or_a_proxy(tmp_path: Path) -> Non
     )
 
 
-def test_on_loopback_everybody_is_who_serves_unless_told_otherwise() -> None:
+def test_on_loopback_every_request_is_the_serving_user_by_default() -> None:
     me = serving(access_of(settings(), "127.0.0.1"), loopback_only=True, url="http://localhost").get("/api/v1/me").json()
     assert (me["role"], me["authentication"]) == ("admin", "none")
     assert me["name"]

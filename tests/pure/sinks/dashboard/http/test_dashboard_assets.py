@@ -1,4 +1,4 @@
-"""The page's files: all there, what they are said to be, small, and of nobody else's server."""
+"""Files of the page: complete, with the right types, small, and none from another server."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return package / "static"
 
 
-def test_a_missing_file_is_told(copy: Path) -> None:
+def test_a_missing_file_is_reported(copy: Path) -> None:
     (copy / "core" / "held.js").unlink()
     with pytest.raises(EnvironmentProblem, match=r"core/held\.js is missing"):
         assets.load(copy.parent.name)
@@ -138,7 +138,7 @@ def test_views_are_known_to_one_file_alone() -> None:
 
 
 @pytest.mark.parametrize(("name", "content"), [("uPlot.js", b"var uPlot;"), ("manifest.json", b"[{}]"), ("manifest.json", b"{")])
-def test_a_file_that_was_changed_is_told(copy: Path, name: str, content: bytes) -> None:
+def test_a_changed_file_is_reported(copy: Path, name: str, content: bytes) -> None:
     (copy / "vendor" / name).write_bytes(content)
     with pytest.raises(EnvironmentProblem, match=f"vendor/{name}"):
         assets.load(copy.parent.name)

@@ -1,4 +1,4 @@
-"""Headers on every answer, and who a loopback server answers to."""
+"""Headers on every answer, and the Host names that a loopback server answers to."""
 
 from __future__ import annotations
 

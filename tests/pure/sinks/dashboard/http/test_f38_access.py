@@ -1,4 +1,4 @@
-"""F38: who may do what on the page, its API and all metrics; other sites; where things listen; and that nothing is for debugging."""
+"""F38: rights on the page, its API and all metrics; other sites; listening addresses; and that nothing is for debugging."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ def test_the_process_ends_when_nobody_asks(history: Path) -> None:
     ("path", "position"),
     [("clients?q=app%20lisener:x", 4), ("clients?sort=-nothing", 0), ("findings?q=listener:x", 0), ("findings/ended?sort=code,x", 5)],
 )
-def test_a_mistake_is_told_at_its_place(history: Path, asks: Asking, path: str, position: int) -> None:
+def test_a_mistake_is_reported_with_its_place(history: Path, asks: Asking, path: str, position: int) -> None:
     answer = asks(history).get(f"/api/v1/history/{path}")
     assert (answer.status_code, answer.json()["position"]) == (400, position)
     assert answer.json()["expected"]
@@ -246,7 +246,7 @@ def test_a_time_that_is_none(history: Path, asks: Asking, query: str) -> None:
     assert asks(history).get("/api/v1/history/starts").status_code == 400, "whose?"
 
 
-def test_no_secret_of_the_environment_goes_on(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_secret_of_the_environment_is_passed_on(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLIENTSCOPE_KAFKA_SASL_PASSWORD", "canary-of-the-environment")
     past = Past(history)
     try:

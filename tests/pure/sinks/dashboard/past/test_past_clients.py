@@ -1,4 +1,4 @@
-"""sinks/dashboard/past/clients: who was connected in a time, searched by the grammar that the page has."""
+"""sinks/dashboard/past/clients: clients that were connected in a period, searched by the page's grammar."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_a_search_leaves_what_the_grammar_says_of_each_client(hostile: Path, q: 
     assert seen(hostile, span, q)["items"] == [item for item in everybody if holds(item)]
 
 
-def test_names_are_told_as_they_are(hostile: Path) -> None:
+def test_names_are_returned_unchanged(hostile: Path) -> None:
     assert {*HOSTILE} <= {*ids(hostile, Span(NOW_MS - DAY_MS, NOW_MS))}
 
 
@@ -176,7 +176,7 @@ def test_more_clients_than_can_be_held_are_refused(hostile: Path, monkeypatch: p
     assert error.value.hint
 
 
-def test_control_characters_and_credentials_are_not_told(tmp_path: Path) -> None:
+def test_control_characters_and_credentials_are_not_returned(tmp_path: Path) -> None:
     secret = "AKIA" + "IOSFODNN7EXAMPLE"
     append(
         tmp_path,

@@ -1,4 +1,4 @@
-"""Findings on the page: the newest of each, in order, bounded; and that what nobody has judged never looks clean."""
+"""Findings on the page: the newest of each, in order, bounded; and that what wasn't judged never looks clean."""
 
 from __future__ import annotations
 

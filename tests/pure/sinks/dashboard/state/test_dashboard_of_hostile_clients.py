@@ -1,4 +1,4 @@
-"""What one client does to what the page shows of others: nothing (F41, F44)."""
+"""Effect of one client on what the page shows of others: none (F41, F44)."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_a_record_that_is_none_is_refused() -> None:
         configuration(b"\x00\x00\x01", NOW_MS)
 
 
-def test_a_value_that_is_no_number_is_told_as_it_is() -> None:
+def test_a_value_that_is_no_number_is_returned_unchanged() -> None:
     assert by_key(made(setting("linger.ms", "soon")))["linger.ms"].value == "soon"
 
 
@@ -198,7 +198,7 @@ def test_it_says_why_there_is_no_configuration() -> None:
     assert detail_of(live(*records), None).why == "Configurations are not read here."
 
 
-def test_a_client_that_has_just_gone_is_still_told_and_one_that_never_was_is_not() -> None:
+def test_a_client_that_has_just_gone_is_still_shown_and_an_unknown_one_is_not() -> None:
     state = live(opened(1), pushed(5), result(5))
     http = TestClient(create_app(state, assets.load(), lambda: NOW_MS, loopback_only=True), base_url="http://localhost")
     key = state.clients(1).items[0].key

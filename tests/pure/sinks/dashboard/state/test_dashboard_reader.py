@@ -1,4 +1,4 @@
-"""Where reading begins, when it is done, and that it goes on where it was; against a cluster in memory."""
+"""Where reading begins, when it is complete, and that it continues at its position; against a cluster in memory."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_what_compaction_took_away_at_the_end_does_not_keep_it_catching_up(clust
     until(lambda: is_live(state))
 
 
-def test_it_goes_on_where_it_was_when_kafka_comes_back(cluster: Cluster, start: Callable[[], State]) -> None:
+def test_it_continues_at_its_position_when_kafka_comes_back(cluster: Cluster, start: Callable[[], State]) -> None:
     cluster.write(GAUGES, gauge(3))
     state = start()
     until(lambda: is_live(state))
@@ -161,7 +161,7 @@ def test_it_goes_on_where_it_was_when_kafka_comes_back(cluster: Cluster, start: 
     assert state.overview(NOW).connections == 4
 
 
-def test_a_topic_that_is_missing_is_told_and_tried_again(cluster: Cluster, start: Callable[[], State]) -> None:
+def test_a_missing_topic_is_reported_and_tried_again(cluster: Cluster, start: Callable[[], State]) -> None:
     log = cluster.logs.pop(RESULTS)
     state = start()
     until(lambda: state.feed()[0] == "unreachable")

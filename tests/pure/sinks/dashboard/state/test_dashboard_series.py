@@ -29,7 +29,7 @@ def of(state: State, minutes: int = 6, now: int = NOW) -> Series:
     return state.series_by_minute(now, minutes)
 
 
-def test_each_minute_has_the_last_that_was_told_in_it() -> None:
+def test_each_minute_has_the_last_count_reported_in_it() -> None:
     java = [("java", "4.0", count) for count in (1, 2, 5)]
     found = of(live(beat(1, -3, [java[0]]), beat(2, -3, [java[1]]), beat(3, -1, [java[2], ("go", "1", 1)])))
     assert found.connections == [None, None, 2, 2, 6, 6]

@@ -136,7 +136,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("bad", "reason"), BAD, ids=range(len(BAD)))
-def test_a_bad_record_is_counted_and_the_rest_goes_on(bad: TopicRecord, reason: str) -> None:
+def test_a_bad_record_is_counted_and_the_rest_is_read(bad: TopicRecord, reason: str) -> None:
     state = live(gauge(3), bad, gauge(4, "franz-go"))
     assert state.counts().undecodable == {(bad.topic, reason): 1}
     assert state.overview(NOW).connections == 7
@@ -193,7 +193,7 @@ def test_nobody_is_lost_while_we_are_the_blind_ones() -> None:
     assert state.overview(NOW).clients == 1
 
 
-def test_gauges_that_differ_from_the_gateways_records_for_a_while_are_told() -> None:
+def test_gauges_that_differ_from_the_gateways_records_for_a_while_are_reported() -> None:
     def warned(state: State) -> bool:
         return any(check.name == "stream" and check.state == "warn" for check in state.overview(NOW).checks)
 

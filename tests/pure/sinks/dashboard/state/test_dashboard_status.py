@@ -1,4 +1,4 @@
-"""What processes and brokers say of themselves, and what is said of those who say nothing any more."""
+"""Status of processes and brokers, and of those that have fallen silent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def broker(number: int, *, at_ms: int = NOW_MS, **fields: Any) -> TopicRecord:
     return TopicRecord(STATUS, at_ms, status.key, status.model_dump_json().encode())
 
 
-def test_health_is_told_as_it_was_said() -> None:
+def test_health_is_shown_as_the_process_reported_it() -> None:
     state = live(process(condition="warn", reason="behind", lag_records=7, lag_ms=900, figures={"open": 3}), process("gateway", "gw"))
     gateway, query = state.overview(NOW_MS).health
     assert (gateway.kind, gateway.id, gateway.stale) == ("gateway", "gw", False)
@@ -44,7 +44,7 @@ def test_who_is_silent_for_three_intervals_is_stale_and_an_event_says_so() -> No
     assert not state.overview(NOW_MS + 16_000).health[0].stale
 
 
-def test_who_ended_as_it_was_told_to_is_not_stale_and_a_tombstone_ends_it() -> None:
+def test_a_stopped_process_is_not_stale_and_a_tombstone_removes_it() -> None:
     state = live(process(condition="stopped"))
     (health,) = state.overview(NOW_MS + 10**9).health
     assert (health.stale, health.condition) == (False, "stopped")

@@ -1,4 +1,4 @@
-"""What is read from topics: bounded, cleaned, and never a secret."""
+"""Values read from topics: bounded, cleaned, and never a secret."""
 
 from __future__ import annotations
 

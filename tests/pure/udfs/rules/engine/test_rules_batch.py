@@ -75,7 +75,7 @@ for _each in DIALECTS:
 
 
 def type_of(push: Push, complete: bool) -> ClientType | None:
-    """Whose settings they are; None where it can't be told, or they are several clients'."""
+    """The type of the client that the settings belong to; None if it is unknown or they belong to several clients."""
     keys = []
     for name, _, _ in push.settings:
         found = {key_of(known_dialect(push), name, each, complete) for each in ClientType} - {None}
@@ -318,7 +318,7 @@ def test_a_word_in_any_spelling(software: str, pushed: list[tuple[str, str]], ac
         assert text.where(lambda found, word=word: found == word).tolist() == [acks == word] == text.matches(f"^{word}$").tolist()
 
 
-def test_evidence_is_told_once_and_never_a_secret() -> None:
+def test_evidence_is_given_once_and_is_never_a_secret() -> None:
     redacted = setting("acks", None, value_state=6, value_digest=b"d" * 32, value_length=40)
     records = [config_record(setting("acks", "0"), client_id=f"c-{number}") for number in range(3)]
     batch = batch_of(*records, config_record(redacted), config_record(setting("group.id", "g")))

@@ -1,4 +1,4 @@
-"""What a rule says names the thresholds of the profile that judged, and who does what it says is judged well."""
+"""Messages of rules name the thresholds of the profile that judged, and a client that follows the advice passes."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def test_who_does_what_it_says_passes(rule: Rule, profile: Profile) -> None:
     java = [case for case in rule.cases if case.outcome == FIRED and case.software == "apache-kafka-java" and advice]
     for case in java:
         defaults = {key: value for key, value in case.defaults.items() if key not in advice}
-        mended = Case(PASSED, {**case.settings, **advice}, defaults, complete=case.complete)
-        (judgement,) = judge(batch_of(record_of(mended), complete=case.complete, thresholds=Thresholds((profile,))), [rule])
+        corrected = Case(PASSED, {**case.settings, **advice}, defaults, complete=case.complete)
+        (judgement,) = judge(batch_of(record_of(corrected), complete=case.complete, thresholds=Thresholds((profile,))), [rule])
         assert judgement.outcomes[0] != FIRED, (case.settings, advice)
 
 
-def test_each_push_is_told_its_own_profiles_threshold() -> None:
+def test_each_message_has_the_threshold_of_the_clients_own_profile() -> None:
     pushed = [
         config_record(setting("request.timeout.ms", "5000"), setting("acks", "all"), client_id=client_id) for client_id in ("a", "b", "a")
     ]
