@@ -41,7 +41,7 @@ def secret(folder: Path) -> Path:
     return folder / "conf"
 
 
-@pytest.mark.long_form
+@pytest.mark.long_form(only=True)
 @pytest.mark.timeout(scaled(600, 2400))
 def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tmp_path: Path) -> None:
     """`replay` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""

@@ -218,7 +218,7 @@ def test_f40_a_clock_that_jumps_leaves_gauges_true_and_is_named_where_it_has_gon
     assert connection_records(broker.internal, name)[-1].gateway_epoch > first_epoch
 
 
-@pytest.mark.long_form
+@pytest.mark.long_form(only=True)
 @pytest.mark.timeout(scaled(300, 1200))
 def test_f40_a_slow_network_that_breaks_loses_and_repeats_nothing(tmp_path: Path) -> None:
     """200±100 ms each way between gateway and broker, connections reset meanwhile; an idempotent producer, and a consumer.

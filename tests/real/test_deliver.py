@@ -227,6 +227,7 @@ def test_f30_dead_letters_are_listed_and_replayed_under_the_same_ids(broker: Any
             assert CANARY not in listed
 
 
+@pytest.mark.long_form(only=True)
 def test_f30_receivers_that_misbehave_cost_others_nothing_and_are_given_up(broker: Any, tmp_path: Path) -> None:
     """A finding that is read twice is also delivered only once (F31)."""
     answers = {"refuses": status(500), "throttles": status(429, Retry_After="1"), "hangs": hang, "drips": drip, "cuts": cut}

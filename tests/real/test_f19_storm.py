@@ -25,7 +25,7 @@ WORKERS = int(scaled(1, 4))
 """A client takes two of a worker's files, and a process may often have no more than 20,000."""
 
 
-@pytest.mark.long_form
+@pytest.mark.long_form(only=True)
 @pytest.mark.timeout(scaled(300, 1_800))
 def test_f19_a_storm_of_clients_that_push_again_is_one_row_each_and_one_finding(tmp_path: Path) -> None:
     instances = [uuid.uuid4() for _ in range(CLIENTS)]

@@ -98,15 +98,18 @@ def test_f45_the_gateways_metrics(gateway: Callable[[str], Attacked]) -> None:
     survives(gateway("metrics-listen"))
 
 
+@pytest.mark.long_form(only=True)
 def test_f45_the_gateways_pages_for_operators(gateway: Callable[[str], Attacked]) -> None:
     survives(gateway("admin-listen"))
 
 
+@pytest.mark.long_form(only=True)
 def test_f45_the_jobs_metrics(installation: Installation) -> None:
     address = installation.stream_url.split("/")[2]
     survives(Attacked(installation.processes.pid("stream"), "metrics-listen", address, "/healthz", f"http://{address}/metrics"))
 
 
+@pytest.mark.long_form(only=True)
 def test_f45_delivers_metrics(installation: Installation, tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
     (tmp_path / "receivers.toml").write_text(

@@ -35,6 +35,7 @@ def last_heartbeat(servers: str) -> tuple[int, int]:
     return max((record.sequence, at) for record, at in records if record.kind == Kind.HEARTBEAT)
 
 
+@pytest.mark.long_form(only=True)
 @pytest.mark.timeout(scaled(600, 900))
 def test_a_living_gateway_outlives_an_outage_of_internal_and_a_killed_one_is_lost(tmp_path: Path) -> None:
     started, broker = start_broker(tmp_path / "broker")

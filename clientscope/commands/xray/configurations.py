@@ -11,7 +11,7 @@ from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import Instance, Read
 from clientscope.commands.lint.judging import Subject, application_client_ids
 from clientscope.commands.lint.places import Placed, Region
-from clientscope.commands.xray.inventory import ClientKey, Inventory, Place, InventoriedClient, library_of
+from clientscope.commands.xray.inventory import ClientKey, InventoriedClient, Inventory, Place, library_of
 
 
 @dataclass

@@ -11,7 +11,7 @@ from clientscope.catalog import sensitive
 from clientscope.commands.lint.findings import FileFinding, LintReport
 from clientscope.commands.lint.shown import is_secret, plain, redacted
 from clientscope.commands.xray.configurations import SeenConfiguration
-from clientscope.commands.xray.inventory import MOST_CLIENTS, MOST_CONNECTIONS, ClientKey, Inventory, InventoriedClient
+from clientscope.commands.xray.inventory import MOST_CLIENTS, MOST_CONNECTIONS, ClientKey, InventoriedClient, Inventory
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, ReadinessVerdict, judge_readiness
 from clientscope.severities import SEVERITIES
 
