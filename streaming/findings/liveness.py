@@ -19,7 +19,7 @@ GRACE_MS = 30_000
 _WINDOW_MS = 5 * 60_000
 _SLICE_MS = 10_000
 MOST_CONNECTIONS = 1_000_000
-"""Open ones that are known, some 200 bytes each; see `clientscope.fair_share` for who makes room for further ones."""
+"""Open connections that are known, some 200 bytes each; `clientscope.fair_share` chooses those that make room for further ones."""
 
 _MOST_NAMES = 1_000
 """client.ids of one principal that are distinguished among connections closed within ten seconds; further ones count as no client.id."""
@@ -148,7 +148,7 @@ class Liveness:
         return total
 
     def _make_room(self) -> None:
-        """Those who have most of the connections are known by fewer of them."""
+        """Forgets connections of the tenants that have the most."""
         held = [
             HeldEntry((gateway, number), tenant_of(whose.there[1], whose.there[3]), 0, number)
             for gateway, connections in self._open.items()

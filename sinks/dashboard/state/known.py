@@ -178,7 +178,7 @@ class Known:
         return self._gauges.dropped + self._connections.dropped + self._findings.dropped + self._index.dropped + self._status.dropped
 
     def _touch(self, what: str, at_ms: int) -> None:
-        self._versions.touch(what, None if what == STATUS else at_ms)  # that a process tells again is no news
+        self._versions.touch(what, None if what == STATUS else at_ms)  # a repeated status is no news
 
     def _set_feed(self, feed: Feed, detail: str | None, progress: Progress | None) -> None:
         if self._feed.became(feed, detail, progress):
