@@ -41,7 +41,7 @@ SAMPLE_S = 30.0
 LIST = "?view=clients"
 SORTS = ("Software", "Principal", "Address", "Connections", "Findings", "Since", "Listener", "Broker", "Client id")
 
-# From the last event of this type until the frame in which another table of rows stands under this address, or until a client's page does.
+# From the last event of this type until the frame in which this address shows another table of rows, or a client's page.
 _PAINTED = """
 ([type, view, name, value]) => {
   const rows = () => document.querySelector(".list tbody:has(tr.row)");

@@ -19,7 +19,7 @@ SENTENCE_LENGTH = 1_000
 _STRING = 1
 """Ordinal of STRING in Kafka's ConfigDef.Type."""
 
-# Control characters, and the marks that reorder or hide what stands beside them on a page or in a terminal.
+# Control characters, and the marks that reorder or hide text beside them on a page or in a terminal.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 

@@ -170,7 +170,7 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.streaming.pollingDelay": "50ms",
         # The job asks for the newest one alone; what counts batches is given each (`streaming.reports`). Spark keeps one less than this.
         "spark.sql.streaming.numRecentProgressUpdates": "2",
-        # A checkpoint keeps what it began with, whatever stands here.
+        # A checkpoint keeps the number that it began with, whatever this is.
         "spark.sql.shuffle.partitions": str(_shuffle_partitions(master)),
         # Four queries and Delta have some hundreds of generated classes.  With the default of 100 they displace each other: each batch
         # compiles its own anew, and so does the JVM's compiler.

@@ -30,7 +30,7 @@ _CUT_TEMPLATE = r"\$\{[^{}:]*|\$\(.*|\{\{.*|<[\w-]*|%\{.*"
 
 _TEMPLATE = re.compile(TEMPLATE)
 _WITHOUT_SECRET = re.compile(rf"(?:{TEMPLATE}|{_NOTHING})(?::(?:{TEMPLATE}))?|{_FILE}")
-# A digest of an image, or a time or a number before a host, where a password would stand.
+# A digest of an image, or a time or a number before a host, in the place of a password.
 _BEFORE_AT = r".*@\s*sha[0-9]{1,3}(?::.*)?|[0-9]{1,3}(?::[0-9]{2})?\s*@.*"
 _STANDS_FOR_SECRET = re.compile(rf"{_NOTHING}|{_CUT_TEMPLATE}|[0-9]{{1,5}},.*|{_BEFORE_AT}")
 

@@ -48,7 +48,7 @@ SHAPES = {
         r"(?i:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|(?:api|access|account|private|secret)[._-]?key|[^a-z]user_[a-z0-9]{1,64})"
         r"(?:\\?[\"']?\s{0,8}=|\\?[\"']\s{0,8}:)\s{0,8}\\?[\"']?([^\s\"';,&\\]+)",
     ),
-    # pass: …, pwd=…, --password …; with a colon, too, and by the shorter words that only stand alone.
+    # pass: …, pwd=…, --password …; with a colon, too, and by the shorter words that count only alone.
     "named": Shape(
         r"(?i:pass|pw|ps{1,2}w|secret|token|cred|key)[A-Za-z]{0,8}[0-9]{0,4}[\"']?\s{0,4}[:=-]",
         r"(?:(?i:passw(?:or)?t?d?|passphrase|passcode|pa?sswd|pswd|pwd|secret|token|credentials?"

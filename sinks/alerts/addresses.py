@@ -24,7 +24,7 @@ NEVER: tuple[Network, ...] = tuple(
         "::/128", "fe80::/10", "fec0::/10", "ff00::/8",
         "fd00:ec2::/32",  # of AWS
         "fd20:ce::/32",  # of Google Cloud
-        "64:ff9b:1::/48",  # local NAT64 (RFC 8215): where in it the IPv4 address stands, each network decides for itself
+        "64:ff9b:1::/48",  # local NAT64 (RFC 8215): each network chooses the position of the IPv4 address in it
     )
 )  # fmt: skip
 """Link-local, metadata services, multicast, networks that may contain any of these, and unassigned addresses."""

@@ -81,7 +81,7 @@ def _taken(descriptor: int) -> bool:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            time.sleep(0.02)  # `holder` has it for a moment when it looks
+            time.sleep(0.02)  # `holder` takes it for a moment to check it
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise

@@ -100,7 +100,9 @@ class Book:
                 self._dirty.add(fingerprint)
 
     def erased(self, clients: Mapping[str, int]) -> None:
-        """These are named no more, if what they were named for came before that time; what nobody else had is there no more."""
+        """Removes erased clients' names from findings, as far as their pushes came before that time; findings of no other client are
+        removed.
+        """
         for entry in list(self.entries.values()):
             gone = {key for key, client in entry.known.items() if client.pushed_ms <= clients.get(key, -1)}
             gone |= {key for key, push in entry.lately.items() if push.appended_ms <= clients.get(key, -1)}
@@ -271,7 +273,7 @@ class Book:
                     self._dirty.add(fingerprint)
 
     def _adopt(self, application: OneApplication) -> None:
-        """What was found of an application that doesn't authenticate, and stands on the topic as release 0.1.0 wrote it."""
+        """Takes over findings of an application that doesn't authenticate which release 0.1.0 wrote under another key."""
         before = key_of_0_1(application.key)
         earlier = self._clients.applications.get(before)
         if earlier is None or earlier is application:

@@ -19,10 +19,10 @@ from streaming.limits import Limit, Overflow
 log = logging.getLogger(__name__)
 
 MOST_CLIENTS = 200_000
-"""That are remembered; see `clientscope.fair_share` for who makes room for further ones."""
+"""Clients that are remembered; `clientscope.fair_share` chooses those that make room for further ones."""
 
 MOST_BYTES = 256 * 1024 * 1024
-"""Of what they push, as text; the same text of one tenant's clients counts once."""
+"""Bytes of their pushes, as text; the same text of one tenant's clients counts once."""
 
 MOST_APPLICATIONS = 100_000
 """That are remembered, in the same way."""
@@ -68,7 +68,7 @@ class OneApplication:
         starts: its last different configurations, the newest last.
         findings: fingerprint of what was ever found of it → the keys of the settings that it was found under.
         newest_ms: when it last pushed.
-        tenant: who pushed last.
+        tenant: of the client that pushed last.
     """
 
     key: str
@@ -182,7 +182,9 @@ class PushedClients:
         return push
 
     def forget(self, now_ms: int) -> tuple[list[JudgedPush], list[OneApplication]]:
-        """Lets go of who is gone for long, and of what is too much; returns the clients, and the applications, that were forgotten."""
+        """Forgets clients that are gone for long, and those beyond the bounds; returns the clients, and the applications, that were
+        forgotten.
+        """
         gone = [push for push in self._all() if now_ms - push.appended_ms > _FORGET_CLIENT_MS and not self.is_live(push.client)]
         self._forget(gone)
         silent = [each for each in self.applications.values() if not each.clients and now_ms - each.newest_ms > FORGET_MS]

@@ -46,8 +46,8 @@ class FindingsEngine:
         kept: whose records are on ``clientscope.configs``.
 
     Attributes:
-        clients: who has pushed, and what.
-        book: what follows from it.
+        clients: the clients that have pushed, with their pushes.
+        book: the findings that follow from them.
     """
 
     def __init__(
@@ -103,15 +103,15 @@ class FindingsEngine:
         return self.book.changes(now_ms)
 
     def new_leaks(self, now_ms: int) -> Changes:
-        """What to write before all has been read that there was at the start; `written` says that it was.
+        """Changes to write before everything from the start has been read; `written` confirms them.
 
-        A secret that stands on no topic yet is new whatever else is still to be read. Everything else may end with the next record.
+        A secret without a record on the topic is new, whatever else is still to be read. Everything else may end with the next record.
         """
         self.clients.at(now_ms)
         return self.book.new_leaks(now_ms)
 
     def written(self, changes: Changes, now_ms: int) -> None:
-        """These stand on the topic now."""
+        """Notes that these changes are on the topic."""
         self.book.written(changes, now_ms)
 
     def over(self, now_ms: int) -> list[str]:
@@ -119,7 +119,7 @@ class FindingsEngine:
         return self.kept.due(now_ms, self.clients.is_live)
 
     def ended(self, keys: Iterable[str], now_ms: int) -> None:
-        """Tombstones stand there under these keys now."""
+        """Notes that tombstones under these keys are on the topic."""
         self._ending = {key: at_ms for key, at_ms in self._ending.items() if now_ms - at_ms < _FORGET_EVERY_MS}
         for key in keys:
             self._ending[key] = now_ms

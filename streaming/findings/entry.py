@@ -38,7 +38,7 @@ class Where:
     """One place of a finding.  Times are ms since the epoch.
 
     Attributes:
-        clients: who has it there, and how bad it is with each: an index in ``SEVERITIES``.
+        clients: those that have it there, each with its severity: an index in ``SEVERITIES``.
         live: how many of them are connected.
         last_seen_ms: when a push last had it; passed_ms: when a push of that application last was without it.
     """
@@ -121,7 +121,7 @@ class FindingEntry:
     known: dict[str, Client] = field(default_factory=dict)
 
     def make_room(self, place: Place) -> list[HeldEntry]:
-        """Before `add`: beyond `MOST_PLACES_KEPT` places, those go first of whoever has the most of them; which those are."""
+        """Makes room before `add`: beyond `MOST_PLACES_KEPT` places, those of the tenant with the most go first; returns those removed."""
         if place in self.places or len(self.places) < MOST_PLACES_KEPT:
             return []
         held = [HeldEntry(key, tenant_of(json.loads(key[0])[0], ""), 0, at.last_seen_ms) for key, at in self.places.items()]
@@ -211,7 +211,7 @@ class FindingEntry:
 
     @property
     def is_unheard(self) -> bool:
-        """Whether it was there, for however short a time, since somebody could last hear of it."""
+        """Whether it was there, however briefly, without a check that opened it."""
         return not self.standing.is_open and (self.back_ms > 0 or not self.standing.opened_ms)
 
     def reached(self, gateway: str, written_to: str | None) -> bool:
@@ -236,5 +236,5 @@ class FindingEntry:
 
     @property
     def passed(self) -> bool:
-        """Whether newer pushes are without it everywhere, so that it ends once nobody who is connected has it."""
+        """Whether newer pushes are without it everywhere, so that it ends once no connected client has it."""
         return bool(self.places) and all(where.last_seen_ms < where.passed_ms for where in self.places.values())

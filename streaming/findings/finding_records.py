@@ -97,7 +97,7 @@ def record_of(entry: FindingEntry, state: State, holders: Holders, suppression: 
 
 
 def restored(record: Finding) -> FindingEntry:
-    """The entry that a record was made of, as far as the record says; who has it, pushes say once more."""
+    """The entry that a record was made of, as far as the record says; the clients that have it follow from their pushes."""
     entry = FindingEntry(record.fingerprint, record.code, record.kind, record.confidence == "low", SEVERITIES.index(record.severity))
     entry.message = record.sentence or record.message
     entry.known = {record_key(client): client for client in record.clients}

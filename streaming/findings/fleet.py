@@ -163,7 +163,7 @@ def rare_values(live: Live, judges: Judges) -> dict[str, Found]:
 
 
 def old_versions(live: Live, judges: Judges) -> dict[str, Found]:
-    """AN403: applications with a release that nearly nobody else has any more."""
+    """AN403: applications with a release that almost no other application still has."""
     by_library: dict[str, dict[str, str]] = defaultdict(dict)
     for application, clients in live.items():
         for library, version in {(variant.software_name, variant.software_version) for variant in clients.variants}:
@@ -217,7 +217,7 @@ def _of(live: Live, application: str) -> tuple[LiveClients, ...]:
 
 
 def _differences(members: Iterable[LiveClients]) -> dict[str, tuple[Any, list[str]]]:
-    """Keys under which clients with the same release of a library differ → the usual value, and a sentence on who has which."""
+    """Keys under which clients with the same release of a library differ → the usual value, and a sentence on the values of the clients."""
     by_release: dict[tuple[str, str], list[Variant]] = defaultdict(list)
     for clients in members:
         for variant in clients.variants:

@@ -24,7 +24,8 @@ Settings = Mapping[str, Any]
 def whereabouts(cluster: str, principal: str | None, client_id: str | None, address: str) -> There:
     """What all connections of one process have in common, and of its like on the same host.
 
-    Who doesn't authenticate has no principal here, as in records of earlier releases: a push may be older than its client's connections.
+    A client without authentication has no principal here, as in records of earlier releases: a push may be older than its client's
+    connections.
     """
     return cluster, authenticated(principal), client_id, address
 

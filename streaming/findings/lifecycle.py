@@ -5,7 +5,7 @@ One pure function, `advance`: the entry that it is given stays as it is, and not
 - *open*: connected clients have it, or no newer push is without it.
 - *resolved*: newer pushes are without it everywhere and no connected client has it.  What is found by comparing, and what concerns
   clientscope's own operation, resolves as soon as it is no longer so.
-- *stopped*: the same of a secret, which must be rotated all the same.  A secret also stops when no connected client has had it for
+- *stopped*: the same for a secret, which must still be rotated.  A secret also stops when no connected client has had it for
   `QUIET_MS`.
 - *closed*: a person's decision holds.
 
@@ -29,7 +29,7 @@ _NO_POLICY = Policy()
 
 
 def advance(entry: FindingEntry, holders: Holders, now_ms: int, policy: Policy = _NO_POLICY) -> tuple[FindingEntry, Finding]:
-    """What becomes of a finding now.
+    """The next state of a finding, and its record.
 
     Args:
         entry: what is known of it; isn't changed.
@@ -94,7 +94,7 @@ def _worst(entry: FindingEntry) -> int:
 
 
 def _opened(entry: FindingEntry, notifies: bool, now_ms: int) -> FindingStanding:
-    """Where it stands as it is open; with an alert when it is new, worse or back."""
+    """The state of an open finding, with an alert if it is new, worse or back."""
     standing = entry.standing
     if not standing.is_open:
         again = standing.ended_ms > 0

@@ -16,7 +16,7 @@ from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, The
 from streaming.limits import Limit, Overflow
 
 MOST_CONNECTIONS = 1_000_000
-"""Open ones that are known, some 200 bytes each; see `clientscope.fair_share` for who makes room for further ones."""
+"""Open connections that are known, some 200 bytes each; `clientscope.fair_share` chooses those that make room for further ones."""
 
 CONNECTIONS = Limit(
     "connections",
@@ -131,7 +131,7 @@ class Liveness:
         return self._rates.at(now_ms)
 
     def _make_room(self) -> None:
-        """Those who have most of the connections are known by fewer of them."""
+        """Forgets connections of the tenants that have the most."""
         held = [
             HeldEntry((gateway, number), tenant_of(whose.there[1], whose.there[3]), 0, number)
             for gateway, connections in self._open.items()

@@ -71,7 +71,7 @@ class Presence:
                 self._look(alike[-1])
 
     def at(self, now_ms: int) -> None:
-        """Time passes; a clock that is set back lengthens nobody's grace."""
+        """Advances the time; a clock that is set back lengthens no client's grace."""
         self._now_ms = max(self._now_ms, now_ms)
         while self._deadlines and self._deadlines[0][0] <= self._now_ms:
             _, client = heapq.heappop(self._deadlines)
@@ -86,7 +86,7 @@ class Presence:
         return self._there[push.there][-1] is push and self._liveness.has(push.there)
 
     def _without(self, push: JudgedPush, is_next: bool) -> None:
-        """Lets go of one; then the next newest with the same whereabouts stands for them."""
+        """Removes a push; the next newest with the same principal, client.id and address then represents them."""
         self.live.discard(push.client)
         self._fresh.pop(push.client, None)
         numbers = self._on[push.gateway_key]

@@ -88,7 +88,7 @@ class Secrets:
         self._digests: dict[str, dict[str, list[str]]] = {}
 
     def fingerprint(self, code: str, application: str, key: str, digest: str | None, tenant: Tenant = "") -> str:
-        """Of a secret: by its digest, so that it is one finding wherever it stands; by its place where that can't be."""
+        """A secret's fingerprint: by its digest, so that it is one finding in any place; without a digest by its place."""
         if digest is None:
             return fingerprint(code, application, key)
         known = self._digests.setdefault(application, {}).setdefault(key, [])

@@ -56,7 +56,7 @@ class LastSeen:
 
     Attributes:
         times: client → ms since the epoch, where that isn't just when it pushed.
-        floor_ms: nobody counts as seen before this: nothing is known of what was until then.
+        floor_ms: no client counts as seen before this, since nothing earlier is known.
     """
 
     times: Mapping[str, int] = field(default_factory=dict)

@@ -11,10 +11,10 @@ from streaming.findings.entry import FindingEntry
 from streaming.limits import Limit
 
 MOST_FINDINGS = 50_000
-"""That are kept, besides those on clientscope's own operation; see `clientscope.fair_share` for who makes room for further ones."""
+"""Findings that are kept, besides those on clientscope's own operation; `clientscope.fair_share` chooses those that make room."""
 
 FOR_LEAKS = 10_000
-"""Of these so many are for secrets alone."""
+"""The part of these that is for secrets alone."""
 
 FINDINGS = Limit(
     "findings",
@@ -26,7 +26,7 @@ FINDINGS = Limit(
 
 
 class Room:
-    """Counts findings by tenant; those on clientscope's own operation count for nobody."""
+    """Counts findings by tenant; those on clientscope's own operation count for no tenant."""
 
     def __init__(self) -> None:
         self._of_tenant: Counter[Tenant] = Counter()
@@ -47,14 +47,14 @@ class Room:
             self._leaks -= entry.is_leak
 
     def share(self, entry: FindingEntry, tenant: Tenant) -> None:
-        """A tenant has it, too: it takes the room of whoever has fewer."""
+        """Notes that another tenant has it too: it counts for the tenant with fewer findings."""
         if entry.tenant != tenant and self._of_tenant[tenant] < self._of_tenant[entry.tenant]:
             self._less(entry.tenant)
             self._of_tenant[tenant] += 1
             entry.tenant = tenant
 
     def excess(self, entries: Iterable[FindingEntry], for_leak: bool) -> list[HeldEntry]:
-        """What has to go before another one: of those who have most of the table what matters least."""
+        """The findings to remove before another is added: the least important of the tenants that have the most."""
         others = MOST_FINDINGS - FOR_LEAKS
         if not for_leak and self._total - self._leaks >= others:
             return _excess([entry for entry in entries if not entry.is_leak], others)

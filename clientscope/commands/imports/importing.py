@@ -108,7 +108,7 @@ def _read(seen: _Seen, principal: str | None) -> Read:
     dialect = dialect_of(client.dialect)
     given = _given(client, dialect)
     values = {key: setting.value for key, setting in client.settings.items() if setting.value is not None}
-    # Of a client that isn't whole nothing is known but what stands there, which the rules take as settings under a prefix.
+    # Of an incomplete client only the logged settings are known; the rules take them as settings under a prefix.
     subject = (
         Subject({key: values[key] for key in given}, dialect, client.version, client.client_type, principal)
         if client.whole

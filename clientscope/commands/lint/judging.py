@@ -149,7 +149,7 @@ def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[FileVerdic
             continue
         severity = rule.severity if judgement.severities is None else SEVERITIES[int(judgement.severities[row])]
         settings = [Judged(each.key, each.value, each.reason) for each in evidence.distinct[found[row]]] if row in found else []
-        # What rests on nothing that stands there, where the settings aren't whole, may be otherwise by what stands elsewhere.
+        # If the settings are incomplete, a verdict that rests on none of them may change with settings elsewhere.
         told = NOT_EVALUABLE if outcome == FIRED and not settings and not batch.complete else outcome
         texts, which = batch.messages(rule, told, np.array([row]))
         message = MESSAGES.get(rule.code, texts[which[0]]) if told == FIRED else texts[which[0]]

@@ -244,7 +244,7 @@ class _YamlWalk:
     def mapping(self, node: Any, prefix: str, level: int, shared: bool) -> Iterator[Placed]:
         if level > MAX_LEVELS:
             raise _Malformed(_TOO_DEEP)
-        # What is merged in comes first, since what stands there itself overrides it.
+        # Merged settings come first, since the mapping's own settings override them.
         for key, value in node.value:
             if key.tag == "tag:yaml.org,2002:merge":
                 for merged in value.value if isinstance(value, yaml.SequenceNode) else [value]:

@@ -27,7 +27,7 @@ _PREFIXES: tuple[tuple[str, ClientType], ...] = (
     (r"spring\.kafka\.consumer\.properties\.", _CONSUMER),
     (r"spring\.kafka\.admin\.properties\.", _ADMIN),
     (r"spring\.kafka\.streams\.properties\.", _STREAMS),
-    # Quarkus and SmallRye: a channel's; a profile may stand before.
+    # Quarkus and SmallRye: a channel's, perhaps after a profile.
     (r"(?:%[\w-]+\.)?mp\.messaging\.outgoing\.[\w-]+\.", _PRODUCER),
     (r"(?:%[\w-]+\.)?mp\.messaging\.incoming\.[\w-]+\.", _CONSUMER),
     (r"(?:%[\w-]+\.)?kafka-streams\.", _STREAMS),

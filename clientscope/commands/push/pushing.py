@@ -38,7 +38,7 @@ def run(settings: PushSettings, sleep: Callable[[float], None] = time.sleep) -> 
     Raises:
         ClientscopeError: what is wrong with the settings, or why nothing was pushed.
     """
-    logging.getLogger("clientscope.client").setLevel(logging.CRITICAL)  # what it has to say is said here, in a line
+    logging.getLogger("clientscope.client").setLevel(logging.CRITICAL)  # its messages are printed here, in a line
     if settings.properties is None:
         raise SettingsError("--properties is missing", "name the file with the client's settings, as in --properties client.properties")
     command = _Command(settings, settings.properties)

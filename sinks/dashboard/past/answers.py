@@ -5,7 +5,7 @@ Their fields are those of `clientscope.api.history`, which says what each means.
 
 from __future__ import annotations
 
-from typing import Any, TypedDict, final
+from typing import TypedDict, final
 
 from sinks.dashboard.past.problems import Kind
 
@@ -52,8 +52,16 @@ class ClientsAnswer(TypedDict):
     items: list[SeenClient]
 
 
+class SeenChange(TypedDict):
+    """A setting that differs from the push before; `clientscope.api.clients.SettingChange`."""
+
+    key: str
+    before: str | None
+    after: str | None
+
+
 class SeenStart(TypedDict):
-    """A pushed configuration; `clientscope.api.history.PastStart`.  ``changes`` has dumped `clientscope.api.clients.SettingChange`."""
+    """A pushed configuration; `clientscope.api.history.PastStart`."""
 
     instance_id: str | None
     client_id: str | None
@@ -66,7 +74,7 @@ class SeenStart(TypedDict):
     settings: int
     redacted: int
     first: bool
-    changes: list[dict[str, Any]] | None
+    changes: list[SeenChange] | None
 
 
 class StartsAnswer(TypedDict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import pyarrow as pa
 
@@ -26,6 +26,18 @@ MOST_NAMES = 1_000
 MOST_PUSHES = 50
 LOOK_BACK = 20
 """Pushes before the last one of a page, among which the one to compare it with is looked for."""
+
+
+class PushRow(TypedDict):
+    """A row of the table ``pushes``, as far as it is read here beside its settings."""
+
+    client_instance_id: str | None
+    client_id: str | None
+    principal: str | None
+    client_address: str
+    client_software_name: str
+    client_software_version: str
+    security_protocol: str | None
 
 
 @dataclass(frozen=True)
@@ -72,11 +84,11 @@ def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int) ->
     sql = f"SELECT * FROM pushes WHERE {where} {order} LIMIT {limit + LOOK_BACK} OFFSET {int(offset)}"  # noqa: S608 - quoted there
     rows = tables.ask("pushes", sql)
     read = [_configuration(rows, number) for number in range(rows.num_rows)]
-    told = rows.drop_columns(["configs"]).to_pylist()
-    for row in told:
+    pushed: list[PushRow] = rows.select(list(PushRow.__annotations__)).to_pylist()
+    for row in pushed:
         row["principal"] = anonymous_if_unsaid(row["principal"], row["security_protocol"])
     last = offset + rows.num_rows >= total
-    return {"total": total, "items": [_start(number, told, read, last) for number in range(min(limit, rows.num_rows))]}
+    return {"total": total, "items": [_start(number, pushed, read, last) for number in range(min(limit, rows.num_rows))]}
 
 
 def _condition(tables: Tables, span: Span, whose: Whose) -> str | None:
@@ -107,9 +119,9 @@ def _configuration(rows: pa.Table, number: int) -> Configuration:
     return of_decoded(pa.StructArray.from_arrays(columns, fields=fields), pushed_ms)
 
 
-def _start(number: int, told: Sequence[dict[str, Any]], read: Sequence[Configuration], last: bool) -> SeenStart:
-    row, now = told[number], read[number]
-    before = _before(number, told, read)
+def _start(number: int, pushed: Sequence[PushRow], read: Sequence[Configuration], last: bool) -> SeenStart:
+    row, now = pushed[number], read[number]
+    before = _before(number, pushed, read)
     return {
         "instance_id": row["client_instance_id"],
         "client_id": clean(shown(row["client_id"])) if row["client_id"] else None,
@@ -122,16 +134,18 @@ def _start(number: int, told: Sequence[dict[str, Any]], read: Sequence[Configura
         "settings": sum(setting.reported for setting in now.settings),
         "redacted": sum(setting.source == "redacted" for setting in now.settings),
         "first": before is None and last,
-        "changes": None if before is None else [change.model_dump() for change in changes(read[before], now)],
+        "changes": None
+        if before is None
+        else [{"key": change.key, "before": change.before, "after": change.after} for change in changes(read[before], now)],
     }
 
 
-def _before(number: int, told: Sequence[dict[str, Any]], read: Sequence[Configuration]) -> int | None:
+def _before(number: int, pushed: Sequence[PushRow], read: Sequence[Configuration]) -> int | None:
     """The newest earlier one of the same principal and kind of client: of the same client.id, or else of any."""
     alike = [
         other
-        for other in range(number + 1, len(told))
-        if read[other].client_type == read[number].client_type and told[other]["principal"] == told[number]["principal"]
+        for other in range(number + 1, len(pushed))
+        if read[other].client_type == read[number].client_type and pushed[other]["principal"] == pushed[number]["principal"]
     ]
-    same = (other for other in alike if told[other]["client_id"] == told[number]["client_id"])
+    same = (other for other in alike if pushed[other]["client_id"] == pushed[number]["client_id"])
     return next(same, alike[0] if alike else None)

@@ -179,7 +179,7 @@ class Known:
         return sum((table.dropped for table in tables), Counter())
 
     def _touch(self, what: str, at_ms: int) -> None:
-        self._versions.touch(what, None if what == STATUS else at_ms)  # that a process tells again is no news
+        self._versions.touch(what, None if what == STATUS else at_ms)  # a repeated status is no news
 
     def _set_feed(self, feed: Feed, detail: str | None, progress: Progress | None) -> None:
         if self._feed.became(feed, detail, progress):

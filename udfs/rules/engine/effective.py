@@ -104,7 +104,7 @@ class Effective:
         is_number, special = v.IS_NUMBER[ids], self._names.in_own_way[known]
         own_way = np.flatnonzero(special)
         plain = ~special
-        if own_way.size:  # one setting may stand there under two names, of which the last counts, whichever way it is written
+        if own_way.size:  # a setting may be there under two names; the last one counts, whichever name it is
             last = self.positions.ravel()[cells] == known
             own_way, plain = np.flatnonzero(special & last), plain & last
         where = np.flatnonzero(is_number & plain)
