@@ -21,8 +21,8 @@ test-pure: venv prometheus  ## no Spark, no broker: three minutes
 	$(BIN)/pytest tests/pure $(TWO_AT_A_TIME)
 fixtures: venv   ## capture what real clients say, again (needs a JDK)
 	$(BIN)/python tests/fixtures/capture.py
-screenshots: venv chromium  ## the README's pictures of the page, again
-	$(BIN)/python tests/fixtures/page_screenshots.py
+screenshots: venv chromium  ## the pictures of the page and of the report, again
+	$(BIN)/python tests/fixtures/page_screenshots.py && $(BIN)/python tests/fixtures/xray_screenshot.py
 golden-checkpoint: venv  ## keep a checkpoint of this release for the tests of those to come (two minutes)
 	$(BIN)/python tests/fixtures/checkpoint.py
 test-spark: venv ## one Spark session
