@@ -34,7 +34,7 @@ class Model:
 
     def __init__(self) -> None:
         self.open: dict[int, tuple[str, str]] = {}
-        self.closed: set[int] = set()
+        self.closed: dict[int, int] = {}
         self.epoch = 1
 
     def is_live(self, push: JudgedPush, pushes: Iterable[JudgedPush], now_ms: int) -> bool:
@@ -64,10 +64,12 @@ class Histories(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 30), instance=st.sampled_from(INSTANCES), pushed=st.sampled_from(PUSHED), group=st.sampled_from(("", "g")))
     def pushes(self, which: int, instance: int | None, pushed: dict[str, str], group: str) -> None:
-        """On a connection that may be closed already, or was never heard of."""
+        """On a connection that was closed up to a minute ago, or was never seen: the engine remembers closings for so long."""
         self.fleet.now += 10
         known = [*self.connections, (1_000 + which, "orders-1", "10.0.0.1")]
         number, client, address = known[which % len(known)]
+        if self.model.closed.get(number, self.fleet.now) < self.fleet.now - MINUTE:
+            return
         given = {**pushed, "group.id": group} if group else pushed
         self.fleet.push(client, number, instance, settings=given, client_address=address, gateway_epoch=self.model.epoch)
 
@@ -76,7 +78,7 @@ class Histories(RuleBasedStateMachine):
         if self.connections:
             number, client, address = self.connections[which % len(self.connections)]
             if self.model.open.pop(number, None):
-                self.model.closed.add(number)
+                self.model.closed[number] = self.fleet.now
                 identity = {"principal": "User:a", "client_id": client, "client_address": address}
                 self.fleet.close(number, self.model.epoch, **identity)
 
