@@ -92,6 +92,8 @@ def test_it_shows_real_clients_and_restores_the_level(release: str, tmp_path: Pa
         affected = {row["code"]: [each["application"] for each in row["affected"]] for row in made["problems"]}
         assert affected["AN101"] == ["orders"]
         assert {"orders", "billing"} <= {row["application"] for row in made["readiness"]}
+        (group,) = made["groups"]
+        assert (group["group"], group["members"], group["not_seen"], group["assignor"]) == ("billing", 1, 0, "range")
         (log,) = made["logs"]
         assert log["name"].startswith("broker 1: ")
         assert log["requests"] > 10

@@ -28,6 +28,7 @@ def document(made: XrayResult) -> str:
         "configurations": [asdict(row) for row in made.configurations],
         "target": made.target,
         "readiness": [asdict(row) for row in made.readiness],
+        "groups": [asdict(group) for group in made.groups],
         "unseen": list(made.unseen),
         "lint": as_json.fields(made.lint),
     }

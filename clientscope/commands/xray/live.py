@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 
 from kafka.errors import KafkaError
 
@@ -13,6 +14,7 @@ from clientscope.cluster.api_versions import Cluster, ask
 from clientscope.cluster.software import find_all
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray import XraySettings, watchdog
+from clientscope.commands.xray.completing import ShownGroup, complete
 from clientscope.commands.xray.following import Followed, follow, open_all
 from clientscope.commands.xray.inventory import Inventory, Place
 from clientscope.commands.xray.raised import Connect, InUseError, Raised, journal_of, raised, restore, state_dir
@@ -20,6 +22,7 @@ from clientscope.commands.xray.result import LogRead
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import AdminClient, connected
+from clientscope.kafka.groups import MOST_GROUPS, consumer_groups
 from clientscope.kafka.loggers import REQUEST_LOGGER
 from clientscope.logs import files
 from clientscope.logs.request_log import RequestLogReader
@@ -33,11 +36,23 @@ _BYTES_PER_REQUEST = 930
 """Of Kafka 4.4's JSON; docs/xray.md says how that was measured."""
 
 
-def look_at(settings: XraySettings) -> tuple[Inventory, list[LogRead], list[str], str | None]:
-    """Looks at each broker.
+@dataclass(frozen=True)
+class Look:
+    """What was seen of a cluster.
 
-    Returns:
-        the clients, what was read, errors, and the oldest release of the brokers as far as it can be inferred.
+    Attributes:
+        broker_release: the oldest release of its brokers; None where it can't be inferred.
+    """
+
+    inventory: Inventory
+    logs: list[LogRead]
+    errors: list[str]
+    broker_release: str | None
+    groups: tuple[ShownGroup, ...]
+
+
+def look_at(settings: XraySettings) -> Look:
+    """Looks at each broker.
 
     Raises:
         EnvironmentProblem: no broker answers, or none lets us; another run looks at one; nobody agreed.
@@ -58,9 +73,7 @@ def look_at(settings: XraySettings) -> tuple[Inventory, list[LogRead], list[str]
             print(f"error: {REQUEST_LOGGER} isn't back at its level yet; a process in the background tries on", file=sys.stderr)
 
 
-def _look(
-    settings: XraySettings, access: KafkaAccess, connect: Connect, guard: watchdog.Watchdog
-) -> tuple[Inventory, list[LogRead], list[str], str | None]:
+def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: watchdog.Watchdog) -> Look:
     cluster = ask(access.client_arguments())
     brokers = [answer.broker.id for answer in cluster.answers]
     _restore_what_others_left(cluster.cluster_id, brokers, connect)
@@ -83,7 +96,20 @@ def _look(
             hint = f"; {error.hint}" if isinstance(error, ClientscopeError) and error.hint else ""
             errors.append(plain(f"{error or type(error).__name__}{hint}", 400))
     inventory.end()
-    return inventory, logs, errors, _oldest(cluster)
+    return Look(inventory, logs, errors, _oldest(cluster), _groups(inventory, connect))
+
+
+def _groups(inventory: Inventory, connect: Connect) -> tuple[ShownGroup, ...]:
+    """Groups are beside the point for a principal that may not describe them: the result goes without."""
+    try:
+        with closing(connect()) as admin:
+            found, left = consumer_groups(admin)
+    except (EnvironmentProblem, KafkaError) as error:
+        print(f"groups are left out: {plain(str(error) or type(error).__name__, 200)}", file=sys.stderr)
+        return ()
+    if left:
+        print(f"{left:,} groups beyond the first {MOST_GROUPS:,} are left out", file=sys.stderr)
+    return complete(inventory, found)
 
 
 def _restore_what_others_left(cluster_id: str, brokers: Sequence[int], connect: Connect) -> None:

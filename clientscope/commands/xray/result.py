@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from clientscope.catalog import sensitive
 from clientscope.commands.lint.findings import FileFinding, LintReport
 from clientscope.commands.lint.shown import is_secret, plain, redacted
+from clientscope.commands.xray.completing import ShownGroup
 from clientscope.commands.xray.configurations import SeenConfiguration
 from clientscope.commands.xray.inventory import MOST_CLIENTS, MOST_CONNECTIONS, ClientKey, InventoriedClient, Inventory
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, ReadinessVerdict, judge_readiness
@@ -149,6 +150,7 @@ class XrayResult:
     configurations: tuple[ShownConfiguration, ...]
     target: str
     readiness: tuple[ReadinessRow, ...]
+    groups: tuple[ShownGroup, ...]
     unseen: tuple[str, ...]
     lint: LintReport
 
@@ -166,6 +168,7 @@ def result(
     lint: LintReport,
     target: str,
     broker_release: str | None,
+    groups: tuple[ShownGroup, ...] = (),
 ) -> XrayResult:
     """Puts together what was seen and what the rules say of it.
 
@@ -174,6 +177,7 @@ def result(
         found: the configurations, in the order of the report's files.
         target: a release, see `clientscope.readiness.target_release`.
         broker_release: of the brokers that wrote the logs; None where it isn't known.
+        groups: of consumers, where the cluster was asked.
     """
     clients = {key: inventory.clients[key] for key in of}
     return XrayResult(
@@ -188,7 +192,8 @@ def result(
         configurations=tuple(_shown(each) for each in found),
         target=target,
         readiness=_readiness(clients, of, target, broker_release),
-        unseen=_unseen(logs, inventory, found, broker_release),
+        groups=groups,
+        unseen=_unseen(logs, inventory, found, broker_release, groups),
         lint=lint,
     )
 
@@ -289,7 +294,11 @@ def software_shown(key: ClientKey) -> str:
 
 
 def _unseen(
-    logs: Sequence[LogRead], inventory: Inventory, found: Sequence[SeenConfiguration], broker_release: str | None
+    logs: Sequence[LogRead],
+    inventory: Inventory,
+    found: Sequence[SeenConfiguration],
+    broker_release: str | None,
+    groups: Sequence[ShownGroup],
 ) -> tuple[str, ...]:
     texts = [
         "Clients that sent no request meanwhile: an idle producer sends Metadata every 5 minutes. Look for longer to see them.",
@@ -309,6 +318,10 @@ def _unseen(
     if brokers := sorted({plain(key.address) for key, client in inventory.clients.items() if client.acts_as_broker}):
         more = f" and {len(brokers) - 5} more" if len(brokers) > 5 else ""
         texts.append(f"Brokers' own connections, from {', '.join(brokers[:5])}{more}: left out, since they replicate or coordinate.")
+    if members := sum(group.not_seen for group in groups):
+        texts.append(f"{members:,} members of groups: their coordinator knows them, and no request of theirs was seen.")
+    if new := sum(group.members is None for group in groups):
+        texts.append(f"Members of {new:,} groups with the consumer protocol (KIP-848), except for those whose requests were seen.")
     if any(each.contradicted for each in found):
         texts.append("Settings of clients that share client.id, principal and address but differ in values.")
     if broker_release is None:

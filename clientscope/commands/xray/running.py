@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from clientscope.commands.lint import linting, sarif
 from clientscope.commands.xray import XraySettings, document, page, summary
+from clientscope.commands.xray.completing import ShownGroup
 from clientscope.commands.xray.configurations import applications, configurations, reads
 from clientscope.commands.xray.reading import read_logs
 from clientscope.commands.xray.result import XrayResult, result
@@ -51,11 +52,13 @@ def look(settings: XraySettings) -> XrayResult:
     """
     target = target_release(settings.target)
     release = nearest_release(settings.broker_release) if settings.broker_release else None
+    groups: tuple[ShownGroup, ...] = ()
     if settings.seconds:
         from clientscope.commands.xray.live import look_at
 
-        inventory, logs, errors, inferred = look_at(settings)
-        release = release or inferred
+        looked = look_at(settings)
+        inventory, logs, errors, groups = looked.inventory, looked.logs, looked.errors, looked.groups
+        release = release or looked.broker_release
     elif not settings.paths:
         raise SettingsError("no log is given", "give PATH, or --seconds 10 to have the brokers log requests for so long")
     else:
@@ -73,4 +76,4 @@ def look(settings: XraySettings) -> XrayResult:
     of = applications(inventory)
     found = configurations(inventory, of)
     lint = linting.report_on(list(reads(found)), settings, datetime.now(UTC).date(), errors=errors)
-    return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, target, release)
+    return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, target, release, groups)

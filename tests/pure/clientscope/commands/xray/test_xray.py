@@ -12,7 +12,9 @@ import pytest
 from clientscope import cli
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
+from clientscope.commands.xray.completing import complete
 from clientscope.commands.xray.inventory import Inventory, Place
+from clientscope.kafka.groups import DescribedGroup, GroupMember
 from clientscope.logs import files
 from clientscope.logs.request_log import RequestLogReader
 from clientscope.logs.requests import LoggedRequest
@@ -155,6 +157,31 @@ def test_brokers_are_no_clients() -> None:
     inventory.add(request(2, api_key=67, fields={}), Place("log", 2))
     inventory.add(request(3, api_key=1, fields={"replicaId": "-1"}), Place("log", 3))
     assert [client.acts_as_broker for client in inventory.clients.values()] == [True, True, False]
+
+
+def test_a_group_is_added_where_it_is_the_only_one_and_members_that_were_not_seen_are_counted() -> None:
+    inventory = Inventory()
+    inventory.add(request(1, api_key=1, fields={"minBytes": "7"}), Place("log", 1))
+    inventory.add(request(2, api_key=1, fields={"minBytes": "7"}), Place("log", 2))
+    inventory.add(request(3), Place("log", 3))
+    inventory.end()
+
+    def group(name: str, *members: GroupMember) -> DescribedGroup:
+        return DescribedGroup(name, "Stable", "range", True, members)
+
+    seen, twice, producer = (GroupMember(f"orders-{number}", "10.0.1.7", "static-1" if number == 1 else "") for number in (1, 2, 3))
+    groups = [group("a", seen, twice, GroupMember("idle", "10.0.1.8", "")), group("b", twice, producer)]
+    new = DescribedGroup("c", "", "", False, ())
+    shown = complete(inventory, [*groups, new])
+    assert [(each.group, each.members, each.static_members, each.not_seen) for each in shown] == [
+        ("a", 3, 1, 1),
+        ("b", 2, 0, 0),
+        ("c", None, 0, 0),
+    ]
+    added = {key.client_id: {name: value for (_, name), (value, _) in client.settings.items()} for key, client in inventory.clients.items()}
+    assert added["orders-1"] == {"fetch.min.bytes": "7", "group.id": "a", "group.instance.id": "static-1"}
+    assert added["orders-2"] == {"fetch.min.bytes": "7"}
+    assert "group.id" not in added["orders-3"]
 
 
 def test_clients_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
