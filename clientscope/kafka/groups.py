@@ -15,7 +15,7 @@ MOST_GROUPS = 1_000
 
 
 @dataclass(frozen=True)
-class GroupMember:
+class DescribedMember:
     """A member of a group.
 
     Attributes:
@@ -41,7 +41,7 @@ class DescribedGroup:
     state: str
     assignor: str
     classic: bool
-    members: tuple[GroupMember, ...]
+    members: tuple[DescribedMember, ...]
 
 
 def consumer_groups(admin: AdminClient) -> tuple[list[DescribedGroup], int]:
@@ -58,7 +58,7 @@ def consumer_groups(admin: AdminClient) -> tuple[list[DescribedGroup], int]:
     for group in chosen:
         said = described.get(group)
         members = tuple(
-            GroupMember(each["client_id"], each["client_host"].removeprefix("/"), each.get("group_instance_id") or "")
+            DescribedMember(each["client_id"], each["client_host"].removeprefix("/"), each.get("group_instance_id") or "")
             for each in (said["members"] if said else ())
         )
         state, assignor = (said["group_state"], said["protocol_data"]) if said else ("", "")

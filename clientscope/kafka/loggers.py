@@ -23,6 +23,7 @@ _REFUSED = (
     InvalidRequestError,
     UnsupportedVersionError,
 )
+_RIGHTS = "this principal needs DescribeConfigs and AlterConfigs on the cluster"
 _HINT = "without it: have your operators log requests for some seconds, and give the log: clientscope xray PATH (docs/xray.md)"
 
 
@@ -38,8 +39,8 @@ def logger_level(admin: AdminClient, broker: int, logger: str = REQUEST_LOGGER) 
     except (*_REFUSED, ValueError) as error:
         raise _refused(broker, error) from None
     levels = described.get("broker_logger", {}).get(str(broker), {})
-    if logger not in levels:
-        raise EnvironmentProblem(f"broker {broker} has no logger {logger} whose level can be set by the Admin API", _HINT)
+    if logger not in levels:  # kafka-python 3.0.12 gives an empty answer for a refusal, too
+        raise EnvironmentProblem(f"broker {broker} shows no level of {logger}: {_RIGHTS}, or its logging can't be set this way", _HINT)
     return str(levels[logger]["value"])
 
 
@@ -61,5 +62,5 @@ def set_logger_level(admin: AdminClient, broker: int, level: str, logger: str = 
 
 def _refused(broker: int, error: Exception) -> EnvironmentProblem:
     authorization = "ClusterAuthorizationFailed" in f"{type(error).__name__} {error}"
-    reason = "this principal needs DescribeConfigs and AlterConfigs on the cluster" if authorization else str(error)[:200]
+    reason = _RIGHTS if authorization else str(error)[:200]
     return EnvironmentProblem(f"broker {broker} doesn't allow its log levels to be read and set: {reason or type(error).__name__}", _HINT)

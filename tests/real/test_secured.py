@@ -359,6 +359,36 @@ def test_our_processes_by_certificate(secured: Secured) -> None:
         processes.stop()
 
 
+def xray(secured: Secured, user: str, state: Path) -> subprocess.CompletedProcess[str]:
+    log = str(secured.plan.data_dir / "broker.log")
+    command = [sys.executable, "-m", "clientscope.cli", "xray", "--config", secured.config(user), "--seconds", "1", "--yes", log]
+    environment = {**os.environ, "XDG_STATE_HOME": str(state)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_xray_without_rights_is_one_line_and_with_them_it_works(secured: Secured, tmp_path: Path) -> None:
+    """The right that docs/xray.md names, given to a principal that has others."""
+    refused = xray(secured, "findings", tmp_path)
+    assert refused.returncode == 2
+    (line,) = [line for line in refused.stderr.splitlines() if line.startswith("error:")]
+    assert "needs DescribeConfigs and AlterConfigs on the cluster" in line
+    assert "clientscope xray PATH" in line
+    assert "Traceback" not in refused.stderr
+    rights = [
+        ACL("User:findings", "*", operation, ACLPermissionType.ALLOW, ResourcePattern(ResourceType.CLUSTER, "kafka-cluster"))
+        for operation in (ACLOperation.DESCRIBE_CONFIGS, ACLOperation.ALTER_CONFIGS)
+    ]
+    with secured.admin() as admin:
+        admin.create_acls(rights)
+        try:
+            assert eventually(lambda: "AlterConfigs" not in xray(secured, "findings", tmp_path).stderr, 30)
+        finally:
+            admin.delete_acls(
+                [ACLFilter("User:findings", "*", right.operation, right.permission_type, right.resource_pattern) for right in rights]
+            )
+    assert list(tmp_path.rglob("*.json")) == []
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [

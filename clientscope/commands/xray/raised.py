@@ -64,9 +64,12 @@ def raised(journal: Path, admin: AdminClient, broker: int, watch: Callable[[Path
     with _locked(journal, wait=False):
         if (left := _read(journal)) is not None:  # by a run that was killed together with its watchdog
             set_logger_level(admin, left.broker, left.level)
-        level = logger_level(admin, broker)
-        if level not in _LEVELS:
-            raise EnvironmentProblem(f"broker {broker} has an unknown log level {plain(level, 20)}", "set it to WARN, and try again")
+        journal.write_text("")
+        try:
+            level = _known_level(admin, broker)
+        except BaseException:
+            journal.unlink()
+            raise
         if level in ("DEBUG", "TRACE", "ALL"):  # it logs already, and nothing is to be restored
             journal.unlink()
             yield
@@ -79,6 +82,13 @@ def raised(journal: Path, admin: AdminClient, broker: int, watch: Callable[[Path
         finally:
             set_logger_level(admin, broker, level)
             journal.unlink(missing_ok=True)
+
+
+def _known_level(admin: AdminClient, broker: int) -> str:
+    level = logger_level(admin, broker)
+    if level not in _LEVELS:
+        raise EnvironmentProblem(f"broker {broker} has an unknown log level {plain(level, 20)}", "set it to WARN, and try again")
+    return level
 
 
 def restore(journal: Path, connect: Connect, *, wait: bool = False, force: bool = False) -> Raised | None:

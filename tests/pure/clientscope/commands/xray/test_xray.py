@@ -14,7 +14,7 @@ from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
 from clientscope.commands.xray.completing import complete
 from clientscope.commands.xray.inventory import Inventory, Place
-from clientscope.kafka.groups import DescribedGroup, GroupMember
+from clientscope.kafka.groups import DescribedGroup, DescribedMember
 from clientscope.logs import files
 from clientscope.logs.request_log import RequestLogReader
 from clientscope.logs.requests import LoggedRequest
@@ -166,11 +166,11 @@ def test_a_group_is_added_where_it_is_the_only_one_and_members_that_were_not_see
     inventory.add(request(3), Place("log", 3))
     inventory.end()
 
-    def group(name: str, *members: GroupMember) -> DescribedGroup:
+    def group(name: str, *members: DescribedMember) -> DescribedGroup:
         return DescribedGroup(name, "Stable", "range", True, members)
 
-    seen, twice, producer = (GroupMember(f"orders-{number}", "10.0.1.7", "static-1" if number == 1 else "") for number in (1, 2, 3))
-    groups = [group("a", seen, twice, GroupMember("idle", "10.0.1.8", "")), group("b", twice, producer)]
+    seen, twice, producer = (DescribedMember(f"orders-{number}", "10.0.1.7", "static-1" if number == 1 else "") for number in (1, 2, 3))
+    groups = [group("a", seen, twice, DescribedMember("idle", "10.0.1.8", "")), group("b", twice, producer)]
     new = DescribedGroup("c", "", "", False, ())
     shown = complete(inventory, [*groups, new])
     assert [(each.group, each.members, each.static_members, each.not_seen) for each in shown] == [
