@@ -21,6 +21,8 @@ from observe import children, eventually
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import connected
 from clientscope.kafka.loggers import logger_level, set_logger_level
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
+from clientscope.local.process import free_port
 
 TOPIC = "orders"
 LONG = pytest.mark.long_form(only=True)
@@ -168,3 +170,49 @@ def test_f51_a_run_that_is_stopped_does_not_keep_the_level(cluster: Cluster) -> 
         os.kill(run.pid, signal.SIGCONT)
         run.communicate(timeout=60)
     assert cluster.level() == "WARN"
+
+
+def test_brokers_are_looked_at_one_after_another(tmp_path: Path) -> None:
+    voters, identity = {1: free_port(), 2: free_port()}, new_cluster_id()
+    plans = [
+        BrokerPlan(
+            free_port(),
+            free_port(),
+            f"127.0.0.1:{free_port()}",
+            tmp_path / f"broker-{node}",
+            node_id=node,
+            voters=voters,
+            cluster_id=identity,
+        )
+        for node in voters
+    ]
+    brokers = [EmbeddedBroker(plan) for plan in plans]
+    try:
+        for broker in brokers:
+            broker.launch()
+        for broker in brokers:
+            broker.await_up()
+        bootstrap = plans[0].internal
+        with closing(connected(KafkaAccess(bootstrap))) as admin:
+            admin.create_topics({TOPIC: {"num_partitions": 2, "replication_factor": 1}}, wait_for_metadata=True)
+            clusters = Cluster(bootstrap, plans[0].data_dir / "broker.log", tmp_path / "state")
+            run = clusters.xray(str(plans[1].data_dir / "broker.log"), "--seconds", "4", "--yes", "--output-format", "json")
+            levels = set()
+            with closing(kafka.KafkaProducer(bootstrap_servers=bootstrap, client_id="orders-1")) as producer:
+                while run.poll() is None:
+                    for partition in (0, 1):
+                        producer.send(TOPIC, b"x", partition=partition)
+                    levels.add((logger_level(admin, 1), logger_level(admin, 2)))
+            out, err = run.communicate()
+            assert run.returncode == 0, err
+            assert levels >= {("DEBUG", "WARN"), ("WARN", "DEBUG")}
+            assert ("DEBUG", "DEBUG") not in levels
+            assert (logger_level(admin, 1), logger_level(admin, 2)) == ("WARN", "WARN")
+        made = json.loads(out)
+        assert {log["name"].partition(":")[0] for log in made["logs"] if log["requests"]} == {"broker 1", "broker 2"}
+        (shown,) = [row for row in made["configurations"] if row["application"] == "orders"]
+        assert (shown["clients"], shown["settings"]["acks"]) == (1, "all")
+        assert any("Brokers' own connections" in text for text in made["unseen"])
+    finally:
+        for broker in brokers:
+            broker.stop()
