@@ -50,7 +50,7 @@ def test_the_demo_proves_itself_and_leaves_nothing_behind(tmp_path: Path) -> Non
     result = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     summary: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
-    assert summary["passed"] and all(summary["checks"].values()) and len(summary["checks"]) == 6
+    assert summary["passed"] and all(summary["checks"].values()) and len(summary["checks"]) == 7
     assert summary["connections"] == summary["jmx_connections"]
     named = {row["software_name"] for row in summary["connections"]}
     assert named == {"kafka-python", "confluent-kafka-python", "careless-client", "unknown"}

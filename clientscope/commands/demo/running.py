@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,11 +30,13 @@ from clientscope.kafka.admin import new_admin
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
 from clientscope.local.java import java
-from clientscope.local.process import free_port, require_free
+from clientscope.local.process import free_port, require_free, spawn, tail
 
 _HEARTBEAT_S = 2.0
 _COMES_AND_GOES = "visitor"
 _TOPIC = "demo.orders"
+_SEND_ALWAYS = {"orders-producer", "orders-consumer", "metrics-firehose", "legacy-billing", "payments"}
+"""client.ids of the demo's clients that send requests every second."""
 _LEAK, _BAD_SETTING = "SK001", "AN101"
 
 
@@ -181,6 +185,33 @@ class _Demo:
         self._say(f"the page: http://{self._page}/ (clients now; gauges and findings once Spark is up, in some 20 s)")
         self._say(f"who is connected, in another terminal: clientscope connections --admin {admin}")
         self._processes.await_ready("stream")
+        self._seen = self._look_at_the_request_log()
+
+    def _look_at_the_request_log(self) -> set[str]:
+        """What `clientscope xray` sees of the same clients without the gateway: their applications."""
+        report = self._data_dir / "report.html"
+        command = [
+            sys.executable, "-m", "clientscope.cli", "xray", "--bootstrap-servers", self._plan.internal, "--seconds", "3", "--yes",
+            str(self._plan.data_dir / "broker.log"), "--html", str(report), "--output-format", "json",
+        ]  # fmt: skip
+        environment = {**os.environ, "XDG_STATE_HOME": str(self._data_dir / "state")}
+        with (self._data_dir / "logs" / "xray.log").open("wb") as log:
+            looked = spawn(command, log, environment, stdout=subprocess.PIPE)
+            try:
+                output = looked.communicate()[0]
+            except KeyboardInterrupt:
+                looked.send_signal(signal.SIGINT)  # it restores the broker's log level, which takes a second
+                looked.wait(10)
+                raise
+        if looked.returncode:
+            self._say(f"clientscope xray ended with {looked.returncode}: {tail(self._data_dir / 'logs' / 'xray.log', 2)}")
+            return set()
+        found = json.loads(output)
+        self._say(
+            f"without the gateway, by the broker's request log: {found['clients']} clients in {len(found['software'])} software versions, "
+            f"{len(found['problems'])} findings: {report.as_uri()}"
+        )
+        return {row["application"] for row in found["readiness"]}
 
     def follow_forever(self) -> NoReturn:
         """Shows the live summary until Ctrl-C."""
@@ -204,6 +235,7 @@ class _Demo:
             "gauges_equal_jmx": bool(gauges) and gauges == oracle,
             "pushing_clients_named": bool(before.pushing) and before.pushing <= set(gauges),
             "series_gone": gone,
+            "request_log_shows_clients": self._seen >= _SEND_ALWAYS,
         }
         for check, passed in checks.items():
             self._say(f"{'ok    ' if passed else 'FAILED'} {check.replace('_', ' ')}")

@@ -20,8 +20,8 @@ from kafka.errors import KafkaError
 from clientscope.commands.xray.raised import Connect, restore
 from clientscope.errors import ClientscopeError
 
-_TRIES_S = 600.0
-"""How long a broker is tried that doesn't answer; the next start tries again."""
+_TRIES_S = 60.0
+"""How long a broker is tried that doesn't answer: one that is down starts with its configured level, and the next run tries again."""
 _WAIT_S = 3.0
 """How long a run waits for the watchdog at its own end."""
 
