@@ -87,7 +87,7 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     _require_paths(settings)
     digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
     rules = rules_file.read(settings.rules_file, LIMITS) if settings.rules_file else RulesFile()
-    owned = owners.read(settings.owners) if settings.owners else Owners()
+    owned = owners.read_if_given(settings.owners)
     if not submitted():
         java()
     kafka = KafkaAccess.of(settings)

@@ -19,6 +19,7 @@ MODULES = (
     "push",
     "lint",
     "xray",
+    "readiness",
     "imports",
     "stream",
     "serve",

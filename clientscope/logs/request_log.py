@@ -65,7 +65,7 @@ class RequestLogReader:
             if start < 0:
                 continue
             found = _TIME.search(line, 0, max(start, 64))
-            logged_at = found[0] if found else ""
+            logged_at = found[0].replace("T", " ") if found else ""
             start += len(_BEGIN)
             if text.line.startswith(_FORWARDED, start):
                 continue

@@ -13,7 +13,7 @@ class LoggedRequest(NamedTuple):
     """One line of ``kafka.request.logger``, as far as it is used.
 
     Attributes:
-        logged_at: the line's date and time as written, without a zone; empty where the line has none.
+        logged_at: the line's date and time as written, without a zone and with a space between them; empty where the line has none.
         connection: Kafka's connection id, unique within a broker.
         address: the client's IP address.
         principal: as the broker names it, such as ``User:alice``.

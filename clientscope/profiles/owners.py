@@ -77,3 +77,8 @@ def read(path: Path) -> Owners:
             raise file.error(("owner", index), f"owner[{index + 1}] has no pattern", "give it principal, client_id, group or path")
         entries.append((whom, Owner(entry.team, entry.contact)))
     return Owners(tuple(entries))
+
+
+def read_if_given(path: Path | None) -> Owners:
+    """The same; without a file, no client has an owner."""
+    return read(path) if path else Owners()

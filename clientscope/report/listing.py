@@ -19,6 +19,7 @@ from rich.text import Text
 
 from clientscope.config import ListingSettings
 from clientscope.errors import SettingsError
+from clientscope.readiness import Readiness
 from clientscope.severities import SEVERITIES
 
 EVERY_S = 2.0
@@ -27,6 +28,9 @@ _WIDEST = 100_000
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection)."""
+
+_VERDICTS = tuple(reversed(Readiness))
+"""The best first, as `SEVERITIES` has them."""
 
 Row = Mapping[str, Any]
 Item = TypeVar("Item")
@@ -156,9 +160,11 @@ def _order(text: str, fields: Sequence[str]) -> list[tuple[str, bool]]:
 
 
 def _rank(field: str, value: object) -> tuple[int, object]:
-    """Severities by how bad they are, numbers by size, texts with the numbers in them by size: 2.10 comes after 2.9."""
+    """Severities and verdicts by how bad they are, numbers by size, texts with the numbers in them by size: 2.10 comes after 2.9."""
     if field == "severity" and value in SEVERITIES:
         return 0, (SEVERITIES.index(value),)
+    if field == "readiness" and value in _VERDICTS:
+        return 0, (_VERDICTS.index(value),)
     if isinstance(value, (int, float)):
         return 0, (value,)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,14 +1,16 @@
-"""AN307: a version of a client library with a known bug.
+"""AN307: a version of a client library with a known bug, or too old for today's brokers.
 
 What
     A Java producer of 2.8.0 to 3.9.1, 4.0.0, 4.0.1, 4.1.0 or 4.1.1 (KAFKA-19012); of 3.0.0 or 3.1.0, unless ``enable.idempotence``
-    was set (KAFKA-13598); or any Java client before 2.1, which brokers of 4.0 and later refuse. Builds of Confluent's may have the
-    first fix in versions of their own, so they aren't judged by it.
+    was set (KAFKA-13598); or any Java client before 2.1, which Kafka doesn't support with brokers of 4.0 and later (KIP-896). Builds of
+    Confluent's may have the first fix in versions of their own, so they aren't judged by it.
 
 Why
     KAFKA-19012 (CVE-2026-35554, CVSS 8.7): a batch expires, or its broker leaves, while it is being sent; its buffer is used again, and
     records arrive in a wrong topic, or damaged, without an error. That is rare, and nearly every release of five years has it: medium.
-    KAFKA-13598: idempotence is said to be on by default, and is off. That, and a client that brokers refuse, is high.
+    KAFKA-13598: idempotence is said to be on by default, and is off: high. Brokers of 4.0 and later refuse requests of Java clients
+    before 0.11: high. Those of 0.11 to 2.0 were seen to produce and consume there (docs/readiness.md); their admin clients weren't tried,
+    and Kafka doesn't support them: medium.
 
 Example
     ``apache-kafka-java 3.1.0``
@@ -68,14 +70,20 @@ def _idempotence_not_applied(it: KnownSoftware) -> bool:
     return _java(it) and it.release[:3] in {(3, 0, 0), (3, 1, 0)}
 
 
+def _refused(it: KnownSoftware) -> bool:
+    # A release here is at least 2.0.0.
+    return _java(it) and it.dialect is not None and it.dialect.numbers_of(it.version) < (0, 11)
+
+
 def evaluate(batch: Batch) -> Judgement:
     """By the software's name and version, and whether the client produces."""
     misdirects, not_applied = batch.software.where(_misdirects), batch.software.where(_idempotence_not_applied)
-    refused = batch.software.where(lambda it: _java(it) and it.release < (2, 1))
+    unsupported = batch.software.where(lambda it: _java(it) and it.release < (2, 1))
+    refused = batch.software.where(_refused)
     produces = batch.may_be(ClientType.PRODUCER) | batch.may_be(ClientType.STREAMS)
     surely = produces & ((batch.client_types >= 0) | batch.shared)
     always = refused | (surely & not_applied & ~batch.is_set("enable.idempotence"))
-    fired = always | (surely & misdirects)
+    fired = always | unsupported | (surely & misdirects)
     known = batch.software.where(lambda it: it.dialect is not None and (it.dialect.name != "java" or bool(it.release)))
     undecided = (produces & ~surely & (misdirects | not_applied)) | (produces & batch.software.where(_maybe_mended))
     return judged(fired, fired | (known & ~undecided), np.where(always, HIGH, MEDIUM))
@@ -88,8 +96,8 @@ RULE = Rule(
     messages=(
         "The client's software, its release, or whether it is a producer isn't known.",
         "No bug of this version is listed here.",
-        "This version of the client library has a bug that loses guarantees or records: move to its newest patch "
-        "(3.9.2, 4.0.2, 4.1.2, 4.2.0 or later).",
+        "This version of the client library has a bug that loses guarantees or records, or is too old for brokers of 4.0 and later: "
+        "move to a newest patch (3.9.2, 4.0.2, 4.1.2, 4.2.0 or later).",
     ),
     evaluate=evaluate,
     keys=("enable.idempotence",),
@@ -98,7 +106,10 @@ RULE = Rule(
         Case(FIRED, {"acks": "all", "enable.idempotence": "true"}, version="3.1.0", severity="medium"),
         Case(FIRED, {"acks": "all"}, version="4.1.1", severity="medium"),
         Case(FIRED, {"acks": "all"}, version="2.8.0", severity="medium"),
-        Case(FIRED, {"group.id": "g"}, version="2.0.1"),
+        Case(FIRED, {"group.id": "g"}, version="2.0.1", severity="medium"),
+        Case(FIRED, {"group.id": "g"}, version="0.11.0.3", severity="medium"),
+        Case(FIRED, {"group.id": "g"}, version="0.10.2.2"),
+        Case(PASSED, {"group.id": "g"}, version="2.1.0"),
         Case(PASSED, {"acks": "all"}, version="3.9.2"),
         Case(PASSED, {"acks": "all"}, version="4.2.0"),
         Case(PASSED, {"acks": "all"}, version="2.7.2"),

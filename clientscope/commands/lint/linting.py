@@ -75,7 +75,7 @@ def report_on(
     """
     rules = rules_file.read(settings.rules_file, LIMITS) if settings.rules_file else rules_file.RulesFile()
     thresholds = rules_file.by_name(rules, settings.profile) if settings.profile else rules.thresholds
-    owned = owners.read(settings.owners) if settings.owners else owners.Owners()
+    owned = owners.read_if_given(settings.owners)
     every = [subject for read in reads for subject in read.subjects]
     judged = iter(judging.judge(every, thresholds)) if every else iter(())
     decisions = Decisions(rules.suppressions, owned, today, settings.principal or None)

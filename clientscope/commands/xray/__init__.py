@@ -6,24 +6,26 @@
 - `inventory`: requests → clients.
 - `configurations`: clients with the same settings, judged once by the rules.
 - `result`: the result, without a format.
+- `upgrade`: upgrade readiness, which `clientscope readiness` shows too.
 - `summary`, `document`, `page`: the result for a terminal, as JSON, and as a page in one file.
+- `settings`, `html_file`: what `clientscope readiness` shares.
 - `running`: all of it, and the exit status.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.commands.lint.settings import JudgingSettings
+from clientscope.commands.xray.settings import RequestLogSettings
 from clientscope.config import KafkaSettings
 from clientscope.config.option import Option
 
 
-class XraySettings(JudgingSettings, KafkaSettings):
+class XraySettings(RequestLogSettings, JudgingSettings, KafkaSettings):
     """Shows who is connected, misconfigured clients and upgrade readiness, by the brokers' request logs.
 
     With --seconds it has each broker log requests for so long; without, it reads logs as they are.
@@ -31,23 +33,12 @@ class XraySettings(JudgingSettings, KafkaSettings):
     """
 
     section = "xray"
-    paths: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="PATH")] = Field(
-        (), description="brokers' logs with lines of kafka.request.logger (*.gz too), globs, directories (*.log*), or - for standard input"
-    )
     seconds: Annotated[float, Option(flag_only=True)] = Field(
         0.0, ge=0.0, le=600.0, description="set kafka.request.logger to DEBUG for so many seconds, one broker after another, and back"
     )
     yes: Annotated[bool, Option(flag_only=True)] = Field(False, description="with --seconds: go ahead without asking")
     command: Annotated[str, Option(flag_only=True)] = Field(
         "", description="with --seconds: prints a broker's log: 'kubectl logs --follow --tail=0 kafka-{broker}'"
-    )
-    max_bytes: int = Field(64 * 1024 * 1024, ge=1024, description="stop after so many bytes of the logs")
-    html: Annotated[Path | None, Option(flag_only=True)] = Field(
-        None, description="also write the result as a page in one file, which can be mailed and printed"
-    )
-    target: str = Field("4.4", description="release of the brokers for upgrade readiness, such as 4.0.0 or 4.1")
-    broker_release: str = Field(
-        "", description="release of the brokers that wrote the logs, such as 3.9; makes upgrade readiness more precise"
     )
     fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
         "never", description="exit with status 1 for findings of this severity or worse"

@@ -57,8 +57,8 @@ class SeenVersion:
     """How often a client sent one request in one version.
 
     Attributes:
-        first: date and time of the first, as logged; empty for a log without.
-        last: date and time of the last.
+        first: date and time of the earliest, as logged; empty for a log without.
+        last: date and time of the latest.
     """
 
     count: int
@@ -109,7 +109,10 @@ class InventoriedClient:
         """Counts a request in one version."""
         if seen := self.versions.get((api_key, api_version)):
             seen.count += 1
-            seen.last = logged_at or seen.last
+            if logged_at > seen.last:
+                seen.last = logged_at
+            elif logged_at and logged_at < seen.first:  # logs of several brokers or days are read in any order
+                seen.first = logged_at
         elif len(self.versions) < MOST_VERSIONS:
             self.versions[api_key, api_version] = SeenVersion(1, logged_at, logged_at)
 

@@ -12,6 +12,11 @@ from clientscope.errors import ClientscopeError
 from clientscope.logs import files
 from clientscope.logs.request_log import RequestLogReader
 
+NO_REQUEST = (
+    "no request in these logs: kafka.request.logger writes them at DEBUG; set it with kafka-configs.sh "
+    "--entity-type broker-loggers --entity-name ID --alter --add-config kafka.request.logger=DEBUG, and back after some seconds"
+)
+
 
 def read_logs(paths: Iterable[Path | None], max_bytes: int) -> tuple[Inventory, list[LogRead], list[str]]:
     """Reads logs to their end, or to the limit for all of them together.

@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from clientscope.catalog import sensitive
 from clientscope.commands.lint.findings import FileFinding, LintReport
 from clientscope.commands.lint.shown import is_secret, plain, redacted
 from clientscope.commands.xray.completing import ShownGroup
 from clientscope.commands.xray.configurations import SeenConfiguration
 from clientscope.commands.xray.inventory import MOST_CLIENTS, MOST_CONNECTIONS, ClientKey, InventoriedClient, Inventory
-from clientscope.readiness import ApiUse, ObservedClient, Readiness, ReadinessVerdict, judge_readiness
+from clientscope.commands.xray.upgrade import (
+    ReadinessRow,
+    Upgrade,
+    application_shown,
+    judged,
+    owner_shown,
+    principal_shown,
+    rows,
+    software_shown,
+)
 from clientscope.severities import SEVERITIES
-
-NAMES = {
-    Readiness.BREAKS: "breaks",
-    Readiness.UNKNOWN: "can't be judged yet",
-    Readiness.FALLS_BACK: "falls back",
-    Readiness.FINE: "fine",
-}
-"""Of verdicts, for people."""
 
 
 @dataclass(frozen=True)
@@ -91,25 +91,6 @@ class ProblemRow:
 
 
 @dataclass(frozen=True)
-class ReadinessRow:
-    """Clients of one application and software with the same verdict.
-
-    Attributes:
-        reason: the first one.
-        last_old: when a version that the target doesn't serve was last seen, as logged; empty for never.
-    """
-
-    readiness: Readiness
-    application: str
-    principal: str
-    software: str
-    clients: int
-    reason: str
-    advice: str
-    last_old: str = ""
-
-
-@dataclass(frozen=True)
 class ShownConfiguration:
     """What requests showed of the settings of clients of one application, under Kafka's names; secrets are replaced.
 
@@ -166,8 +147,7 @@ def result(
     of: Mapping[ClientKey, str],
     found: Sequence[SeenConfiguration],
     lint: LintReport,
-    target: str,
-    broker_release: str | None,
+    upgrade: Upgrade,
     groups: tuple[ShownGroup, ...] = (),
 ) -> XrayResult:
     """Puts together what was seen and what the rules say of it.
@@ -175,8 +155,7 @@ def result(
     Args:
         of: the clients, with their applications.
         found: the configurations, in the order of the report's files.
-        target: a release, see `clientscope.readiness.target_release`.
-        broker_release: of the brokers that wrote the logs; None where it isn't known.
+        upgrade: what is asked about upgrade readiness.
         groups: of consumers, where the cluster was asked.
     """
     clients = {key: inventory.clients[key] for key in of}
@@ -190,10 +169,10 @@ def result(
         software=_software(clients, of),
         problems=_problems(found, lint),
         configurations=tuple(_shown(each) for each in found),
-        target=target,
-        readiness=_readiness(clients, of, target, broker_release),
+        target=upgrade.target,
+        readiness=rows(judged(clients, of, upgrade)),
         groups=groups,
-        unseen=_unseen(logs, inventory, found, broker_release, groups),
+        unseen=_unseen(logs, inventory, found, upgrade.broker_release, groups),
         lint=lint,
     )
 
@@ -205,7 +184,7 @@ def _shown(configuration: SeenConfiguration) -> ShownConfiguration:
     key = configuration.key
     return ShownConfiguration(
         application_shown(configuration.application),
-        plain(sensitive.shown(key.principal, "principal")),
+        principal_shown(key.principal),
         configuration.client_type.value if configuration.client_type else "",
         software_shown(key),
         configuration.clients,
@@ -249,48 +228,16 @@ def _problems(found: Sequence[SeenConfiguration], lint: LintReport) -> tuple[Pro
 
 def _affected(configuration: SeenConfiguration, finding: FileFinding) -> AffectedApplication:
     settings = ", ".join(f"{each.key} = {'not known' if each.value is None else each.value}" for each in finding.settings[:3])
-    owner = f"{plain(finding.owner.team)} ({plain(finding.owner.contact)})" if finding.owner else ""
     key = configuration.key
     return AffectedApplication(
         application_shown(configuration.application),
-        plain(sensitive.shown(key.principal, "principal")),
+        principal_shown(key.principal),
         configuration.client_type.value if configuration.client_type else "",
         software_shown(key),
         settings,
         configuration.clients,
-        owner,
+        owner_shown(finding.owner),
     )
-
-
-def _readiness(
-    clients: Mapping[ClientKey, InventoriedClient], of: Mapping[ClientKey, str], target: str, broker_release: str | None
-) -> tuple[ReadinessRow, ...]:
-    rows: Counter[ReadinessRow] = Counter()
-    judged: dict[tuple[object, ...], ReadinessVerdict] = {}
-    for key, client in clients.items():
-        same = (key.software_name, key.software_version, frozenset(client.versions))
-        verdict = judged.get(same)
-        if verdict is None:
-            uses = tuple(ApiUse(api, version, seen.count) for (api, version), seen in client.versions.items())
-            observed = ObservedClient(uses, key.software_name, key.software_version, broker_release)
-            verdict = judged[same] = judge_readiness(observed, target)
-        application = application_shown(of[key])
-        principal = plain(sensitive.shown(key.principal, "principal"))
-        reason = verdict.reasons[0].text
-        rows[ReadinessRow(verdict.readiness, application, principal, software_shown(key), 0, reason, verdict.advice)] += 1
-    order = list(Readiness)
-    made = [replace(row, clients=count) for row, count in rows.items()]
-    return tuple(sorted(made, key=lambda row: (order.index(row.readiness), -row.clients, row.application)))
-
-
-def application_shown(application: str) -> str:
-    """An application's name, without a secret and without control characters."""
-    return plain(sensitive.shown(application)) if application else "without client.id"
-
-
-def software_shown(key: ClientKey) -> str:
-    """Name and version of a client's software."""
-    return "unknown software" if key.software_name == "unknown" else plain(f"{key.software_name} {key.software_version}")
 
 
 def _unseen(
@@ -304,7 +251,25 @@ def _unseen(
         "Clients that sent no request meanwhile: an idle producer sends Metadata every 5 minutes. Look for longer to see them.",
         "Settings that no request shows, such as linger.ms, batch.size, retries and enable.auto.commit: "
         "clientscope import client-logs reads them in clients' own logs.",
+        *not_read(logs, inventory),
     ]
+    if members := sum(group.not_seen for group in groups):
+        texts.append(f"{members:,} members of groups: their coordinator knows them, and no request of theirs was seen.")
+    if new := sum(group.members is None for group in groups):
+        texts.append(f"Members of {new:,} groups with the consumer protocol (KIP-848), except for those whose requests were seen.")
+    if any(each.contradicted for each in found):
+        texts.append("Settings of clients that share client.id, principal and address but differ in values.")
+    if broker_release is None:
+        texts.append(NO_BROKER_RELEASE)
+    return tuple(texts)
+
+
+NO_BROKER_RELEASE = "The brokers' release: with --broker-release more clients can be judged for the upgrade."
+
+
+def not_read(logs: Sequence[LogRead], inventory: Inventory) -> list[str]:
+    """Sentences on what is in the logs and not in the result: every bound that was reached."""
+    texts = []
     if unreadable := sum(log.unreadable for log in logs):
         texts.append(
             f"{unreadable:,} lines of the request logger: cut by a log collector, of an unknown format, "
@@ -318,12 +283,4 @@ def _unseen(
     if brokers := sorted({plain(key.address) for key, client in inventory.clients.items() if client.acts_as_broker}):
         more = f" and {len(brokers) - 5} more" if len(brokers) > 5 else ""
         texts.append(f"Brokers' own connections, from {', '.join(brokers[:5])}{more}: left out, since they replicate or coordinate.")
-    if members := sum(group.not_seen for group in groups):
-        texts.append(f"{members:,} members of groups: their coordinator knows them, and no request of theirs was seen.")
-    if new := sum(group.members is None for group in groups):
-        texts.append(f"Members of {new:,} groups with the consumer protocol (KIP-848), except for those whose requests were seen.")
-    if any(each.contradicted for each in found):
-        texts.append("Settings of clients that share client.id, principal and address but differ in values.")
-    if broker_release is None:
-        texts.append("The brokers' release: with --broker-release more clients can be judged for the upgrade.")
-    return tuple(texts)
+    return texts

@@ -6,14 +6,16 @@ import sys
 from datetime import UTC, datetime
 
 from clientscope.commands.lint import linting, sarif
-from clientscope.commands.xray import XraySettings, document, page, summary
+from clientscope.commands.xray import XraySettings, document, html_file, page, summary
 from clientscope.commands.xray.completing import ShownGroup
 from clientscope.commands.xray.configurations import applications, configurations, reads
-from clientscope.commands.xray.reading import read_logs
+from clientscope.commands.xray.reading import NO_REQUEST, read_logs
 from clientscope.commands.xray.result import XrayResult, result
+from clientscope.commands.xray.upgrade import Upgrade, seen_on
 from clientscope.errors import SettingsError
 from clientscope.logs import files
-from clientscope.readiness import nearest_release, target_release
+from clientscope.profiles import owners
+from clientscope.readiness import target_release
 from clientscope.severities import SEVERITIES
 
 
@@ -33,7 +35,7 @@ def run(settings: XraySettings) -> int:
         case _:
             summary.show(made)
     if settings.html:
-        page.write(settings.html, made)
+        html_file.write(settings.html, page.page(made))
         print(f"wrote {settings.html}", file=sys.stderr)
     sys.stdout.flush()
     for error in made.lint.errors:
@@ -51,7 +53,7 @@ def look(settings: XraySettings) -> XrayResult:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
     target = target_release(settings.target)
-    release = nearest_release(settings.broker_release) if settings.broker_release else None
+    release = seen_on(settings.broker_release)
     groups: tuple[ShownGroup, ...] = ()
     if settings.seconds:
         from clientscope.commands.xray.live import look_at
@@ -69,11 +71,9 @@ def look(settings: XraySettings) -> XrayResult:
             "in Kafka's own settings it writes to kafka-request.log"
         )
     elif not inventory.clients and not errors:
-        errors.append(
-            "no request in these logs: kafka.request.logger writes them at DEBUG; set it with kafka-configs.sh "
-            "--entity-type broker-loggers --entity-name ID --alter --add-config kafka.request.logger=DEBUG, and back after some seconds"
-        )
+        errors.append(NO_REQUEST)
+    upgrade = Upgrade(target, release, owners.read_if_given(settings.owners))
     of = applications(inventory)
     found = configurations(inventory, of)
     lint = linting.report_on(list(reads(found)), settings, datetime.now(UTC).date(), errors=errors)
-    return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, target, release, groups)
+    return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, upgrade, groups)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 
 from rich.console import Console, RenderableType
@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.commands.xray.result import NAMES, ProblemRow, ReadinessRow, XrayResult
+from clientscope.commands.xray.result import ProblemRow, XrayResult
+from clientscope.commands.xray.upgrade import NAMES, ReadinessRow, clients_by_verdict
 from clientscope.readiness import Readiness
 from clientscope.report.listing import console
 
@@ -18,7 +19,7 @@ _MOST_SOFTWARE = 15
 _MOST_AFFECTED = 3
 _MOST_READINESS = 10
 _COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
-_READINESS = {Readiness.BREAKS: "red", Readiness.UNKNOWN: "yellow", Readiness.FALLS_BACK: "cyan", Readiness.FINE: "green"}
+READINESS_COLOURS = {Readiness.BREAKS: "red", Readiness.UNKNOWN: "yellow", Readiness.FALLS_BACK: "cyan", Readiness.FINE: "green"}
 
 
 def show(made: XrayResult) -> None:
@@ -79,13 +80,9 @@ def _problem(problem: ProblemRow) -> Iterator[RenderableType]:
 
 
 def _readiness(rows: tuple[ReadinessRow, ...]) -> Iterator[RenderableType]:
-    clients: Counter[Readiness] = Counter()
-    for row in rows:
-        clients[row.readiness] += row.clients
     line = Text("  ")
-    for readiness, colour in _READINESS.items():
-        if clients[readiness]:
-            line.append(f"{NAMES[readiness]}: {clients[readiness]:,}  ", colour)
+    for readiness, clients in clients_by_verdict(rows).items():
+        line.append(f"{NAMES[readiness]}: {clients:,}  ", READINESS_COLOURS[readiness])
     yield line
     troubled: dict[tuple[Readiness, str], list[ReadinessRow]] = defaultdict(list)
     for row in rows:
@@ -93,12 +90,13 @@ def _readiness(rows: tuple[ReadinessRow, ...]) -> Iterator[RenderableType]:
             troubled[row.readiness, " ".join(filter(None, (row.reason, row.advice)))].append(row)
     for (readiness, reason), alike in list(troubled.items())[:_MOST_READINESS]:
         text = Text("  ")
-        text.append(NAMES[readiness], _READINESS[readiness])
+        text.append(NAMES[readiness], READINESS_COLOURS[readiness])
         text.append(f"  {reason}")
         yield text
         for row in alike[:_MOST_AFFECTED]:
             count = f"  {row.clients:,} clients" if row.clients > 1 else ""
-            yield Text(f"      {row.application} ({row.principal}, {row.software}){count}")
+            owner = f"  owner: {row.owner}" if row.owner else ""
+            yield Text(f"      {row.application} ({row.principal}, {row.software}){count}{owner}")
         yield from _more(len(alike) - _MOST_AFFECTED, 6)
     yield from _more(len(troubled) - _MOST_READINESS, 2)
 

@@ -100,6 +100,7 @@ def test_lines_of_a_collector(release: str) -> None:
     without_times = [each._replace(logged_at="") for each in found]
     assert [each._replace(logged_at="") for each in docker] == without_times
     assert [each._replace(logged_at="") for each in kubectl] == without_times
+    assert {each.logged_at for each in kubectl} == {"2026-11-24 02:11:45"}
 
 
 def test_a_line_that_is_cut_is_counted() -> None:

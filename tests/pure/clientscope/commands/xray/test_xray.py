@@ -13,7 +13,7 @@ from clientscope import cli
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
 from clientscope.commands.xray.completing import complete
-from clientscope.commands.xray.inventory import Inventory, Place
+from clientscope.commands.xray.inventory import Inventory, Place, SeenVersion
 from clientscope.kafka.groups import DescribedGroup, DescribedMember
 from clientscope.logs import files
 from clientscope.logs.request_log import RequestLogReader
@@ -114,6 +114,32 @@ def test_an_old_client_breaks_at_kafka_4(tmp_path: Path, capsys: pytest.CaptureF
     (row,) = [row for row in made["readiness"] if row["readiness"] == "breaks"]
     assert "Produce 2" in row["reason"]
     assert made["target"] == "4.0.0"
+
+
+def test_rows_of_upgrade_readiness_have_owners_and_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "owners.toml").write_text('[[owner]]\nteam = "data"\ncontact = "#data"\ngroup = "billing"\n')
+    words = (str(LOGS / "broker.log"), "--owners", str(tmp_path / "owners.toml"), "--target", "4.0.0")
+    rows = {row["application"]: row for row in document(capsys, *words)["readiness"]}
+    assert {name: rows["java-billing"][name] for name in ("readiness", "owner", "last_old")} == {
+        "readiness": "falls_back", "owner": "data (#data)", "last_old": "2026-11-24 02:12:26",
+    }  # fmt: skip
+    assert {name: rows["python-orders"][name] for name in ("readiness", "owner", "last_old")} == {
+        "readiness": "fine", "owner": "", "last_old": "",
+    }  # fmt: skip
+
+
+def test_an_unknown_release_of_the_brokers_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, str(LOGS / "broker.log"), "--broker-release", "newest")
+    assert (status, out) == (2, "")
+    assert "--broker-release" in err
+
+
+def test_times_are_the_earliest_and_the_latest_in_whatever_order_logs_are_read() -> None:
+    inventory = Inventory()
+    for at in ("2026-11-24 01:00:00", "", "2026-11-23 23:59:59", "2026-11-24 01:00:01", "2026-11-24 00:30:00"):
+        inventory.add(request(1, logged_at=at), Place("log", 1))
+    (client,) = inventory.clients.values()
+    assert client.versions == {(0, 9): SeenVersion(5, "2026-11-23 23:59:59", "2026-11-24 01:00:01")}
 
 
 def request(number: int, **changed: Any) -> LoggedRequest:

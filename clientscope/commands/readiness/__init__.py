@@ -1,0 +1,46 @@
+"""``clientscope readiness``: which clients work with brokers of another release, by the brokers' request logs.
+
+- `groups`: clients of one application, owner, principal or software, with their verdicts.
+- `table`, `page`: the groups for a terminal, and as a page in one file.
+- `running`: all of it, and the exit status.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clientscope.commands.command import Command
+from clientscope.commands.xray.settings import RequestLogSettings
+from clientscope.config import ListingSettings
+from clientscope.config.base import Owners
+from clientscope.config.option import Option
+
+
+class ReadinessSettings(RequestLogSettings, ListingSettings):
+    """Lists which clients break, fall back or work with brokers of another release, by the brokers' request logs.
+
+    Exit status: 1 for clients with a verdict of --fail-on or worse, 2 for wrong use or no such log.
+    """
+
+    section = "readiness"
+    max_bytes: int = Field(1024 * 1024 * 1024, ge=1024, description="stop after so many bytes of the logs")
+    owners: Owners
+    group_by: Literal["application", "owner", "principal", "software"] = Field("application", description="what a line is about")
+    since: Annotated[str, Option(metavar="DATETIME", flag_only=True)] = Field(
+        "", description="judge by requests since then, such as '2026-11-20 08:00', by the clock of the logs; older ones are the past"
+    )
+    fail_on: Literal["breaks", "unknown", "falls_back", "never"] = Field(
+        "breaks", description="exit with status 1 for clients with this verdict or a worse one"
+    )
+
+
+def run(settings: ReadinessSettings) -> int:
+    """Prints the groups."""
+    from clientscope.commands.readiness import running
+
+    return running.run(settings)
+
+
+COMMAND = Command(ReadinessSettings, run, error_status=2)

@@ -1,0 +1,50 @@
+"""The groups for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from clientscope.commands.readiness.groups import GROUPINGS, By, ReadinessGroup, name_of
+from clientscope.commands.xray.summary import READINESS_COLOURS
+from clientscope.commands.xray.upgrade import NAMES, ReadinessRow, clients_by_verdict
+
+_ADDITIONAL = ("LAST SEEN", "BREAK", "UNKNOWN", "FALL BACK", "FINE", "ADVICE")
+
+
+def table(groups: Sequence[ReadinessGroup], by: By, sentences: Sequence[str], *, wide: bool) -> RenderableType:
+    """A line for each group, and what is true of all."""
+    others = [each for each in GROUPINGS if each != by and (each != "owner" or wide or any(group.owner for group in groups))]
+    view = Table(header_style="bold", box=None, pad_edge=False)
+    headings = (by.upper(), *(each.upper() for each in others), "CLIENTS", "UNSERVED VERSION", "REASON", *(_ADDITIONAL if wide else ()))
+    view.add_column("VERDICT", no_wrap=True)
+    for heading in headings:
+        view.add_column(heading, overflow="fold", justify="right" if heading in ("CLIENTS", *_ADDITIONAL[1:5]) else "left")
+    for group in groups:
+        view.add_row(*(Text(cell) for cell in _cells(group, by, others, wide)), style=READINESS_COLOURS[group.readiness])
+    parts: list[RenderableType] = [view, Text()] if groups else []
+    return Group(*parts, *(Text(sentence) for sentence in sentences))
+
+
+def sentences(target: str, rows: Sequence[ReadinessRow], last_old: str, since: str) -> Iterator[str]:
+    """How many clients have which verdict, and when an old version was last seen."""
+    counts = ", ".join(f"{NAMES[readiness]}: {clients:,}" for readiness, clients in clients_by_verdict(rows).items())
+    yield f"Clients at Kafka {target}: {counts or 'none'}" + (f", by requests since {since}." if since else ".")
+    if last_old:
+        yield f"A version that {target} doesn't serve was last seen at {last_old}, by the clock of the logs, which name no time zone."
+
+
+def _cells(group: ReadinessGroup, by: By, others: Sequence[By], wide: bool) -> Iterator[str]:
+    yield NAMES[group.readiness]
+    yield name_of(group, by)
+    yield from (getattr(group, each) or "–" for each in others)
+    yield f"{group.clients:,}" if group.with_verdict == group.clients else f"{group.with_verdict:,} of {group.clients:,}"
+    yield f"last seen {group.last_old}" if group.last_old else "–"
+    yield group.reason
+    if wide:
+        yield group.last_seen or "–"
+        yield from (f"{number:,}" for number in (group.breaks, group.unknown, group.falls_back, group.fine))
+        yield group.advice or "–"

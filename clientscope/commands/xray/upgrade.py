@@ -1,0 +1,190 @@
+"""Upgrade readiness of an inventory's clients: a verdict for each, and rows of clients that are alike."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from clientscope.catalog import sensitive
+from clientscope.commands.lint.shown import plain
+from clientscope.commands.xray.inventory import ClientKey, InventoriedClient, SeenVersion
+from clientscope.errors import SettingsError
+from clientscope.profiles.client_patterns import PatternSubject
+from clientscope.profiles.owners import Owner, Owners
+from clientscope.readiness import ApiUse, ObservedClient, Readiness, ReadinessVerdict, judge_readiness, nearest_release
+
+NAMES = {
+    Readiness.BREAKS: "breaks",
+    Readiness.UNKNOWN: "can't be judged yet",
+    Readiness.FALLS_BACK: "falls back",
+    Readiness.FINE: "fine",
+}
+"""Of verdicts, for people; the worst first."""
+WORST_FIRST = tuple(Readiness)
+
+
+@dataclass(frozen=True)
+class ReadinessRow:
+    """Clients of one application and software with the same verdict.
+
+    Attributes:
+        reason: the first one.
+        last_old: when one of them last used a version that the target doesn't serve, as logged; empty for never, or a log without times.
+        owner: team and contact; empty for none.
+        last_seen: when one of them last sent a request, as logged.
+    """
+
+    readiness: Readiness
+    application: str
+    principal: str
+    software: str
+    clients: int
+    reason: str
+    advice: str
+    last_old: str = ""
+    owner: str = ""
+    last_seen: str = ""
+
+
+@dataclass(frozen=True)
+class JudgedClient:
+    """A client and its verdict; every name may be shown.
+
+    Attributes:
+        past: whether all of its requests are older than the time since which clients are judged.
+        last_old: as in `ReadinessRow`, of this client.
+        last_seen: the same.
+    """
+
+    verdict: ReadinessVerdict
+    application: str
+    principal: str
+    software: str
+    owner: str
+    past: bool
+    last_old: str
+    last_seen: str
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """What is asked about clients.
+
+    Attributes:
+        target: a release, see `clientscope.readiness.target_release`.
+        broker_release: of the brokers that wrote the logs; None where it isn't known.
+        owners: of clients.
+        since_ms: requests before it are the past, by `logged_ms`.
+    """
+
+    target: str
+    broker_release: str | None
+    owners: Owners
+    since_ms: int | None = None
+
+
+def seen_on(text: str) -> str | None:
+    """The release that ``--broker-release`` means; None if it isn't given.
+
+    Raises:
+        SettingsError: no release that is known.
+    """
+    release = nearest_release(text) if text else None
+    if text and release is None:
+        raise SettingsError(f"--broker-release: unknown release of Kafka: {text[:40]!r}", "give the brokers' release, such as 3.9 or 3.9.2")
+    return release
+
+
+def judged(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[ClientKey, str], asked: Upgrade) -> list[JudgedClient]:
+    """Every client with its verdict.
+
+    Args:
+        of: the clients' applications.
+    """
+    return [_judge(key, client, of[key], asked) for key, client in clients.items()]
+
+
+def rows(clients: Iterable[JudgedClient]) -> tuple[ReadinessRow, ...]:
+    """Clients that are alike, counted; the worst verdict first, and of one verdict most clients first."""
+    alike: dict[ReadinessRow, list[JudgedClient]] = defaultdict(list)
+    for each in clients:
+        verdict = each.verdict
+        reason = verdict.reasons[0].text
+        row = ReadinessRow(verdict.readiness, each.application, each.principal, each.software, 0, reason, verdict.advice, owner=each.owner)
+        alike[row].append(each)
+    made = [
+        replace(row, clients=len(same), last_old=max(each.last_old for each in same), last_seen=max(each.last_seen for each in same))
+        for row, same in alike.items()
+    ]
+    return tuple(sorted(made, key=lambda row: (WORST_FIRST.index(row.readiness), -row.clients, row.application)))
+
+
+def clients_by_verdict(found: Iterable[ReadinessRow]) -> dict[Readiness, int]:
+    """Verdicts that clients have, the worst first, with how many have it."""
+    clients: Counter[Readiness] = Counter()
+    for row in found:
+        clients[row.readiness] += row.clients
+    return {readiness: clients[readiness] for readiness in WORST_FIRST if clients[readiness]}
+
+
+def logged_ms(text: str) -> int | None:
+    """A time as logged, in ms since the epoch as if it were UTC: logged times have no zone. None for no time."""
+    try:
+        return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
+    except ValueError:
+        return None
+
+
+def application_shown(application: str) -> str:
+    """An application's name, without a secret and without control characters."""
+    return plain(sensitive.shown(application)) if application else "without client.id"
+
+
+def principal_shown(principal: str) -> str:
+    """A principal, the same way."""
+    return plain(sensitive.shown(principal, "principal"))
+
+
+def software_shown(key: ClientKey) -> str:
+    """Name and version of a client's software."""
+    return "unknown software" if key.software_name == "unknown" else plain(f"{key.software_name} {key.software_version}")
+
+
+def owner_shown(owner: Owner | None) -> str:
+    """An owner's team and contact; empty for none."""
+    return f"{plain(owner.team)} ({plain(owner.contact)})" if owner else ""
+
+
+def _judge(key: ClientKey, client: InventoriedClient, application: str, asked: Upgrade) -> JudgedClient:
+    logged = {seen.last: logged_ms(seen.last) for seen in client.versions.values()}
+    since = asked.since_ms
+    past = since is not None and all(ms is not None and ms < since for ms in logged.values())
+    # What was logged without a time may be of now.
+    at = {text: (since or 0) if ms is None else ms for text, ms in logged.items()}
+    uses = tuple(_use(api_key, version, seen, at[seen.last]) for (api_key, version), seen in client.versions.items())
+    observed = ObservedClient(uses, key.software_name, key.software_version, asked.broker_release)
+    verdict = judge_readiness(observed, asked.target, None if past else since)
+    last_old = next((text for text, ms in at.items() if ms == verdict.last_old_ms), "")
+    owner = asked.owners.of(_subject(key, client))
+    return JudgedClient(
+        verdict,
+        application_shown(application),
+        principal_shown(key.principal),
+        software_shown(key),
+        owner_shown(owner),
+        past,
+        last_old,
+        max(logged, default=""),
+    )
+
+
+def _use(api_key: int, version: int, seen: SeenVersion, last_ms: int) -> ApiUse:
+    first_ms = logged_ms(seen.first)
+    return ApiUse(api_key, version, seen.count, last_ms if first_ms is None else first_ms, last_ms)
+
+
+def _subject(key: ClientKey, client: InventoriedClient) -> PatternSubject:
+    group = next((value for (_, name), (value, _) in client.settings.items() if name == "group.id"), None)
+    return PatternSubject(key.principal or None, group, key.client_id or None)

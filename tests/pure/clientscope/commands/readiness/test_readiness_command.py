@@ -1,0 +1,300 @@
+"""`clientscope readiness` on request logs of real brokers, with versions, times and names replaced."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clientscope import cli
+from clientscope.commands.readiness.groups import FIELDS
+from clientscope.commands.xray import html_file, result
+from clientscope.commands.xray import inventory as inventories
+from clientscope.logs import files
+
+LOGS = Path(__file__).parents[4] / "fixtures" / "request_logs"
+PRODUCE = next(line for line in files.lines(LOGS / "broker-3.9.log") if '"PRODUCE"' in line and "python-orders-1" in line)
+API_VERSIONS = next(line for line in files.lines(LOGS / "broker-3.9.log") if '"API_VERSIONS"' in line and "python-orders-1" in line)
+OWNERS = """
+[[owner]]
+team = "payments"
+contact = "#payments"
+client_id = "orders-*"
+"""
+
+
+def produced(
+    version: int, client_id: str = "orders-1", at: str = "2026-11-20 10:00:00", software: str = "unknown 0", principal: str = "User:alice"
+) -> str:
+    """A line of a real broker 3.9.2, with what matters replaced."""
+    name, _, number = software.partition(" ")
+    found = PRODUCE
+    for before, after in (
+        (PRODUCE[1:20], at),
+        ('"requestApiVersion":9', f'"requestApiVersion":{version}'),
+        ('"clientId":"python-orders-1"', f'"clientId":{json.dumps(client_id)}'),
+        ('"softwareName":"kafka-python"', f'"softwareName":"{name}"'),
+        ('"softwareVersion":"3.0.12"', f'"softwareVersion":"{number}"'),
+        ('"principal":"User:ANONYMOUS"', f'"principal":{json.dumps(principal)}'),
+    ):
+        assert before in found
+        found = found.replace(before, after)
+    return found
+
+
+MIXED = (
+    produced(2, "orders-1"),
+    produced(2, "orders-2"),
+    produced(9, "orders-3", software="kafka-python 3.0.12", at="2026-11-21 10:00:00"),
+    produced(9, "billing-1", software="kafka-python 3.0.12", principal="User:bob"),
+    produced(2, "legacy-1", software="librdkafka 1.0.0", principal="User:bob"),
+)
+"""Of 4.0.0: two that break and one that is fine of one application, one that is fine, and one that can't be judged."""
+
+
+def log_of(folder: Path, lines: Sequence[str], name: str = "broker.log") -> str:
+    (folder / name).write_text("\n".join(lines) + "\n")
+    return str(folder / name)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = cli.main(["readiness", "--target", "4.0.0", *words])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    status, out, _ = run(capsys, *words, "-o", "json", "--fail-on", "never")
+    assert status == 0
+    found: list[dict[str, Any]] = json.loads(out)
+    return found
+
+
+def test_applications_with_the_worst_verdict_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    orders, legacy, billing = listed(capsys, log_of(tmp_path, MIXED))
+    assert {name: orders[name] for name in FIELDS if name != "reason"} == {
+        "readiness": "breaks", "application": "orders", "owner": "", "principal": "User:alice", "software": "unknown software",
+        "clients": 3, "breaks": 2, "unknown": 0, "falls_back": 0, "fine": 1,
+        "last_old": "2026-11-20 10:00:00", "last_seen": "2026-11-21 10:00:00",
+        "advice": "Upgrade its client library, and remove settings that pin an old protocol version.",
+    }  # fmt: skip
+    assert orders["reason"].startswith("4.0.0 doesn't serve Produce 2: it was removed in 4.0.0.")
+    assert [(row["software"], row["readiness"], row["clients"]) for row in orders["rows"]] == [
+        ("unknown software", "breaks", 2), ("kafka-python 3.0.12", "fine", 1),
+    ]  # fmt: skip
+    assert (legacy["application"], legacy["readiness"], legacy["software"]) == ("legacy", "unknown", "librdkafka 1.0.0")
+    assert (billing["application"], billing["readiness"], billing["last_old"]) == ("billing", "fine", "")
+
+
+def test_the_release_of_the_brokers_decides_what_a_client_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = log_of(tmp_path, MIXED[-1:])
+    assert [row["readiness"] for row in listed(capsys, log)] == ["unknown"]
+    (row,) = listed(capsys, log, "--broker-release", "3.9")
+    assert (row["readiness"], "Upgrade librdkafka to 1.8.2" in row["advice"]) == ("breaks", True)
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("application", [("orders", 3, 2), ("legacy", 1, 0), ("billing", 1, 0)]),
+        ("owner", [("payments (#payments)", 3, 2), ("without owner", 2, 0)]),
+        ("principal", [("User:alice", 3, 2), ("User:bob", 2, 0)]),
+        ("software", [("unknown software", 2, 2), ("librdkafka 1.0.0", 1, 0), ("kafka-python 3.0.12", 2, 0)]),
+    ],
+)
+def test_groups(by: str, expected: list[tuple[str, int, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "owners.toml").write_text(OWNERS)
+    words = [log_of(tmp_path, MIXED), "--owners", str(tmp_path / "owners.toml"), "--group-by", by]
+    found = listed(capsys, *words)
+    assert [(row[by] or "without owner", row["clients"], row["breaks"]) for row in found] == expected
+    assert run(capsys, *words, "-o", "name")[1].splitlines() == [name for name, _, _ in expected]
+    table = run(capsys, *words)[1].splitlines()
+    assert table[0].split()[:2] == ["VERDICT", by.upper()]
+    assert all(name in line for line, (name, _, _) in zip(table[1:], expected, strict=False))
+
+
+def test_one_application_name_of_two_principals_is_two_applications(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = log_of(tmp_path, [produced(2, principal="User:alice"), produced(9, principal="User:bob")])
+    assert [(row["principal"], row["readiness"]) for row in listed(capsys, log)] == [("User:alice", "breaks"), ("User:bob", "fine")]
+
+
+def test_an_upgraded_client_is_judged_by_what_it_sends_since(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The newer log is read first, as `*.log*` sorts it, and the client.id is another after the upgrade of one of two."""
+    new = [produced(9, "orders-1", "2026-11-23 09:00:00"), produced(9, "orders-2", "2026-11-23 09:00:01", "kafka-python 2.0.2")]
+    log_of(tmp_path, new, "server.log")
+    log_of(tmp_path, [produced(2, "orders-1"), produced(2, "orders-2", "2026-11-20 11:30:00")], "server.log.1")
+    assert [row["readiness"] for row in listed(capsys, str(tmp_path))] == ["breaks"]
+    for since in ("2026-11-20 11:30:01", "2026-11-23", "2026-11-23T09:00"):
+        (row,) = listed(capsys, str(tmp_path), "--since", since)
+        assert (row["readiness"], row["clients"], row["last_old"]) == ("fine", 2, "2026-11-20 11:30:00")
+    (row,) = listed(capsys, str(tmp_path), "--since", "2026-11-20 11:30:00")
+    assert (row["readiness"], row["breaks"], row["fine"]) == ("breaks", 1, 2)
+    status, out, err = run(capsys, str(tmp_path), "--since", "2026-11-23")
+    assert status == 0
+    assert "last seen 2026-11-20 11:30:00" in out
+    assert "by requests since 2026-11-23" in out
+    assert "name no time zone" in out
+    assert "1 clients that sent nothing since 2026-11-23" in err
+
+
+def test_since_when_nothing_was_logged_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, log_of(tmp_path, MIXED), "--since", "2026-12-01")
+    assert (status, out) == (2, "")
+    assert "the latest is of 2026-11-21 10:00:00" in err
+
+
+def test_requests_without_a_time_count_as_of_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = log_of(tmp_path, [produced(2, "orders-1")[len("[2026-11-20 10:00:00,000] ") :], produced(9, "billing-1")])
+    status, out, err = run(capsys, log, "--since", "2026-11-20", "-o", "json")
+    assert status == 1
+    assert [(row["readiness"], row["last_old"], row["last_seen"]) for row in json.loads(out)] == [
+        ("breaks", "", ""), ("fine", "", "2026-11-20 10:00:00"),
+    ]  # fmt: skip
+    assert "1 clients" in err
+    assert "without a time" in err
+
+
+@pytest.mark.parametrize("since", ["yesterday", "2026-11-20T10:00Z", "2026-11-20 10:00+02:00", "10:00"])
+def test_a_time_that_is_none_or_has_a_zone_is_an_error(since: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, log_of(tmp_path, MIXED), "--since", since)
+    assert (status, out) == (2, "")
+    assert "--since" in err
+    assert "without a time zone" in err
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (MIXED, (1, 1, 1, 0)),
+        (MIXED[3:], (0, 1, 1, 0)),
+        ((API_VERSIONS.replace('"requestApiVersion":', '"requestApiVersion":9,"was":'), MIXED[3]), (0, 1, 1, 0)),
+        (MIXED[3:4], (0, 0, 0, 0)),
+    ],
+)
+def test_exit_status(lines: Sequence[str], expected: tuple[int, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = log_of(tmp_path, lines)
+    found = tuple(run(capsys, log, "--limit", "1", "--fail-on", each)[0] for each in ("breaks", "unknown", "falls_back", "never"))
+    assert found == expected
+    assert run(capsys, log)[0] == expected[0]
+
+
+def test_a_client_that_falls_back_fails_only_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(LOGS / "broker.log")
+    assert {row["readiness"] for row in listed(capsys, log)} == {"falls_back", "fine"}
+    assert [run(capsys, log, "--fail-on", each)[0] for each in ("breaks", "unknown", "falls_back")] == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ([], "no log is given"),
+        (["nothing.log"], "no log in"),
+        (["{log}", "--target", "9.9"], "9.9"),
+        (["{log}", "--broker-release", "new"], "--broker-release"),
+        (["{log}", "--sort", "colour"], "--sort"),
+        (["{log}", "--watch"], "--watch"),
+        (["{log}", "--html", "/nowhere/page.html"], "--html"),
+        (["{other}"], "kafka.request.logger=DEBUG"),
+        (["{log}", "{broken}"], "gzip"),
+    ],
+)
+def test_wrong_use(words: list[str], error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places = {
+        "log": log_of(tmp_path, MIXED[3:4]),
+        "other": log_of(tmp_path, ["[2026-11-24 01:00:00,000] INFO started (kafka.server.KafkaServer)"], "other.log"),
+        "broken": str(tmp_path / "broken.gz"),
+    }
+    (tmp_path / "broken.gz").write_bytes(gzip.compress(PRODUCE.encode())[:-20])
+    status, _, err = run(capsys, *(word.format(**places) for word in words))
+    assert status == 2
+    assert error in err
+
+
+def test_formats_sort_and_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = log_of(tmp_path, MIXED)
+    by_json = listed(capsys, log)
+    by_lines = [json.loads(line) for line in run(capsys, log, "-o", "jsonl")[1].splitlines()]
+    assert by_lines == by_json
+    rows = list(csv.DictReader(io.StringIO(run(capsys, log, "-o", "csv")[1])))
+    assert rows == [{name: str(group[name]) for name in FIELDS} for group in by_json]
+    for order, expected in (("readiness", ["fine", "unknown", "breaks"]), ("-readiness", ["breaks", "unknown", "fine"])):
+        assert [row["readiness"] for row in listed(capsys, log, f"--sort={order}")] == expected
+    status, out, err = run(capsys, log, "-o", "wide", "--limit", "1")
+    assert status == 1
+    assert "LAST SEEN" in out
+    assert "2 of 3" in out
+    assert "billing" not in out
+    assert "2 more; raise --limit" in err
+
+
+HOSTILE = "=1+1\x1b\n<script>alert(1)</script>{{ 7 * 7 }}[red]"
+
+
+def test_hostile_names_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = log_of(tmp_path, [produced(2, HOSTILE, principal=HOSTILE, software="<b>lib</b> =1+1")])
+    for output in ("table", "wide", "name", "csv", "json", "jsonl"):
+        out = run(capsys, log, "-o", output, "--html", str(tmp_path / "page.html"))[1]
+        assert "<script>alert(1)</script>{{ 7 * 7 }}" in out
+        assert all(character.isprintable() or character == "\n" for character in out)
+        if output == "csv":
+            (row,) = list(csv.DictReader(io.StringIO(out)))
+            assert row["application"].startswith("'=1+1")
+    page = (tmp_path / "page.html").read_text()
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7 * 7 }}[red]" in page
+    assert "&lt;b&gt;lib&lt;/b&gt;" in page
+    assert "<script" not in page
+    assert all(character.isprintable() or character == "\n" for character in page)
+
+
+def test_names_that_look_like_a_secret_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    for output in ("table", "json", "csv"):
+        out = run(capsys, str(LOGS), "-o", output)[1]
+        assert "[redacted]" in out
+        assert not [canary for canary in ("canary", "iNdQUinP1aFQ", "Y2FuYXJ5") if canary in out]
+
+
+def test_the_page_has_every_grouping_and_needs_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_of(tmp_path, MIXED)
+    status, out, err = run(capsys, log, "--html", str(tmp_path / "page.html"), "-o", "name")
+    assert (status, out) == (1, "orders\nlegacy\nbilling\n")
+    assert f"wrote {tmp_path / 'page.html'}" in err
+    page = (tmp_path / "page.html").read_text()
+    assert re.findall(r"<h2>(.*?)</h2>", page) == [
+        "Upgrade to Kafka 4.0.0", "By application", "By owner", "By principal", "By software", "Not seen",
+    ]  # fmt: skip
+    assert "last seen 2026-11-20 10:00:00" in page
+    assert not re.search(r"(?:src|href)=|url\(|@import|<script", page)
+    monkeypatch.setattr(html_file, "MOST_ROWS", 1)
+    run(capsys, log, "--html", str(tmp_path / "page.html"))
+    assert "2 more; -o json has all." in (tmp_path / "page.html").read_text()
+
+
+def test_every_bound_that_is_reached_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [produced(2, f"orders-{number}") for number in range(40)]
+    _, out, err = run(capsys, log_of(tmp_path, many), "--max-bytes", "10000", "-o", "json")
+    (row,) = json.loads(out)
+    assert 1 < row["clients"] < 40
+    assert "--max-bytes 10,000" in err
+    for module in (inventories, result):
+        monkeypatch.setattr(module, "MOST_CLIENTS", 10)
+    _, out, err = run(capsys, log_of(tmp_path, many), "-o", "json")
+    assert json.loads(out)[0]["clients"] == 10
+    assert "30 requests of clients beyond the first 10" in err
+
+
+def test_a_group_names_three_and_counts_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("alpha", "beta", "gamma", "delta", "epsilon")
+    (row,) = listed(capsys, log_of(tmp_path, [produced(2, name) for name in names]), "--group-by", "principal")
+    assert row["application"].endswith(", and 2 more")
+    assert {each["application"] for each in row["rows"]} == set(names)
