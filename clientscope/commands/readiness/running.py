@@ -76,9 +76,9 @@ def _look(settings: ReadinessSettings, asked: Upgrade) -> ReadinessRun:
     present = rows(each for each in clients if not each.past)
     unseen = not_read(logs, inventory)
     if past := sum(each.past for each in clients):
-        unseen.append(f"{past:,} clients that sent nothing since {settings.since}: not judged.")
+        unseen.append(f"Clients that sent nothing since {settings.since}, which are not judged: {past:,}.")
     if asked.since_ms is not None and (timeless := sum(not each.last_seen for each in clients)):
-        unseen.append(f"When {timeless:,} clients sent their requests, which are logged without a time: they count as sent since then.")
+        unseen.append(f"Times of clients whose requests are logged without one, which count as sent since then: {timeless:,}.")
     if asked.broker_release is None:
         unseen.append(NO_BROKER_RELEASE)
     sentences = table.sentences(asked.target, present, last_old, settings.since)
