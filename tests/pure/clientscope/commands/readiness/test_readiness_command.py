@@ -292,6 +292,15 @@ def test_every_bound_that_is_reached_is_printed(
     assert "30 requests of clients beyond the first 10" in err
 
 
+def test_what_a_bound_left_out_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(tmp_path, [produced(9, f"orders-{number}") for number in range(40)])
+    words = [("--fail-on", "unknown"), ("--fail-on", "falls_back"), ("--fail-on", "breaks"), ("--fail-on", "never")]
+    assert [run(capsys, log, *each)[0] for each in words] == [0, 0, 0, 0]
+    assert [run(capsys, log, *each, "--max-bytes", "10000")[0] for each in words] == [1, 1, 0, 0]
+    monkeypatch.setattr(inventories, "MOST_CLIENTS", 10)
+    assert [run(capsys, log, *each)[0] for each in words] == [1, 1, 0, 0]
+
+
 def test_a_group_names_three_and_counts_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ("alpha", "beta", "gamma", "delta", "epsilon")
     (row,) = listed(capsys, log_of(tmp_path, [produced(2, name) for name in names]), "--group-by", "principal")
