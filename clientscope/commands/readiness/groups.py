@@ -53,6 +53,11 @@ class ReadinessGroup:
         count: int = getattr(self, self.readiness.value)
         return count
 
+    @property
+    def clients_shown(self) -> str:
+        """For people: how many clients have the worst verdict, of how many."""
+        return f"{self.clients:,}" if self.with_verdict == self.clients else f"{self.with_verdict:,} of {self.clients:,}"
+
     def row(self) -> Mapping[str, object]:
         """As JSON has it."""
         return asdict(self)

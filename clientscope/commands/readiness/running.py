@@ -29,6 +29,7 @@ class ReadinessRun:
     Attributes:
         sentences: what is true of all clients.
         unseen: sentences on what isn't in the result: every bound that was reached.
+        complete: whether no bound kept clients from being judged.
         errors: of logs that couldn't be read.
     """
 
@@ -36,6 +37,7 @@ class ReadinessRun:
     logs: tuple[LogRead, ...]
     sentences: tuple[str, ...]
     unseen: tuple[str, ...]
+    complete: bool
     errors: tuple[str, ...]
 
 
@@ -65,7 +67,7 @@ def run(settings: ReadinessSettings) -> int:
     _print(settings, made)
     if made.errors:
         return _wrong(made.errors)
-    return FOUND if _fails(settings, made.clients) else CLEAN
+    return FOUND if _fails(settings, made) else CLEAN
 
 
 def _look(settings: ReadinessSettings, asked: Upgrade) -> ReadinessRun:
@@ -76,13 +78,14 @@ def _look(settings: ReadinessSettings, asked: Upgrade) -> ReadinessRun:
     present = rows(each for each in clients if not each.past)
     unseen = not_read(logs, inventory)
     if past := sum(each.past for each in clients):
-        unseen.append(f"{past:,} clients that sent nothing since {settings.since}: not judged.")
+        unseen.append(f"Clients that sent nothing since {settings.since}, which are not judged: {past:,}.")
     if asked.since_ms is not None and (timeless := sum(not each.last_seen for each in clients)):
-        unseen.append(f"When {timeless:,} clients sent their requests, which are logged without a time: they count as sent since then.")
+        unseen.append(f"Times of clients whose requests are logged without one, which count as sent since then: {timeless:,}.")
     if asked.broker_release is None:
         unseen.append(NO_BROKER_RELEASE)
     sentences = table.sentences(asked.target, present, last_old, settings.since)
-    return ReadinessRun(tuple(clients), tuple(logs), tuple(sentences), tuple(unseen), tuple(errors))
+    complete = not inventory.left_out and not any(log.stopped for log in logs)
+    return ReadinessRun(tuple(clients), tuple(logs), tuple(sentences), tuple(unseen), complete, tuple(errors))
 
 
 def _print(settings: ReadinessSettings, made: ReadinessRun) -> None:
@@ -102,11 +105,14 @@ def _print(settings: ReadinessSettings, made: ReadinessRun) -> None:
     sys.stdout.flush()
 
 
-def _fails(settings: ReadinessSettings, clients: Sequence[JudgedClient]) -> bool:
+def _fails(settings: ReadinessSettings, made: ReadinessRun) -> bool:
     if settings.fail_on == "never":
         return False
     failing = WORST_FIRST[: WORST_FIRST.index(Readiness(settings.fail_on)) + 1]
-    return any(each.verdict.readiness in failing for each in clients if not each.past)
+    found = {each.verdict.readiness for each in made.clients if not each.past}
+    if not made.complete:
+        found.add(Readiness.UNKNOWN)  # of clients beyond a bound
+    return not found.isdisjoint(failing)
 
 
 def _since_ms(text: str) -> int | None:

@@ -41,7 +41,7 @@ def _cells(group: ReadinessGroup, by: By, others: Sequence[By], wide: bool) -> I
     yield NAMES[group.readiness]
     yield name_of(group, by)
     yield from (getattr(group, each) or "–" for each in others)
-    yield f"{group.clients:,}" if group.with_verdict == group.clients else f"{group.with_verdict:,} of {group.clients:,}"
+    yield group.clients_shown
     yield f"last seen {group.last_old}" if group.last_old else "–"
     yield group.reason
     if wide:

@@ -139,9 +139,9 @@ def test_an_upgraded_client_is_judged_by_what_it_sends_since(tmp_path: Path, cap
     status, out, err = run(capsys, str(tmp_path), "--since", "2026-11-23")
     assert status == 0
     assert "last seen 2026-11-20 11:30:00" in out
-    assert "by requests since 2026-11-23" in out
+    assert "Clients at Kafka 4.0.0: fine: 2, by requests since 2026-11-23." in out
     assert "name no time zone" in out
-    assert "1 clients that sent nothing since 2026-11-23" in err
+    assert "sent nothing since 2026-11-23, which are not judged: 1." in err
 
 
 def test_since_when_nothing_was_logged_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,8 +157,7 @@ def test_requests_without_a_time_count_as_of_now(tmp_path: Path, capsys: pytest.
     assert [(row["readiness"], row["last_old"], row["last_seen"]) for row in json.loads(out)] == [
         ("breaks", "", ""), ("fine", "", "2026-11-20 10:00:00"),
     ]  # fmt: skip
-    assert "1 clients" in err
-    assert "without a time" in err
+    assert "count as sent since then: 1." in err
 
 
 @pytest.mark.parametrize("since", ["yesterday", "2026-11-20T10:00Z", "2026-11-20 10:00+02:00", "10:00"])
@@ -291,6 +290,15 @@ def test_every_bound_that_is_reached_is_printed(
     _, out, err = run(capsys, log_of(tmp_path, many), "-o", "json")
     assert json.loads(out)[0]["clients"] == 10
     assert "30 requests of clients beyond the first 10" in err
+
+
+def test_what_a_bound_left_out_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(tmp_path, [produced(9, f"orders-{number}") for number in range(40)])
+    words = [("--fail-on", "unknown"), ("--fail-on", "falls_back"), ("--fail-on", "breaks"), ("--fail-on", "never")]
+    assert [run(capsys, log, *each)[0] for each in words] == [0, 0, 0, 0]
+    assert [run(capsys, log, *each, "--max-bytes", "10000")[0] for each in words] == [1, 1, 0, 0]
+    monkeypatch.setattr(inventories, "MOST_CLIENTS", 10)
+    assert [run(capsys, log, *each)[0] for each in words] == [1, 1, 0, 0]
 
 
 def test_a_group_names_three_and_counts_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
