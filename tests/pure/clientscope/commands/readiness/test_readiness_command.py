@@ -109,7 +109,14 @@ def test_the_release_of_the_brokers_decides_what_a_client_passed_over(tmp_path: 
         ("software", [("unknown software", 2, 2), ("librdkafka 1.0.0", 1, 0), ("kafka-python 3.0.12", 2, 0)]),
     ],
 )
-def test_groups(by: str, expected: list[tuple[str, int, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_groups(
+    by: str,
+    expected: list[tuple[str, int, int]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # of the process that runs the tests
     (tmp_path / "owners.toml").write_text(OWNERS)
     words = [log_of(tmp_path, MIXED), "--owners", str(tmp_path / "owners.toml"), "--group-by", by]
     found = listed(capsys, *words)
