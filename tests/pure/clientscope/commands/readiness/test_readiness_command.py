@@ -64,6 +64,12 @@ def log_of(folder: Path, lines: Sequence[str], name: str = "broker.log") -> str:
     return str(folder / name)
 
 
+@pytest.fixture(autouse=True)
+def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table is as wide as it needs to be, whatever the terminal is that the tests run in."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     status = cli.main(["readiness", "--target", "4.0.0", *words])
     said = capsys.readouterr()
@@ -109,14 +115,7 @@ def test_the_release_of_the_brokers_decides_what_a_client_passed_over(tmp_path: 
         ("software", [("unknown software", 2, 2), ("librdkafka 1.0.0", 1, 0), ("kafka-python 3.0.12", 2, 0)]),
     ],
 )
-def test_groups(
-    by: str,
-    expected: list[tuple[str, int, int]],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)  # of the process that runs the tests
+def test_groups(by: str, expected: list[tuple[str, int, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "owners.toml").write_text(OWNERS)
     words = [log_of(tmp_path, MIXED), "--owners", str(tmp_path / "owners.toml"), "--group-by", by]
     found = listed(capsys, *words)
