@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import gzip
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -45,25 +45,30 @@ def shown(path: Path | None) -> str:
     return "<stdin>" if path is None else path.as_posix()
 
 
-def lines(path: Path | None) -> Iterator[str]:
+def lines(path: Path | None, read: Callable[[int], object] = lambda size: None) -> Iterator[str]:
     """Its lines, without their ends.
+
+    Args:
+        read: called with the bytes of each line, those that are passed over included.
 
     Raises:
         SettingsError: it can't be read.
     """
     if path is None:
-        yield from _lines(sys.stdin.buffer)
+        yield from _lines(sys.stdin.buffer, read)
         return
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield from _lines(file)  # type: ignore[arg-type]
+            yield from _lines(file, read)  # type: ignore[arg-type]
     except (OSError, EOFError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or "it ends within its compressed data, or isn't gzip"
         raise SettingsError(f"{path}: {reason}", "what was read before is in the result") from None
 
 
-def _lines(file: IO[bytes]) -> Iterator[str]:
+def _lines(file: IO[bytes], read: Callable[[int], object]) -> Iterator[str]:
     while line := file.readline(MAX_LINE):
+        read(len(line))
         yield line.rstrip(b"\r\n").decode(errors="replace")
         while len(line) == MAX_LINE and not line.endswith(b"\n"):
             line = file.readline(MAX_LINE)
+            read(len(line))

@@ -11,6 +11,7 @@ from clientscope.commands.xray.result import LogRead
 from clientscope.errors import ClientscopeError
 from clientscope.logs import files
 from clientscope.logs.request_log import RequestLogReader
+from clientscope.report import progress
 
 NO_REQUEST = (
     "no request in these logs: kafka.request.logger writes them at DEBUG; set it with kafka-configs.sh "
@@ -28,17 +29,19 @@ def read_logs(paths: Iterable[Path | None], max_bytes: int) -> tuple[Inventory, 
     logs: list[LogRead] = []
     errors: list[str] = []
     left = max_bytes
-    for path in paths:
-        name = files.shown(path)
-        counted = CountedLines(files.lines(path), left)
-        try:
-            requests = read_into(inventory, name, counted)
-        except ClientscopeError as error:
-            errors.append(plain(f"{error}; {error.hint}", 400))
-            continue
-        left -= counted.size
-        stopped = f"reading stopped after --max-bytes {max_bytes:,}" if counted.cut else ""
-        logs.append(LogRead(name, counted.size, requests.requests, requests.unreadable, stopped))
+    paths = list(paths)
+    with progress.reading(paths) as read:
+        for path in paths:
+            name = files.shown(path)
+            counted = CountedLines(files.lines(path, read), left)
+            try:
+                requests = read_into(inventory, name, counted)
+            except ClientscopeError as error:
+                errors.append(plain(f"{error}; {error.hint}", 400))
+                continue
+            left -= counted.size
+            stopped = f"reading stopped after --max-bytes {max_bytes:,}" if counted.cut else ""
+            logs.append(LogRead(name, counted.size, requests.requests, requests.unreadable, stopped))
     inventory.end()
     return inventory, logs, errors
 
