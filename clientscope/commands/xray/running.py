@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
+from clientscope.commands.imports.publishing import Publishing
 from clientscope.commands.lint import linting, sarif
 from clientscope.commands.xray import XraySettings, document, page, summary
-from clientscope.commands.xray.configurations import applications, configurations, reads
+from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
 from clientscope.commands.xray.reading import read_logs
 from clientscope.commands.xray.result import XrayResult, result
 from clientscope.errors import SettingsError
@@ -51,6 +52,7 @@ def look(settings: XraySettings) -> XrayResult:
     """
     target = target_release(settings.target)
     release = nearest_release(settings.broker_release) if settings.broker_release else None
+    publishing = Publishing(settings) if settings.publish else None
     if settings.seconds:
         from clientscope.commands.xray.live import look_at
 
@@ -72,5 +74,9 @@ def look(settings: XraySettings) -> XrayResult:
         )
     of = applications(inventory)
     found = configurations(inventory, of)
+    if publishing is not None:
+        for client in found_clients(inventory, of):
+            publishing.clients.add(client)
+        errors += publishing.send()
     lint = linting.report_on(list(reads(found)), settings, datetime.now(UTC).date(), errors=errors)
     return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, target, release)
