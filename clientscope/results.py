@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from clientscope.topic_values import Count, Name, Sentence, Setting, Value
 
 Codes = Annotated[list[Name], Field(max_length=1_000)]
 """Codes of rules."""
+
+OriginName = Literal["pushed", "observed", "request_log", "client_log", "capture"]
+"""Names of `clientscope.records.codec.Origin`."""
+
+
+def _known(origin: Any) -> Any:
+    """Origins of later releases count as observed, as the job counts those of later records."""
+    return "observed" if isinstance(origin, str) and origin not in get_args(OriginName) else origin
+
+
+ReadOriginName = Annotated[OriginName, BeforeValidator(_known)]
 
 
 class Fired(Value):
@@ -42,7 +53,7 @@ class ResultValue(Value):
     software_name: Name
     software_version: Name
     instance_id: Name | None = None
-    origin: Literal["pushed", "observed"]
+    origin: ReadOriginName
     application: Annotated[str, Field(max_length=4_096)] = ""
     settings: Count
     redacted: Count

@@ -11,9 +11,18 @@ names and hold for every process.
 
 from __future__ import annotations
 
-from clientscope.config.base import KafkaSettings, ListingSettings, PageSettings, Settings
+from clientscope.config.base import KafkaSettings, ListingSettings, PageSettings, PublishingSettings, Settings
 from clientscope.config.gateway import GatewaySettings
 from clientscope.config.serve import ServeSettings
 from clientscope.config.stream import StreamSettings
 
-__all__ = ["GatewaySettings", "KafkaSettings", "ListingSettings", "PageSettings", "ServeSettings", "Settings", "StreamSettings"]
+__all__ = [
+    "GatewaySettings",
+    "KafkaSettings",
+    "ListingSettings",
+    "PageSettings",
+    "PublishingSettings",
+    "ServeSettings",
+    "Settings",
+    "StreamSettings",
+]

@@ -34,33 +34,11 @@ class PublishingPolicy(ClientConfigPolicy):
         self._names = ClientNames(self._key)
 
     def process(self, context: RequestContext, data: ClientConfigData) -> Future[None]:
-        configs = [redact(config, self._key, place) for place, config in enumerate(data.configs, 1)]
-        names = self._names
-        record = ClientConfigRecord(
-            version=0,
-            received_timestamp_ms=data.timestamp_ms,
-            cluster_id=context.cluster_id,
-            broker_id=context.broker_id,
-            gateway_id=context.gateway_id,
-            gateway_epoch=context.gateway_epoch,
-            connection_id=context.connection_id,
-            listener_name=context.listener_name,
-            security_protocol=context.security_protocol,
-            client_address=context.client_address,
-            principal=names("principal", context.principal),
-            principal_source=context.principal_source,
-            client_id=names("client_id", context.client_id),
-            client_software_name=names("client_software_name", context.software_name),
-            client_software_version=names("client_software_version", context.software_version),
-            client_instance_id=context.client_instance_id,
-            origin=Origin.PUSHED,
-            digest_key_id=self._key.key_id if self._key else None,
-            configs=configs,
-        )
+        record = redacted_record(context, data, self._key, self._names)
         acknowledged = self._publish(CONFIGS, context.client_key, encode(record))
         hidden = [
             (config.config_key if config.config_key == pushed.key else f"setting {place} by its name", ValueState(config.value_state))
-            for place, (config, pushed) in enumerate(zip(configs, data.configs, strict=True), 1)
+            for place, (config, pushed) in enumerate(zip(record.configs, data.configs, strict=True), 1)
             if config.value_state
         ]
         if hidden:
@@ -79,6 +57,33 @@ class PublishingPolicy(ClientConfigPolicy):
 
     def reconfigure(self, configs: Mapping[str, Any]) -> None:
         self.configure(configs)
+
+
+def redacted_record(
+    context: RequestContext, data: ClientConfigData, key: DigestKey | None, names: ClientNames, origin: Origin = Origin.PUSHED
+) -> ClientConfigRecord:
+    """A client's configuration as it may be written down, whatever showed it."""
+    return ClientConfigRecord(
+        version=0,
+        received_timestamp_ms=data.timestamp_ms,
+        cluster_id=context.cluster_id,
+        broker_id=context.broker_id,
+        gateway_id=context.gateway_id,
+        gateway_epoch=context.gateway_epoch,
+        connection_id=context.connection_id,
+        listener_name=context.listener_name,
+        security_protocol=context.security_protocol,
+        client_address=context.client_address,
+        principal=names("principal", context.principal),
+        principal_source=context.principal_source,
+        client_id=names("client_id", context.client_id),
+        client_software_name=names("client_software_name", context.software_name),
+        client_software_version=names("client_software_version", context.software_version),
+        client_instance_id=context.client_instance_id,
+        origin=origin,
+        digest_key_id=key.key_id if key else None,
+        configs=[redact(config, key, place) for place, config in enumerate(data.configs, 1)],
+    )
 
 
 def _violation(hidden: list[tuple[str, ValueState]]) -> str:

@@ -101,10 +101,16 @@ class PrincipalSource(IntEnum):
 
 
 class Origin(IntEnum):
-    """``ClientConfigRecord.Origin``."""
+    """``ClientConfigRecord.Origin``; results, the API and metrics have the names in lower case.
+
+    A reader counts an origin that it doesn't know as `OBSERVED`: only what the record contains is known.
+    """
 
     PUSHED = 0
     OBSERVED = 1
+    REQUEST_LOG = 2
+    CLIENT_LOG = 3
+    CAPTURE = 4
 
 
 def schema(name: str) -> MessageSchema:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.profiles import Thresholds
+from clientscope.records.codec import Origin
 from clientscope.severities import SEVERITIES
 from udfs.arrays.distinct import distinct_rows
 from udfs.arrays.json_text import arrays, literals, members
@@ -26,7 +27,7 @@ TYPE = pa.struct([("key", pa.string()), ("rest", pa.string()), ("decode_error", 
 Both are null where it could not be decoded.
 """
 
-_ORIGINS = pa.array(["pushed", "observed"])
+_ORIGINS = pa.array([origin.name.lower() for origin in Origin])
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 _SAME = {
@@ -62,7 +63,9 @@ def results(pushes: Pushes, thresholds: Thresholds | None = None, rules: Sequenc
     key = application_keys(batch)
     fields = {name: records.field(field) for name, field in _SAME.items()}
     # An unknown origin, from a newer gateway, counts as observed rather than declared by the client.
-    fields["origin"] = _ORIGINS.take(pc.min_element_wise(pc.abs(records.field("origin")), 1, skip_nulls=False))
+    origin = records.field("origin")
+    known = pc.and_(pc.greater_equal(origin, 0), pc.less(origin, len(_ORIGINS)))
+    fields["origin"] = _ORIGINS.take(pc.if_else(known, origin, pa.scalar(int(Origin.OBSERVED), origin.type)))
     fields["application"] = key
     fields["settings"] = pc.list_value_length(records.field("configs"))
     hidden = pushes.settings["value_state"].to_numpy(zero_copy_only=False) != 0

@@ -8,10 +8,11 @@ from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.commands.lint.settings import JudgingSettings
+from clientscope.config import PublishingSettings
 from clientscope.config.option import Option
 
 
-class ImportClientLogsSettings(JudgingSettings):
+class ImportClientLogsSettings(JudgingSettings, PublishingSettings):
     """Checks the settings in clients' own logs by the rules. Exit status: 1 for findings at --fail-on, 2 for wrong use or no such log."""
 
     section = "import"

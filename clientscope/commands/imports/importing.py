@@ -4,17 +4,23 @@ the result.
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.sensitive import reason
 from clientscope.commands.imports.client_logs import ImportClientLogsSettings
 from clientscope.commands.imports.java_logs import JavaLogs
 from clientscope.commands.imports.librdkafka_logs import LibrdkafkaLogs
 from clientscope.commands.imports.logged_client import LoggedClient, LoggedSetting
+from clientscope.commands.imports.publishing import Publishing
 from clientscope.commands.lint import linting, shown
 from clientscope.commands.lint.findings import Instance, LintReport, Read
 from clientscope.commands.lint.judging import Subject, application_client_id
@@ -22,6 +28,10 @@ from clientscope.commands.lint.places import Placed, Region
 from clientscope.errors import ClientscopeError
 from clientscope.logs import files
 from clientscope.logs.layouts import texts
+from clientscope.policy.found_clients import FoundClient, FoundClients
+from clientscope.policy.interface import ClientConfig
+from clientscope.records.codec import Origin, ValueState
+from udfs.rules.engine.vocabulary import KEY_IDS, OWNERS, bit
 
 MOST_CLIENTS = 10_000
 """Different configurations in one run; how many more there were is an error of the run."""
@@ -33,11 +43,18 @@ def run(settings: ImportClientLogsSettings, today: date | None = None) -> int:
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
-    return linting.printed(settings, import_logs(settings, today or datetime.now(UTC).date()))
+    publishing = Publishing(settings) if settings.publish else None
+    made = import_logs(settings, today or datetime.now(UTC).date(), publishing.clients if publishing else None)
+    if publishing is not None:
+        made = replace(made, errors=(*made.errors, *publishing.send()))
+    return linting.printed(settings, made)
 
 
-def import_logs(settings: ImportClientLogsSettings, today: date) -> LintReport:
+def import_logs(settings: ImportClientLogsSettings, today: date, published: FoundClients | None = None) -> LintReport:
     """All that is found, and all that couldn't be read.
+
+    Args:
+        published: takes the clients whose log is whole.
 
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
@@ -45,11 +62,13 @@ def import_logs(settings: ImportClientLogsSettings, today: date) -> LintReport:
     different: dict[tuple[object, ...], _Seen] = {}
     parts: list[tuple[object, ...]] = []  # of those, which aren't whole: what a log can be made to hold most easily, so they go first
     errors: list[str] = []
-    left_out = 0
+    left_out = unpublished = 0
     for path in files.find(settings.paths):
         name = shown.plain(files.shown(path))
         try:
             for client in clients(files.lines(path)):
+                if published is not None:
+                    unpublished += not _publish(client, files.shown(path), settings.principal or None, published)
                 key = (name, client.dialect, client.client_type, client.version, client.whole, frozenset(_distinguishing(client)))
                 if (seen := different.get(key)) is not None:
                     different[key] = _Seen(name, client, seen.starts + 1)
@@ -66,6 +85,11 @@ def import_logs(settings: ImportClientLogsSettings, today: date) -> LintReport:
             errors.append(shown.plain(f"{error}; {error.hint}", 400))
     if left_out:
         errors.append(f"{left_out:,} clients are left out, since a run takes {MOST_CLIENTS:,} different configurations: give fewer logs")
+    if unpublished:
+        print(
+            f"not published, since the log ends before their last setting or contradicts itself: {unpublished:,} starts of clients",
+            file=sys.stderr,
+        )
     if not different and not errors:
         errors.append("no client's settings in these logs; Java clients log them at INFO when they start, librdkafka's with debug=conf")
     return linting.report_on([_read(seen, settings.principal or None) for seen in different.values()], settings, today, errors=errors)
@@ -84,6 +108,10 @@ def clients(lines: Iterable[str]) -> Iterator[LoggedClient]:
                 yield from reader.read(number, text)
     for reader in readers:
         yield from reader.end()
+
+
+_ROTATED = re.compile(r"(?:\.gz|[._-]\d[\d._-]*)+$")
+"""What a rotated log has behind the name of the current one."""
 
 
 class _Seen(NamedTuple):
@@ -125,6 +153,45 @@ def _read(seen: _Seen, principal: str | None) -> Read:
     client_id = identity.value if identity else None
     instance = Instance(shown.plain(client_id or ""), shown.plain(client.version), client.line, seen.starts)
     return Read(seen.path, placed, (subject,), tuple(notes), instance)
+
+
+def _publish(client: LoggedClient, log: str, principal: str | None, published: FoundClients) -> bool:
+    """Adds a client to what is published; False for one whose log isn't whole: its record would claim defaults that it may not have."""
+    if not client.whole:
+        return False
+    dialect = dialect_of(client.dialect)
+    given = _given(client, dialect)
+    values = {key: setting.value for key, setting in client.settings.items() if setting.value is not None}
+    kafka_names = {key: dialect.kafka_name(key, client.client_type) for key in values}
+    settings = (
+        ClientConfig(key, value, int(TYPES.get(kafka_names[key], Type.STRING)), key not in given)
+        for key, value in values.items()
+        if _is_own(kafka_names[key], client.client_type)
+    )
+    # A default that may not be written down is the library's own, so the record does without it.
+    kept = tuple(each for each in settings if not each.is_default or reason(each.key, each.value, each.type) is ValueState.PRESENT)
+    kafka_values = {kafka_names[key]: value for key, value in values.items()}
+    published.add(
+        FoundClient(
+            Origin.CLIENT_LOG,
+            client.client_type,
+            dialect.software[0],
+            client.version,
+            kafka_values.get("client.id"),
+            principal,
+            kept,
+            source=_ROTATED.sub("", log),
+            log=log,
+            security_protocol=kafka_values.get("security.protocol", ""),
+        )
+    )
+    return True
+
+
+def _is_own(kafka_name: str, client_type: ClientType) -> bool:
+    """Whether a setting has a meaning for such a client; one that Kafka doesn't have may be an interceptor's."""
+    key_id = KEY_IDS.get(kafka_name)
+    return key_id is None or bool(OWNERS[key_id] & bit(client_type))
 
 
 def _given(client: LoggedClient, dialect: Dialect) -> set[str]:

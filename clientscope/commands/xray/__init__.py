@@ -21,11 +21,11 @@ from pydantic import Field
 from clientscope.commands.command import Command
 from clientscope.commands.lint.settings import JudgingSettings
 from clientscope.commands.xray.settings import RequestLogSettings
-from clientscope.config import KafkaSettings
+from clientscope.config import PublishingSettings
 from clientscope.config.option import Option
 
 
-class XraySettings(RequestLogSettings, JudgingSettings, KafkaSettings):
+class XraySettings(RequestLogSettings, JudgingSettings, PublishingSettings):
     """Shows who is connected, misconfigured clients and upgrade readiness, by the brokers' request logs.
 
     With --seconds it has each broker log requests for so long; without, it reads logs as they are.

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from clientscope.catalog.configs import ClientType
+from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import Instance, Read
 from clientscope.commands.lint.judging import Subject, application_client_ids
 from clientscope.commands.lint.places import Placed, Region
 from clientscope.commands.xray.inventory import ClientKey, InventoriedClient, Inventory, Place, library_of
+from clientscope.policy.found_clients import FoundClient
+from clientscope.policy.interface import ClientConfig
+from clientscope.records.codec import Origin
+
+_BROKER = re.compile(r"broker (\d{1,9})")
+"""The name of a running broker's log (`clientscope.commands.xray.live`)."""
 
 
 @dataclass
@@ -99,6 +106,33 @@ def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
             notes.append((each.place.line, f"{names}: several values were seen under this identity, so these settings are not judged"))
         instance = Instance(shown.plain(each.key.client_id), shown.plain(each.key.software_version), each.place.line, each.clients)
         yield Read(log, placed, (subject,), tuple(notes), instance, each.key.principal)
+
+
+def found_clients(inventory: Inventory, of: Mapping[ClientKey, str]) -> Iterator[FoundClient]:
+    """What is published of each client: one for each type that it was seen as.
+
+    Args:
+        of: the clients, with their applications.
+    """
+    for key in of:
+        client = inventory.clients[key]
+        broker = _BROKER.fullmatch(client.place.log)
+        for client_type in client.client_types or (None,):
+            made = _of(key, client, client_type, "")
+            settings = (ClientConfig(name, value, int(TYPES.get(name, Type.STRING)), False) for name, (value, _) in made.settings.items())
+            yield FoundClient(
+                Origin.REQUEST_LOG,
+                client_type,
+                key.software_name,
+                key.software_version,
+                key.client_id or None,
+                key.principal or None,
+                tuple(settings),
+                broker_id=int(broker[1]) if broker else None,
+                address=key.address,
+                listener=client.listener,
+                security_protocol=client.security_protocol,
+            )
 
 
 def _placed(name: str, value: str, place: Place) -> Placed:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
+from clientscope.commands.imports.publishing import Publishing
 from clientscope.commands.lint import linting, sarif
 from clientscope.commands.xray import XraySettings, document, html_file, page, summary
 from clientscope.commands.xray.completing import ShownGroup
-from clientscope.commands.xray.configurations import applications, configurations, reads
+from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
 from clientscope.commands.xray.reading import NO_REQUEST, read_logs
 from clientscope.commands.xray.result import XrayResult, result
 from clientscope.commands.xray.upgrade import Upgrade, seen_on
@@ -55,6 +56,7 @@ def look(settings: XraySettings) -> XrayResult:
     target = target_release(settings.target)
     release = seen_on(settings.broker_release)
     groups: tuple[ShownGroup, ...] = ()
+    publishing = Publishing(settings) if settings.publish else None
     if settings.seconds:
         from clientscope.commands.xray.live import look_at
 
@@ -75,5 +77,9 @@ def look(settings: XraySettings) -> XrayResult:
     upgrade = Upgrade(target, release, owners.read_if_given(settings.owners))
     of = applications(inventory)
     found = configurations(inventory, of)
+    if publishing is not None:
+        for client in found_clients(inventory, of):
+            publishing.clients.add(client)
+        errors += publishing.send()
     lint = linting.report_on(list(reads(found)), settings, datetime.now(UTC).date(), errors=errors)
     return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, upgrade, groups)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
 from clientscope.api.clients import Configuration, EffectiveSetting
 from clientscope.catalog.configs import TYPES, Type
 from clientscope.errors import RecordError
-from clientscope.records.codec import ValueState
+from clientscope.records.codec import Origin, ValueState
+from clientscope.results import OriginName
 from clientscope.topic_values import clean
 from udfs.decoding.decode import decoder
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.client_types import InferredTypes
-from udfs.rules.engine.effective import DEFAULT, Effective
+from udfs.rules.engine.effective import DEFAULT, Effective, logged
 from udfs.rules.engine.names import SettingNames
 from udfs.rules.engine.software import ClientSoftware
 
@@ -42,14 +43,14 @@ def of_decoded(decoded: pa.StructArray, pushed_ms: int) -> Configuration:
     pushes = Pushes(redact(decoded, None))
     software = ClientSoftware(pushes.records.field("client_software_name"), pushes.records.field("client_software_version"))
     names = SettingNames(pushes, software.dialects, False)
-    inferred = InferredTypes(1, pushes.parents, names.any_key_ids())
+    inferred = InferredTypes(1, pushes.parents, names.any_key_ids(), logged(pushes))
     effective = Effective(pushes, software, False, names, inferred)
     client_type = int(inferred.types[0])
     dialect = software.distinct[0].dialect
     found = [*_reported(pushes, effective, names.key_ids(inferred.types).tolist()), *_left_out(effective)]
     return Configuration(
         pushed_ms=pushed_ms,
-        origin="observed" if pushes.records.field("origin")[0].as_py() else "pushed",
+        origin=_origin(pushes.records.field("origin")[0].as_py()),
         dialect=dialect.name if dialect else None,
         client_type=v.CLIENT_TYPES[client_type].value if client_type != v.UNKNOWN_TYPE else None,
         whole=bool(effective.whole[0]),
@@ -67,6 +68,11 @@ def shown(setting: EffectiveSetting) -> str | None:
     if setting.digest:
         parts.append(setting.digest[:_DIGEST_SHOWN])
     return f"[{', '.join(parts)}]"
+
+
+def _origin(number: int) -> OriginName:
+    known = Origin(number) if number in tuple(Origin) else Origin.OBSERVED
+    return cast(OriginName, known.name.lower())
 
 
 def _reported(pushes: Pushes, effective: Effective, key_ids: list[int]) -> list[EffectiveSetting]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from typing import Any
+from typing import Any, get_args
 
 from clientscope.api.results import ResultRow, Verdict
-from clientscope.results import ResultValue
+from clientscope.results import OriginName, ResultValue
 
 DAY_MS = 24 * 60 * 60 * 1000
 _MINUTE_MS = 60_000
@@ -100,11 +100,11 @@ class PushTable:
 
     def by_minute(self) -> dict[int, int]:
         """Configurations judged in each minute of the last day that has any, by the minute's number."""
-        counts = {minute: counted["origin", "pushed"] + counted["origin", "observed"] for minute, counted in self._minutes.items()}
+        counts = {minute: sum(counted["origin", name] for name in get_args(OriginName)) for minute, counted in self._minutes.items()}
         return {minute: count for minute, count in counts.items() if count}
 
     def pushes_of_day(self) -> int:
-        """Configurations that clients pushed in the last day; those seen on the wire don't count."""
+        """Configurations that clients pushed in the last day; those seen on the wire or read from logs don't count."""
         return self._day["origin", "pushed"]
 
     def judged_of_day(self) -> int:

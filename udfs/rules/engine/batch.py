@@ -20,7 +20,7 @@ from udfs.arrays.distinct import distinct_rows
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.client_types import InferredTypes
-from udfs.rules.engine.effective import ABSENT, DEFAULT, ORIGINS, SET, Effective
+from udfs.rules.engine.effective import ABSENT, DEFAULT, ORIGINS, SET, Effective, logged
 from udfs.rules.engine.names import SettingNames
 from udfs.rules.engine.rule import NOT_APPLICABLE, NOT_EVALUABLE, Evidence, Judgement, Mask, Rule, SettingOf
 from udfs.rules.engine.software import ClientSoftware
@@ -55,7 +55,7 @@ class Batch:
         self._of: dict[frozenset[str], Mask] = {}
         self.software = ClientSoftware(pushes.records.field("client_software_name"), pushes.records.field("client_software_version"))
         self.names = names = SettingNames(pushes, self.software.dialects, complete)
-        inferred = InferredTypes(len(pushes), pushes.parents, names.any_key_ids())
+        inferred = InferredTypes(len(pushes), pushes.parents, names.any_key_ids(), logged(pushes))
         if client_type is not None:
             inferred.assume(client_type)
         self._inferred = inferred
@@ -124,7 +124,7 @@ class Batch:
         if self.complete:
             return missing
         listed = np.append(v.IN_DEFAULT_SET[v.KEY_IDS[key]] >> np.arange(v.UNKNOWN_TYPE) & 1, 0).astype(np.bool_)
-        return missing & self._effective.whole & listed[self._inferred.types]
+        return missing & self._effective.whole & (listed[self._inferred.types] | self._effective.logged)
 
     def untouched(self, key: str, client_type: ClientType, value: str) -> Mask:
         """Where a client of this software has this value when its user sets nothing; False where that isn't known."""

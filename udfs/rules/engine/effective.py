@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.catalog.dialects import DIALECTS
+from clientscope.records.codec import Origin
 from udfs.arrays.distinct import distinct_rows
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
@@ -26,9 +27,15 @@ ABSENT, SET, DEFAULT, PUSHED = range(4)
 """Origins of a setting in a push: absent, set by the user, its default, or present without its origin."""
 
 ORIGINS = ("", "set", "default", "pushed")
-PUSHED_ORIGIN = 0
 
 Ints = npt.NDArray[np.int64]
+
+
+def logged(pushes: Pushes) -> Mask:
+    """Which are from clients' own logs, and so hold all settings that their library logs."""
+    origins: Ints = pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
+    found: Mask = origins == Origin.CLIENT_LOG
+    return found
 
 
 class Effective:
@@ -40,6 +47,7 @@ class Effective:
         numbers: NaN where not known.
         texts: codes in ``dictionary``; -1 where not known.
         whole: pushes that hold all of KIP-1324's keys that have a value, so that what isn't there has none.
+        logged: those of them that are clients' own logs, which hold all other keys too.
         unsettled: the pushed values of keys whose value other settings change.
     """
 
@@ -54,6 +62,9 @@ class Effective:
         self._pushes, self._software, self._complete, self._inferred = pushes, software, complete, inferred
         self._names = names
         self._count = len(pushes)
+        origins = pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
+        self._logged = logged(pushes)
+        self._seen = (origins != Origin.PUSHED) & ~self._logged
         key_ids = names.key_ids(inferred.types)
         wanted = np.zeros(len(v.KEYS) + 1, np.bool_)
         wanted[key_ids] = True  # the last is for -1
@@ -68,7 +79,8 @@ class Effective:
         self.unsettled: dict[int, npt.NDArray[np.int32]] = {}
         self.dictionary = self._parse(key_ids)
         self.whole, leaves_out = self._wholeness(key_ids)
-        self._fill(np.flatnonzero(leaves_out | (complete & (inferred.types != v.UNKNOWN_TYPE) & self._dialect_known())))
+        self.logged = self._logged & self.whole
+        self._fill(np.flatnonzero(leaves_out | self.logged | (complete & (inferred.types != v.UNKNOWN_TYPE) & self._dialect_known())))
         self._settle(np.flatnonzero(self.whole & (inferred.types != v.UNKNOWN_TYPE) & self._dialect_known()))
 
     def _dialect_known(self) -> Mask:
@@ -77,7 +89,7 @@ class Effective:
 
     def _default_ids(self) -> Ints:
         """Default ids of keys that may be filled in."""
-        if self._complete:
+        if self._complete or self._logged.any():
             return np.arange(len(v.KEYS))
         types = np.unique(self._inferred.types)
         listed = sum(1 << int(each) for each in types if each != v.UNKNOWN_TYPE)
@@ -96,9 +108,7 @@ class Effective:
         ids, at = key_ids[known], parents[known]
         cells = row_of[ids] * self._count + at
         self.states.ravel()[cells] = settings["is_default"].to_numpy(zero_copy_only=False)[known].view(np.int8) + np.int8(SET)
-        seen = self._pushes.records.field("origin").fill_null(PUSHED_ORIGIN).to_numpy(zero_copy_only=False) != PUSHED_ORIGIN
-        if seen.any():
-            self.states[:, seen] = np.where(self.states[:, seen] == ABSENT, ABSENT, PUSHED)
+        self._forget_origins(self._seen)
         self.positions.ravel()[cells] = known
         values = settings["config_value"]
         is_number, special = v.IS_NUMBER[ids], self._names.in_own_way[known]
@@ -120,6 +130,11 @@ class Effective:
                 numbers = self.numbers[row]
                 numbers[(numbers == word) & (self._software.dialects == dialect)] = meant
         return pa.concat_arrays([v.TEXT_ARRAY, encoded.dictionary.cast(pa.string())])
+
+    def _forget_origins(self, which: Mask) -> None:
+        """Of these records it isn't known which settings the user set."""
+        if which.any():
+            self.states[:, which] = np.where(self.states[:, which] == ABSENT, ABSENT, PUSHED)
 
     def _parse_own(self, known: Ints, ids: Ints, cells: Ints, where: Ints) -> None:
         """Values in another unit, or with the opposite meaning: as the dialect reads them, each distinct one once."""
@@ -145,6 +160,9 @@ class Effective:
         A client pushes KIP-1324's keys unless ``config.push.allowed.keys`` names others, and then a missing key may have any value.
         So a push that holds a key beyond that list, or lacks one of the list that has a default, says nothing of what it lacks;
         unless it holds no default at all, and was pushed by something that knows only what the user set: Apache's own client knows more.
+
+        A client's own log has settings beyond that list, and lacks none that the library would log: keys beyond the list say nothing
+        there. One that lacks a key of the list was cut off, and then nothing is known of defaults.
         """
         if self._complete:
             return np.ones(self._count, np.bool_), np.zeros(self._count, np.bool_)
@@ -155,6 +173,7 @@ class Effective:
         own_keys = np.zeros(self._count, np.bool_)
         own_keys[parents] = True
         own_keys[parents[is_listed == 0]] = False
+        own_keys |= self._logged & (types != v.UNKNOWN_TYPE)
         present = self.states != ABSENT
         may_leave_out = self._software.where(lambda it: it.dialect is not None and not it.dialect.pushes_defaults)
         leaves_out = own_keys & may_leave_out & present.any(axis=0) & ~(self.states > SET).any(axis=0)
@@ -170,22 +189,24 @@ class Effective:
             named = np.array([v.KEYS[key_id] in v.IDENTIFIERS for key_id in self._row_ids[keys]])
             lacking = needed[self._software.which[rows]].T & ~named[:, None] & ~present[np.ix_(keys, rows)]
             whole[rows] = ~lacking.any(axis=0)
+        self._forget_origins(self._logged & ~whole)
         return whole, leaves_out
 
     def _fill(self, rows: Ints) -> None:
         """The defaults of these pushes' clients where nothing was pushed."""
         if not rows.size:
             return
-        groups = self._inferred.types[rows] * len(self._software.distinct) + self._software.which[rows]
+        groups = (self._inferred.types[rows] * len(self._software.distinct) + self._software.which[rows]) * 2 + self.logged[rows]
         distinct, which = np.unique(groups, return_inverse=True)
         ids = self._row_ids
         has, numbers, texts = [], [], []
         for group in distinct.tolist():
-            client_type, of_software = divmod(group, len(self._software.distinct))
+            of_client, logged = divmod(group, 2)
+            client_type, of_software = divmod(of_client, len(self._software.distinct))
             known = self._software.distinct[of_software]
             found = v.defaults(known.number, client_type, known.version)
             listed = (v.IN_DEFAULT_SET[ids] & (1 << client_type)) > 0
-            has.append(found.has[ids] & (listed | self._complete))
+            has.append(found.has[ids] & (listed | self._complete | bool(logged)))
             numbers.append(found.numbers[ids])
             texts.append(found.texts[ids])
         states = self.states[:, rows]

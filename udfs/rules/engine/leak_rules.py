@@ -9,10 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from clientscope.catalog.sensitive import Tier
-from clientscope.records.codec import ValueState
+from clientscope.records.codec import Origin, ValueState
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import FIRED, PASSED, Evidence, Judgement, SettingOf
+from udfs.rules.engine.rule import FIRED, PASSED, Evidence, Judgement, Mask, SettingOf
 
 Positions = npt.NDArray[np.int64]
 
@@ -31,13 +31,13 @@ def credentials_by_value(pushes: Pushes) -> Positions:
 
 
 def excluded(pushes: Pushes) -> Positions:
-    """Settings that are kept back without being secrets."""
-    return np.flatnonzero((pushes.tiers == Tier.EXCLUDED) & (_states(pushes) != ValueState.CUSTOM))
+    """Settings that are kept back without being secrets; of pushes alone, since no client sent what a log or a capture shows."""
+    return np.flatnonzero((pushes.tiers == Tier.EXCLUDED) & (_states(pushes) != ValueState.CUSTOM) & _by_clients(pushes))
 
 
 def custom(pushes: Pushes) -> Positions:
-    """Settings that are kept back since no client library knows their key."""
-    return np.flatnonzero(_states(pushes) == ValueState.CUSTOM)
+    """Settings that are kept back since no client library knows their key; of pushes alone, as in `excluded`."""
+    return np.flatnonzero((_states(pushes) == ValueState.CUSTOM) & _by_clients(pushes))
 
 
 def doubtful(pushes: Pushes) -> Positions:
@@ -69,3 +69,10 @@ def hidden(batch: Batch, rows: Positions, positions: Positions) -> Evidence:
 def _states(pushes: Pushes) -> npt.NDArray[Any]:
     states: npt.NDArray[Any] = pushes.settings["value_state"].to_numpy(zero_copy_only=False)
     return states
+
+
+def _by_clients(pushes: Pushes) -> Mask:
+    """Per setting whether a client sent it to a gateway."""
+    origins = pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
+    sent: Mask = (origins <= Origin.OBSERVED)[pushes.parents]
+    return sent

@@ -66,6 +66,14 @@ function Identity({ client, connected }) {
   return html`<dl class="pairs">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
+const ORIGINS = {
+  pushed: "pushed",
+  observed: "observed on the wire",
+  request_log: "from brokers' request logs",
+  client_log: "from the client's log",
+  capture: "from a capture",
+};
+
 const SOURCES = { pushed: "pushed", default: "default", redacted: "redacted" };
 
 function Configuration({ answer: { configuration, why } }) {
@@ -83,7 +91,7 @@ function Configuration({ answer: { configuration, why } }) {
       (!source || setting.source === source) &&
       (!needle || setting.key.toLowerCase().includes(needle) || setting.value?.toLowerCase().includes(needle)),
   );
-  return html`<header>${title}<span class="muted"><${Time} ms=${configuration.pushed_ms} /> · ${configuration.origin === "observed" ? "observed on the wire" : "pushed"}${configuration.dialect && html` · <bdi>${configuration.dialect}</bdi>`}${configuration.client_type && html` · <bdi>${configuration.client_type}</bdi>`}</span></header>
+  return html`<header>${title}<span class="muted"><${Time} ms=${configuration.pushed_ms} /> · ${ORIGINS[configuration.origin] ?? "observed"}${configuration.dialect && html` · <bdi>${configuration.dialect}</bdi>`}${configuration.client_type && html` · <bdi>${configuration.client_type}</bdi>`}</span></header>
     <div class="tools"><nav class="segments" aria-label="Where values come from">
       <a href=${here({ source: null })} aria-current=${source ? undefined : "true"}>All ${count(configuration.settings.length)}</a>
       ${Object.keys(SOURCES)

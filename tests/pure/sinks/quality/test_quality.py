@@ -87,7 +87,7 @@ BROKEN: list[tuple[str, list[bytes], str]] = [
     (CONNECTIONS, connections(connection_record(3, timestamp_ms=NOW_MS)), "sequences_once"),
     (CONNECTIONS, [connection_record(1, timestamp_ms=NOW_MS + 301_000)], "clock_near_kafkas"),
     (CONNECTIONS, connections(connection_record(99, kind=5, timestamp_ms=NOW_MS)), "kind_known"),
-    (CONFIGS, pushes(config_record(setting("a", "b"), origin=2, received_timestamp_ms=NOW_MS)), "origin_known"),
+    (CONFIGS, pushes(config_record(setting("a", "b"), origin=5, received_timestamp_ms=NOW_MS)), "origin_known"),
 ]
 
 

@@ -154,3 +154,30 @@ def test_no_two_findings_read_the_same() -> None:
         "orders, group g, User:b",
         "orders",
     }
+
+
+XRAY = {"origin": 2, "gateway_id": "clientscope xray", "gateway_epoch": 7, "connection": 0, "instance": 1}
+
+
+def test_a_client_that_a_log_showed_counts_as_connected_for_a_moment_and_its_finding_stays_until_a_later_run_is_without_it() -> None:
+    fleet = Fleet()
+    fleet.push(**XRAY, settings={"acks": "0"})
+    fleet.write()
+    assert [client.disconnected_ms for client in fleet.one("AN101").clients] == [None]
+    for hours in (0, 3, 30):
+        fleet.later(MINUTE + hours * HOUR)
+        (client,) = fleet.one("AN101").clients
+        assert (fleet.one("AN101").state, client.disconnected_ms is None, client.gateway) == ("open", False, "clientscope xray")
+    assert restarted(fleet).one("AN101").state == "open"
+    fleet.push(**{**XRAY, "gateway_epoch": 8}, settings={"acks": "all"})
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").state == "resolved"
+
+
+def test_a_finding_of_a_log_ends_thirty_days_after_the_last_run() -> None:
+    fleet = Fleet()
+    fleet.push(**XRAY, settings={"acks": "0"})
+    fleet.later(29 * 24 * HOUR)
+    assert fleet.one("AN101").state == "open"
+    fleet.later(2 * 24 * HOUR)
+    assert fleet.one("AN101").state == "resolved"

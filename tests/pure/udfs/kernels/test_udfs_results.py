@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,8 @@ import pytest
 from record_bytes import config_record, setting
 
 from clientscope.digest import DigestKey
+from clientscope.records.codec import Origin
+from clientscope.results import OriginName
 from udfs.decoding.decode import decoder
 from udfs.kernels import results as kernels
 from udfs.redaction.pushes import Pushes, redact
@@ -160,3 +162,17 @@ def test_a_rule_may_have_several_severities() -> None:
     assert [[each["severity"] for each in row["rules"]] for row in rows] == [["medium"], ["critical"], [], [], ["medium"]]
     assert [row["passed"] for row in rows] == [[], [], [], ["AN999"], []]
     assert [row["not_evaluable"] for row in rows] == [[], [], ["AN999"], [], []]
+
+
+def test_each_origin_has_its_name_and_one_of_a_later_release_counts_as_observed() -> None:
+    rows = results(*(config_record(origin=origin) for origin in (*Origin, 5, 127, -1, -128)))
+    assert [row["origin"] for row in rows] == [*get_args(OriginName), *["observed"] * 4]
+
+
+@pytest.mark.parametrize(("origin", "says"), [(0, True), (1, True), (2, False), (3, False), (4, False)])
+def test_only_a_push_is_expected_to_keep_back_what_kip_1324_excludes(origin: int, says: bool) -> None:
+    settings = (setting("security.protocol", "SSL"), setting("sasl.jaas.config", "x", config_type=8), setting("my.own", "1"))
+    (row,) = results(config_record(*settings, origin=origin))
+    codes = {each["code"] for each in row["rules"]}
+    assert "SK001" in codes, "a secret is one wherever it was read"
+    assert codes & {"SK003", "SK005"} == ({"SK003", "SK005"} if says else set())

@@ -1,0 +1,120 @@
+"""``--publish``: clients of request logs and of their own logs in the same rules, findings, page and history as pushes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import pytest
+from conftest import start_broker
+from observe import eventually, read_all
+
+from clientscope.commands.imports.client_logs import ImportClientLogsSettings
+from clientscope.commands.imports.publishing import Publishing
+from clientscope.policy.found_clients import GATEWAY_IDS, FoundClient
+from clientscope.records.codec import ClientConfigRecord, Origin, decode
+from clientscope.records.topics import CONFIGS, FINDINGS, QUARANTINE, RESULTS
+
+SLOW = 90.0
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+CANARY = "canary-7c1f9e"
+CANARIES = (CANARY, "iNdQUinP1aFQ", "Y2FuYXJ5")
+
+
+def api(installation: Any, path: str) -> Any:
+    with urllib.request.urlopen(f"{installation.page_url}api/v1/{path}", timeout=10) as response:
+        return json.load(response)
+
+
+def published(installation: Any, *words: str) -> tuple[int, str]:
+    command = [
+        sys.executable, "-m", "clientscope.cli", *words, "--publish", "--bootstrap-servers", installation.broker.internal,
+        "--digest-key-file", str(installation.data_dir / "digest.key"),
+    ]  # fmt: skip
+    ran = subprocess.run(command, check=False, env={**os.environ, "COLUMNS": "140"}, capture_output=True, text=True, timeout=120)
+    assert not [word for word in CANARIES if word in ran.stdout + ran.stderr]
+    return ran.returncode, ran.stderr
+
+
+def results(installation: Any, origin: str) -> list[dict[str, Any]]:
+    return [row for row in api(installation, "results?limit=1000")["items"] if row["origin"] == origin]
+
+
+def history(installation: Any, origin: Origin) -> list[dict[str, Any]]:
+    table = installation.data_dir / "history" / "pushes"
+    if not list((table / "_delta_log").glob("*.json")):
+        return []
+    rows = deltalake.DeltaTable(table).to_pyarrow_table().to_pylist()
+    return [row for row in rows if row["origin"] == origin]
+
+
+def keys(installation: Any, origin: Origin) -> dict[bytes, int]:
+    """Of its records on the topic, how often each key is there."""
+    found: dict[bytes, int] = {}
+    for message in read_all(installation.broker.internal, CONFIGS):
+        if message.value and decode(ClientConfigRecord, message.value).origin == origin:  # type: ignore[attr-defined]
+            found[message.key] = found.get(message.key, 0) + 1
+    return found
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("command", ["import client-logs", "xray"])
+def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(command: str, installation: Any, tmp_path: Path) -> None:
+    if command == "xray":
+        origin, name, log = Origin.REQUEST_LOG, "request_log", FIXTURES / "request_logs" / "broker.log"
+    else:
+        origin, name, log = Origin.CLIENT_LOG, "client_log", tmp_path / "app.log"
+        text = (FIXTURES / "client_logs" / "java-4.4.log").read_text()
+        log.write_text(text.replace("transactional.id = null", f"transactional.id = password={CANARY}"))
+    status, said = published(installation, *command.split(), str(log))
+    assert status == 0, said
+    of_topic = keys(installation, origin)
+    assert of_topic and f"published {len(of_topic)} clients to clientscope.configs" in said
+
+    assert eventually(lambda: len(results(installation, name)) == len(of_topic), SLOW)
+    rows = results(installation, name)
+    assert [row for row in rows if row["rules"]]
+    assert {row["instance_id"] for row in rows} == {key.decode().partition("/")[0] for key in of_topic}
+    if command != "xray":
+        (producer,) = [row for row in rows if row["client_id"] == "orders-1"]
+        assert {rule["code"] for rule in producer["rules"]} == {"AN105", "AN109", "AN112", "SK002"}
+
+    def opened() -> bool:
+        every = api(installation, "findings?limit=1000")["items"]
+        of_it = [each for each in every if any(client["gateway"] == GATEWAY_IDS[origin] for client in each["clients"])]
+        return any(each["state"] == "open" for each in of_it)
+
+    assert eventually(opened, SLOW), api(installation, "findings?limit=1000")
+    assert eventually(lambda: len(history(installation, origin)) == len(of_topic), SLOW), "no row is quarantined"
+
+    assert published(installation, *command.split(), str(log))[0] == 0
+    assert set(keys(installation, origin)) == set(of_topic), "a later run replaces the records"
+    for topic in (CONFIGS, RESULTS, FINDINGS, QUARANTINE):
+        for message in read_all(installation.broker.internal, topic):
+            assert not [word for word in CANARIES if word.encode() in (message.value or b"") + (message.key or b"")], topic
+    written = [
+        path
+        for path in installation.data_dir.rglob("*")
+        if path.is_file() and "broker" not in path.relative_to(installation.data_dir).parts
+    ]
+    assert [path for path in written if CANARY.encode() in path.read_bytes()] == []
+    installation.processes.check()
+
+
+@pytest.mark.timeout(300)
+def test_what_kafka_does_not_acknowledge_is_counted_and_an_error(tmp_path: Path) -> None:
+    started, broker = start_broker(tmp_path / "broker")
+    try:
+        publishing = Publishing(ImportClientLogsSettings(paths=("-",), bootstrap_servers=broker.internal))
+        for number in range(3):
+            publishing.clients.add(FoundClient(Origin.CLIENT_LOG, None, "librdkafka", "2.8.0", f"c-{number}", None, ()))
+    finally:
+        started.stop()
+    (error,) = publishing.send()
+    assert error.startswith("3 of 3 clients are not published")
