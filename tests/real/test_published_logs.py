@@ -32,12 +32,13 @@ def api(installation: Any, path: str) -> Any:
         return json.load(response)
 
 
-def published(installation: Any, *words: str) -> tuple[int, str]:
+def published(installation: Any, *words: str, state: Path | None = None) -> tuple[int, str]:
     command = [
         sys.executable, "-m", "clientscope.cli", *words, "--publish", "--bootstrap-servers", installation.broker.internal,
         "--digest-key-file", str(installation.data_dir / "digest.key"),
     ]  # fmt: skip
-    ran = subprocess.run(command, check=False, env={**os.environ, "COLUMNS": "140"}, capture_output=True, text=True, timeout=120)
+    environment = {**os.environ, "COLUMNS": "140", **({"XDG_STATE_HOME": str(state)} if state else {})}
+    ran = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=120)
     assert not [word for word in CANARIES if word in ran.stdout + ran.stderr]
     return ran.returncode, ran.stderr
 
@@ -105,6 +106,20 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(command: str, ins
     ]
     assert [path for path in written if CANARY.encode() in path.read_bytes()] == []
     installation.processes.check()
+
+
+@pytest.mark.timeout(200)
+def test_a_look_at_a_running_cluster_publishes_its_clients_with_their_broker(installation: Any, tmp_path: Path) -> None:
+    log = installation.data_dir / "broker" / "broker.log"
+    before = set(keys(installation, Origin.REQUEST_LOG))
+    status, said = published(installation, "xray", "--seconds", "3", "--yes", str(log), state=tmp_path)
+    assert status == 0, said
+    new = keys(installation, Origin.REQUEST_LOG).keys() - before
+    values = [message.value for message in read_all(installation.broker.internal, CONFIGS) if message.key in new]
+    records: list[Any] = [decode(ClientConfigRecord, value) for value in values if value]
+    assert {record.broker_id for record in records} == {1}
+    assert {record.listener_name for record in records} >= {"INTERNAL"}, "the job and serve read there"
+    assert {record.client_address for record in records} == {"127.0.0.1"}
 
 
 @pytest.mark.timeout(300)
