@@ -18,9 +18,8 @@ import uvloop
 from clientscope.gateway.worker import sides
 from clientscope.gateway.worker.tls_transport import TlsTransport
 
-
 LOOP = asyncio.Runner(loop_factory=uvloop.new_event_loop)
-"""One for all tests: with one for each, closing uvloop 0.23's loop never ended in 4 of 104 runs of this file, four at a time on two cores."""
+"""One for all tests: with one each, closing uvloop 0.23's loop never ended in 4 of 104 runs of this file, four at a time."""
 
 
 class App(asyncio.Protocol):
