@@ -33,7 +33,7 @@ def read(text: str, start: int, logged_at: str) -> LoggedRequest | None:
             cut(client.get("softwareVersion") or ""),
             _fields(api_key, line.get("request") or {}),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return None
 
 

@@ -10,15 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from clientscope.catalog.releases import api_key
 from clientscope.logs.requests import LoggedRequest, address_of, cut
 
 _NAME = r"[^,{}=\[\]()]*"
 _BEGIN = re.compile(r"RequestHeader\(apiKey=([A-Z_]+), apiVersion=(\d{1,5}), clientId=(.*?), correlationId=-?\d+\) -- (?=\{)")
-_END = re.compile(
-    r" from connection (\S+);totalTime:[\d.]+,.*?securityProtocol:([A-Z_]+),principal:(.*),listener:([^,:\s]+)"
-    r"(?:,clientInformation:ClientInformation\(softwareName=([^,()\s]*), softwareVersion=([^,()\s]*)\))?(?: \(\S+\))?\s*$"
+_FROM = " from connection "
+_CONNECTION = re.compile(r"(\S+);totalTime:")
+_SECURITY = re.compile(r",securityProtocol:([A-Z_]+),principal:")
+_LISTENER = re.compile(
+    r",listener:([^,:\s]+)"
+    r"(?:,clientInformation:ClientInformation\(softwareName=([^,()\s]*), softwareVersion=([^,()\s]*)\))?(?: \(\S+\))?\s*"
 )
 _BODIES = {
     0: (rf"\{{(?:transactional_id=(?P<transactionalId>{_NAME}),)?acks=(?P<acks>-?\d+),timeout=(?P<timeoutMs>\d+)",),
@@ -60,7 +64,7 @@ class TextLines:
 
     def read(self, text: str, start: int, logged_at: str) -> Iterator[LoggedRequest]:
         """Takes a line that has the beginning of a request at ``start``."""
-        end = _END.search(text, max(text.rfind(" from connection "), 0))
+        end = _end(text)
         if end is None:
             self.unreadable += 1
             self._broken = self._holding = True
@@ -80,7 +84,7 @@ class TextLines:
 
     def rest(self, text: str) -> None:
         """Takes a line without a beginning: where it has the end of a request, a broken line ends here, and all before was inside it."""
-        if (self._broken or self._holding) and _END.search(text, max(text.rfind(" from connection "), 0)):
+        if (self._broken or self._holding) and _end(text):
             self._broken = False
             self.unreadable += len(self._held)
             self._held.clear()
@@ -98,26 +102,50 @@ def _key_of(constant: str) -> int | None:
     return api_key(constant.replace("_", ""))
 
 
-def _request(text: str, start: int, end: re.Match[str], logged_at: str) -> LoggedRequest | None:
+class _End(NamedTuple):
+    """What stands behind the bodies of request and response, which begins at ``start``."""
+
+    start: int
+    connection: str
+    security_protocol: str
+    principal: str
+    listener: str
+    software_name: str
+    software_version: str
+
+
+def _end(text: str) -> _End | None:
+    """The end of a request's line, or None: the last of each part, found in time proportional to the line."""
+    start = text.rfind(_FROM)
+    connection = _CONNECTION.match(text, start + len(_FROM)) if start >= 0 else None
+    security = _SECURITY.search(text, connection.end()) if connection else None
+    listener = _LISTENER.fullmatch(text, text.rfind(",listener:")) if security else None
+    if connection is None or security is None or listener is None or listener.start() < security.end():
+        return None
+    principal = text[security.end() : listener.start()]
+    return _End(start, connection[1], security[1], principal, listener[1], listener[2] or "", listener[3] or "")
+
+
+def _request(text: str, start: int, end: _End, logged_at: str) -> LoggedRequest | None:
     begin = _BEGIN.match(text, start)
-    if begin is None or text.count(", correlationId=", start, end.start()) != 1 or text.count(" from connection ", start) != 1:
+    if begin is None or text.count(", correlationId=", start, end.start) != 1 or text.count(_FROM, start) != 1:
         return None
     key = _key_of(begin[1])
     if key is None:
         return None
-    body = text[begin.end() : end.start()].partition(",response:{")[0]
+    body = text[begin.end() : end.start].partition(",response:{")[0]
     return LoggedRequest(
         key,
         int(begin[2]),
         logged_at,
         "" if begin[3] == "null" else cut(begin[3]),
-        cut(end[1]),
-        address_of(end[1]),
-        cut(end[3]),
-        cut(end[4]),
-        end[2],
-        cut(end[5] or ""),
-        cut(end[6] or ""),
+        cut(end.connection),
+        address_of(end.connection),
+        cut(end.principal),
+        cut(end.listener),
+        cut(end.security_protocol),
+        cut(end.software_name),
+        cut(end.software_version),
         _fields(key, body),
     )
 

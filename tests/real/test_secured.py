@@ -374,13 +374,17 @@ def test_xray_without_rights_is_one_line_and_with_them_it_works(secured: Secured
     assert "needs DescribeConfigs and AlterConfigs on the cluster" in line
     assert "clientscope xray PATH" in line
     assert "Traceback" not in refused.stderr
+    assert list(tmp_path.rglob("*.json")) == []
     rights = [
         ACL("User:findings", "*", operation, ACLPermissionType.ALLOW, ResourcePattern(ResourceType.CLUSTER, "kafka-cluster"))
         for operation in (ACLOperation.DESCRIBE_CONFIGS, ACLOperation.ALTER_CONFIGS)
     ]
     with secured.admin() as admin:
-        admin.create_acls(rights)
         try:
+            admin.create_acls(rights[:1])
+            assert eventually(lambda: "doesn't allow its log levels to be read and set" in xray(secured, "findings", tmp_path).stderr, 30)
+            assert list(tmp_path.rglob("*.json")) == []
+            admin.create_acls(rights[1:])
             assert eventually(lambda: "AlterConfigs" not in xray(secured, "findings", tmp_path).stderr, 30)
         finally:
             admin.delete_acls(

@@ -18,6 +18,8 @@ import pytest
 from conftest import start_broker
 from observe import children, eventually
 
+from clientscope.commands.xray.raised import raised
+from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import connected
 from clientscope.kafka.loggers import logger_level, set_logger_level
@@ -112,6 +114,19 @@ def test_a_level_that_cannot_be_set_is_one_clear_line(cluster: Cluster) -> None:
     assert "no terminal to ask on" in err
     assert "--yes" in err
     assert "Traceback" not in err
+    assert cluster.level() == "WARN"
+
+
+@pytest.mark.parametrize("problem", [BrokenPipeError("the watchdog is gone"), EnvironmentProblem("refused")])
+def test_where_nothing_is_raised_nothing_is_left_to_restore(cluster: Cluster, tmp_path: Path, problem: Exception) -> None:
+    def watch(journal: Path) -> None:
+        assert journal.read_text()
+        raise problem
+
+    journal = tmp_path / "journal.json"
+    with closing(connected(KafkaAccess(cluster.internal))) as admin, pytest.raises(EnvironmentProblem), raised(journal, admin, 1, watch):
+        raise AssertionError("unreachable")
+    assert not journal.exists()
     assert cluster.level() == "WARN"
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.commands.lint.settings import JudgingSettings
+from clientscope.commands.lint.settings import JudgingSettings, Principal
 from clientscope.config import PublishingSettings
 from clientscope.config.option import Option
 
@@ -20,6 +20,7 @@ class ImportClientLogsSettings(JudgingSettings, PublishingSettings):
     paths: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="PATH")] = Field(
         description="logs (*.gz too), globs, directories (*.log*), or - for standard input, such as of kubectl logs or journalctl"
     )
+    principal: Principal
     fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
         "never", description="exit with status 1 for findings of this severity or worse"
     )

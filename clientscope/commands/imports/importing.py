@@ -152,7 +152,7 @@ def _read(seen: _Seen, principal: str | None) -> Read:
     identity = client.settings.get("client.id")
     client_id = identity.value if identity else None
     instance = Instance(shown.plain(client_id or ""), shown.plain(client.version), client.line, seen.starts)
-    return Read(seen.path, placed, (subject,), tuple(notes), instance)
+    return Read(seen.path, placed, (subject,), tuple(notes), instance, principal)
 
 
 def _publish(client: LoggedClient, log: str, principal: str | None, published: FoundClients) -> bool:

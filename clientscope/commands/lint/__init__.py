@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.commands.lint.settings import JudgingSettings
+from clientscope.commands.lint.settings import JudgingSettings, Principal
 from clientscope.config.option import Option
 from clientscope.config_types import SoftwareText
 
@@ -29,6 +29,7 @@ class LintSettings(JudgingSettings):
         description="files, directories (*.properties, *.conf, *.json, *.yaml, *.yml), or - for standard input"
     )
     format: Literal["", "properties", "json", "yaml"] = Field("", description="format of named files; by default from their suffix")
+    principal: Principal
     dialect: Annotated[str, Option(metavar="DIALECT")] = Field(
         "java", description="client library, which determines names, spellings and defaults of settings"
     )

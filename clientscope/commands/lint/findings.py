@@ -156,7 +156,7 @@ class Read:
 
     Attributes:
         settings: what counts of each name, that is the last.
-        principal: that the client was seen with; None if it was not seen.
+        principal: that the client authenticates as; None where it isn't known.
     """
 
     path: str
@@ -185,7 +185,6 @@ class Decisions:
     suppressions: tuple[Suppression, ...]
     owners: Owners
     today: date
-    principal: str | None = None
 
 
 def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[str, RuleTexts], decisions: Decisions) -> FileReport:
@@ -196,7 +195,7 @@ def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[s
     """
     outcomes: dict[str, str] = {}
     found: dict[tuple[str, str], FileFinding] = {}
-    client = _client(read, read.principal or decisions.principal)
+    client = _client(read)
     owner = decisions.owners.of(client)
     who = application_key(client.principal, application_client_id(client.client_id), client.group, client.path)
     for subject, verdicts in zip(read.subjects, judged, strict=True):
@@ -237,7 +236,7 @@ def _worse(before: str | None, outcome: str) -> str:
     return outcome if before is None else max(before, outcome, key=order.index)
 
 
-def _client(read: Read, principal: str | None) -> PatternSubject:
+def _client(read: Read) -> PatternSubject:
     """The identity that the file gives; a secret is no identity."""
 
     def value(key: str) -> str | None:
@@ -247,7 +246,7 @@ def _client(read: Read, principal: str | None) -> PatternSubject:
                 return placed.value
         return None
 
-    return PatternSubject(principal, value("group.id") or value("application.id"), value("client.id"), read.path)
+    return PatternSubject(read.principal, value("group.id") or value("application.id"), value("client.id"), read.path)
 
 
 def _finding(

@@ -45,6 +45,11 @@ def printed(settings: JudgingSettings, made: LintReport, token: str | None = Non
     for line in _lines(settings, made, token or secrets.token_hex(16)):
         print(line)
     sys.stdout.flush()
+    return ended(settings, made)
+
+
+def ended(settings: JudgingSettings, made: LintReport) -> int:
+    """Prints what belongs on standard error; the command's exit status."""
     for error in made.errors:
         print(f"error: {error}", file=sys.stderr)
     if settings.statistics and settings.output_format == "sarif":
@@ -78,7 +83,7 @@ def report_on(
     owned = owners.read_if_given(settings.owners)
     every = [subject for read in reads for subject in read.subjects]
     judged = iter(judging.judge(every, thresholds)) if every else iter(())
-    decisions = Decisions(rules.suppressions, owned, today, settings.principal or None)
+    decisions = Decisions(rules.suppressions, owned, today)
     reports = [report(read, [next(judged) for _ in read.subjects], judging.catalogue(), decisions) for read in reads]
     expired = tuple(each for each in rules.suppressions if each.expired(today))
     return LintReport((*reports, *skipped), tuple(errors), expired)
@@ -123,7 +128,8 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
         if not subjects:
             skipped.append(FileReport(file.shown, skipped=reason))
             continue
-        reads.append(Read(file.shown, counted, subjects, (*_repeated(placed), *_of_springs_own(counted))))
+        notes = *_repeated(placed), *_of_springs_own(counted)
+        reads.append(Read(file.shown, counted, subjects, notes, principal=settings.principal or None))
     if not found:
         raise SettingsError(
             f"no file to lint in {', '.join(shown.plain(path) for path in settings.paths)}",

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from clientscope.config import Settings
 from clientscope.config.base import Owners, RulesFile
 
+Principal = Annotated[str, Field(default="", description="principal of the client, for assignments, suppressions and owners")]
+
 
 class JudgingSettings(Settings):
     """What decides about findings, and how they are printed."""
 
-    principal: str = Field("", description="principal of the client, for assignments, suppressions and owners")
     profile: str = Field(
         "",
         description="apache, msk, eventhubs, low-latency, durable or a profile of the rules file;\nby default from its assignments",

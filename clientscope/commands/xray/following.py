@@ -77,17 +77,15 @@ class FollowedFile(Followed):
     def _chunk(self) -> bytes:
         if chunk := self._file.read(_MOST_AT_ONCE):
             return chunk
+        mine = os.fstat(self._file.fileno())
         try:
             there = self._path.stat()
-        except OSError:
+            if (there.st_ino, there.st_dev) != (mine.st_ino, mine.st_dev):
+                self._file = self._stack.enter_context(self._path.open("rb"))
+        except OSError:  # it is being rotated
             return b""
-        mine = os.fstat(self._file.fileno())
-        if (there.st_ino, there.st_dev) != (mine.st_ino, mine.st_dev):
-            self._file = self._stack.enter_context(self._path.open("rb"))
-        elif there.st_size < self._file.tell():
+        if there.st_size < self._file.tell():
             self._file.seek(0)
-        else:
-            return b""
         return self._file.read(_MOST_AT_ONCE)
 
 

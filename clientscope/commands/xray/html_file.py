@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,10 +51,11 @@ def write(path: Path, html: str) -> None:
     Raises:
         SettingsError: the file can't be written.
     """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-            file.write(html)
-        Path(file.name).chmod(0o644)
-        Path(file.name).replace(path)
+        part.write_text(html, encoding="utf-8")
+        part.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            part.unlink()
         raise SettingsError(f"--html {path}: {error.strerror}", "give a file in a directory that this user may write to") from None

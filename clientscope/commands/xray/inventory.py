@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from sys import intern
 from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
@@ -27,6 +29,7 @@ _INTRODUCTIONS = frozenset({17, 18, 36})
 """SaslHandshake, ApiVersions, SaslAuthenticate: sent before it is known who the client is."""
 _OF_BROKERS = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 55, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87})
 """Requests that only brokers and controllers send: they need ClusterAction."""
+_UNKNOWN = "unknown", "unknown"
 _SOFTWARE: Mapping[str, Dialect] = {name: each for each in DIALECTS for name in each.software}
 
 
@@ -94,7 +97,7 @@ class InventoriedClient:
         if self._shown.get(request.api_key) == request.fields:
             return  # as most are: the same settings again
         self._shown[request.api_key] = request.fields
-        self.acts_as_broker |= request.api_key in _OF_BROKERS or request.fields.get("replicaId", "-1")[0] != "-"
+        self.acts_as_broker |= request.api_key in _OF_BROKERS or request.fields.get("replicaId", "-1").isdigit()
         for setting in shown_settings(request, library):
             key = setting.client_type, setting.key
             if key in self.contradicted:
@@ -129,16 +132,23 @@ class InventoriedClient:
 
 
 class _Introduced:
-    """What a connection sent before it was known who the client is: a few requests, of which the last names it best."""
+    """What a connection sent before it was known who the client is: a few requests, of which the last names it best.
 
-    __slots__ = ("_versions", "last", "place")
+    Attributes:
+        software: name and version by ApiVersions; None before that.
+    """
+
+    __slots__ = ("_versions", "last", "place", "software")
 
     def __init__(self, request: LoggedRequest, place: Place) -> None:
         self.last, self.place = request, place
+        self.software: tuple[str, str] | None = None
         self._versions: list[tuple[int, int, str]] = []
 
     def add(self, request: LoggedRequest) -> None:
         self.last = request
+        if name := request.fields.get("clientSoftwareName"):
+            self.software = intern(name), intern(request.fields.get("clientSoftwareVersion", ""))
         if len(self._versions) < _MOST_INTRODUCTIONS:
             self._versions.append((request.api_key, request.api_version, request.logged_at))
 
@@ -161,8 +171,8 @@ class Inventory:
         self.left_out = 0
         self.uncounted = False
         self._connections = 0
-        self._introduced: dict[tuple[str, str], _Introduced] = {}
-        self._software: dict[tuple[str, str], tuple[str, str]] = {}
+        self._introduced: OrderedDict[tuple[str, str], _Introduced] = OrderedDict()  # the oldest first
+        self._software: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
 
     def add(self, request: LoggedRequest, place: Place) -> None:
         """Takes a request, at its place in a log; a log is of one broker."""
@@ -170,13 +180,17 @@ class Inventory:
         if request.api_key in _INTRODUCTIONS:
             self._introduce(request, connection, place)
             return
-        client = self._client(request, connection, place)
+        introduced = self._introduced.pop(connection, None)
+        if introduced and introduced.software and not request.software_name:
+            self._remember(connection, introduced.software)
+        software = self._software_of(request, connection)
+        client = self._client(request, software, connection, place)
         if client is None:
             self.left_out += 1
             return
-        if introduced := self._introduced.pop(connection, None):
+        if introduced:
             introduced.count(client)
-        library = library_of(self._software_of(request, connection)[0])
+        library = library_of(software[0])
         client.add(request, place, library.name if library else None)
 
     def end(self) -> None:
@@ -191,19 +205,22 @@ class Inventory:
                 self._count_oldest()
             waiting = self._introduced[connection] = _Introduced(request, place)
         waiting.add(request)
-        if name := request.fields.get("clientSoftwareName"):
-            if len(self._software) >= MOST_CONNECTIONS:
-                del self._software[next(iter(self._software))]
-            self._software[connection] = name, request.fields.get("clientSoftwareVersion", "")
+
+    def _remember(self, connection: tuple[str, str], software: tuple[str, str]) -> None:
+        if len(self._software) >= MOST_CONNECTIONS:
+            self._software.popitem(last=False)
+        self._software[connection] = software
 
     def _count_oldest(self) -> None:
-        connection = next(iter(self._introduced))
-        introduced = self._introduced.pop(connection)
-        if client := self._client(introduced.last, connection, introduced.place):
+        connection, introduced = self._introduced.popitem(last=False)
+        software = introduced.software or self._software_of(introduced.last, connection)
+        if client := self._client(introduced.last, software, connection, introduced.place):
             introduced.count(client)
 
-    def _client(self, request: LoggedRequest, connection: tuple[str, str], place: Place) -> InventoriedClient | None:
-        key = ClientKey(request.principal, request.client_id, request.address, *self._software_of(request, connection))
+    def _client(
+        self, request: LoggedRequest, software: tuple[str, str], connection: tuple[str, str], place: Place
+    ) -> InventoriedClient | None:
+        key = ClientKey(request.principal, request.client_id, request.address, *software)
         client = self.clients.get(key)
         if client is None:
             if len(self.clients) >= MOST_CLIENTS:
@@ -218,7 +235,7 @@ class Inventory:
         return client
 
     def _software_of(self, request: LoggedRequest, connection: tuple[str, str]) -> tuple[str, str]:
-        """As the line has it; before Kafka 2.5 as the connection's ApiVersions had it."""
-        if request.software_name and request.software_name != "unknown":
+        """The software in the line; before Kafka 2.5, which logs none, that of the connection's ApiVersions."""
+        if request.software_name:
             return request.software_name, request.software_version
-        return self._software.get(connection, ("unknown", "unknown"))
+        return self._software.get(connection, _UNKNOWN)

@@ -75,12 +75,20 @@ def raised(journal: Path, admin: AdminClient, broker: int, watch: Callable[[Path
             yield
             return
         _write(journal, Raised(broker, level))
-        watch(journal)
+        refused = False
         try:
-            set_logger_level(admin, broker, DEBUG)
+            try:
+                watch(journal)
+                set_logger_level(admin, broker, DEBUG)
+            except (OSError, EnvironmentProblem) as error:
+                refused = True
+                if isinstance(error, OSError):
+                    raise EnvironmentProblem("the watchdog has ended, so no log level is raised", "start clientscope xray again") from None
+                raise
             yield
         finally:
-            set_logger_level(admin, broker, level)
+            if not refused:
+                set_logger_level(admin, broker, level)
             journal.unlink(missing_ok=True)
 
 

@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 
 from clientscope.commands.imports.publishing import Publishing
-from clientscope.commands.lint import linting, sarif
+from clientscope.commands.lint import linting, sarif, text
 from clientscope.commands.xray import XraySettings, document, html_file, page, summary
 from clientscope.commands.xray.completing import ShownGroup
 from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
@@ -17,7 +17,6 @@ from clientscope.errors import SettingsError
 from clientscope.logs import files
 from clientscope.profiles import owners
 from clientscope.readiness import target_release
-from clientscope.severities import SEVERITIES
 
 
 def run(settings: XraySettings) -> int:
@@ -35,16 +34,13 @@ def run(settings: XraySettings) -> int:
             print(sarif.document(made.lint))
         case _:
             summary.show(made)
+            if settings.statistics:
+                print("\n".join(text.statistics(made.lint)))
     if settings.html:
         html_file.write(settings.html, page.page(made))
         print(f"wrote {settings.html}", file=sys.stderr)
     sys.stdout.flush()
-    for error in made.lint.errors:
-        print(f"error: {error}", file=sys.stderr)
-    if made.lint.errors:
-        return linting.WRONG
-    worst = max((finding.rank for finding in made.lint.findings), default=-1)
-    return linting.FOUND if settings.fail_on != "never" and worst >= SEVERITIES.index(settings.fail_on) else linting.CLEAN
+    return linting.ended(settings, made.lint)
 
 
 def look(settings: XraySettings) -> XrayResult:

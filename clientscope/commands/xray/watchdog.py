@@ -61,7 +61,6 @@ def start(connect: Connect, patience_s: float) -> Watchdog:
         patience_s: for how long a run may keep a level raised, even if it still lives (stopped, or stuck).
     """
     reader, writer = os.pipe()
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a watchdog that is gone is an error of `watch`, not our end
     pid = os.fork()
     if pid:
         os.close(reader)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clientscope.commands.xray.inventory import Inventory, Place
 from clientscope.logs import files
 from clientscope.logs.request_log import RequestLogReader
 from clientscope.logs.requests import FIELDS, LoggedRequest
@@ -107,6 +108,39 @@ def test_a_line_that_is_cut_is_counted() -> None:
     line = next(line for line in files.lines(LOGS / "broker.log") if '"PRODUCE"' in line)
     found, log = read([line[:500], line])
     assert (len(found), log.unreadable, log.lines) == (1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"requestApiVersion":', '"requestApiVersion":Infinity,"was":'),
+        ('"requestApiKey":1,', '"requestApiKey":1e999,'),
+        ('"requestHeader":{', '"requestHeader":[],"was":{'),
+        ('"clientInformation":{', '"clientInformation":"x","was":{'),
+        ('"topics":[{', '"topics":[1,{'),
+        ('"principal":"User:ANONYMOUS"', '"principal":{"a":[]}'),
+        ('"minBytes":', '"replicaId":"","minBytes":'),
+    ],
+)
+def test_an_object_of_another_form_is_unreadable_or_harmless(before: str, after: str) -> None:
+    line = next(line for line in files.lines(LOGS / "broker.log") if '"requestApiKey":1,' in line)
+    assert before in line
+    found, log = read([line.replace(before, after, 1)])
+    assert len(found) + log.unreadable == 1
+    inventory = Inventory()
+    for each in found:
+        inventory.add(each, Place("log", 1))
+    assert not any(client.acts_as_broker for client in inventory.clients.values())
+
+
+def test_the_end_of_a_line_of_text_is_found_by_its_last_parts() -> None:
+    """A principal may have what separates parts, and any number of them."""
+    line = next(line for line in LINES if "clientId=python-orders-1," in line and "apiKey=PRODUCE" in line)
+    ending = ",securityProtocol:SSL,principal:b,listener:c" * 2_000
+    ((request,), log) = read([line.replace("principal:User:ANONYMOUS", f"principal:User:a{ending}")])
+    assert (request.principal, log.unreadable) == (f"User:a{ending}"[:256], 0)
+    assert (request.listener, request.security_protocol, request.client_id) == ("INTERNAL", "PLAINTEXT", "python-orders-1")
+    assert read([line.replace(",listener:", ",somewhere:")])[1].unreadable == 1
 
 
 def test_a_request_that_came_before_the_level_was_raised_has_a_header_alone() -> None:

@@ -260,6 +260,13 @@ def test_an_unknown_target_is_an_error(capsys: pytest.CaptureFixture[str]) -> No
     assert "9.9" in err
 
 
+def test_statistics_follow_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, str(LOGS / "broker.log"), "--statistics")
+    assert (status, err) == (0, "")
+    assert "AN213" in out.partition("CODE ")[2]
+    assert "CODE " not in run(capsys, str(LOGS / "broker.log"))[1]
+
+
 def test_findings_set_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, str(LOGS / "broker.log"), "--fail-on", "info")[0] == 1
     assert run(capsys, str(LOGS / "broker-2.4.log"), "--fail-on", "critical")[0] == 0
