@@ -42,7 +42,8 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[1] / "pure"), os.environ.get("PYTHONPATH", "")]))
         with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
             admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
-        policy = ("--client-config-policy-class-name", "bad_policies.ActingPublisher")
+        # All clients here have one address, whose own quota isn't what is tested.
+        policy = ("--client-config-policy-class-name", "bad_policies.ActingPublisher", "--push-burst-per-address", "10000")
         with running_gateway(
             broker.internal, broker.client, tmp_path_factory.mktemp("isolation"), *policy, listen=broker.advertised
         ) as running:
