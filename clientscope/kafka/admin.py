@@ -69,14 +69,14 @@ def new_admin(arguments: Mapping[str, Any]) -> AdminClient:
     return bootstrapped(KafkaAdminClient, **arguments)
 
 
-def connected(kafka: Kafka) -> AdminClient:
+def connected(kafka: Kafka, client_id: str = "clientscope-topics") -> AdminClient:
     """A client of our own; the caller closes it.
 
     Raises:
         EnvironmentProblem: no broker answers, or it doesn't let us in; says why.
     """
     failure = _LastFailure()
-    arguments = {**access(kafka).client_arguments(), "client_id": "clientscope-topics", "bootstrap_timeout_ms": _CONNECT_MS}
+    arguments = {**access(kafka).client_arguments(), "client_id": client_id, "bootstrap_timeout_ms": _CONNECT_MS}
     try:
         with failure.listening():
             return new_admin(arguments)

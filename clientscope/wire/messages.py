@@ -1,6 +1,7 @@
 """Messages that kafka-python lacks, as kafka-python message classes over the JSON files in ``schemas/``.
 
-The class's name is the file's name.  Fields are those of the files, in snake case.
+The class's name is the file's name.  Fields are those of the files, in snake case.  kafka-python finds a response by its api key through a
+registry of weak references, so response classes must stay alive: importing this module registers them, and its names keep them.
 """
 
 from __future__ import annotations
@@ -23,8 +24,12 @@ class PushConfigRequest(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-ar
 
 
 class PushConfigResponse(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg]
-    """PushConfig v0 (KIP-1324).
+    """PushConfig v0 (KIP-1324)."""
 
-    kafka-python finds it by its api key through a registry of weak references, so the class must stay alive: importing this
-    module is what registers it, and this module's name for it is what keeps it.
-    """
+
+class ConsumerGroupDescribeRequest(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg]
+    """ConsumerGroupDescribe v0 and v1 (KIP-848)."""
+
+
+class ConsumerGroupDescribeResponse(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg]
+    """ConsumerGroupDescribe v0 and v1 (KIP-848)."""

@@ -198,6 +198,11 @@ class Inventory:
         while self._introduced:
             self._count_oldest()
 
+    def leave_out(self, client_id: str) -> None:
+        """Removes what was seen of clients of this client.id."""
+        for key in [key for key in self.clients if key.client_id == client_id]:
+            del self.clients[key]
+
     def _introduce(self, request: LoggedRequest, connection: tuple[str, str], place: Place) -> None:
         waiting = self._introduced.get(connection)
         if waiting is None:

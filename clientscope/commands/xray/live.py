@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ from clientscope.cluster.api_versions import Cluster, ask
 from clientscope.cluster.software import find_all
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray import XraySettings, watchdog
-from clientscope.commands.xray.completing import ShownGroup, complete
+from clientscope.commands.xray.asking import ClusterAnswers, ask_cluster
 from clientscope.commands.xray.following import Followed, follow, open_all
 from clientscope.commands.xray.inventory import Inventory, Place
 from clientscope.commands.xray.raised import Connect, InUseError, Raised, journal_of, raised, restore, state_dir
@@ -22,12 +23,13 @@ from clientscope.commands.xray.result import LogRead
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import AdminClient, connected
-from clientscope.kafka.groups import MOST_GROUPS, consumer_groups
 from clientscope.kafka.loggers import REQUEST_LOGGER
 from clientscope.logs import files
 from clientscope.logs.request_log import RequestLogReader
 from clientscope.readiness import nearest_release
 
+_OWN_CLIENT_ID = f"clientscope-xray-{secrets.token_hex(8)}"
+"""Of this run's own requests, which are no client's; a client can't guess it, and so can't hide by it."""
 _GRACE_S = 1.0
 """Lines that a log collector still brings once the level is back."""
 _STUCK_S = 20.0
@@ -48,7 +50,7 @@ class Look:
     logs: list[LogRead]
     errors: list[str]
     broker_release: str | None
-    groups: tuple[ShownGroup, ...]
+    answers: ClusterAnswers
 
 
 def look_at(settings: XraySettings) -> Look:
@@ -63,7 +65,7 @@ def look_at(settings: XraySettings) -> Look:
     access = KafkaAccess.of(settings)
 
     def connect() -> AdminClient:
-        return connected(access)
+        return connected(access, _OWN_CLIENT_ID)
 
     guard = watchdog.start(connect, settings.seconds + _STUCK_S)
     try:
@@ -96,20 +98,8 @@ def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: 
             hint = f"; {error.hint}" if isinstance(error, ClientscopeError) and error.hint else ""
             errors.append(plain(f"{error or type(error).__name__}{hint}", 400))
     inventory.end()
-    return Look(inventory, logs, errors, _oldest(cluster), _groups(inventory, connect))
-
-
-def _groups(inventory: Inventory, connect: Connect) -> tuple[ShownGroup, ...]:
-    """Groups are beside the point for a principal that may not describe them: the result goes without."""
-    try:
-        with closing(connect()) as admin:
-            found, left = consumer_groups(admin)
-    except (EnvironmentProblem, KafkaError) as error:
-        print(f"groups are left out: {plain(str(error) or type(error).__name__, 200)}", file=sys.stderr)
-        return ()
-    if left:
-        print(f"{left:,} groups beyond the first {MOST_GROUPS:,} are left out", file=sys.stderr)
-    return complete(inventory, found)
+    inventory.leave_out(_OWN_CLIENT_ID)
+    return Look(inventory, logs, errors, _oldest(cluster), ask_cluster(inventory, cluster.answers, connect))
 
 
 def _restore_what_others_left(cluster_id: str, brokers: Sequence[int], connect: Connect) -> None:

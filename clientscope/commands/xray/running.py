@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from clientscope.commands.imports.publishing import Publishing
 from clientscope.commands.lint import linting, sarif, text
 from clientscope.commands.xray import XraySettings, document, html_file, page, summary
-from clientscope.commands.xray.completing import ShownGroup
+from clientscope.commands.xray.asking import ClusterAnswers
 from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
 from clientscope.commands.xray.reading import NO_REQUEST, read_logs
 from clientscope.commands.xray.result import XrayResult, result
@@ -51,13 +51,13 @@ def look(settings: XraySettings) -> XrayResult:
     """
     target = target_release(settings.target)
     release = seen_on(settings.broker_release)
-    groups: tuple[ShownGroup, ...] = ()
+    answers = ClusterAnswers()
     publishing = Publishing(settings) if settings.publish else None
     if settings.seconds:
         from clientscope.commands.xray.live import look_at
 
         looked = look_at(settings)
-        inventory, logs, errors, groups = looked.inventory, looked.logs, looked.errors, looked.groups
+        inventory, logs, errors, answers = looked.inventory, looked.logs, looked.errors, looked.answers
         release = release or looked.broker_release
     elif not settings.paths:
         raise SettingsError("no log is given", "give PATH, or --seconds 10 to have the brokers log requests for so long")
@@ -78,4 +78,4 @@ def look(settings: XraySettings) -> XrayResult:
             publishing.clients.add(client)
         errors += publishing.send()
     lint = linting.report_on(list(reads(found)), settings, datetime.now(UTC).date(), errors=errors)
-    return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, upgrade, groups)
+    return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, upgrade, answers)
