@@ -21,11 +21,12 @@ from clientscope.local.process import free_port
 
 
 @contextmanager
-def prometheus(targets: Mapping[str, str], directory: Path) -> Iterator[Callable[[str], list[Any]]]:
+def prometheus(targets: Mapping[str, str], directory: Path, address: str = "") -> Iterator[Callable[[str], list[Any]]]:
     """Scrapes every second, with the rules of deploy/; gives what answers a query.
 
     Args:
         targets: job → host and port.
+        address: where it listens; empty for any free port.
     """
     program = shutil.which("prometheus")
     assert program, "install Debian's prometheus (make prometheus)"
@@ -35,7 +36,7 @@ def prometheus(targets: Mapping[str, str], directory: Path) -> Iterator[Callable
         "scrape_configs": [{"job_name": job, "static_configs": [{"targets": [target]}]} for job, target in targets.items()],
     }
     (directory / "prometheus.yml").write_text(yaml.safe_dump(settings))
-    address = f"127.0.0.1:{free_port()}"
+    address = address or f"127.0.0.1:{free_port()}"
     flags = (f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/data", f"--web.listen-address={address}")
     with (directory / "prometheus.log").open("wb") as log:
         process = subprocess.Popen([program, *flags], stdout=log, stderr=log)
