@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: faketime help demo fixtures screenshots docs docs-rules golden-checkpoint test test-pure test-pythons test-pythons-short test-spark test-real check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream bench-xray class-data lock clean venv java chromium prometheus
+.PHONY: faketime help demo fixtures screenshots docs docs-rules golden-checkpoint test test-pure test-pythons test-pythons-short test-spark test-real check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream bench-xray bench-first-report class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -76,6 +76,8 @@ bench-policy: venv  ## what a policy that misbehaves costs other clients (10 min
 	$(BIN)/python -m bench.policy_isolation $(ARGS)
 bench-client: venv  ## what a push costs a user's first request (two minutes, nothing else running)
 	@$(BIN)/python -m bench.client $(ARGS)
+bench-first-report: venv  ## how long a newcomer waits for the first report of clientscope xray, from nothing (three minutes)
+	@PYTHONPATH=tests/real $(BIN)/python -m bench.first_report $(ARGS)
 bench-xray: venv  ## how fast brokers' request logs are read, and in how much memory (two minutes)
 	@$(BIN)/python -m bench.xray $(ARGS)
 bench-gateway: venv ## the gateway beside a direct connection and a peer; ARGS="--rounds 3 --quick" for less (the peer needs a JDK)
