@@ -14,6 +14,7 @@ from kafka.errors import (
 )
 
 from clientscope.errors import EnvironmentProblem
+from clientscope.kafka import latest
 from clientscope.kafka.access import Kafka, access
 from clientscope.kafka.admin import AdminClient, configs, connected, may_be_idempotent
 from clientscope.records.topics import BY_NAME, Topic
@@ -69,6 +70,23 @@ def create(kafka: Kafka, partitions: int = 1, replication_factor: int = -1, name
                 raise EnvironmentProblem("the created topics are missing", "check that all brokers are up, and repeat the command")
             time.sleep(0.1)
     return sorted(missing)
+
+
+def migrate(kafka: Kafka) -> dict[str, int]:
+    """Clears the values that keys have left in earlier partitions of compacted topics; returns how many, by topic.
+
+    Raises:
+        EnvironmentProblem: a topic can't be read to its end, or not written.
+    """
+    cleared = {}
+    for topic in BY_NAME.values():
+        if topic.retention_days is None:
+            try:
+                cleared[topic.name] = latest.clear_old_places(kafka, topic.name, "clientscope-topics")
+            except (KafkaError, TimeoutError) as error:
+                hint = f"{access(kafka).principal} needs Read and Write on {topic.name}; repeat the command once all brokers are up"
+                raise EnvironmentProblem(f"earlier partitions of {topic.name} could not be cleared: {error}", hint) from None
+    return {name: count for name, count in cleared.items() if count}
 
 
 def _known(admin: AdminClient, kafka: Kafka, wanted: Mapping[str, Collection[str]]) -> bool:

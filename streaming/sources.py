@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.writer import MOVED
 from streaming.checkpoints.skipped import RecordPlace
 
 _MAX_RECORDS_PER_TASK = 25_000
@@ -66,6 +67,8 @@ def records(
 ) -> DataFrame:
     """A topic's records from the checkpoint's position: value, topic, partition, offset, timestamp; and key, if asked for.
 
+    Tombstones that only clear a key's old place (`clientscope.kafka.latest`) are left out where keys are asked for.
+
     The query fails if records that it has not read are gone, rather than continue without them.
 
     Args:
@@ -82,11 +85,18 @@ def records(
         .option("kafkaConsumer.pollTimeoutMs", str(_POLL_TIMEOUT_MS))
         .options(**pace.options())
         .option("maxRecordsPerPartition", str(_MAX_RECORDS_PER_TASK))
+        .option("includeHeaders", str(with_keys).lower())
         .load()
+        .where(~_clears_old_place() if with_keys else F.lit(True))
         .select("value", "topic", "partition", "offset", "timestamp", *(["key"] if with_keys else []))
         .observe(READ, F.unix_millis(F.max("timestamp")).alias("newest_ms"))
     )
     return without(read, [place for place in skipped if place.topic in topic.split(",")])
+
+
+def _clears_old_place() -> Column:
+    marked = F.exists("headers", lambda header: header["key"] == MOVED)
+    return F.col("value").isNull() & F.coalesce(marked, F.lit(False))  # without headers the column is null
 
 
 def without(rows: DataFrame, skipped: Iterable[RecordPlace]) -> DataFrame:

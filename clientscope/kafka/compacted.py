@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import closing
 
 from clientscope.kafka.access import Kafka
+from clientscope.kafka.latest import LatestByKey, by_time
 from clientscope.kafka.reader import Batches, TopicReader
 
 _AT_ONCE = 5_000
 
 
 class Follower:
-    """Reads a compacted topic from its beginning, and then what comes. For one thread at a time.
+    """Reads a compacted topic from its beginning, and then what comes, also in partitions that it gets later. For one thread at a time.
 
     Kafka's errors pass through; the next call continues where the reader was.
 
@@ -23,6 +24,7 @@ class Follower:
         self._topic = topic
         self._reader = TopicReader(kafka, client_id)
         self._begun = False
+        self._latest = LatestByKey(())
         self.newest_ms: int | None = None
 
     def read_to_end(self) -> dict[str, bytes | None]:
@@ -59,13 +61,14 @@ class Follower:
 
     def _begin(self) -> None:
         ranges = self._reader.ranges(self._topic)
-        self._reader.seek(ranges)
+        self._reader.seek(ranges, growing=True)
+        self._latest = LatestByKey(ranges)
         self._begun = bool(ranges)
 
     def _take(self, found: dict[str, bytes | None], batches: Batches) -> None:
-        for record in (record for batch in batches.values() for record in batch):
+        for record in by_time(batches):
             self.newest_ms = max(self.newest_ms or 0, record.timestamp)
-            if record.key is not None:
+            if record.key is not None and self._latest.is_latest(record):
                 key = record.key.decode("utf-8", "replace")
                 found.pop(key, None)  # the order is that of the newest records
                 found[key] = record.value

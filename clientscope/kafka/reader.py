@@ -35,6 +35,8 @@ _PARTITION_BYTES = 1024 * 1024
 _AT_ONCE = 2_000
 _POLL_S = 0.5
 _PAUSE_S = 0.1
+_GROWN_MS = 30_000
+"""How soon partitions that a topic gets are known."""
 
 Batches = Mapping[TopicPartition, Sequence[Any]]
 """kafka-python's records, by partition, in the order of their offsets."""
@@ -71,6 +73,7 @@ class TopicReader:
         self._silence_s = silence_s
         self._ranges: dict[TopicPartition, OffsetRange] = {}
         self._unread: set[TopicPartition] = set()
+        self._growing: frozenset[str] = frozenset()
         timeout_ms = _milliseconds(silence_s)
         self._consumer = bootstrapped(
             KafkaConsumer,
@@ -85,6 +88,7 @@ class TopicReader:
             fetch_max_bytes=fetch_bytes,
             max_partition_fetch_bytes=min(fetch_bytes, _PARTITION_BYTES),
             max_poll_records=_AT_ONCE,
+            metadata_max_age_ms=min(_GROWN_MS, timeout_ms),
         )
 
     def ranges(
@@ -118,9 +122,14 @@ class TopicReader:
         """
         return self._offsets(self._consumer.end_offsets, self._ranges, time.monotonic() + self._silence_s)
 
-    def seek(self, ranges: Mapping[TopicPartition, OffsetRange]) -> None:
-        """Reads these, and nothing else, from now on."""
+    def seek(self, ranges: Mapping[TopicPartition, OffsetRange], *, growing: bool = False) -> None:
+        """Reads these, and nothing else, from now on.
+
+        Args:
+            growing: also partitions that their topics get later, from their beginning; `poll` and `ends` have them once they are known.
+        """
         self._ranges, self._unread = dict(ranges), set(ranges)
+        self._growing = frozenset(partition.topic for partition in ranges) if growing else frozenset()
         self._consumer.assign(list(ranges))
         for partition, (first, _) in ranges.items():
             self._consumer.seek(partition, first)
@@ -168,8 +177,19 @@ class TopicReader:
         Raises:
             KafkaError: Kafka refuses; the next call continues.
         """
+        self._grow()
         found: Batches = self._consumer.poll(timeout_ms=int(timeout_s * 1000))
         return found
+
+    def _grow(self) -> None:
+        """Takes in partitions that are new; they are read to their ends once `extend` has asked for those."""
+        known = self._consumer._manager.cluster.partitions_for_topic
+        now = {TopicPartition(topic, number) for topic in self._growing for number in known(topic) or ()}
+        if new := now - self._ranges.keys():
+            self._ranges |= dict.fromkeys(sorted(new), OffsetRange(0, 0))
+            self._consumer.assign(list(self._ranges))  # the others stay where they are
+            for partition in new:
+                self._consumer.seek(partition, 0)
 
     def has_caught_up(self) -> bool:
         """Whether the ends of the ranges have been reached; without a range there is none."""

@@ -13,7 +13,7 @@ What of kafka-python 3.0.12 is worked around:
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -23,6 +23,9 @@ from kafka.partitioner.default import murmur2
 
 from clientscope.kafka.access import Kafka, access
 from clientscope.kafka.bootstrap import bootstrapped
+
+MOVED = "clientscope.moved"
+"""Header of a tombstone that clears a key's old place, in a partition that its producers no longer write to: it says nothing of the key."""
 
 Producer: TypeAlias = KafkaProducer
 
@@ -79,10 +82,22 @@ class TopicWriter:
         Raises:
             KafkaError: a record was not acknowledged within half a minute; others may have been.
         """
+        self._write(lambda: [self._send(key, value, headers) for key, value in records.items()])
+
+    def clear(self, partition: int, keys: Iterable[bytes]) -> None:
+        """Clears a partition of keys that have newer records in another one.
+
+        Raises:
+            KafkaError: as `write`.
+        """
+        marked: Headers = [(MOVED, b"")]
+        self._write(lambda: [self._producer.send(self._topic, key=key, partition=partition, headers=marked) for key in keys])
+
+    def _write(self, send: Callable[[], list[Any]]) -> None:
         if self._ended:
             self._replace_producer()
         try:
-            sent = [self._send(key, value, headers) for key, value in records.items()]
+            sent = send()
             deadline = time.monotonic() + _TIMEOUT_S
             self._producer.flush(timeout=_TIMEOUT_S)
             for future in sent:

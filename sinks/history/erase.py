@@ -14,6 +14,7 @@ from clientscope.errors import ClientscopeError, RecordError
 from clientscope.findings.record import Application, Finding
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import Follower
+from clientscope.kafka.latest import LatestByKey, by_time, clear_old_places
 from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.codec import ClientConfigRecord, decode
@@ -88,11 +89,14 @@ def erase_records(kafka: KafkaAccess, subject: ErasureSubject, *, dry_run: bool 
     Raises:
         KafkaError, TimeoutError: the topic can't be read to its end, or a tombstone was not acknowledged.
     """
-    keys = _keys(kafka, subject)
-    if keys and not dry_run:
-        with closing(TopicWriter(kafka, CONFIGS, _CLIENT_ID)) as writer:
-            writer.write(dict.fromkeys(keys))
-    return len(keys)
+    theirs, left = _keys(kafka, subject)
+    if not dry_run:
+        if left:
+            with closing(TopicWriter(kafka, CONFIGS, _CLIENT_ID)) as writer:
+                writer.write(dict.fromkeys(left))
+        if theirs:  # compaction takes a value away only where its tombstone is in the same partition
+            clear_old_places(kafka, CONFIGS, _CLIENT_ID, theirs)
+    return len(left)
 
 
 def await_findings(kafka: KafkaAccess, subject: ErasureSubject, patience_s: float = _PATIENCE_S) -> bool:
@@ -115,18 +119,21 @@ def await_findings(kafka: KafkaAccess, subject: ErasureSubject, patience_s: floa
             time.sleep(_LOOK_S)
 
 
-def _keys(kafka: KafkaAccess, subject: ErasureSubject) -> list[bytes]:
-    """Keys whose newest record is theirs, or was: compaction may not have run yet."""
+def _keys(kafka: KafkaAccess, subject: ErasureSubject) -> tuple[frozenset[bytes], list[bytes]]:
+    """Keys that a record of theirs has, since compaction may not have run yet; and those of them whose newest record is no tombstone."""
     gone: dict[bytes, bool] = {}
     theirs: set[bytes] = set()
     with closing(TopicReader(kafka, _CLIENT_ID)) as reader:
-        reader.seek(reader.ranges(CONFIGS))
-        for record in (record for batches in reader.read() for batch in batches.values() for record in batch):
+        ranges = reader.ranges(CONFIGS)
+        reader.seek(ranges)
+        latest = LatestByKey(ranges)
+        for record in (record for batches in reader.read() for record in by_time(batches)):
             key = record.key or b""
-            gone[key] = record.value is None
+            if latest.is_latest(record):
+                gone[key] = record.value is None
             if record.value is not None and _is_of(record.value, subject):
                 theirs.add(key)
-    return sorted(key for key in theirs if not gone[key])
+    return frozenset(theirs), sorted(key for key in theirs if not gone[key])
 
 
 def _is_of(value: bytes, subject: ErasureSubject) -> bool:

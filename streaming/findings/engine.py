@@ -8,7 +8,7 @@ What those topics don't contain (since when, how often, when a notification was 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from clientscope.findings.conditions import Condition, Conditions, gateway_subject
@@ -16,6 +16,7 @@ from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.records.codec import Kind
+from clientscope.records.topics import CONFIGS, CONNECTIONS
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
 from streaming.findings.clients import OneApplication, PushedClients
@@ -44,6 +45,8 @@ class FindingsEngine:
         published: the newest values of ``clientscope.findings`` by key.
         conditions: problems that other parts of the job report.
         kept: whose records are on ``clientscope.configs``.
+        out_of_order: topics with several partitions in which a key's records may be in more than one, so that older ones may be read
+            after newer ones until all has been read that there was at the start (`clientscope.kafka.latest`).
 
     Attributes:
         clients: the clients that have pushed, with their pushes.
@@ -51,12 +54,19 @@ class FindingsEngine:
     """
 
     def __init__(
-        self, published: Mapping[str, bytes], policy: Policy, thresholds: Thresholds, conditions: Conditions, kept: Kept | None = None
+        self,
+        published: Mapping[str, bytes],
+        policy: Policy,
+        thresholds: Thresholds,
+        conditions: Conditions,
+        kept: Kept | None = None,
+        out_of_order: Collection[str] = (),
     ) -> None:
         self.kept = Kept() if kept is None else kept  # an empty one is false
         self._ending: dict[str, int] = {}
         self._erased: dict[str, int] = {}
-        self._liveness = Liveness()
+        self._tombstones: dict[str, int] | None = {} if CONFIGS in out_of_order else None
+        self._liveness = Liveness(out_of_order=CONNECTIONS in out_of_order)
         self.clients = PushedClients(self._liveness)
         self.book = Book(self.clients, policy, published)
         self._reader = InputReader()
@@ -87,6 +97,8 @@ class FindingsEngine:
 
     def changes(self, now_ms: int) -> Changes:
         """What to write, once all has been read that there was at the start; `written` says that it was."""
+        self._tombstones = None
+        self._liveness.in_order()
         for condition in self._conditions.take():
             self._condition(condition)
         for overflow in self.limits:
@@ -143,6 +155,8 @@ class FindingsEngine:
 
     def _pushed(self, row: Mapping[str, Any]) -> None:
         push = self._reader.push(row)
+        if self._tombstones and push.appended_ms < self._tombstones.get(row.get("record_key") or push.client, 0):
+            return
         self.kept.pushed(push, row.get("record_key"))
         taken = self.clients.apply(push)
         if taken is None:
@@ -171,6 +185,10 @@ class FindingsEngine:
         self._erased[key] = now_ms
         if len(self._erased) >= _MOST_ERASED:
             self._erase()
+        if self._tombstones is not None:
+            self._tombstones[key] = max(now_ms, self._tombstones.get(key, 0))
+            if self.kept.pushed_ms(key) > now_ms:
+                return
         if self._ending.pop(key, None) is not None:
             return
         client = self.kept.client(key)

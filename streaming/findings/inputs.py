@@ -50,7 +50,7 @@ class JudgedPush:
     Attributes:
         client: which client it is: `clientscope.records.client_key.client_key`.
         appended_ms: Kafka's time of the record, in ms since the epoch.
-        offset: in its partition of ``clientscope.configs``, which one client always writes to.
+        offset: in its partition of ``clientscope.configs``, which is the same for all records of a client until the topic gets more.
         application: `clientscope.findings.fingerprints.application_key`.
         unjudged: codes of the rules that couldn't judge it.
         written: keys of secrets that the record itself contains.

@@ -42,10 +42,15 @@ class OpenConnections:
 
 
 class Liveness:
-    """Open connections, and how many each client has.  Times are ms since the epoch, of Kafka's clock."""
+    """Open connections, and how many each client has.  Times are ms since the epoch, of Kafka's clock.
 
-    def __init__(self) -> None:
+    Args:
+        out_of_order: whether older records of a gateway may come after newer ones, until `in_order`.
+    """
+
+    def __init__(self, out_of_order: bool = False) -> None:
         self._gateways = GatewayProcesses(self._gone)
+        self._sequences: dict[Gateway, dict[int, int]] | None = {} if out_of_order else None
         self._open: dict[Gateway, dict[int, OpenConnections]] = {}
         self._whose: dict[tuple[There, Who], OpenConnections] = {}
         self._connections: Counter[There] = Counter()
@@ -69,9 +74,14 @@ class Liveness:
 
     def apply(self, event: ConnectionChange) -> None:
         """Takes in one; those of a gateway come in its order, some of them twice."""
-        if not self._gateways.takes(event) or event.kind == Kind.HEARTBEAT:
-            return
         gateway = event.cluster, event.broker, event.gateway
+        is_new = self._gateways.takes(event)
+        if event.kind == Kind.HEARTBEAT:
+            return
+        if self._sequences is not None:
+            is_new = self._gateways.epoch(gateway) == event.epoch and self._is_newest(gateway, event)
+        if not is_new:
+            return
         client = self._drop(gateway, event.connection)
         if event.kind == Kind.CLOSED:
             self._rates.count(event)
@@ -82,6 +92,18 @@ class Liveness:
             if self._total >= MOST_CONNECTIONS:
                 self._make_room()
             self._put(gateway, event)
+
+    def in_order(self) -> None:
+        """From now on, each gateway's records come in the order in which it wrote them."""
+        self._sequences = None
+
+    def _is_newest(self, gateway: Gateway, event: ConnectionChange) -> bool:
+        """Whether it is newer than what came of its connection before; closed ones are remembered too."""
+        sequences = cast(dict[Gateway, dict[int, int]], self._sequences).setdefault(gateway, {})
+        if event.sequence <= sequences.get(event.connection, -1):
+            return False
+        sequences[event.connection] = event.sequence
+        return True
 
     def news(self) -> tuple[list[tuple[Gateway, int]], Iterable[There]]:
         """What has changed since the last call: connections, by gateway and number, and clients that have their first one, or no more."""
@@ -114,6 +136,8 @@ class Liveness:
 
     def _gone(self, gateway: Gateway, at_ms: int) -> None:
         """Nothing is open at a gateway any more."""
+        if self._sequences is not None:
+            self._sequences.pop(gateway, None)
         for connection in list(self._open.get(gateway, ())):
             self._leave(self._drop(gateway, connection), at_ms)
         self._open.pop(gateway, None)

@@ -134,6 +134,10 @@ class Kept:
         found, self._due = self._due[:AT_ONCE], self._due[AT_ONCE:]
         return [key for key in found if key in self._records and not is_live(self.client(key))]
 
+    def pushed_ms(self, key: str) -> int:
+        """When the client of this key last pushed; 0 where that isn't known."""
+        return self._records[key][2] if key in self._records else 0
+
     def client(self, key: str) -> str:
         """Whose record it is."""
         return self._clients.get(key, key)

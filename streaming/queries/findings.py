@@ -12,9 +12,11 @@ import shutil
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from kafka import TopicPartition
 from kafka.errors import KafkaError
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
@@ -24,7 +26,7 @@ from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import Follower, read_compacted
-from clientscope.kafka.reader import TopicReader
+from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.kafka.writer import Headers, TopicWriter
 from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS
 from clientscope.topic_values import parse
@@ -48,8 +50,6 @@ _INTERVAL_S = 1.5
 """Between batches: each costs a tenth of a second of CPU, however little has come."""
 
 _NOTE_EVERY_MS = 60 * 60_000
-
-_Ends = dict[tuple[str, int], int]
 
 
 class FindingsQuery:
@@ -76,12 +76,14 @@ class FindingsQuery:
             kept = Kept(noted.seen, settings.keep_clients_days)
             self._tombstones = TopicWriter(kafka, CONFIGS)
             opened.callback(self._tombstones.close)
-            self._findings = FindingsEngine(read_compacted(kafka, FINDINGS), job.policy, job.thresholds, job.conditions, kept)
+            ranges = _ranges(kafka, min(now_ms - CONNECTIONS_BACK_MS, noted.since_ms))
+            self._ends = {(topic, number): found.end for (topic, number), found in ranges.items()}
+            published = read_compacted(kafka, FINDINGS)
+            self._findings = FindingsEngine(published, job.policy, job.thresholds, job.conditions, kept, _out_of_order(ranges))
             self._lock = threading.Lock()
-            beginning, self._ends = _extent(kafka, min(now_ms - CONNECTIONS_BACK_MS, noted.since_ms))
             self._caught_up = False
             left_out = skipped.read(settings.checkpoint_dir)
-            read = records(job.spark, kafka, f"{CONFIGS},{CONNECTIONS}", beginning, left_out, _PACE, with_keys=True)
+            read = records(job.spark, kafka, f"{CONFIGS},{CONNECTIONS}", _beginning(ranges), left_out, _PACE, with_keys=True)
             rows = arrivals(read, job.digest_key, job.thresholds)
             self.query: StreamingQuery = begin(rows.writeStream.foreachBatch(self._write), "findings", self._scratch.as_uri(), _INTERVAL_S)
             self._opened = opened.pop_all()
@@ -188,14 +190,28 @@ def _decision(value: bytes | None) -> Decision | None:
         return None
 
 
-def _extent(kafka: KafkaAccess, connections_since_ms: int) -> tuple[str, _Ends]:
-    """Where to begin, as Spark takes it, and where both topics end now."""
+def _ranges(kafka: KafkaAccess, connections_since_ms: int) -> dict[TopicPartition, OffsetRange]:
+    """What there is to read at the start, of both topics."""
     with closing(TopicReader(kafka, "clientscope-stream")) as reader:
-        ranges = reader.ranges(CONFIGS, CONNECTIONS, since_ms={CONNECTIONS: connections_since_ms})
+        return reader.ranges(CONFIGS, CONNECTIONS, since_ms={CONNECTIONS: connections_since_ms})
+
+
+def _beginning(ranges: Mapping[TopicPartition, OffsetRange]) -> str:
+    """Where to begin, as Spark takes it."""
     beginning: dict[str, dict[str, int]] = {}
     for (topic, number), (first, _) in ranges.items():
         beginning.setdefault(topic, {})[str(number)] = first
-    return json.dumps(beginning), {(topic, number): end for (topic, number), (_, end) in ranges.items()}
+    return json.dumps(beginning)
+
+
+def _out_of_order(ranges: Mapping[TopicPartition, OffsetRange]) -> set[str]:
+    """Topics in which a key's older records may be read after newer ones, since the topic may have got partitions between them (F49).
+
+    Of a compacted topic these are all that have several partitions: old values stay. Of the other one these are those with a partition
+    that begins within what is read.
+    """
+    several = {topic for topic, number in ranges if number > 0}
+    return {topic for (topic, _), (first, _) in ranges.items() if topic in several and (topic == CONFIGS or first == 0)}
 
 
 QUERY = JobQuery(start=FindingsQuery, reads=(CONFIGS, CONNECTIONS, DECISIONS, FINDINGS), writes=(CONFIGS, FINDINGS))

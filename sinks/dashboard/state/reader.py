@@ -10,12 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from typing import Any
 
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from clientscope.clock import now_ms
 from clientscope.kafka.access import Kafka, access
+from clientscope.kafka.latest import LatestByKey, by_time, clears_old_place
 from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.records.topics import AHEAD, CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.state.pushes import DAY_MS
@@ -24,6 +26,8 @@ from sinks.dashboard.state.state import State
 
 TOPICS = (GAUGES, CONNECTIONS, RESULTS, FINDINGS, CONFIGS, STATUS)
 
+_LAST_COUNTS = frozenset({GAUGES, FINDINGS, CONFIGS, STATUS})
+"""Of each key the newest record counts. Connections have sequences, and of results each source counts."""
 _LAST_DAY = (CONNECTIONS, RESULTS)
 """Read from a day ago: an open connection is recorded again every six hours."""
 
@@ -38,7 +42,8 @@ _log = logging.getLogger(__name__)
 class StateReader:
     """Feeds ``state`` until stopped.  Whatever goes wrong with Kafka makes the feed unreachable, and is tried again.
 
-    Partitions that are added to a topic later are read after a restart.
+    Partitions that a topic gets later are read too. Until everything has been read, an older record of a key may come from a partition
+    after a newer one from another, and is left out.
     """
 
     def __init__(self, kafka: Kafka, state: State, clock: Callable[[], int] = now_ms) -> None:
@@ -49,6 +54,7 @@ class StateReader:
         self._positions: dict[TopicPartition, int] = {}
         self._ranges: dict[TopicPartition, OffsetRange] = {}
         self._ends: dict[TopicPartition, int] = {}
+        self._latest: LatestByKey | None = None
         self._thread = threading.Thread(target=self._run, name="clientscope-reader", daemon=True)
 
     def start(self) -> None:
@@ -92,20 +98,25 @@ class StateReader:
             raise KafkaError(f"no such topic: {', '.join(missing)}")
         self._ranges = ranges | self._ranges
         self._positions = {partition: first for partition, (first, _) in ranges.items()} | self._positions
-        reader.seek({partition: OffsetRange(self._positions[partition], end) for partition, (_, end) in ranges.items()})
+        reader.seek({partition: OffsetRange(self._positions[partition], end) for partition, (_, end) in ranges.items()}, growing=True)
+        self._latest = LatestByKey(ranges)
 
     def _follow(self, reader: TopicReader) -> None:
         next_check = 0.0
         while not self._stopping.is_set():
-            batches = reader.poll(_POLL_S)
-            for partition, records in batches.items():
+            if batches := reader.poll(_POLL_S):
                 self._state.apply(
-                    TopicRecord(r.topic, r.timestamp, r.key, r.value, _ahead(r.headers), r.partition, r.offset) for r in records
+                    TopicRecord(r.topic, r.timestamp, r.key, r.value, _ahead(r.headers), r.partition, r.offset)
+                    for r in by_time(batches)
+                    if r.topic not in _LAST_COUNTS or self._is_latest(r)
                 )
-                self._positions[partition] = records[-1].offset + 1
+                self._positions |= {partition: records[-1].offset + 1 for partition, records in batches.items()}
             if time.monotonic() >= next_check:
                 self._check(reader)
                 next_check = time.monotonic() + _CHECK_SECONDS
+
+    def _is_latest(self, record: Any) -> bool:
+        return not clears_old_place(record) if self._latest is None else self._latest.is_latest(record)
 
     def _check(self, reader: TopicReader) -> None:
         """Asks for the ends: that Kafka answers is also the proof that silence means nothing happened.
@@ -115,6 +126,8 @@ class StateReader:
         """
         ends = reader.ends()
         before, self._ends = self._ends, ends
+        for partition in ends.keys() - self._positions.keys():
+            self._positions[partition], self._ranges[partition] = 0, OffsetRange(0, 0)
         if self._state.feed()[0] == "live":
             # A gateway must not be taken for silent because its heartbeat is still to be read.
             if all(self._positions[partition] >= end for partition, end in before.items()):
@@ -124,6 +137,7 @@ class StateReader:
         positions = {partition: reader.position(partition) for partition in ends}
         if all(positions[partition] >= end for partition, end in ends.items()):
             self._state.live()
+            self._latest = None  # from now on records come as they are appended
         else:
             self._state.catching_up(
                 read=sum(positions[partition] - self._ranges[partition].first for partition in ends),

@@ -65,7 +65,7 @@ class Reader:
         self._check()
         return {partition: self._cluster.ends[partition.topic] for partition in self._positions}
 
-    def seek(self, ranges: Mapping[TopicPartition, OffsetRange]) -> None:
+    def seek(self, ranges: Mapping[TopicPartition, OffsetRange], *, growing: bool = False) -> None:
         self._positions = {partition: first for partition, (first, _) in ranges.items()}
 
     def position(self, partition: TopicPartition) -> int:

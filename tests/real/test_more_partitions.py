@@ -1,0 +1,175 @@
+"""F49: topics get more partitions under load, and of each key the last value counts, for whoever reads along and whoever begins later."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from contextlib import closing
+
+import kafka
+import pytest
+from conftest import RunningBroker, start_broker
+from observe import eventually
+
+from clientscope.cli import main
+from clientscope.kafka.compacted import Follower, read_compacted
+from clientscope.kafka.latest import clear_old_places
+from clientscope.kafka.reader import TopicReader
+from clientscope.kafka.writer import TopicWriter, partition_of
+from clientscope.records.topics import GAUGES, TOPICS
+from sinks.dashboard.state.reader import StateReader
+from sinks.dashboard.state.state import State
+
+KEYED = [topic.name for topic in TOPICS if topic.retention_days is None]
+KEYS = 100
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    started, running = start_broker(tmp_path_factory.mktemp("more-partitions"))
+    yield running
+    started.stop()
+
+
+class Load:
+    """A writer of one topic, which knows the last value of each key; every fifth is a tombstone."""
+
+    def __init__(self, broker: RunningBroker, topic: str, seed: int) -> None:
+        self.last: dict[str, bytes | None] = {}
+        self._broker, self._topic = broker, topic
+        self._chance = random.Random(seed)  # noqa: S311  # keys, not secrets
+        self._count = 0
+
+    def write(self, writer: TopicWriter, records: int) -> None:
+        for _ in range(records):
+            self._count += 1
+            key = gauge_key(self._chance.randrange(KEYS))
+            value = None if self._chance.random() < 0.2 else gauge(key, self._count)
+            writer.write({key: value})
+            self.last[key] = value
+
+    def grow(self, partitions: int) -> None:
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=self._broker.internal)) as admin:
+            admin.create_partitions({self._topic: partitions})
+
+    @property
+    def values(self) -> dict[str, bytes]:
+        return {key: value for key, value in self.last.items() if value is not None}
+
+
+def gauge_key(number: int) -> str:
+    return json.dumps(["c", 1, f"gw-{number}", "L", "n", "v"])
+
+
+def gauge(key: str, count: int) -> bytes:
+    names = {"cluster": "c", "broker": 1, "gateway": json.loads(key)[2], "listener": "L", "software_name": "n", "software_version": "v"}
+    return json.dumps({**names, "connections": count}).encode()
+
+
+class Followed:
+    """A topic under load, with a reader that began before it got partitions."""
+
+    def __init__(self, broker: RunningBroker, topic: str) -> None:
+        self.topic, self.load = topic, Load(broker, topic, seed=KEYED.index(topic))
+        self._broker = broker
+        self._writer = TopicWriter(broker.internal, topic)
+        self._follower = Follower(broker.internal, topic)
+        self._values: dict[str, bytes | None] = {}
+
+    def grow(self, partitions: int) -> None:
+        """Reads what there is; then the topic grows. One writer doesn't know that yet, another one writes to the new partitions too."""
+        self._values |= self._follower.read_to_end()
+        self.load.grow(partitions)
+        self.load.write(self._writer, 30)
+        with closing(TopicWriter(self._broker.internal, self.topic)) as another:
+            self.load.write(another, 150)
+
+    def write(self, records: int) -> None:
+        self.load.write(self._writer, records)
+
+    def has_followed(self) -> bool:
+        self._values.update(self._follower.news())
+        return {key: value for key, value in self._values.items() if value is not None} == self.load.values
+
+    def close(self) -> None:
+        self._follower.close()
+        self._writer.close()
+
+
+def test_f49_the_last_value_of_each_key_counts(broker: RunningBroker) -> None:
+    """For one that reads along, and for one that begins later; all topics at a time, since readers hear of new partitions in 30 s."""
+    topics = [Followed(broker, topic) for topic in KEYED]
+    for each in topics:
+        each.write(150)
+    for partitions in (3, 5):
+        for each in topics:
+            each.grow(partitions)
+            moved = [key for key in each.load.last if partition_of(key.encode(), range(partitions))]
+            assert len(moved) > KEYS // 3, "keys that have records in two partitions"
+            assert read_compacted(broker.internal, each.topic) == each.load.values, each.topic
+        for each in topics:
+            assert eventually(each.has_followed, 90), each.topic
+    for each in topics:
+        each.close()
+
+
+def partitions_of_values(broker: RunningBroker, topic: str) -> dict[bytes, list[int]]:
+    """Where each key still has a value, as compaction will leave it."""
+    last: dict[tuple[bytes, int], bool] = {}
+    with closing(TopicReader(broker.internal, "test")) as reader:
+        reader.seek(reader.ranges(topic))
+        for record in (record for batches in reader.read() for batch in batches.values() for record in batch):
+            last[record.key, record.partition] = record.value is not None
+    places: dict[bytes, list[int]] = {}
+    for key, partition in sorted(place for place, there in last.items() if there):
+        places.setdefault(key, []).append(partition)
+    return places
+
+
+def test_f49_earlier_partitions_are_cleared_and_nothing_else(broker: RunningBroker, capfd: pytest.CaptureFixture[str]) -> None:
+    """Otherwise an old value would count again once compaction has removed the tombstone that replaced it."""
+    before = {topic: read_compacted(broker.internal, topic) for topic in KEYED}
+    for topic in KEYED:
+        assert any(len(places) > 1 for places in partitions_of_values(broker, topic).values()), "the test above has made such keys"
+    command = ["topics", "--bootstrap-servers", broker.internal]
+    assert main([*command, "--migrate"]) == 0
+    assert set(re.findall(r"cleared [0-9,]+ values in earlier partitions of (\S+)", capfd.readouterr().out)) == set(KEYED)
+    assert main([*command, "--migrate"]) == 0
+    assert capfd.readouterr().out == "all topics are as they should be\n", "nothing is left to clear"
+    for topic in KEYED:
+        assert read_compacted(broker.internal, topic) == before[topic]
+        places = partitions_of_values(broker, topic)
+        assert all(len(there) == 1 for there in places.values())
+        assert {key.decode() for key in places} == before[topic].keys(), "no value is left of keys that are gone"
+
+
+def test_f49_the_page_shows_the_last_value_of_each_key(broker: RunningBroker) -> None:
+    state, restarted = State(), State()
+    first = StateReader(broker.internal, state)
+    load = Load(broker, GAUGES, seed=7)
+    load.last = dict(read_compacted(broker.internal, GAUGES))
+
+    def shows(shown: State) -> bool:
+        wanted = {json.loads(value)["gateway"]: json.loads(value)["connections"] for value in load.values.values()}
+        return shown.feed()[0] == "live" and {each.gateway: each.connections for each in shown.series()} == wanted
+
+    first.start()
+    try:
+        assert eventually(lambda: shows(state), 60)
+        load.grow(7)
+        with closing(TopicWriter(broker.internal, GAUGES)) as writer:
+            load.write(writer, 150)
+        assert eventually(lambda: shows(state), 90)
+        second = StateReader(broker.internal, restarted)
+        second.start()
+        try:
+            assert eventually(lambda: shows(restarted), 60)
+            assert clear_old_places(broker.internal, GAUGES, "test") > 0
+            load_is_known = [shows(state), shows(restarted)]
+            assert load_is_known == [True, True]
+        finally:
+            second.stop()
+    finally:
+        first.stop()
