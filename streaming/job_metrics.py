@@ -63,6 +63,7 @@ _GAUGES = {
     "findings_kept": ("Entries in the tables of the findings query: clients, applications, open connections, findings.", ("what",)),
     "silence_paused": ("1 while Kafka is away, or gateways not heard since, or since the start, can't be lost yet.", ()),
     "findings_catching_up": ("1 while the findings query reads what was there at its start, and reports new leaks alone.", ()),
+    "findings_left_records": ("Offsets that the findings query has still to read of what was there at its start.", ()),
     "jvm_memory_bytes": ("Memory used by the driver's JVM, garbage included.", ("area",)),
     "lost_records": ("Records that the query skipped since its last reset, since Kafka no longer had them.", _PARTITION),
     "fresh_lane_running": ("1 while a second query reads new pushes, because results is far behind.", ()),
@@ -131,10 +132,11 @@ class JobMetrics:
         """Whether the silence of gateways that were not heard since an outage isn't measured yet."""
         self._set("silence_paused", paused)
 
-    def catching_up(self, still: bool) -> None:
-        """Whether the findings query still reads what was there at its start."""
+    def catching_up(self, still: bool, left: int) -> None:
+        """Whether the findings query still reads what was there at its start, and how many offsets are left."""
         self.is_catching_up = still
         self._set("findings_catching_up", still)
+        self._set("findings_left_records", left)
 
     @property
     def python_bytes(self) -> int:

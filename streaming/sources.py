@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kafka import TopicPartition
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.reader import OffsetRange
 from clientscope.kafka.writer import MOVED
 from streaming.checkpoints.skipped import RecordPlace
 
@@ -76,22 +79,48 @@ def records(
         starting_offsets: where to begin without a checkpoint, as `streaming.checkpoints.start_file.starting_offsets` has it.
         skipped: what is left out before any Python process sees it (`streaming.culprits`).
     """
-    read = (
-        spark.readStream.format("kafka")
-        .options(**spark_options(kafka))
-        .option("subscribe", topic)
-        .option("startingOffsets", starting_offsets)
-        .option("failOnDataLoss", "true")
-        .option("kafkaConsumer.pollTimeoutMs", str(_POLL_TIMEOUT_MS))
-        .options(**pace.options())
-        .option("maxRecordsPerPartition", str(_MAX_RECORDS_PER_TASK))
-        .option("includeHeaders", str(with_keys).lower())
-        .load()
-        .where(~_clears_old_place() if with_keys else F.lit(True))
-        .select("value", "topic", "partition", "offset", "timestamp", *(["key"] if with_keys else []))
-        .observe(READ, F.unix_millis(F.max("timestamp")).alias("newest_ms"))
+    source = spark.readStream.format("kafka").options(**_options(kafka, with_keys)).options(**pace.options())
+    read = _columns(source.option("subscribe", topic).option("startingOffsets", starting_offsets).load(), with_keys)
+    observed = read.observe(READ, F.unix_millis(F.max("timestamp")).alias("newest_ms"))
+    return without(observed, [place for place in skipped if place.topic in topic.split(",")])
+
+
+def between(
+    spark: SparkSession, kafka: KafkaAccess, ranges: Mapping[TopicPartition, OffsetRange], skipped: Iterable[RecordPlace] = ()
+) -> DataFrame:
+    """The records of these ranges, with their keys, as `records` has them; one read, by as many tasks as there are cores.
+
+    Reading fails if a record is gone that was there, rather than continue without it.
+    """
+    offsets: dict[str, dict[str, dict[str, int]]] = {"first": {}, "end": {}}
+    for (topic, number), (first, end) in ranges.items():
+        offsets["first"].setdefault(topic, {})[str(number)] = first
+        offsets["end"].setdefault(topic, {})[str(number)] = end
+    source = (
+        spark.read.format("kafka")
+        .options(**_options(kafka, with_keys=True))
+        .option("assign", json.dumps({topic: sorted(map(int, of)) for topic, of in offsets["first"].items()}))
+        .option("startingOffsets", json.dumps(offsets["first"]))
+        .option("endingOffsets", json.dumps(offsets["end"]))
+        .option("minPartitions", str(spark.sparkContext.defaultParallelism))
     )
-    return without(read, [place for place in skipped if place.topic in topic.split(",")])
+    topics = {topic for topic, _ in ranges}
+    return without(_columns(source.load(), with_keys=True), [place for place in skipped if place.topic in topics])
+
+
+def _options(kafka: KafkaAccess, with_keys: bool) -> dict[str, str]:
+    return {
+        **spark_options(kafka),
+        "failOnDataLoss": "true",
+        "kafkaConsumer.pollTimeoutMs": str(_POLL_TIMEOUT_MS),
+        "maxRecordsPerPartition": str(_MAX_RECORDS_PER_TASK),
+        "includeHeaders": str(with_keys).lower(),
+    }
+
+
+def _columns(read: DataFrame, with_keys: bool) -> DataFrame:
+    kept = read.where(~_clears_old_place()) if with_keys else read
+    return kept.select("value", "topic", "partition", "offset", "timestamp", *(["key"] if with_keys else []))
 
 
 def _clears_old_place() -> Column:

@@ -85,6 +85,10 @@ class Book:
             self._of_client[push.client] = kept
         self._passes(application, push, {fingerprint for fingerprint, _ in kept})
 
+    def passes(self, application: OneApplication, push: JudgedPush) -> None:
+        """What the application had before a push that has it no longer, whichever was read first."""
+        self._passes(application, push, {problem.fingerprint for problem in problems(push, self._secrets)})
+
     def forgotten(self, clients: Iterable[JudgedPush], applications: Iterable[OneApplication], now_ms: int) -> None:
         """Nothing is known of these any more; what an application had is over, or, of a secret, has stopped."""
         for push in clients:
@@ -237,9 +241,9 @@ class Book:
         where.last_seen_ms = max(where.last_seen_ms, push.appended_ms)
         if push.appended_ms >= entry.last_seen_ms:
             entry.message, entry.settings, entry.application = problem.message, problem.settings, push.application
-            entry.had_by(push, problem.severity)
             if problem.kind == "leak":
                 entry.code = problem.code
+        entry.had_by(push, problem.severity)
         entry.seen(push.appended_ms)
         if problem.kind == "leak":
             written = problem.settings[0]["key"] in push.written

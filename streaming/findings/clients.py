@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
@@ -134,20 +135,27 @@ class PushedClients:
             application.live.add(push)
         return application, before
 
-    def started(self, application: OneApplication, push: JudgedPush) -> PushStart | None:
-        """Notes the configuration that a push has; returns the one before it, if this one is new."""
+    def started(self, application: OneApplication, push: JudgedPush) -> tuple[PushStart, PushStart] | None:
+        """Notes the configuration that a client starts with; returns the application's last change if this start is part of a new one.
+
+        The order in which starts are read doesn't matter.
+        """
         starts = application.starts
-        if any(start.settings == push.settings for start in starts):
-            return None
-        # A producer and a consumer may share a client.id: who pushes other keys is another client.
-        alike = [start for start in starts if start.settings.keys() == push.settings.keys()]
-        if alike and push.appended_ms < alike[-1].appended_ms:
-            return None
-        starts.append(PushStart(push.appended_ms, push.settings))
+        known = next((start for start in starts if start.settings == push.settings), None)
+        if known is not None:
+            if known.appended_ms <= push.appended_ms:
+                return None
+            starts.remove(known)
+        insort(starts, PushStart(push.appended_ms, push.settings), key=lambda start: start.appended_ms)
         if len(starts) > STARTS.most:
             del starts[0]
             self._starts_full.left_out(push.tenant)
-        return alike[-1] if alike else None
+        # A producer and a consumer may share a client.id: who pushes other keys is another client.
+        for number in range(len(starts) - 1, 0, -1):
+            alike = [start for start in starts[:number] if start.settings.keys() == starts[number].settings.keys()]
+            if alike:
+                return alike[-1], starts[number]
+        return None
 
     def is_live(self, client: str) -> bool:
         """Whether a client is connected."""
@@ -174,6 +182,11 @@ class PushedClients:
         application = self._of.get(client)
         return None if application is None else self.applications[application].clients[client]
 
+    def all(self) -> Iterator[JudgedPush]:
+        """What each client that is remembered last pushed."""
+        for application in self.applications.values():
+            yield from application.clients.values()
+
     def erase(self, client: str) -> JudgedPush | None:
         """Lets go of one client; returns what it had pushed."""
         push = self.of(client)
@@ -181,11 +194,15 @@ class PushedClients:
             self._forget([push])
         return push
 
+    def is_forgotten(self, push: JudgedPush, now_ms: int) -> bool:
+        """Whether it is time to forget the client of a push."""
+        return now_ms - push.appended_ms > _FORGET_CLIENT_MS and not self.is_live(push.client)
+
     def forget(self, now_ms: int) -> tuple[list[JudgedPush], list[OneApplication]]:
         """Forgets clients that are gone for long, and those beyond the bounds; returns the clients, and the applications, that were
         forgotten.
         """
-        gone = [push for push in self._all() if now_ms - push.appended_ms > _FORGET_CLIENT_MS and not self.is_live(push.client)]
+        gone = [push for push in self.all() if self.is_forgotten(push, now_ms)]
         self._forget(gone)
         silent = [each for each in self.applications.values() if not each.clients and now_ms - each.newest_ms > FORGET_MS]
         for each in silent:
@@ -218,7 +235,7 @@ class PushedClients:
         return gone + theirs, applications
 
     def _too_many(self, room: int, size: Callable[[JudgedPush], int]) -> list[JudgedPush]:
-        held = [HeldEntry(push, push.tenant, self._matters(push), push.appended_ms, size(push)) for push in self._all()]
+        held = [HeldEntry(push, push.tenant, self._matters(push), push.appended_ms, size(push)) for push in self.all()]
         excess = too_many(held, room - room // BATCH)
         log.error("more than %d clients, or %d bytes: findings omit %d of them", self._most, MOST_BYTES, len(excess))
         self._full.dropped(excess)
@@ -241,10 +258,6 @@ class PushedClients:
             del self._alike[key]
         if not count or count == by:
             self.held_bytes += by * push.size
-
-    def _all(self) -> Iterator[JudgedPush]:
-        for application in self.applications.values():
-            yield from application.clients.values()
 
     def _forget(self, pushes: Iterable[JudgedPush]) -> None:
         for push in pushes:

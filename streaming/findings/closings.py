@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 
 from clientscope.records.client_key import tenant_of
 from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, There
@@ -45,18 +45,20 @@ class ClosingRates:
 
     def __init__(self) -> None:
         self.full = Overflow(NAMES)
-        self._slices: deque[tuple[int, Counter[Who]]] = deque()
-        self._names: Counter[str | None] = Counter()  # of each principal in the last slice
+        self._slices: dict[int, Counter[Who]] = {}
+        self._newest_ms = 0
+        self._names: Counter[str | None] = Counter()  # of each principal, since the last slice began
 
     def count(self, event: ConnectionChange) -> None:
         """A connection was closed."""
         begin = event.appended_ms // _SLICE_MS * _SLICE_MS
-        if not self._slices or self._slices[-1][0] < begin:
-            self._slices.append((begin, Counter()))
+        if begin > self._newest_ms:
+            self._newest_ms = begin
             self._names.clear()
-            while self._slices[0][0] <= begin - _WINDOW_MS:
-                self._slices.popleft()
-        counts, who = self._slices[-1][1], (event.principal, event.client_id)
+            self._end(begin)
+        if begin <= self._newest_ms - _WINDOW_MS:
+            return
+        counts, who = self._slices.setdefault(begin, Counter()), (event.principal, event.client_id)
         if who not in counts:
             if self._names[event.principal] >= MOST_NAMES:
                 who = event.principal, None
@@ -67,12 +69,15 @@ class ClosingRates:
 
     def at(self, now_ms: int) -> Counter[Who]:
         """By client, within the five minutes before."""
-        while self._slices and self._slices[0][0] <= now_ms - _WINDOW_MS:
-            self._slices.popleft()
+        self._end(now_ms)
         total: Counter[Who] = Counter()
-        for _, counts in self._slices:
+        for counts in self._slices.values():
             total.update(counts)
         return total
+
+    def _end(self, now_ms: int) -> None:
+        for begin in [begin for begin in self._slices if begin <= now_ms - _WINDOW_MS]:
+            del self._slices[begin]
 
 
 class Departures:

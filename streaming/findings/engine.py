@@ -1,14 +1,17 @@
 """Findings, over time and across the fleet: from pushes and connections to the records of ``clientscope.findings``.
 
 The driver keeps what each client last pushed and which connections are open, and no other state. At its start the job reads both topics
-again: pushes from the beginning, connections from `CONNECTIONS_BACK_MS` ago, within which a gateway lists every open connection
+again: pushes from the beginning, connections from `CONNECTIONS_BACK_MS` ago, within which a gateway lists every open connection.
 What those topics don't contain (since when, how often, when a notification was due) is kept in the findings' own records.
+
+Until all has been read that there was at the start, records may come in any order: what is new comes first, and of a topic that has got
+partitions a key's older records may come after newer ones (F49).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clientscope.findings.conditions import Condition, Conditions, gateway_subject
@@ -16,7 +19,6 @@ from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.records.codec import Kind
-from clientscope.records.topics import CONFIGS, CONNECTIONS
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
 from streaming.findings.clients import OneApplication, PushedClients
@@ -45,8 +47,6 @@ class FindingsEngine:
         published: the newest values of ``clientscope.findings`` by key.
         conditions: problems that other parts of the job report.
         kept: whose records are on ``clientscope.configs``.
-        out_of_order: topics with several partitions in which a key's records may be in more than one, so that older ones may be read
-            after newer ones until all has been read that there was at the start (`clientscope.kafka.latest`).
 
     Attributes:
         clients: the clients that have pushed, with their pushes.
@@ -54,35 +54,31 @@ class FindingsEngine:
     """
 
     def __init__(
-        self,
-        published: Mapping[str, bytes],
-        policy: Policy,
-        thresholds: Thresholds,
-        conditions: Conditions,
-        kept: Kept | None = None,
-        out_of_order: Collection[str] = (),
+        self, published: Mapping[str, bytes], policy: Policy, thresholds: Thresholds, conditions: Conditions, kept: Kept | None = None
     ) -> None:
         self.kept = Kept() if kept is None else kept  # an empty one is false
         self._ending: dict[str, int] = {}
         self._erased: dict[str, int] = {}
-        self._tombstones: dict[str, int] | None = {} if CONFIGS in out_of_order else None
-        self._liveness = Liveness(out_of_order=CONNECTIONS in out_of_order)
+        self._tombstones: dict[str, int] | None = {}
+        self._newest: dict[str, JudgedPush] = {}
+        self._liveness = Liveness()
         self.clients = PushedClients(self._liveness)
         self.book = Book(self.clients, policy, published)
         self._reader = InputReader()
         self._judges = fleet.Judges(thresholds)
         self._conditions = conditions
         self._changes: dict[str, fleet.Change] = {}
-        self._compared_ms = self._forgot_ms = 0
+        self._compared_ms = self._forgot_ms = self._newest_ms = 0
 
     def apply(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Takes in what a batch has; repeated and late records do no harm.
+        """Takes in what a batch has; repeated and late records do no harm. Until the first call of `changes` their order doesn't matter.
 
         Args:
             rows: ``PUSH`` or ``CONNECTION`` of `udfs.kernels.finding_inputs`, with ``partition``, ``offset`` and ``appended_ms``; in the
                 order of each partition.
         """
         for row in sorted(rows, key=lambda row: (row["appended_ms"], row.get("offset", 0))):
+            self._newest_ms = max(self._newest_ms, row["appended_ms"])
             if row["kind"] is None:
                 self._pushed(row)
             elif row["kind"] == TOMBSTONE:
@@ -95,10 +91,14 @@ class FindingsEngine:
         for which, decision in decisions.items():
             self.book.decided(which, decision)
 
+    def connections_are_read(self) -> None:
+        """Notes that all connection records were applied that there were at the start: less has to be remembered from now on."""
+        self._liveness.in_order()
+
     def changes(self, now_ms: int) -> Changes:
         """What to write, once all has been read that there was at the start; `written` says that it was."""
-        self._tombstones = None
-        self._liveness.in_order()
+        if self._tombstones is not None:
+            self._caught_up()
         for condition in self._conditions.take():
             self._condition(condition)
         for overflow in self.limits:
@@ -158,16 +158,31 @@ class FindingsEngine:
         if self._tombstones and push.appended_ms < self._tombstones.get(row.get("record_key") or push.client, 0):
             return
         self.kept.pushed(push, row.get("record_key"))
+        if self._tombstones is not None:
+            newest = self._newest.get(push.application)
+            if newest is None or newest.appended_ms <= push.appended_ms:
+                self._newest[push.application] = push
         taken = self.clients.apply(push)
         if taken is None:
+            self._came_late(push)
             return
         application, earlier = taken
-        before = self.clients.started(application, push) if earlier is None else None
-        if before is not None:
-            self._changes[application.key] = fleet.Change(before, application.starts[-1])
+        change = self.clients.started(application, push) if earlier is None else None
+        if change is not None:
+            self._changes[application.key] = fleet.Change(*change)
         self.book.pushed(application, push, earlier)
+        if self._tombstones is not None and self.clients.is_forgotten(push, self._newest_ms):
+            self._forgotten([self.clients.erase(push.client) or push], [], push.appended_ms)
         if self.clients.is_full:
             self._forgotten(*self.clients.make_room(), push.appended_ms)
+
+    def _came_late(self, push: JudgedPush) -> None:
+        """A push that its client has replaced since: what it had wrong was there, and a secret in it is one."""
+        newest = self.clients.of(push.client)
+        if self._tombstones is not None and newest is not None and push.place < newest.place:
+            application = self.clients.applications[newest.application]
+            self.book.pushed(self.clients.application(push.application), push, newest)
+            self.book.pushed(application, newest, push)
 
     def _forgotten(self, clients: list[JudgedPush], applications: list[OneApplication], now_ms: int) -> None:
         if clients or applications:
@@ -195,6 +210,14 @@ class FindingsEngine:
         self.kept.ended(key)
         if client == key and (push := self.clients.erase(client)) is not None:
             self.book.forgotten([push], [], now_ms)
+
+    def _caught_up(self) -> None:
+        """All has been read that there was at the start; from now on records come in the order in which they were written."""
+        self._tombstones = None
+        self._liveness.in_order()
+        for push in self._newest.values():
+            self.book.passes(self.clients.application(push.application), push)
+        self._newest.clear()
 
     def _happened(self, event: ConnectionChange) -> None:
         self._liveness.apply(event)

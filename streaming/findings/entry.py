@@ -204,8 +204,8 @@ class FindingEntry:
     def had_by(self, push: JudgedPush, severity: int) -> None:
         """A push has it; perhaps the next one of that client hasn't, before anything is looked at."""
         self.worst_lately = max(self.worst_lately, severity)
-        self.lately.pop(push.client, None)
-        self.lately[push.client] = push
+        known = self.lately.pop(push.client, push)
+        self.lately[push.client] = max(known, push, key=ordered.order)
         if len(self.lately) > MOST_CLIENTS:
             del self.lately[next(iter(self.lately))]
 

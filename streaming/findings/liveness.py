@@ -44,13 +44,12 @@ class OpenConnections:
 class Liveness:
     """Open connections, and how many each client has.  Times are ms since the epoch, of Kafka's clock.
 
-    Args:
-        out_of_order: whether older records of a gateway may come after newer ones, until `in_order`.
+    Older records of a gateway may come after newer ones until `in_order`.
     """
 
-    def __init__(self, out_of_order: bool = False) -> None:
+    def __init__(self) -> None:
         self._gateways = GatewayProcesses(self._gone)
-        self._sequences: dict[Gateway, dict[int, int]] | None = {} if out_of_order else None
+        self._sequences: dict[Gateway, dict[int, int]] | None = {}
         self._open: dict[Gateway, dict[int, OpenConnections]] = {}
         self._whose: dict[tuple[There, Who], OpenConnections] = {}
         self._connections: Counter[There] = Counter()
@@ -73,7 +72,7 @@ class Liveness:
         return self._total
 
     def apply(self, event: ConnectionChange) -> None:
-        """Takes in one; those of a gateway come in its order, some of them twice."""
+        """Takes in one."""
         gateway = event.cluster, event.broker, event.gateway
         is_new = self._gateways.takes(event)
         if event.kind == Kind.HEARTBEAT:
@@ -94,7 +93,7 @@ class Liveness:
             self._put(gateway, event)
 
     def in_order(self) -> None:
-        """From now on, each gateway's records come in the order in which it wrote them."""
+        """Each gateway's records come in the order in which it wrote them from now on, some of them twice."""
         self._sequences = None
 
     def _is_newest(self, gateway: Gateway, event: ConnectionChange) -> bool:

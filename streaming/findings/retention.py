@@ -1,18 +1,20 @@
 """Retention of ``clientscope.configs``: its clients, when each was last seen, and whose records are deleted.
 
 A client is seen whenever it pushes and whenever a connection record names it: as it connects and leaves, and each six hours between.  Its
-record goes 30 days after that; one without an instance id goes after a day, since no other connection will ever have its key.  A principal
-(or, without one, an address) has a bounded number of records; beyond it those go first that were seen longest ago, of clients that aren't
-connected.
+record goes 30 days after that; one without an instance id goes after a day, since no other connection will ever have its key.  Of an
+application's clients that have been gone for a day those stay that were seen last: a fleet that is deployed anew each day has new clients
+each day, and the earlier ones never come back (F50).  A principal (or, without one, an address) has a bounded number of records; beyond it
+those go first that were seen longest ago, of clients that aren't connected.
 
 Both Kafka's clock and the job's have to say that the time is over, so neither alone ends anything early when it jumps ahead.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.records.client_key import Tenant, instance_of
@@ -32,12 +34,15 @@ MOST_OF_ONE = 20_000
 MOST_KEPT = 500_000
 """Of all tenants, in the same way."""
 
+MOST_GONE = 100
+"""Records of clients of one application that have been gone for a day."""
+
 RECORDS = Limit(
     "records",
     MOST_KEPT,
     "records",
     "of clients that are gone those seen longest ago leave clientscope.configs early;"
-    f" the same above {MOST_OF_ONE:,} of one principal or address",
+    f" the same above {MOST_OF_ONE:,} of one principal or address. Not counted: those above {MOST_GONE} of one application, after a day",
 )
 
 AT_ONCE = 1_000
@@ -46,8 +51,20 @@ AT_ONCE = 1_000
 _ROUND_MS, _HOUR_MS = 60_000, 60 * 60_000
 
 
-Record = tuple[Tenant, int, int]
-"""One record of the topic: whose it is, when its client was last seen, and when it last pushed.  Plain, since they are many."""
+class Record(NamedTuple):
+    """One record of the topic.
+
+    Attributes:
+        tenant: whose it is.
+        application: of its client.
+        seen_ms: when its client was last seen.
+        pushed_ms: when it last pushed.
+    """
+
+    tenant: Tenant
+    application: str
+    seen_ms: int
+    pushed_ms: int
 
 
 @dataclass(frozen=True)
@@ -96,10 +113,11 @@ class Kept:
         known = self._records.get(key)
         if known is None:
             seen_ms = max(push.appended_ms, self._before.times.get(push.client, 0), self._before.floor_ms)
-            self._records[key] = push.tenant, seen_ms, push.appended_ms
+            self._records[key] = Record(push.tenant, push.application, seen_ms, push.appended_ms)
         else:
-            self._less(known[0])
-            self._records[key] = push.tenant, max(push.appended_ms, known[1]), max(push.appended_ms, known[2])
+            self._less(known.tenant)
+            seen_ms, pushed_ms = max(push.appended_ms, known.seen_ms), max(push.appended_ms, known.pushed_ms)
+            self._records[key] = Record(push.tenant, push.application, seen_ms, pushed_ms)
         self._of_tenant[push.tenant] += 1
         if record_key is not None:
             self._clients[record_key], self._strange[push.client] = push.client, record_key
@@ -108,14 +126,14 @@ class Kept:
         """A connection record was read."""
         self._newest_ms = max(self._newest_ms, event.appended_ms)
         for key in (event.client, self._strange.get(event.client)) if self._strange else (event.client,):
-            if key is not None and (known := self._records.get(key)) is not None and event.appended_ms > known[1]:
-                self._records[key] = known[0], event.appended_ms, known[2]
+            if key is not None and (known := self._records.get(key)) is not None and event.appended_ms > known.seen_ms:
+                self._records[key] = known._replace(seen_ms=event.appended_ms)
 
     def ended(self, key: str) -> None:
         """The topic has a tombstone under this key."""
         known = self._records.pop(key, None)
         if known is not None:
-            self._less(known[0])
+            self._less(known.tenant)
         client = self._clients.pop(key, None)
         if client is not None and self._strange.get(client) == key:
             del self._strange[client]
@@ -136,7 +154,7 @@ class Kept:
 
     def pushed_ms(self, key: str) -> int:
         """When the client of this key last pushed; 0 where that isn't known."""
-        return self._records[key][2] if key in self._records else 0
+        return self._records[key].pushed_ms if key in self._records else 0
 
     def client(self, key: str) -> str:
         """Whose record it is."""
@@ -144,21 +162,34 @@ class Kept:
 
     def seen(self) -> dict[str, int]:
         """When clients were last seen, where that is more than an hour after their push."""
-        return {self.client(key): seen_ms for key, (_, seen_ms, pushed_ms) in self._records.items() if seen_ms - pushed_ms > _HOUR_MS}
+        return {self.client(key): record.seen_ms for key, record in self._records.items() if record.seen_ms - record.pushed_ms > _HOUR_MS}
 
     def _look(self, at_ms: int, is_live: Callable[[str], bool]) -> list[str]:
         soonest_ms = min(self._keep_ms, KEEP_CONNECTION_MS)
-        long_ago = [key for key, (_, seen_ms, _) in self._records.items() if at_ms - seen_ms > soonest_ms]
+        long_ago = [key for key, record in self._records.items() if at_ms - record.seen_ms > soonest_ms]
         due = {key: None for key in (*long_ago, *self._clients) if key in self._records and self._is_over(key, at_ms)}
+        due |= self._replaced([key for key in long_ago if key not in due], is_live)
         crowds = {tenant for tenant, count in self._of_tenant.items() if count > MOST_OF_ONE}
         if crowds:
-            gone = self._gone(lambda key, record: record[0] in crowds and key not in due, is_live)
+            gone = self._gone(lambda key, record: record.tenant in crowds and key not in due, is_live)
             for tenant in crowds:
                 theirs = [each for each in gone if each.tenant == tenant]
                 due |= self._excess(theirs, MOST_OF_ONE)
         if len(self._records) - len(due) > MOST_KEPT:
             due |= self._excess(self._gone(lambda key, record: key not in due, is_live), MOST_KEPT)
         return list(due)
+
+    def _replaced(self, long_ago: Iterable[str], is_live: Callable[[str], bool]) -> dict[str, None]:
+        """Of each application's clients that have been gone for long enough, all but those seen last."""
+        of: dict[str, list[str]] = defaultdict(list)
+        for key in long_ago:
+            of[self._records[key].application].append(key)
+        due: dict[str, None] = {}
+        for keys in of.values():
+            if len(keys) > MOST_GONE:
+                gone = sorted((key for key in keys if not is_live(self.client(key))), key=lambda key: self._records[key].seen_ms)
+                due |= dict.fromkeys(gone[:-MOST_GONE])
+        return due
 
     def _excess(self, held: list[HeldEntry], room: int) -> dict[str, None]:
         gone = too_many(held, room - room // BATCH) if len(held) > room else []
@@ -167,14 +198,14 @@ class Kept:
 
     def _gone(self, which: Callable[[str, Record], bool], is_live: Callable[[str], bool]) -> list[HeldEntry]:
         candidates = ((key, record) for key, record in self._records.items() if which(key, record))
-        return [HeldEntry(key, tenant, 0, seen_ms) for key, (tenant, seen_ms, _) in candidates if not is_live(self.client(key))]
+        return [HeldEntry(key, record.tenant, 0, record.seen_ms) for key, record in candidates if not is_live(self.client(key))]
 
     def _is_over(self, key: str, at_ms: int) -> bool:
         client = self.client(key)
         if client != key and client in self._records:
             return True  # the client has a newer record under its own key
         keep_ms = self._keep_ms if instance_of(client) is not None else min(self._keep_ms, KEEP_CONNECTION_MS)
-        return at_ms - self._records[key][1] > keep_ms
+        return at_ms - self._records[key].seen_ms > keep_ms
 
     def _less(self, tenant: Tenant) -> None:
         self._of_tenant[tenant] -= 1

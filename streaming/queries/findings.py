@@ -2,6 +2,9 @@
 
 It has no checkpoint. Each start reads the pushes from the beginning of their topic, which compaction keeps at one per client. The result is
 compared with the topic of findings, and only differences are written (`streaming.findings`).
+
+The query reads what is new from its start on. What was there already is read beside it (`streaming.backlog`): connections first, so that of
+clients that are gone nothing is kept. So a new leak is reported at once, however much there is to read.
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 from pyspark.sql import DataFrame
@@ -31,20 +36,24 @@ from clientscope.kafka.writer import Headers, TopicWriter
 from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS
 from clientscope.topic_values import parse
 from streaming import seen
+from streaming.backlog import Backlog
 from streaming.checkpoints import skipped
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
 from streaming.findings.retention import Kept
 from streaming.job_metrics import JobMetrics
 from streaming.queries.query import JobContext, JobQuery
 from streaming.queries.start import begin
-from streaming.sources import Pace, records
+from streaming.sources import Pace, between, records
 from streaming.transforms.findings import arrivals
 from streaming.turns import Stopped
 
 log = logging.getLogger(__name__)
 
 _PACE = Pace(20_000)
-"""What a batch takes of a backlog: its rows come to the driver, some 3 KB each."""
+"""What a batch takes if the job falls behind: its rows come to the driver, some 3 KB each."""
+
+_ROWS_AT_ONCE = 5_000
+"""Rows of the backlog that are Python objects at the same time; between them, what is new has its turn."""
 
 _INTERVAL_S = 1.5
 """Between batches: each costs a tenth of a second of CPU, however little has come."""
@@ -77,20 +86,32 @@ class FindingsQuery:
             self._tombstones = TopicWriter(kafka, CONFIGS)
             opened.callback(self._tombstones.close)
             ranges = _ranges(kafka, min(now_ms - CONNECTIONS_BACK_MS, noted.since_ms))
-            self._ends = {(topic, number): found.end for (topic, number), found in ranges.items()}
             published = read_compacted(kafka, FINDINGS)
-            self._findings = FindingsEngine(published, job.policy, job.thresholds, job.conditions, kept, _out_of_order(ranges))
+            self._findings = FindingsEngine(published, job.policy, job.thresholds, job.conditions, kept)
             self._lock = threading.Lock()
             self._caught_up = False
             left_out = skipped.read(settings.checkpoint_dir)
-            read = records(job.spark, kafka, f"{CONFIGS},{CONNECTIONS}", _beginning(ranges), left_out, _PACE, with_keys=True)
-            rows = arrivals(read, job.digest_key, job.thresholds)
+            prepare = partial(arrivals, digest_key=job.digest_key, thresholds=job.thresholds)
+            self._backlog = Backlog(
+                job.spark,
+                [(topic, {place: found for place, found in ranges.items() if place.topic == topic}) for topic in (CONNECTIONS, CONFIGS)],
+                lambda part: prepare(between(job.spark, kafka, part, left_out)),
+                self._take,
+                self._read_whole,
+            )
+            rows = prepare(records(job.spark, kafka, f"{CONFIGS},{CONNECTIONS}", _ends(ranges), left_out, _PACE, with_keys=True))
             self.query: StreamingQuery = begin(rows.writeStream.foreachBatch(self._write), "findings", self._scratch.as_uri(), _INTERVAL_S)
+            self._backlog.start()
             self._opened = opened.pop_all()
 
     def tick(self) -> None:
-        """Publishes what has changed; new leaks alone until all has been read that there was at the start."""
-        self._catch_up()
+        """Publishes what has changed; new leaks alone until all has been read that there was at the start.
+
+        Raises:
+            Exception: what was there at the start can't be read.
+        """
+        if self._backlog.failure is not None:
+            raise self._backlog.failure
         with self._lock:
             self._publish()
             if self._caught_up:
@@ -98,13 +119,14 @@ class FindingsQuery:
 
     def measure(self, metrics: JobMetrics) -> None:
         """How much is kept of what, how much was left out, and whether all has been read that there was at the start."""
-        metrics.catching_up(not self._caught_up)
+        metrics.catching_up(not self._caught_up, self._backlog.left)
         with self._lock:
             metrics.kept(self._findings.sizes())
             metrics.limits(self._findings.limits)
 
     def close(self) -> None:
         """After the query has stopped."""
+        self._backlog.stop()
         with self._lock:
             self._note(int(time.time() * 1000))
         self._opened.close()
@@ -118,6 +140,21 @@ class FindingsQuery:
         with self._lock:
             self._findings.apply(found)
             self._publish()
+
+    def _take(self, rows: pa.Table) -> None:
+        """Takes in a slice of what was there at the start."""
+        for batch in rows.to_batches(max_chunksize=_ROWS_AT_ONCE):
+            found = batch.to_pylist()
+            with self._lock:
+                self._findings.apply(found)
+
+    def _read_whole(self, topic: str) -> None:
+        """All of a topic has been read that there was at the start; of the last one, everything."""
+        with self._lock:
+            if topic == CONNECTIONS:
+                self._findings.connections_are_read()
+            else:
+                self._caught_up = True
 
     def _publish(self) -> None:
         now_ms = int(time.time() * 1000)
@@ -152,12 +189,6 @@ class FindingsQuery:
             seen.write(self._folder, self._findings.kept.seen(), now_ms)
         except OSError as error:
             log.warning("when clients were last seen could not be noted in %s: %s", self._folder, error)
-
-    def _catch_up(self) -> None:
-        if not self._caught_up:
-            report = self.query.lastProgress
-            read = json.loads(report.sources[0].endOffset or "{}") if report else {}
-            self._caught_up = all(read.get(topic, {}).get(str(number), 0) >= end for (topic, number), end in self._ends.items())
 
 
 def _json(finding: Finding | None) -> bytes | None:
@@ -196,22 +227,12 @@ def _ranges(kafka: KafkaAccess, connections_since_ms: int) -> dict[TopicPartitio
         return reader.ranges(CONFIGS, CONNECTIONS, since_ms={CONNECTIONS: connections_since_ms})
 
 
-def _beginning(ranges: Mapping[TopicPartition, OffsetRange]) -> str:
-    """Where to begin, as Spark takes it."""
-    beginning: dict[str, dict[str, int]] = {}
-    for (topic, number), (first, _) in ranges.items():
-        beginning.setdefault(topic, {})[str(number)] = first
-    return json.dumps(beginning)
-
-
-def _out_of_order(ranges: Mapping[TopicPartition, OffsetRange]) -> set[str]:
-    """Topics in which a key's older records may be read after newer ones, since the topic may have got partitions between them (F49).
-
-    Of a compacted topic these are all that have several partitions: old values stay. Of the other one these are those with a partition
-    that begins within what is read.
-    """
-    several = {topic for topic, number in ranges if number > 0}
-    return {topic for (topic, _), (first, _) in ranges.items() if topic in several and (topic == CONFIGS or first == 0)}
+def _ends(ranges: Mapping[TopicPartition, OffsetRange]) -> str:
+    """Where what is new begins, as Spark takes it."""
+    ends: dict[str, dict[str, int]] = {}
+    for (topic, number), (_, end) in ranges.items():
+        ends.setdefault(topic, {})[str(number)] = end
+    return json.dumps(ends)
 
 
 QUERY = JobQuery(start=FindingsQuery, reads=(CONFIGS, CONNECTIONS, DECISIONS, FINDINGS), writes=(CONFIGS, FINDINGS))

@@ -138,6 +138,27 @@ def test_months_of_daily_redeploys_with_and_without_restarts(tmp_path: Path) -> 
     assert ended[False] == ended[True]
 
 
+def test_of_an_application_that_is_deployed_each_day_the_last_hundred_that_are_gone_stay(topics: Topics) -> None:
+    of_one_day, number = 40, 0
+    for _ in range(12):
+        today = range(number + 1, number + 1 + of_one_day)
+        number += of_one_day
+        for client in today:
+            topics.event(Kind.IDENTIFIED, client, client)
+            topics.push(client, client)
+        for _ in range(2):
+            topics.later(12 * HOUR - SECOND)
+            for client in today:
+                topics.event(Kind.PRESENT, client, client)
+        for client in today:
+            topics.event(Kind.CLOSED, client, client)
+        topics.now += 2 * SECOND
+    topics.later(HOUR)
+    alive = topics.alive()
+    assert len(alive) == retention.MOST_GONE + of_one_day, "a hundred, and those that were there within a day"
+    assert left_out(topics.job)["records"] == 0, "nothing that counts as too much"
+
+
 def test_a_client_that_stays_connected_is_kept_for_months_and_goes_thirty_days_after_it_left(topics: Topics) -> None:
     topics.event(Kind.IDENTIFIED, 1, 1)
     key = topics.push(1, 1)
