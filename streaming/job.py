@@ -35,6 +35,7 @@ from clientscope.records.topics import FINDINGS, GAUGES, QUARANTINE, STATUS
 from clientscope.status.writer import StatusWriter
 from sinks.history.recorder import Recorder
 from sinks.quality.quality import Quality
+from streaming import small_batches
 from streaming.checkpoints.at_start import Checkpoints
 from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
@@ -249,6 +250,9 @@ class _Job:
         report = running.query.lastProgress
         if name == "results" and report is not None and self._fresh is not None:
             self._fresh.told(all_unread(report))
+        unread = self.metrics.lag(name).records
+        if unread is not None and not (name in PLANS and PLANS[name].table):  # history's batches are large
+            small_batches.fit(running.query, unread)
         running.measure(self.metrics)
 
     def stop(self) -> None:

@@ -6,6 +6,7 @@ import json
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pytest
 from deltalake import DeltaTable
 from record_bytes import Records, config_record, connection_record, heartbeat, setting
@@ -16,6 +17,7 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.dashboard.past import clients, pushes
 from sinks.dashboard.past.tables import Span, Tables
 from sinks.history.batches import append
+from sinks.quality import commits, samples
 from streaming.transforms import history
 
 KEY = DigestKey(b"k" * 32)
@@ -88,6 +90,30 @@ def test_poison_is_recorded_by_place_reason_length_and_digest(records: Records, 
     }  # fmt: skip
     assert len(json.loads(rows[1]["value"])["digest"]) == 64
     assert SECRET not in str(rows)
+
+
+def test_samples_are_taken_of_what_spark_has_written_once(records: Records, tmp_path: Path) -> None:
+    append(
+        history.kept(history.pushes(records(CONFIGS, config_record(setting("acks", "all")), config_record()), KEY)),
+        tmp_path / "pushes",
+        "query",
+        0,
+    )
+    found, version = {}, 0
+    for batch_id, values in enumerate(([connection_record(0)], [connection_record(1, [("java", "4", 2, 1, 0)]), heartbeat(2)])):
+        rows = history.connections(records(CONNECTIONS, *values), KEY)
+        append(history.kept(rows), tmp_path / "connections", "query", batch_id)
+        new = commits.since(tmp_path / "connections", version)
+        version = new.next_version
+        found[batch_id] = samples.sample(CONNECTIONS, new.files, 1_000, 1_000, np.random.default_rng(1))
+    first, second = found[0], found[1]
+    assert first is not None and second is not None
+    assert (first.facts["sequence"].to_pylist(), sorted(second.facts["sequence"].to_pylist())) == ([0], [1, 2])
+    assert (first.rows, second.rows, sum(second.facts["unbalanced_counts"].to_pylist())) == (1, 2, 1)
+    assert first.facts["appended_ms"].to_pylist() == [first.newest_ms]
+    pushed = samples.sample(CONFIGS, commits.since(tmp_path / "pushes", 0).files, 1_000, 1_000, np.random.default_rng(1))
+    assert pushed is not None
+    assert sorted(pushed.facts["settings"].to_pylist()) == [0, 1]
 
 
 def test_without_a_key_quarantine_has_no_digest(records: Records) -> None:
