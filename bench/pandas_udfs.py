@@ -36,7 +36,7 @@ from streaming.session import session
 from streaming.transforms import kernel
 from streaming.transforms.history import push_rows
 from streaming.transforms.results import verdicts
-from udfs.kernels import connection_counts, expectations, results
+from udfs.kernels import connection_counts, results
 
 RECORDS = 100_000
 FEWER = 20_000
@@ -70,11 +70,6 @@ class Cost(NamedTuple):
     time: float
 
 
-def facts(values: pa.Array) -> pa.Array:
-    """The numbers of each push that data quality samples."""
-    return push_rows(values, _KEY).field(expectations.FACTS)
-
-
 def cases(spark: SparkSession, scratch: Path) -> dict[str, Case]:
     """By what is measured."""
     make(Load(RECORDS, 100), 1, scratch / "connections")
@@ -86,7 +81,6 @@ def cases(spark: SparkSession, scratch: Path) -> dict[str, Case]:
         "results, no two values alike": Case(judged, results.TYPE, of_varied),
         "results, a fleet": Case(judged, results.TYPE, of_fleet),
         f"results, a fleet, in batches of {SMALL}": Case(judged, results.TYPE, few, SMALL),
-        "facts of pushes": Case(facts, expectations.FACTS_OF_PUSHES.type, of_fleet),
         "gauges: a list of counts a record": Case(connection_counts.counts, connection_counts.TYPE, _cached(opened)),
         "history: whole pushes, with a list of settings": Case(rows, _type_of(rows, alike[0]), few),
     }

@@ -1,8 +1,8 @@
 """Cost of data quality: ``make bench-quality``.
 
 Row checks are CPU time of one core, beside the decoding, redacting and evidence that history does anyway, in batches of 1,000. A batch of
-history is timed inside Spark, local[2], in its steps: written as the job writes it, then looked at, sampled and validated. All take turns,
-and the best of all rounds counts. The library's import and memory are those of a process that does nothing else.
+history is timed inside Spark, local[2], as the job writes it; and then, without Spark, as the process of data quality samples and validates
+it. All take turns, and the best of all rounds counts. The library's import and memory are those of a process that does nothing else.
 """
 
 from __future__ import annotations
@@ -17,26 +17,25 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
-from prometheus_client import CollectorRegistry
 from pyarrow import parquet
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
 from bench.decode import BATCH, record
 from clientscope.config import StreamSettings
 from clientscope.digest import DigestKey
-from clientscope.findings.conditions import Conditions
 from clientscope.local.jars import jars
 from clientscope.records.codec import ClientConnectionRecord, Kind, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.history.batches import append
+from sinks.quality import commits, samples
+from sinks.quality.checking import MOST_READ, MOST_ROWS, SampleChecks
 from sinks.quality.docs import DataDocs
-from sinks.quality.quality import MOST_ROWS, Quality, share_of
 from sinks.quality.suites import SUITES
 from sinks.quality.validation import Validator
-from streaming.queries.history import looked_at
 from streaming.session import session
 from streaming.transforms import history, kernel
 from udfs.decoding.decode import decoder
@@ -48,10 +47,10 @@ MOST = 50_000
 
 KEY = DigestKey(b"k" * 32)
 _IMPORT = """
-import os, time, pandas, pyarrow, prometheus_client
+import os, time
 def resident(): return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 before, begun = resident(), time.process_time()
-import sinks.quality.docs, sinks.quality.validation
+import sinks.quality.checking
 print(time.process_time() - begun, resident() - before)
 """
 
@@ -111,35 +110,29 @@ def batch_of_history(spark: SparkSession, topic: str, folder: Path, records: int
     read = spark.read.parquet(str(folder / f"{topic}.parquet")).coalesce(2).persist()
     read.count()
     suite, step = SUITES[topic], history.pushes if topic == CONFIGS else history.connections
-    quality, validator, docs = Quality(folder / "q", Conditions(), CollectorRegistry()), Validator(suite), DataDocs(folder / "docs")
-    kept: dict[str, DataFrame] = {}
-
-    def write(name: str = "rows") -> None:
-        if name in kept:
-            kept[name].unpersist(blocking=True)
-        rows = step(read, KEY) if name == "rows" else read.select("topic", "partition", "offset", "timestamp", plain.alias("r"))
-        kept[name] = rows.persist()
-        append(history.kept(kept[name]), folder / f"{topic}-{name}", "bench", int(time.monotonic() * 1000))
-        if name != "rows":
-            kept.pop(name).unpersist(blocking=True)
-
-    def look() -> object:
-        return looked_at(kept["rows"], 1, suite)
-
+    validator, docs, chance = Validator(suite), DataDocs(folder / "docs"), np.random.default_rng()
     arrow_type = decoder("ClientConfigRecord" if topic == CONFIGS else "ClientConnectionRecord").arrow_type
     plain = kernel.column(partial(unchecked, topic=topic), pa.struct([*arrow_type, *FIELDS]), "value")
-    share = share_of(records)
-    write()
-    sample = history.sample(kept["rows"], share, 1).toArrow().slice(0, MOST_ROWS)
-    _, result = validator.validate(sample, 1.0)
+
+    def write(checked: bool) -> None:
+        rows = step(read, KEY) if checked else read.select("topic", "partition", "offset", "timestamp", plain.alias("r"))
+        rows.persist()
+        append(history.kept(rows), folder / (suite.table if checked else f"{suite.table}-unchecked"), "bench", int(time.monotonic() * 1000))
+        rows.unpersist(blocking=True)
+
+    write(checked=True)
+    (file,) = commits.since(folder / suite.table, 0).files
+    found = samples.sample(topic, [file], MOST_READ, MOST_ROWS, chance)
+    assert found is not None
+    _, result = validator.validate(found.facts, 1.0)
+    checks = SampleChecks(folder)
     cases: dict[str, Callable[[], object]] = {
-        "decoding and Delta": lambda: write("unchecked"),
-        "the same with row checks": write,
-        "looking at all rows": look,
-        f"a sample of {len(sample):,} rows": lambda: history.sample(kept["rows"], share, 1).toArrow(),
-        f"its {len(suite.expectations)} expectations": lambda: validator.validate(sample, 1.0),
+        "decoding and Delta": lambda: write(checked=False),
+        "the same with row checks": lambda: write(checked=True),
+        f"a sample of {len(found.facts):,} rows": lambda: samples.sample(topic, [file], MOST_READ, MOST_ROWS, chance),
+        f"its {len(suite.of_samples)} expectations": lambda: validator.validate(found.facts, 1.0),
         "Data Docs (once in five minutes)": lambda: docs.add(validator.gx_suite, result, True, time.monotonic() * 1e6),
-        "all of data quality": lambda: quality.look(topic, lambda suite: looked_at(kept["rows"], 1, suite)),
+        "a look at a batch": lambda: checks.look({topic: commits.next_version(folder / suite.table) - 1}),
     }
     best = _best(cases, rounds, time.monotonic)
     read.unpersist()
@@ -189,7 +182,7 @@ def main() -> int:
         finally:
             spark.stop()
     out = subprocess.run([sys.executable, "-c", f"__file__ = 'it'\n{_IMPORT}"], capture_output=True, text=True, check=True).stdout.split()
-    console.print(f"The library's import, once in the life of a job: {float(out[0]):.1f} s of one core, {float(out[1]):.0f} MB")
+    console.print(f"The import of its process, once in the life of a job: {float(out[0]):.1f} s of one core, {float(out[1]):.0f} MB")
     return 0
 
 

@@ -14,6 +14,7 @@ from kafka.errors import KafkaError
 from prometheus_client import make_wsgi_app
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from clientscope import pages, topics
 from clientscope.bounded_http import refusals
@@ -33,11 +34,14 @@ from clientscope.profiles.rules_file import RulesFile
 from clientscope.records.topics import FINDINGS, GAUGES, QUARANTINE, STATUS
 from clientscope.status.writer import StatusWriter
 from sinks.history.recorder import Recorder
-from sinks.quality.quality import DATA_DOCS, Quality
+from sinks.quality.quality import Quality
+from streaming import small_batches
 from streaming.checkpoints.at_start import Checkpoints
+from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
 from streaming.findings.finding_records import Policy
 from streaming.fresh_lane import FreshLane
+from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.job_metrics import JobMetrics
 from streaming.progress import all_unread
 from streaming.queries.query import JobContext
@@ -174,14 +178,14 @@ class _Job:
     ) -> None:
         self._turns = Turns(partial(live_queries_behind, spark, _LIVE))
         self.metrics = JobMetrics()
-        quality = Quality(settings.history_dir / DATA_DOCS, conditions, self.metrics.registry) if settings.quality == "on" else None
+        self._quality = Quality(settings.history_dir, conditions, self.metrics.registry) if settings.quality == "on" else None
         policy = Policy(owned, rules.suppressions)
-        context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns, quality)
+        context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns)
         self._fresh = None if settings.backlog_first else FreshLane(partial(FreshResults, context))
         if self._fresh is not None:  # before the backlog has the cores
             self._fresh.told(checkpoints.unread("results"))
             self._fresh.look()
-        BatchReports(spark, QUERIES, self.metrics.finished).listen()
+        BatchReports(spark, QUERIES, self._finished).listen()
         self._conditions = conditions
         self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
         kernels = {name: query.kernel(digest_key) for name, query in QUERIES.items() if query.kernel}
@@ -207,6 +211,8 @@ class _Job:
             ClientscopeError: none of that within two minutes.
         """
         self.supervisor.start()
+        if self._quality is not None:
+            self._quality.start()
         deadline = time.monotonic() + _START_TIMEOUT_S
         waiting = [each for each in self.supervisor.watched if each.name in _LIVE]
         while waiting and not stop.wait(0.1):
@@ -232,17 +238,29 @@ class _Job:
             heap, other = (usage.getUsed() for usage in (self._jvm_memory.getHeapMemoryUsage(), self._jvm_memory.getNonHeapMemoryUsage()))
             self.metrics.memory(heap, other)
 
+    def _finished(self, report: StreamingQueryProgress) -> None:
+        """Takes in the report of a batch, in Spark's thread."""
+        self.metrics.finished(report)
+        quarantined = report.observedMetrics.get(QUARANTINED)
+        if quarantined is not None and self._quality is not None:
+            self._quality.batch(PLANS[report.name].topic, report.numInputRows, quarantined.asDict())
+
     def _tell(self, name: str, running: Running) -> None:
         """Takes in a query's progress, in its thread."""
         report = running.query.lastProgress
         if name == "results" and report is not None and self._fresh is not None:
             self._fresh.told(all_unread(report))
+        unread = self.metrics.lag(name).records
+        if unread is not None and not (name in PLANS and PLANS[name].table):  # history's batches are large
+            small_batches.fit(running.query, unread)
         running.measure(self.metrics)
 
     def stop(self) -> None:
         """Each query after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""
         self.supervisor.stop()
         self._turns.stop()
+        if self._quality is not None:
+            self._quality.stop()
         if self._fresh is not None:
             self._fresh.stop()
         deadline = time.monotonic() + _LAST_BATCHES_S

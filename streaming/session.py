@@ -170,6 +170,10 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.streaming.pollingDelay": "50ms",
         # The job asks for the newest one alone; what counts batches is given each (`streaming.reports`). Spark keeps one less than this.
         "spark.sql.streaming.numRecentProgressUpdates": "2",
+        # For Spark's own pages, which show the plan of each batch: its long form is a twentieth of what a batch costs, and beyond this
+        # number (a thousand by default) each batch goes through all that are kept to drop the oldest.
+        "spark.sql.ui.explainMode": "simple",
+        "spark.sql.ui.retainedExecutions": "100",
         # A checkpoint keeps the number that it began with, whatever this is.
         "spark.sql.shuffle.partitions": str(_shuffle_partitions(master)),
         # Four queries and Delta have some hundreds of generated classes.  With the default of 100 they displace each other: each batch

@@ -27,6 +27,16 @@ def cpu_seconds(root: int) -> float:
     return sum((int(f[11]) + int(f[12])) / _TICKS for f in map(_stat, tree(root)) if f)
 
 
+def cpu_by_command(root: int) -> dict[str, float]:
+    """utime + stime of the tree as it is now, by the processes' commands; the root's own is under ``driver``."""
+    found: dict[str, float] = {}
+    for pid in tree(root):
+        if fields := _stat(pid):
+            command = "driver" if pid == root else _command(pid).strip()
+            found[command] = found.get(command, 0.0) + (int(fields[11]) + int(fields[12])) / _TICKS
+    return found
+
+
 def cpu_seconds_of(root: int, command: str) -> float:
     """utime + stime of the processes below ``root`` whose command begins so, and of their children that have ended."""
     pids = [pid for pid in tree(root)[1:] if _command(pid).startswith(command)]

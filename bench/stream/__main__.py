@@ -48,7 +48,9 @@ def _show(seen: Steady) -> None:
         row = (spent.rows / batches, *known, other)
         bounds.add_row(query, f"{spent.batches / seen.seconds:.2f}", *(f"{value:,.0f}" for value in row))
     console.print(bounds)
-    print(f"the job's cores: {seen.cores:.2f}")
+    parts = ", ".join(f"{name} {cores:.2f}" for name, cores in sorted(seen.cores.items(), key=lambda part: -part[1]))
+    print(f"the job's cores: {sum(seen.cores.values()):.2f} ({parts})")
+    print(f"{seen.pushes:.0f} results a second; the driver's Python has {seen.driver_mb:.0f} MB")
 
 
 def _say(line: str) -> None:

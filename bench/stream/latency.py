@@ -31,13 +31,17 @@ class Steady:
 
     Attributes:
         spent: by query.
-        cores: CPU seconds a second of the job's.
+        cores: CPU seconds a second of the job's, by its processes.
+        pushes: that had a result, a second.
+        driver_mb: resident memory of the Python driver at the end.
     """
 
     figures: list[Figure]
     spent: dict[str, Spent]
-    cores: float
+    cores: dict[str, float]
     seconds: float
+    pushes: float
+    driver_mb: float
 
 
 def steady(installation: Running, warm_up_s: float, seconds: float) -> Steady:
@@ -48,9 +52,9 @@ def steady(installation: Running, warm_up_s: float, seconds: float) -> Steady:
         cpu, before, started = installation.job_cpu_seconds(), installation.spent(), time.perf_counter()
         time.sleep(seconds)
         took = time.perf_counter() - started
-        cores = (installation.job_cpu_seconds() - cpu) / took
+        cores = {name: (seconds - cpu.get(name, 0.0)) / took for name, seconds in installation.job_cpu_seconds().items()}
         spent = {query: after.since(before[query]) for query, after in installation.spent().items()}
-        end = installation.end(RESULTS)
+        end, driver_mb = installation.end(RESULTS), installation.driver_megabytes()
     time.sleep(5)
     results = installation.read(RESULTS, begin[RESULTS])[: end - begin[RESULTS]]
     pushed = {value["client_id"]: value["received_ms"] for value in (json.loads(m.value()) for m in results)}
@@ -64,7 +68,7 @@ def steady(installation: Running, warm_up_s: float, seconds: float) -> Steady:
         Figure("from the first push with a mistake to its finding", _found(installation, pushed), None, 2500),
         Figure("from a change of a count to its gauge", _changes(installation, begin[CONNECTIONS]), 700, 1500),
     ]
-    return Steady(figures, spent, cores, took)
+    return Steady(figures, spent, cores, took, len(results) / took, driver_mb)
 
 
 def _found(installation: Running, pushed: Mapping[str, int]) -> list[float]:

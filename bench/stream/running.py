@@ -13,7 +13,7 @@ import confluent_kafka
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from bench.gateway.proc import cpu_seconds, open_files, pss_bytes, tree
+from bench.gateway.proc import cpu_by_command, open_files, pss_bytes, tree
 from bench.installation import PUSHING, Installation
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
@@ -98,9 +98,13 @@ class Running(Installation):
         finally:
             consumer.close()
 
-    def job_cpu_seconds(self) -> float:
-        """What the job has taken of all cores."""
-        return cpu_seconds(self.processes.pid("stream"))
+    def job_cpu_seconds(self) -> dict[str, float]:
+        """What the job's processes have taken of all cores: the Python driver, the JVM (``java``) and Python's workers."""
+        return cpu_by_command(self.processes.pid("stream"))
+
+    def driver_megabytes(self) -> float:
+        """Resident memory of the Python driver, as its metrics say."""
+        return next(sample.value for sample in self.metrics() if sample.name == "process_resident_memory_bytes") / 1e6
 
     def spent(self) -> dict[str, Spent]:
         """By query, from the job's metrics."""

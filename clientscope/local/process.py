@@ -29,12 +29,16 @@ def _die_with_parent() -> None:
 
 
 def spawn(
-    command: Sequence[str], log: IO[bytes] | int | None = None, env: Mapping[str, str] | None = None, stdout: IO[bytes] | int | None = None
+    command: Sequence[str],
+    log: IO[bytes] | int | None = None,
+    env: Mapping[str, str] | None = None,
+    stdout: IO[bytes] | int | None = None,
+    stdin: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
     """Starts a child in a session of its own, so that a Ctrl-C in the terminal reaches us alone and we stop it in our order."""
     return subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=stdout if stdout is not None else log,
         stderr=log,
         env=env,

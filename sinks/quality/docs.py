@@ -1,5 +1,5 @@
-"""Data Docs: pages that Great Expectations renders of suites and validations, made self-contained. Imported as late as
-`sinks.quality.validation`.
+"""Data Docs: pages that Great Expectations renders of suites and validations, made self-contained. Imported where
+`sinks.quality.validation` is.
 
 The library's own site builder would load styles and scripts from five hosts, and lists results by script alone.  So its renderers
 make each page, `sinks.quality.pages` takes out what comes from elsewhere, and the list is a page of ours.
@@ -58,7 +58,7 @@ class DataDocs:
         """Takes in a validation.  Of those between two builds the newest is shown, or the newest that failed.
 
         Args:
-            success: whether all was as expected, in the rows outside the sample too.
+            success: whether all was as expected.
             now: seconds since the epoch.
 
         Returns:

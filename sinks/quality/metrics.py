@@ -16,7 +16,10 @@ class QualityMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         prefix = "clientscope_quality_"
         self._success = Gauge(
-            f"{prefix}expectation_success", "1 if the last validation met the expectation.", _EXPECTATION, registry=registry
+            f"{prefix}expectation_success",
+            "1 if the last batch (row checks) or the last sample met the expectation.",
+            _EXPECTATION,
+            registry=registry,
         )
         self._unexpected = Counter(
             f"{prefix}unexpected_rows", "Rows that did not meet the expectation: all rows for row checks, else a sample.", _EXPECTATION,
@@ -24,12 +27,21 @@ class QualityMetrics:
         )  # fmt: skip
         self._sampled = Counter(f"{prefix}sampled_rows", "Rows validated.", ["topic"], registry=registry)
         self._validations = Counter(
-            f"{prefix}validations", "Batches of which a sample was validated, by outcome: passed, failed, error.", ["topic", "outcome"],
+            f"{prefix}validations", "Samples of new rows that were validated, by outcome: passed, failed, error.", ["topic", "outcome"],
             registry=registry,
         )  # fmt: skip
         self._seconds = Histogram(
             f"{prefix}seconds", "Duration of a validation, with sampling and Data Docs.", ["topic"], buckets=_SECONDS, registry=registry
         )
+        self._failures = Counter(
+            f"{prefix}process_failures",
+            "Failures of the process that validates samples: ended, late.",
+            ["cause"],
+            registry=registry,
+        )
+        self._peak = Gauge(f"{prefix}process_peak_bytes", "Most memory that the process has had.", registry=registry)
+        for cause in ("ended", "late"):
+            self._failures.labels(cause)
         for topic, suite in SUITES.items():
             for outcome in ("passed", "failed", "error"):
                 self._validations.labels(topic, outcome)
@@ -47,6 +59,14 @@ class QualityMetrics:
         self._validations.labels(topic, "passed" if success else "failed").inc()
         self._seconds.labels(topic).observe(seconds)
 
+    def process(self, peak_bytes: int) -> None:
+        """The process has answered."""
+        self._peak.set(peak_bytes)
+
+    def process_failed(self, cause: str) -> None:
+        """The process ended, or was late, and is started again."""
+        self._failures.labels(cause).inc()
+
     def error(self, topic: str) -> None:
-        """A batch could not be validated."""
+        """A sample could not be validated."""
         self._validations.labels(topic, "error").inc()

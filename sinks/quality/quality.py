@@ -1,4 +1,4 @@
-"""Validation of each batch's sample; results become metrics, findings and Data Docs.
+"""Data quality as the job sees it: row checks' counts, and samples that another process validates, become metrics and findings.
 
 Nothing here can fail a batch: history is written by then, and whatever goes wrong is counted and logged.
 """
@@ -7,156 +7,153 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from pathlib import Path
-from traceback import extract_tb
-from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from prometheus_client import CollectorRegistry
 
+from clientscope.backoff import Backoff
+from clientscope.clock import now_ms
 from clientscope.findings.conditions import Condition, Conditions
+from sinks.quality.asking import CheckingProcess, ProcessFailed, Validated
+from sinks.quality.commits import next_version
 from sinks.quality.metrics import QualityMetrics
-from sinks.quality.rates import LastHour
 from sinks.quality.suites import SUITES, Suite
-from sinks.quality.verdicts import ExpectationVerdict, ValidationOutcome
-
-if TYPE_CHECKING:
-    from sinks.quality.docs import DataDocs
-    from sinks.quality.validation import Validator
-
-MOST_ROWS = 20_000
-"""Rows of a batch that are validated."""
-
-DATA_DOCS = "data-docs"
-"""The folder of the Data Docs, beside history's tables."""
+from sinks.quality.verdicts import ExpectationVerdict
 
 CODE = "OP003"
+
+_RESTARTS = Backoff(1.0, 300.0)
+
+_PATIENCE_S = 2.0
+
+_CAUSES = {"ended": "ended without an answer", "late": "gave no answer in time"}
+"""Causes of `ProcessFailed`, in words."""
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Whole:
-    """What is known of all of a batch's rows.
-
-    Attributes:
-        decoded: so many rows.
-        newest_ms: the latest of Kafka's timestamps.
-        broken: rows that were quarantined, by the row check that they broke.
-    """
-
-    decoded: int
-    newest_ms: int
-    broken: Mapping[str, int]
-
-
-Batch = Callable[[Suite], tuple[Whole, Callable[[float], pa.Table]]]
-"""Looks at all rows of a batch, and then gives about a share of them, 0 to 1, as ``streaming.transforms.history.sample`` has them."""
-
-
 class Quality:
-    """Validates the batches of all topics, one at a time.
+    """Takes in batches of history, and has a process look at what they have written, as soon as it has answered the look before.
 
     Args:
-        docs: where Data Docs are written; made when there are some.
+        history: the folder of the tables.
         conditions: receives what becomes a finding.
         registry: of the process, for the metrics.
-        clock: seconds since the epoch.
+        process: validates samples; None for one of `history`.
+        restarts: pauses before the process is asked again after it has failed.
     """
 
-    def __init__(self, docs: Path, conditions: Conditions, registry: CollectorRegistry, clock: Callable[[], float] = time.time) -> None:
-        self._folder, self._conditions, self._clock = docs, conditions, clock
+    def __init__(
+        self,
+        history: Path,
+        conditions: Conditions,
+        registry: CollectorRegistry,
+        process: CheckingProcess | None = None,
+        restarts: Backoff = _RESTARTS,
+    ) -> None:
+        self._history, self._conditions, self._restarts = history, conditions, restarts
+        self._process = process or CheckingProcess(history)
         self._metrics = QualityMetrics(registry)
-        self._lock = threading.Lock()
-        self._hours: dict[str, LastHour] = defaultdict(LastHour)
         self._verdicts: dict[tuple[str, str], ExpectationVerdict] = defaultdict(ExpectationVerdict)
-        self._validators: dict[str, Validator] = {}
-        self._docs: DataDocs | None = None
+        self._versions = self._newest()
+        self._failures = 0
         self._logged: set[str] = set()
+        self._stopping = threading.Event()
+        self._written = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="quality", daemon=True)
 
-    def look(self, topic: str, batch: Batch) -> None:
-        """Validates a batch; never raises.
+    def start(self) -> None:
+        """Begins to follow the tables."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the process, and with it a look that is under way."""
+        self._stopping.set()
+        self._written.set()
+        self._process.close()
+        if self._thread.ident is not None:
+            self._thread.join(_PATIENCE_S)
+
+    def batch(self, topic: str, rows: int, broken: Mapping[str, int]) -> None:
+        """Takes in a batch of history that has been written. From any thread.
 
         Args:
             topic: one of `SUITES`.
+            rows: records of the batch.
+            broken: how many were quarantined, by row check.
         """
-        with self._lock:
-            try:
-                self._look(SUITES[topic], batch)
-            except Exception as error:
-                self._metrics.error(topic)
-                self._log_once(topic, error)
+        if not rows:
+            return
+        for each in SUITES[topic].row_checks:
+            self._judge(SUITES[topic], each.name, not broken[each.name], broken[each.name], rows)
+        self._written.set()
 
-    def _log_once(self, topic: str, error: Exception) -> None:
-        """Type and place: its text might quote something."""
-        place = extract_tb(error.__traceback__)[-1]
-        what = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._written.wait()
+            self._written.clear()
+            if not self._stopping.is_set() and not self._look():
+                self._stopping.wait(self._restarts.seconds(self._failures - 1))
+                self._written.set()
+
+    def _look(self) -> bool:
+        """Whether there was an answer."""
+        try:
+            looked = self._process.look(self._versions)
+        except ProcessFailed as problem:
+            if not self._stopping.is_set():
+                self._failed(problem.cause)
+            return False
+        self._versions |= looked["next_versions"]
+        self._metrics.process(looked["peak_bytes"])
+        for each in looked["validated"]:
+            self._failures = 0
+            self._take(each)
+        return True
+
+    def _failed(self, cause: str) -> None:
+        self._failures += 1
+        self._metrics.process_failed(cause)
+        if self._failures > 1:  # what it fails at may be in these rows
+            self._versions = self._newest()
+        _log.warning("the process that validates samples of history is started again: it %s", _CAUSES[cause])
+
+    def _newest(self) -> dict[str, int]:
+        return {topic: next_version(self._history / suite.table) for topic, suite in SUITES.items()}
+
+    def _take(self, validated: Validated) -> None:
+        topic, rows = validated["topic"], validated["rows"]
+        if validated["error"]:
+            self._metrics.error(topic)
+            self._log_once(topic, validated["error"])
+        for name, success, unexpected in validated["outcomes"]:
+            self._judge(SUITES[topic], name, success, unexpected, rows)
+        if validated["outcomes"]:
+            self._metrics.validated(topic, all(success for _, success, _ in validated["outcomes"]), rows, validated["seconds"])
+
+    def _log_once(self, topic: str, what: str) -> None:
         if what not in self._logged:
             self._logged.add(what)
-            _log.warning("a batch of %s could not be validated: %s; this is said once", topic, what)
+            _log.warning("a sample of %s could not be validated: %s; this is said once", topic, what)
 
-    def _look(self, suite: Suite, batch: Batch) -> None:
-        begun = time.monotonic()
-        whole, sample_of = batch(suite)
-        if not whole.decoded:
+    def _judge(self, suite: Suite, name: str, success: bool, unexpected: int, rows: int) -> None:
+        self._metrics.expectation(suite.topic, name, success, unexpected)
+        verdict = self._verdicts[suite.topic, name]
+        if not verdict.take(not success) or verdict.failing is None:
             return
-        ratio = self._hours[suite.topic].ratio(whole.newest_ms, whole.decoded)
-        sample = sample_of(share_of(whole.decoded)).slice(0, MOST_ROWS)
-        if not len(sample):
-            return
-        outcomes, result = self._validator(suite).validate(sample, ratio)
-        judged = [_of_all_rows(each, whole.broken) for each in outcomes if each.judged]
-        for each in judged:
-            self._metrics.expectation(suite.topic, each.name, each.success, each.unexpected)
-            self._judge(suite, each, whole.decoded if each.name in whole.broken else len(sample))
-        success = all(each.success for each in judged)
-        if self._docs is None:
-            from sinks.quality.docs import DataDocs  # noqa: PLC0415  seconds, and only here
-
-            self._docs = DataDocs(self._folder)
-        self._docs.add(self._validators[suite.topic].gx_suite, result, success, self._clock())
-        self._metrics.validated(suite.topic, success, len(sample), time.monotonic() - begun)
-        if len(judged) < len(outcomes):
-            raise RuntimeError("not every expectation could be judged")
-
-    def _validator(self, suite: Suite) -> Validator:
-        if suite.topic not in self._validators:
-            from sinks.quality.validation import Validator  # noqa: PLC0415  seconds, and only here
-
-            self._validators[suite.topic] = Validator(suite)
-        return self._validators[suite.topic]
-
-    def _judge(self, suite: Suite, outcome: ValidationOutcome, rows: int) -> None:
-        verdict = self._verdicts[suite.topic, outcome.name]
-        if not verdict.take(not outcome.success) or verdict.failing is None:
-            return
-        expected = next(each for each in suite.expectations if each.name == outcome.name)
+        expected = next(each for each in suite.expectations if each.name == name)
         quarantined = expected in suite.row_checks
-        where = "see clientscope.quarantine and Data Docs, and who writes to the topic" if quarantined else "see Data Docs"
-        said = f"{outcome.unexpected} of {rows} rows" if verdict.failing else "all rows"
+        where = "see clientscope.quarantine, and who writes to the topic" if quarantined else "see Data Docs"
+        said = f"{unexpected} of {rows} rows" if verdict.failing else "all rows"
         self._conditions.tell(
             Condition(
                 code=CODE,
-                subject=f"expectation {outcome.name} of {suite.topic}",
+                subject=f"expectation {name} of {suite.topic}",
                 failing=verdict.failing,
                 severity="medium" if quarantined else "low",
-                message=f"{said} of {suite.topic} {'break' if verdict.failing else 'meet'} {outcome.name} ({expected.about}); {where}.",
-                at_ms=int(self._clock() * 1000),
+                message=f"{said} of {suite.topic} {'break' if verdict.failing else 'meet'} {name} ({expected.about}); {where}.",
+                at_ms=now_ms(),
             )
         )
-
-
-def _of_all_rows(outcome: ValidationOutcome, broken: Mapping[str, int]) -> ValidationOutcome:
-    """What every row was held against counts in every row."""
-    if outcome.name not in broken:
-        return outcome
-    return replace(outcome, success=outcome.success and not broken[outcome.name], unexpected=broken[outcome.name])
-
-
-def share_of(decoded: int) -> float:
-    """The share of so many rows to sample, so that there are rarely more than `MOST_ROWS`, beyond which rows are cut off."""
-    return 1.0 if decoded <= MOST_ROWS else (MOST_ROWS - 4 * MOST_ROWS**0.5) / decoded

@@ -31,11 +31,13 @@ class Suite:
     """The expectations of one topic.
 
     Attributes:
+        table: its rows, a folder of history.
         row_checks: those that every row is held against before it is kept.
         of_samples: the others.
     """
 
     topic: str
+    table: str
     row_checks: tuple[Expected, ...]
     of_samples: tuple[Expected | Unique, ...]
 
@@ -55,6 +57,7 @@ _COMMON = (
 SUITES = {
     CONFIGS: Suite(
         CONFIGS,
+        "pushes",
         OF_PUSHES,
         (
             *_COMMON,
@@ -66,6 +69,7 @@ SUITES = {
     ),
     CONNECTIONS: Suite(
         CONNECTIONS,
+        "connections",
         OF_CONNECTIONS,
         (
             *_COMMON,

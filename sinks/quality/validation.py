@@ -1,4 +1,4 @@
-"""Great Expectations, with pandas. Only `sinks.quality.quality` imports this module, and late: the library takes seconds to import."""
+"""Great Expectations, with pandas. Only the process of `sinks.quality.process` imports this module."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Validator:
         # By name, or an environment variable could make it a context of files or of a cloud.
         context = gx.get_context(mode="ephemeral", project_config=config)
         self.gx_suite = context.suites.add(gx.ExpectationSuite(name=suite.topic))
-        for each in suite.expectations:
-            self.gx_suite.add_expectation(_expectation(each, checks_rows=each in suite.row_checks))
+        for each in suite.of_samples:
+            self.gx_suite.add_expectation(_expectation(each))
         asset = context.data_sources.add_pandas("samples").add_dataframe_asset(suite.topic)
         self._samples = asset.add_batch_definition_whole_dataframe("sample")
 
@@ -47,10 +47,10 @@ class Validator:
         """Validates one sample.
 
         Args:
-            sample: as ``streaming.transforms.history.sample`` makes it.
+            sample: as `udfs.kernels.sample_facts.of_rows` makes it.
 
         Returns:
-            an outcome for each expectation of the suite, and what Data Docs are made of.
+            an outcome for each of the suite's expectations of samples, and what Data Docs are made of.
         """
         # Not by a validation definition's run: the context would keep every result.
         batch = self._samples.get_batch({"dataframe": _frame(sample, rate_ratio)})
@@ -58,12 +58,12 @@ class Validator:
         return [_outcome(each) for each in result.results], result
 
 
-def _expectation(each: Expected | Unique, checks_rows: bool) -> gxe.Expectation:
+def _expectation(each: Expected | Unique) -> gxe.Expectation:
     common: dict[str, Any] = {
         "mostly": 1 - each.tolerated,
         "description": f"{each.name}: {each.about}{_tolerance(each.tolerated)}",
         "meta": {"name": each.name},
-        "severity": "critical" if checks_rows else "warning",
+        "severity": "warning",
     }
     if isinstance(each, Unique):
         return gxe.ExpectCompoundColumnsToBeUnique(column_list=list(each.columns), **common)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import QUARANTINE
 from sinks.history.batches import append
-from sinks.quality.quality import Whole
-from sinks.quality.suites import SUITES, Suite
+from sinks.quality.suites import SUITES
 from streaming.checkpoints.plans import PLANS
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.queries.query import JobContext
@@ -44,8 +41,6 @@ def start_history(job: JobContext, name: str, step: Callable[[DataFrame], DataFr
             try:
                 append(history.kept(rows), settings.history_dir / plan.table, _query_id(rows.sparkSession), batch_id)
                 history.quarantine(rows).write.format("kafka").options(**sink).save()
-                if job.quality is not None:
-                    job.quality.look(plan.topic, partial(looked_at, rows, batch_id))
             finally:
                 rows.unpersist()
 
@@ -54,13 +49,6 @@ def start_history(job: JobContext, name: str, step: Callable[[DataFrame], DataFr
     rows = history.observed(step(source(job.spark, settings, name, Pace(_MOST, interval_s))), QUARANTINED, SUITES[plan.topic].row_checks)
     writer = rows.writeStream.foreachBatch(write)
     return Plain(start(writer, name, settings.checkpoint_dir, min(interval_s, _LOOK_S)))
-
-
-def looked_at(rows: DataFrame, seed: int, suite: Suite) -> tuple[Whole, Callable[[float], pa.Table]]:
-    """What `Quality` wants to know of a batch."""
-    found = history.summary(rows, suite.row_checks).collect()[0]
-    broken = {each.name: found[each.name] for each in suite.row_checks}
-    return Whole(found["decoded"], found["newest_ms"] or 0, broken), lambda share: history.sample(rows, share, seed).toArrow()
 
 
 def _query_id(spark: SparkSession) -> str:

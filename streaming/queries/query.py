@@ -11,7 +11,6 @@ from clientscope.config import StreamSettings
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
-from sinks.quality.quality import Quality
 from streaming.culprits.probe import Kernel
 from streaming.findings.finding_records import Policy
 from streaming.supervision import Running
@@ -28,7 +27,6 @@ class JobContext:
         policy: owners and suppressions of findings.
         conditions: takes problems of clientscope's own processes, which become findings.
         turns: which query may keep a core busy for seconds.
-        quality: looks at samples of what is kept; None where it is off.
     """
 
     spark: SparkSession
@@ -38,7 +36,6 @@ class JobContext:
     policy: Policy
     conditions: Conditions
     turns: Turns
-    quality: Quality | None
 
 
 @dataclass(frozen=True, slots=True)

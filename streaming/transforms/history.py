@@ -13,7 +13,7 @@ from clientscope.digest import DigestKey
 from streaming.transforms import kernel
 from udfs.decoding.decode import decoder
 from udfs.decoding.record_reader import REASONS
-from udfs.kernels.expectations import FACTS, FACTS_OF_CONNECTIONS, FACTS_OF_PUSHES, Expected, judged_connections, judged_pushes
+from udfs.kernels.expectations import Expected, judged_connections, judged_pushes
 from udfs.kernels.quarantine import FIELDS, with_evidence
 from udfs.redaction.names import redact_names
 from udfs.redaction.pushes import redact
@@ -22,7 +22,7 @@ _PLACE = ("topic", "partition", "offset", "timestamp")
 
 
 def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
-    """Every field of each ClientConfigRecord, redacted, and its facts; `kept` and `quarantine` part the good from the bad.
+    """Every field of each ClientConfigRecord, redacted; `kept` and `quarantine` part the good from the bad.
 
     ``r.decode_error`` is why a row isn't good: one of `udfs.decoding.record_reader.REASONS`, or the name of the
     expectation that it breaks (`udfs.kernels.expectations`).
@@ -32,14 +32,14 @@ def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
         digest_key: digests leaks that no gateway has redacted, and what can't be decoded.
     """
     rows = partial(push_rows, digest_key=digest_key)
-    arrow_type = pa.struct([*decoder("ClientConfigRecord").arrow_type, FACTS_OF_PUSHES, *FIELDS])
+    arrow_type = pa.struct([*decoder("ClientConfigRecord").arrow_type, *FIELDS])
     return records.where(F.col("value").isNotNull()).select(*_PLACE, kernel.column(rows, arrow_type, "value").alias("r"))
 
 
 def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """Every field of each ClientConnectionRecord, its names redacted; otherwise as `pushes`."""
     rows = partial(connection_rows, digest_key=digest_key)
-    arrow_type = pa.struct([*decoder("ClientConnectionRecord").arrow_type, FACTS_OF_CONNECTIONS, *FIELDS])
+    arrow_type = pa.struct([*decoder("ClientConnectionRecord").arrow_type, *FIELDS])
     return records.select(*_PLACE, kernel.column(rows, arrow_type, "value").alias("r"))
 
 
@@ -64,28 +64,8 @@ def kept(rows: DataFrame) -> DataFrame:
     return (
         rows.where(F.col("r.decode_error").isNull())
         .select(F.to_date("timestamp").alias("date"), *_PLACE, "r.*")
-        .drop("decode_error", FACTS, *(field.name for field in FIELDS))
+        .drop("decode_error", *(field.name for field in FIELDS))
     )
-
-
-def summary(rows: DataFrame, expected: Iterable[Expected]) -> DataFrame:
-    """One row about a batch: ``decoded`` records, ``newest_ms`` of Kafka's timestamps, and how many are quarantined by each expectation."""
-    return rows.agg(
-        F.count(f"r.{FACTS}").alias("decoded"),
-        F.max(F.unix_millis("timestamp")).alias("newest_ms"),
-        *(F.count_if(F.col("r.decode_error") == each.name).alias(each.name) for each in expected),
-    )
-
-
-def sample(rows: DataFrame, fraction: float, seed: int) -> DataFrame:
-    """Places, times and facts of some of the decoded rows, good or not: numbers, and no string.
-
-    Args:
-        fraction: of the rows, about so many; 1 for all.
-    """
-    decoded = rows.where(F.col(f"r.{FACTS}").isNotNull())
-    some = decoded if fraction >= 1 else decoded.sample(fraction=fraction, seed=seed)
-    return some.select("partition", "offset", F.unix_millis("timestamp").alias("appended_ms"), f"r.{FACTS}.*")
 
 
 def quarantine(rows: DataFrame) -> DataFrame:

@@ -1,45 +1,41 @@
-"""Batches of records in the form of the history queries, without Spark."""
+"""Batches of records in history's tables, without Spark; and the library that validates samples of them."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections import Counter
-from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.records.topics import CONFIGS
-from sinks.quality.quality import Batch, Whole
-from sinks.quality.suites import Suite
+from sinks.quality.suites import SUITES
 from streaming.transforms.history import connection_rows, push_rows
 
 NOW_MS = 1_800_000_000_000
-"""When all of them were appended, and made."""
+"""When all of them were made, and appended but for those that say otherwise."""
 
 
-def a_batch(topic: str, values: list[bytes], newest_ms: int = NOW_MS, places: list[int] | None = None) -> Batch:
-    """As the history query looks at a batch."""
-    kernel = push_rows if topic == CONFIGS else connection_rows
-    rows = kernel(pa.array(values, pa.binary()), None)
-    facts = rows.field("facts")
-    offsets = pa.array(places or list(range(len(values))), pa.int64())
-    whole = pa.table(
+def append(history: Path, topic: str, values: list[bytes], newest_ms: int = NOW_MS, places: list[int] | None = None) -> None:
+    """A commit of those that are kept, in the columns of the job's."""
+    rows = (push_rows if topic == CONFIGS else connection_rows)(pa.array(values, pa.binary()), None)
+    fields = [field.name for field in rows.type if field.name not in ("decode_error", "length", "digest")]
+    times = [NOW_MS] * (len(values) - 1) + [newest_ms]
+    table = pa.table(
         {
+            "date": pa.array([datetime.fromtimestamp(NOW_MS / 1000, UTC).date()] * len(values)),
+            "topic": [topic] * len(values),
             "partition": pa.array([0] * len(values), pa.int32()),
-            "offset": offsets,
-            "appended_ms": pa.array([NOW_MS] * len(values), pa.int64()),
+            "offset": pa.array(places or list(range(len(values))), pa.int64()),
+            "timestamp": pa.array([datetime.fromtimestamp(ms / 1000, UTC) for ms in times], pa.timestamp("us", tz="UTC")),
         }
-        | {field.name: facts.field(field.name) for field in facts.type}
-    ).filter(facts.is_valid())
-    found = Counter(rows.field("decode_error").to_pylist())
-
-    def looked_at(suite: Suite) -> tuple[Whole, Callable[[float], pa.Table]]:
-        return Whole(len(whole), newest_ms, {each.name: found[each.name] for each in suite.row_checks}), lambda share: whole
-
-    return looked_at
+        | {name: rows.field(name) for name in fields}
+    )
+    write_deltalake(history / SUITES[topic].table, table.filter(rows.field("decode_error").is_null()), mode="append", partition_by=["date"])
 
 
 def pushes(*more: bytes, number: int = 50) -> list[bytes]:
@@ -61,5 +57,4 @@ def import_the_library() -> None:
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setattr(sys, "ps1", "", raising=False)
         warnings.simplefilter("ignore")
-        import sinks.quality.docs
-        import sinks.quality.validation  # noqa: F401
+        import sinks.quality.checking  # noqa: F401

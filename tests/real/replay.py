@@ -31,7 +31,7 @@ from udfs.kernels.finding_inputs import pushed
 
 Place = tuple[str, int, int]
 SLOW = 120.0
-_NO_FIELDS = ("decode_error", "facts", "length", "digest")
+_NO_FIELDS = ("decode_error", "length", "digest")
 _OF_KAFKA = ("topic", "partition", "offset", "timestamp", "date")
 
 

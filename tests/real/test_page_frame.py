@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,17 +12,15 @@ from page_browser import SECONDS, Opens, follow, serious, watched, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect
-from prometheus_client import CollectorRegistry
-from quality_batches import NOW_MS, a_batch, connections, import_the_library
+from quality_batches import NOW_MS, append, connections
 from record_bytes import connection_record
 from scale import scaled
 
 import sinks.dashboard
 from clientscope.clock import now_ms
-from clientscope.findings.conditions import Conditions
 from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.http.access import Access, Token
-from sinks.quality.quality import Quality
+from sinks.quality.asking import CheckingProcess
 
 MANY = int(scaled(5_000, 100_000))
 _REGISTRY = Path(sinks.dashboard.__file__).parent / "static" / "views.js"
@@ -246,9 +245,9 @@ def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
     page = opens(address)
     expect(page.locator("#feed")).to_have_text("Live")
     expect(page.locator("#data-docs")).to_be_hidden()
-    import_the_library()
-    quality = Quality(tmp_path / "data-docs", Conditions(), CollectorRegistry())
-    quality.look(CONNECTIONS, a_batch(CONNECTIONS, connections(connection_record(99, kind=5, timestamp_ms=NOW_MS))))
+    append(tmp_path, CONNECTIONS, connections(connection_record(99, [("java", "4", 2, 1, 0)], timestamp_ms=NOW_MS)))
+    with closing(CheckingProcess(tmp_path)) as process:
+        process.look({CONNECTIONS: 0})
 
     requests: list[str] = []
     for scheme in ("light", "dark"):
@@ -258,10 +257,10 @@ def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
         page.on("request", lambda request: requests.append(request.url))
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         page.locator("a", has_text=re.compile("^20")).click()
-        failed = page.locator(".ge-section", has_text="kind_known")
+        failed = page.locator(".ge-section", has_text="counts_add_up")
         expect(failed).to_contain_text("1 unexpected values found. ≈1.961% of 51 total rows.")
         expect(failed.locator(".text-danger").first).to_have_css("color", "rgb(192, 44, 44)" if scheme == "light" else "rgb(255, 122, 122)")
-        others = page.locator(".ge-section", has_text="gateway_id_given")
+        others = page.locator(".ge-section", has_text="sequences_once")
         above = [each.bounding_box() for each in (failed, others)]
         assert above[0] and above[1] and above[0]["y"] < above[1]["y"], "what failed comes first"
         assert page.evaluate("document.documentElement.scrollWidth") <= 360

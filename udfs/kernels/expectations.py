@@ -96,36 +96,25 @@ OF_CONNECTIONS = (
 )
 """Expectations of a ClientConnectionRecord, likewise."""
 
-FACTS = "facts"
-"""The field that `judged_pushes` and `judged_connections` add."""
-
-FACTS_OF_PUSHES = pa.field(FACTS, facts.OF_PUSHES)
-FACTS_OF_CONNECTIONS = pa.field(FACTS, facts.OF_CONNECTIONS)
-
 
 def judged_pushes(decoded: pa.StructArray) -> pa.StructArray:
-    """The same records with their facts behind them, and in ``decode_error`` the name of the first of `OF_PUSHES` that is broken.
-
-    Facts are null where nothing could be decoded; a record that breaks an expectation keeps its fields.
-    """
-    return _judged(decoded, facts.of_pushes(decoded), FACTS_OF_PUSHES, OF_PUSHES)
+    """The same records; ``decode_error`` has the name of the first of `OF_PUSHES` that a record breaks, which keeps its fields."""
+    return _judged(decoded, facts.of_pushes(decoded), OF_PUSHES)
 
 
 def judged_connections(decoded: pa.StructArray) -> pa.StructArray:
     """The same of ClientConnectionRecords, by `OF_CONNECTIONS`."""
-    return _judged(decoded, facts.of_connections(decoded), FACTS_OF_CONNECTIONS, OF_CONNECTIONS)
+    return _judged(decoded, facts.of_connections(decoded), OF_CONNECTIONS)
 
 
-def _judged(decoded: pa.StructArray, found: Facts, field: pa.Field, expected: tuple[Expected, ...]) -> pa.StructArray:
-    errors = decoded.field("decode_error")
-    undecoded = errors.is_valid()
+def _judged(decoded: pa.StructArray, found: Facts, expected: tuple[Expected, ...]) -> pa.StructArray:
     broken = np.zeros(len(decoded), np.int8)
     for number in range(len(expected), 0, -1):
         each = expected[number - 1]
         broken[each.broken(found[each.fact].to_numpy(zero_copy_only=False))] = number
-    if broken.any():
-        names = pa.array([None, *(each.name for each in expected)], pa.string())
-        errors = pc.coalesce(errors, names.take(pa.array(broken)))
+    if not broken.any():
+        return decoded
+    names = pa.array([None, *(each.name for each in expected)], pa.string())
+    errors = pc.coalesce(decoded.field("decode_error"), names.take(pa.array(broken)))
     columns = {item.name: decoded.field(item.name) for item in decoded.type} | {"decode_error": errors}
-    of_rows = pa.StructArray.from_arrays([found[item.name].cast(item.type) for item in field.type], fields=list(field.type), mask=undecoded)
-    return pa.StructArray.from_arrays([*columns.values(), of_rows], fields=[*decoded.type, field])
+    return pa.StructArray.from_arrays([*columns.values()], fields=[*decoded.type])

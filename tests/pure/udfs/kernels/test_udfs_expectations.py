@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from record_bytes import config_record, connection_record, heartbeat, setting
@@ -17,7 +16,8 @@ from clientscope.records.codec import ClientConnectionRecord, Kind, Origin, Prin
 from clientscope.session.state import Identity
 from streaming.transforms.history import connection_rows, push_rows
 from udfs.decoding.decode import decoder
-from udfs.kernels.expectations import OF_CONNECTIONS, OF_PUSHES, judged_connections, judged_pushes
+from udfs.kernels.expectations import OF_CONNECTIONS, OF_PUSHES
+from udfs.kernels.facts import of_connections, of_pushes
 
 KEY = DigestKey(b"k" * 32)
 LONG, LONGEST = "n" * 1_025, "𝄞" * 256
@@ -83,7 +83,6 @@ def test_what_the_gateways_registry_and_policy_write_is_as_expected() -> None:
     values = [encode(record) for record in records if record is not None]
     rows = connection_rows(pa.array(values, pa.binary()), KEY)
     assert errors(rows) == [None] * 7
-    assert rows.field("facts").field("unbalanced_counts").to_pylist() == [0] * 7
     states = [setting(f"k{state}", None if state else "v", value_state=int(state), value_length=1) for state in ValueState]
     types = [setting("k" * 500, "1", config_type=number) for number in range(9)]
     pushes = [config_record(*states, *types, origin=origin, client_id=LONGEST) for origin in Origin] + [config_record()]
@@ -108,9 +107,8 @@ def test_each_expectation_has_a_row_that_breaks_it_alone() -> None:
     assert {name for name, _ in BROKEN_PUSHES} == {each.name for each in OF_PUSHES}
     assert {name for name, _ in BROKEN_CONNECTIONS} == {each.name for each in OF_CONNECTIONS}
     for changes in (changes for _, changes in BROKEN_CONNECTIONS):
-        rows = judged_connections(decoder("ClientConnectionRecord")(pa.array([connection(dict(changes))], pa.binary())))
-        facts = rows.field("facts")
-        assert sum(each.broken(facts.field(each.fact).to_numpy(zero_copy_only=False))[0] for each in OF_CONNECTIONS) == 1, changes
+        found = of_connections(decoder("ClientConnectionRecord")(pa.array([connection(dict(changes))], pa.binary())))
+        assert sum(each.broken(found[each.fact].to_numpy(zero_copy_only=False))[0] for each in OF_CONNECTIONS) == 1, changes
 
 
 def test_the_first_of_several_is_reported() -> None:
@@ -118,30 +116,15 @@ def test_the_first_of_several_is_reported() -> None:
     assert errors(connection_rows(pa.array([value], pa.binary()), None)) == ["cluster_id_given"]
 
 
-def test_facts_are_numbers_and_count_what_they_say() -> None:
-    redacted = setting("s", None, value_state=1, value_length=9, value_digest=b"d" * 32)
-    settings = [setting("acks", "all"), setting("k" * 99, "four", value_length=5), redacted]
-    values = pa.array([config_record(*settings), b"junk", config_record()], pa.binary())
-    rows = judged_pushes(decoder("ClientConfigRecord")(values))
-    facts = rows.field("facts")
-    assert all(pa.types.is_integer(field.type) for field in facts.type)
-    assert facts.is_valid().to_pylist() == [True, False, True]
-    first = facts[0].as_py()
-    assert (first["settings"], first["longest_key"], first["wrong_value_lengths"], first["unkeyed_digests"]) == (3, 99, 1, 1)
-    assert (first["principal_length"], first["client_id_length"], first["security_protocol"]) == (None, len("orders-1"), 0)
-    assert (facts[2].as_py()["settings"], facts[2].as_py()["longest_key"]) == (0, 0)
-
-
-def test_gateways_are_distinguished_and_recognised() -> None:
-    places = [("c", "g"), ("c", "h"), ("d", "g"), ("c", "g")]
-    values = [connection_record(number, cluster_id=cluster, gateway_id=gateway) for number, (cluster, gateway) in enumerate(places)]
-    numbers = np.array(judged_connections(decoder("ClientConnectionRecord")(pa.array(values, pa.binary()))).field("facts").field("gateway"))
-    assert numbers[0] == numbers[3]
-    assert len(set(numbers)) == 3
-    assert (numbers < 2**48).all()
+def test_facts_count_what_they_say() -> None:
+    settings = [setting("acks", "all"), setting("", "four", value_length=-1), setting("k" * 99, "1", value_state=99, config_type=-1)]
+    found = of_pushes(decoder("ClientConfigRecord")(pa.array([config_record(*settings), config_record()], pa.binary())))
+    for name in ("empty_keys", "unknown_value_states", "unknown_config_types", "negative_value_lengths"):
+        assert found[name].to_pylist() == [1, 0], name
+    assert (found["principal_length"].to_pylist(), found["client_id_length"].to_pylist()) == ([None] * 2, [len("orders-1")] * 2)
 
 
 def test_a_batch_of_nothing() -> None:
-    for rows in (push_rows(pa.array([], pa.binary()), None), connection_rows(pa.array([b"junk"], pa.binary()), None)):
-        assert not rows.field("facts").is_valid().to_numpy(zero_copy_only=False).any()
+    assert len(push_rows(pa.array([], pa.binary()), None)) == 0
+    assert errors(connection_rows(pa.array([b"junk"], pa.binary()), None)) == ["unknown_version"]
     assert ClientConnectionRecord.max_version == 0, "what a later version adds may want an expectation"

@@ -1,0 +1,71 @@
+"""The process that validates samples, by itself: its limits, and its end."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from quality_batches import append, pushes
+
+from clientscope.records.topics import CONFIGS
+from sinks.quality.asking import CheckingProcess, ProcessFailed
+
+
+def test_without_memory_the_look_fails_and_the_next_process_answers(tmp_path: Path) -> None:
+    process = CheckingProcess(tmp_path)
+    try:
+        append(tmp_path, CONFIGS, pushes())
+        (first,) = process.look({CONFIGS: 0})["validated"]
+        assert (first["rows"], first["error"]) == (50, "")
+        assert process.process_id is not None
+        soft, _ = resource.prlimit(process.process_id, resource.RLIMIT_DATA)
+        assert 0 < soft <= 1 << 30
+        resource.prlimit(process.process_id, resource.RLIMIT_DATA, (1 << 20, 1 << 20))
+        append(tmp_path, CONFIGS, pushes(number=20_000))
+        try:
+            (none,) = process.look({CONFIGS: 1})["validated"]
+            assert "Memory" in none["error"]
+        except ProcessFailed as problem:
+            assert problem.cause == "ended"
+        process.close()
+    finally:
+        process.close()
+    again = CheckingProcess(tmp_path)
+    try:
+        assert [each["rows"] for each in again.look({CONFIGS: 1})["validated"]] == [20_000]
+    finally:
+        again.close()
+
+
+def test_what_is_no_answer_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    process = CheckingProcess(tmp_path)
+    with pytest.raises(ProcessFailed) as raised:
+        process.look({CONFIGS: 0})
+    assert raised.value.cause == "ended"
+    assert process.process_id is None
+
+
+def test_the_process_ends_with_the_thread_and_the_process_that_started_it(tmp_path: Path) -> None:
+    script = (
+        "import sys, os, signal\n"
+        "from pathlib import Path\n"
+        "from sinks.quality.asking import CheckingProcess\n"
+        "process = CheckingProcess(Path(sys.argv[1]))\n"
+        "process.look({})\n"
+        "print(process.process_id, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    out = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False).stdout
+    deadline = time.monotonic() + 30
+    gone = threading.Event()
+    while not gone.wait(0.05):
+        path = Path(f"/proc/{int(out)}/stat")
+        if not path.exists() or path.read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        assert time.monotonic() < deadline
