@@ -67,7 +67,7 @@ def import_logs(settings: ImportClientLogsSettings, today: date, published: Foun
         name = shown.plain(files.shown(path))
         try:
             for client in clients(files.lines(path)):
-                if published is not None:
+                if published is not None and not client.role:
                     unpublished += not _publish(client, files.shown(path), settings.principal or None, published)
                 key = (name, client.dialect, client.client_type, client.version, client.whole, frozenset(_distinguishing(client)))
                 if (seen := different.get(key)) is not None:
@@ -136,10 +136,10 @@ def _read(seen: _Seen, principal: str | None) -> Read:
     dialect = dialect_of(client.dialect)
     given = _given(client, dialect)
     values = {key: setting.value for key, setting in client.settings.items() if setting.value is not None}
-    # Of an incomplete client only the logged settings are known; the rules take them as settings under a prefix.
+    # Of an incomplete client, or a worker, only the logged settings are known; the rules take them as settings under a prefix.
     subject = (
         Subject({key: values[key] for key in given}, dialect, client.version, client.client_type, principal)
-        if client.whole
+        if client.whole and not client.role
         else Subject(values, dialect, client.version, client.client_type, principal, {key: key for key in values}, observed=True)
     )
     placed = {key: _placed(key, setting, key not in given) for key, setting in client.settings.items() if setting.value is not None}
@@ -151,6 +151,9 @@ def _read(seen: _Seen, principal: str | None) -> Read:
         notes.append((client.line, "the log ends before the last setting, so defaults are not judged"))
     identity = client.settings.get("client.id")
     client_id = identity.value if identity else None
+    if client.role:
+        named = client.settings.get("name") or client.settings.get("group.id")
+        client_id = f"{client.role} {named.value if named and named.value else ''}".rstrip()
     instance = Instance(shown.plain(client_id or ""), shown.plain(client.version), client.line, seen.starts)
     return Read(seen.path, placed, (subject,), tuple(notes), instance, principal)
 
@@ -160,13 +163,14 @@ def _publish(client: LoggedClient, log: str, principal: str | None, published: F
     if not client.whole:
         return False
     dialect = dialect_of(client.dialect)
+    client_type = client.client_type or ClientType.ADMIN
     given = _given(client, dialect)
     values = {key: setting.value for key, setting in client.settings.items() if setting.value is not None}
-    kafka_names = {key: dialect.kafka_name(key, client.client_type) for key in values}
+    kafka_names = {key: dialect.kafka_name(key, client_type) for key in values}
     settings = (
         ClientConfig(key, value, int(TYPES.get(kafka_names[key], Type.STRING)), key not in given)
         for key, value in values.items()
-        if _is_own(kafka_names[key], client.client_type)
+        if _is_own(kafka_names[key], client_type)
     )
     # A default that may not be written down is the library's own, so the record does without it.
     kept = tuple(each for each in settings if not each.is_default or reason(each.key, each.value, each.type) is ValueState.PRESENT)
@@ -197,14 +201,15 @@ def _is_own(kafka_name: str, client_type: ClientType) -> bool:
 def _given(client: LoggedClient, dialect: Dialect) -> set[str]:
     """Settings that differ from what the library would have without them. Java logs all, so the rest is as good as not set."""
     values = {key: setting.value for key, setting in client.settings.items() if setting.value is not None}
-    if client.dialect != "java":
+    if client.dialect != "java" or client.client_type is None:
         return set(values)
+    release = dialect.release_of(client.version)
     defaults = dialect.defaults_of(client.client_type, client.version)
     written = {key: dialect.kafka_value(key, key, value) for key, value in values.items()}
     given = {key for key, value in written.items() if defaults.get(key) != value}
-    settled = dialect.settle(client.client_type, {**defaults, **written}, given, dialect.release_of(client.version))
+    settled = dialect.settle(client.client_type, {**defaults, **written}, given, release)
     before_settled = {**defaults, **{key: written[key] for key in given - set(settled)}}
-    settled = dialect.settle(client.client_type, before_settled, given - set(settled), dialect.release_of(client.version))
+    settled = dialect.settle(client.client_type, before_settled, given - set(settled), release)
     return {key for key in given if settled.get(key) != written[key]}
 
 

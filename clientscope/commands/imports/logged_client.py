@@ -38,17 +38,20 @@ class LoggedClient:
 
     Attributes:
         dialect: name of its library's dialect.
+        client_type: None for what isn't a client by itself.
         version: of the library; ``unknown`` where the log doesn't say it.
         line: where its settings begin.
+        role: what it is, where it isn't a client by itself: a worker or a connector of Kafka Connect. Its defaults aren't in the catalogue.
         settings: names as written → values. Without those whose value the library hides, and without contradicted ones.
         contradicted: settings that the log has with different values: another process wrote between the lines, or a value has a line end.
         whole: all that was logged is here, so what isn't here has its default.
     """
 
     dialect: str
-    client_type: ClientType
+    client_type: ClientType | None
     line: int
     version: str = "unknown"
+    role: str = ""
     settings: dict[str, LoggedSetting] = field(default_factory=dict)
     contradicted: set[str] = field(default_factory=set)
     whole: bool = False
