@@ -2,6 +2,7 @@
 
 - `java_logs`, `librdkafka_logs`: texts → the settings that a client logged.
 - `importing`: each client judged by the rules, as ``clientscope lint`` judges a file.
+- `joining`: which live client a logged one is; `live_clients`: the live ones, by clientscope's topics; `sidecar`: ``--follow``.
 - `jmx_metrics`, `jmx_rows`: brokers' metrics → connections by software, and requests by version.
 """
 

@@ -103,7 +103,7 @@ class JavaLogs:
             return
         if len(self._open) >= _MOST_OPEN:
             yield from self._finished(self._open.pop(0))
-        client = LoggedClient("java", _CLIENTS.get(name), number, role=_ROLES.get(name, ""))
+        client = LoggedClient("java", _CLIENTS.get(name), number, role=_ROLES.get(name, ""), written=text.written or text.line[:200])
         self._open.append(_Message(text.process, before, client))
 
     def _add(self, number: int, text: LoggedLine, before: str, key: str, value: str, column: int) -> bool:
@@ -138,6 +138,7 @@ class JavaLogs:
     @staticmethod
     def _finished(message: _Message) -> Iterator[LoggedClient]:
         client = message.client
+        client.process = f"{message.fields}\0{message.process or ''}".strip("\0")
         followed = message.foreign > 0 and not client.contradicted
         client.whole = followed and message.last >= (_LAST.get(client.client_type, "") if client.client_type else "")
         own = _OF_CONNECTORS if client.role == _CONNECTOR else TYPES
