@@ -24,7 +24,11 @@ from clientscope.records.codec import ClientConfigRecord, Origin, decode, encode
 from clientscope.records.principals import anonymous_if_unsaid
 
 GATEWAY_IDS: Mapping[Origin, str] = MappingProxyType(
-    {Origin.REQUEST_LOG: "clientscope xray", Origin.CLIENT_LOG: "clientscope import client-logs"}
+    {
+        Origin.REQUEST_LOG: "clientscope xray",
+        Origin.CLIENT_LOG: "clientscope import client-logs",
+        Origin.CAPTURE: "clientscope import pcap",
+    }
 )
 """``GatewayId`` of records that no gateway wrote."""
 
