@@ -31,13 +31,14 @@ def read(text: str, start: int, logged_at: str) -> LoggedRequest | None:
             cut(line["securityProtocol"]),
             cut(client.get("softwareName") or ""),
             cut(client.get("softwareVersion") or ""),
-            _fields(api_key, line.get("request") or {}),
+            fields(api_key, line.get("request") or {}),
         )
     except (ValueError, OverflowError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return None
 
 
-def _fields(api_key: int, request: Mapping[str, Any]) -> Mapping[str, str]:
+def fields(api_key: int, request: Mapping[str, Any]) -> Mapping[str, str]:
+    """The allow-listed fields of a request's body, whose names are Kafka's in JSON."""
     names = FIELDS.get(api_key)
     if names is None or not request:  # it came before the level was raised
         return {}

@@ -9,20 +9,26 @@ from __future__ import annotations
 
 import ipaddress
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.digest import DigestKey, identifier
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import redacted_record
 from clientscope.policy.redaction import ClientNames
-from clientscope.records.codec import Origin, encode
+from clientscope.records.client_key import client_key
+from clientscope.records.codec import ClientConfigRecord, Origin, decode, encode
 from clientscope.records.principals import anonymous_if_unsaid
 
 GATEWAY_IDS: Mapping[Origin, str] = MappingProxyType(
-    {Origin.REQUEST_LOG: "clientscope xray", Origin.CLIENT_LOG: "clientscope import client-logs"}
+    {
+        Origin.REQUEST_LOG: "clientscope xray",
+        Origin.CLIENT_LOG: "clientscope import client-logs",
+        Origin.CAPTURE: "clientscope import pcap",
+    }
 )
 """``GatewayId`` of records that no gateway wrote."""
 
@@ -65,6 +71,18 @@ class FoundClient:
     security_protocol: str = "PLAINTEXT"
 
 
+class AddedClient(NamedTuple):
+    """What became of a client.
+
+    Attributes:
+        context: its names as its record has them, and its key.
+        taken: False where a newer start of the same client came before, or there is no room.
+    """
+
+    context: RequestContext
+    taken: bool
+
+
 class FoundClients:
     """The records of one run, by key. Without I/O; for one thread.
 
@@ -84,6 +102,7 @@ class FoundClients:
         self._cluster_id, self._broker_id, self._now_ms, self._key = cluster_id, broker_id, now_ms, key
         self._names = ClientNames(key)
         self._records: dict[str, tuple[str, bytes]] = {}
+        self._replaced: dict[str, None] = {}
         self._bytes = self._added = 0
 
     @property
@@ -91,14 +110,56 @@ class FoundClients:
         """Key → value, for ``clientscope.configs``."""
         return {key: value for key, (_, value) in self._records.items()}
 
-    def add(self, client: FoundClient) -> None:
-        """Takes a client; one of the same identity that came from the same log is replaced."""
+    def take(self, keys: Collection[str] | None = None) -> dict[str, bytes | None]:
+        """The records, and tombstones for those that they replace; they are no longer held.
+
+        Args:
+            keys: of the records that are taken; None takes all.
+        """
+        taken: dict[str, bytes | None] = dict.fromkeys(self._replaced)
+        self._replaced = {}
+        for key in list(self._records) if keys is None else keys:
+            _, taken[key] = self._records.pop(key)
+        self._bytes -= sum(len(value or b"") for value in taken.values())
+        return taken
+
+    def put_back(self, records: Mapping[str, bytes | None]) -> None:
+        """Takes back what could not be written, but for what has a newer record by now."""
+        for key, value in records.items():
+            if value is None:
+                self._replaced[key] = None
+            elif key not in self._records:
+                self._records[key] = "", value
+                self._bytes += len(value)
+
+    def belongs_to(self, key: str, address: str, broker_id: int, listener: str, security_protocol: str) -> str:
+        """A client is a live one, of the same principal and client.id, that is connected from this address; returns its record's key now.
+
+        Under the key before an earlier run may have published it, so that gets a tombstone.
+        """
+        log, value = self._records.pop(key)
+        record = decode(ClientConfigRecord, value)
+        record.client_address, record.broker_id = _address(address), broker_id
+        record.listener_name, record.security_protocol = listener, security_protocol
+        names = record.cluster_id, record.principal, record.client_address, record.client_instance_id
+        now = client_key(*names, record.gateway_id, record.gateway_epoch, record.connection_id)
+        self._records[now] = log, encode(record)
+        if now != key:
+            self._replaced[key] = None
+        return now
+
+    def add(self, client: FoundClient, received_ms: int | None = None) -> AddedClient:
+        """Takes a client; one of the same identity that came from the same log is replaced.
+
+        Args:
+            received_ms: when it was found; None for the start of the run.
+        """
         context = self._context(client)
         key = context.client_key
         log, before = self._records.get(key, (client.log, b""))
         if log != client.log:
-            return
-        data = ClientConfigData(client.settings, self._now_ms)
+            return AddedClient(context, False)
+        data = ClientConfigData(client.settings, received_ms or self._now_ms)
         value = encode(redacted_record(context, data, self._key, self._names, client.origin))
         if len(value) > MOST_RECORD_BYTES:
             self.too_large += 1
@@ -108,6 +169,8 @@ class FoundClients:
             self._bytes += len(value) - len(before)
             self._records[key] = client.log, value
             self._added += 1
+            return AddedClient(context, True)
+        return AddedClient(context, False)
 
     def _context(self, client: FoundClient) -> RequestContext:
         # Names are judged before the id is made of them: a hash of a secret could be guessed.

@@ -2,6 +2,9 @@
 
 The message counts, not the logger: it is ``…producer.ProducerConfig`` up to 4.3, and ``…config.AbstractConfig`` since.  A message has all
 settings of the release, sorted by name; passwords are ``[hidden]``.  ``Kafka version`` (AppInfoParser) follows it.
+
+Workers of Kafka Connect and their connectors log theirs likewise, and the clients that they and Kafka Streams create log theirs as any
+client does.  Other messages of this form, as of converters, tasks and ``WorkerInfo``, end the ones before them and aren't read.
 """
 
 from __future__ import annotations
@@ -20,6 +23,16 @@ _CLIENTS = {
     "AdminClientConfig": ClientType.ADMIN,
     "StreamsConfig": ClientType.STREAMS,
 }
+_ROLES = {
+    "DistributedConfig": "Connect worker",
+    "StandaloneConfig": "Connect worker",
+    "WorkerConfig": "Connect worker",
+    "EnrichedConnectorConfig": (_CONNECTOR := "Connect connector"),
+}
+_OF_CONNECTORS = ("topics", "topics.regex", "topic.creation.groups")
+"""A connector and its tasks log EnrichedConnectorConfig, and a connector's has one of these. It has all of SourceConnectorConfig or
+SinkConnectorConfig, and the settings of its transformations."""
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_$]{0,199}")
 _VERSION = re.compile(r"\bKafka (?:Streams )?version ?: (\d[0-9A-Za-z.+-]{0,63})")
 _LAST = {ClientType.PRODUCER: "value.serializer", ClientType.CONSUMER: "value.deserializer"}
 """The last setting by name in every release: a message that ends before it was cut."""
@@ -63,7 +76,7 @@ class JavaLogs:
 
     def read(self, number: int, text: LoggedLine) -> Iterator[LoggedClient]:
         line = text.line
-        if (stripped := line.rstrip()).endswith(" values:") and (name := stripped[:-8].rpartition(" ")[2]) in _CLIENTS:
+        if (stripped := line.rstrip()).endswith(" values:") and _NAME.fullmatch(name := stripped[:-8].rpartition(" ")[2]):
             yield from self._begin(number, text, name, stripped)
         elif self._open:
             setting = setting_of(line)
@@ -83,12 +96,14 @@ class JavaLogs:
 
     def _begin(self, number: int, text: LoggedLine, name: str, stripped: str) -> Iterator[LoggedClient]:
         before = origin(stripped[: -8 - len(name)][:1_000])
-        client = LoggedClient("java", _CLIENTS[name], number)
-        if len(self._open) >= _MOST_OPEN:
-            yield from self._finished(self._open.pop(0))
         for message in self._open:
             if message.process is not None and message.is_of(text, before):
                 message.foreign = _GAP + 1
+        if name not in _CLIENTS and name not in _ROLES:
+            return
+        if len(self._open) >= _MOST_OPEN:
+            yield from self._finished(self._open.pop(0))
+        client = LoggedClient("java", _CLIENTS.get(name), number, role=_ROLES.get(name, ""), written=text.written or text.line[:200])
         self._open.append(_Message(text.process, before, client))
 
     def _add(self, number: int, text: LoggedLine, before: str, key: str, value: str, column: int) -> bool:
@@ -97,8 +112,8 @@ class JavaLogs:
         if message is None:
             return False
         message.process, message.foreign, message.last = process, 0, max(message.last, key)
-        if value == "[hidden]":
-            pass
+        if value == "[hidden]" or (message.client.role and key == "client.id" and not value):
+            pass  # a worker without a client.id has one of its own
         elif len(value) <= MAX_VALUE:
             message.client.add(key, LoggedSetting(_value(key, value), number, column))
         else:
@@ -115,16 +130,19 @@ class JavaLogs:
         ended = [message for message in self._open if message.is_of(text, start) and message.process is not None]
         for message in ended:
             self._open.remove(message)
-            message.client.version = version
+            if message.client.role != _CONNECTOR:
+                message.client.version = version
             message.foreign += 1
             yield from self._finished(message)
 
     @staticmethod
     def _finished(message: _Message) -> Iterator[LoggedClient]:
         client = message.client
+        client.process = f"{message.fields}\0{message.process or ''}".strip("\0")
         followed = message.foreign > 0 and not client.contradicted
-        client.whole = followed and message.last >= _LAST.get(client.client_type, "")
-        if any(key in TYPES for key in (*client.settings, *client.contradicted)):
+        client.whole = followed and message.last >= (_LAST.get(client.client_type, "") if client.client_type else "")
+        own = _OF_CONNECTORS if client.role == _CONNECTOR else TYPES
+        if any(key in own for key in (*client.settings, *client.contradicted)):
             yield client
 
 

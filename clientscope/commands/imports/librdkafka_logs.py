@@ -45,7 +45,8 @@ class LibrdkafkaLogs:
                 yield self._finished(instance, True)
             elif len(self._open) >= _MOST_OPEN:
                 yield self._finished(next(iter(self._open)), False)
-            self._open[instance] = LoggedClient("librdkafka", ClientType(found[2]), number)
+            written = text.written or line[:200]
+            self._open[instance] = LoggedClient("librdkafka", ClientType(found[2]), number, process=text.process, written=written)
         elif (client := self._open.get(instance)) and (setting := setting_of(body)):
             _, key, value, column = setting
             self._add(client, key, LoggedSetting(value, number, found.end() + column))

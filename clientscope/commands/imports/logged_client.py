@@ -38,17 +38,24 @@ class LoggedClient:
 
     Attributes:
         dialect: name of its library's dialect.
+        client_type: None for what isn't a client by itself.
+        process: what distinguishes the process among those that write to the log, as a collector's prefix; empty where nothing does.
+        written: the line that its settings begin with, or the time that its collector noted; as far as `written_ms` needs it.
         version: of the library; ``unknown`` where the log doesn't say it.
         line: where its settings begin.
+        role: what it is, where it isn't a client by itself: a worker or a connector of Kafka Connect. Its defaults aren't in the catalogue.
         settings: names as written → values. Without those whose value the library hides, and without contradicted ones.
         contradicted: settings that the log has with different values: another process wrote between the lines, or a value has a line end.
         whole: all that was logged is here, so what isn't here has its default.
     """
 
     dialect: str
-    client_type: ClientType
+    client_type: ClientType | None
     line: int
     version: str = "unknown"
+    role: str = ""
+    process: str = ""
+    written: str = ""
     settings: dict[str, LoggedSetting] = field(default_factory=dict)
     contradicted: set[str] = field(default_factory=set)
     whole: bool = False

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from kafka.errors import KafkaError
 
 from clientscope import topics
 from clientscope.clock import now_ms
 from clientscope.cluster.api_versions import ask
+from clientscope.commands.imports.logged_starts import LoggedStarts
 from clientscope.commands.lint.shown import plain
 from clientscope.config import PublishingSettings
 from clientscope.digest import DigestKey
@@ -19,7 +22,11 @@ from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.writer import TopicWriter
 from clientscope.policy.found_clients import MOST_RECORD_BYTES, MOST_RECORDS, FoundClients
-from clientscope.records.topics import CONFIGS
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+
+if TYPE_CHECKING:
+    from clientscope.commands.imports.joining import RecordedClient
+    from clientscope.commands.imports.live_clients import LiveClientReader
 
 CLIENT_ID = "clientscope-import"
 RECORDS_PER_S = 1_000
@@ -50,16 +57,54 @@ class Publishing:
         topics.verify(self._access, writes=[CONFIGS])
         self.clients = FoundClients(cluster.cluster_id, min(each.broker.id for each in cluster.answers), now_ms(), key)
 
-    def send(self) -> list[str]:
-        """Writes all records, and says on standard error how many; returns what failed, one sentence each."""
-        records = dict(self.clients.records)
-        acknowledged, failed = self._write(records)
-        clients = "1 client" if acknowledged == 1 else f"{acknowledged:,} clients"
-        print(f"published {clients} to {CONFIGS}", file=sys.stderr)
+    def send(self, starts: LoggedStarts | None = None) -> list[str]:
+        """Writes all records, and says on standard error how many; returns what failed, one sentence each.
+
+        Args:
+            starts: when logged clients started: those that are certainly live clients are published as these.
+        """
+        joined = self._join(starts) if starts is not None and starts.client_ids else ""
+        failed = self.write(self.clients.take(), joined)
         return [*failed, *self._left_out()]
 
-    def _write(self, records: dict[str, bytes]) -> tuple[int, list[str]]:
-        acknowledged = 0
+    def live_clients(self, wanted: Callable[[str], bool]) -> LiveClientReader:
+        """A reader of the live clients, by clientscope's topics.
+
+        Raises:
+            KafkaError, TimeoutError, EnvironmentProblem: no broker answers, or a right is missing.
+        """
+        from clientscope.commands.imports.live_clients import LiveClientReader  # reads with Arrow
+
+        topics.verify(self._access, reads=[CONNECTIONS, CONFIGS])
+        return LiveClientReader(self._access, CLIENT_ID, wanted)
+
+    def belong(self, found: Mapping[str, RecordedClient]) -> dict[str, str]:
+        """Publishes these as the live clients that they are; key of a record → its key now."""
+        return {
+            key: self.clients.belongs_to(key, of.identity.address, of.broker_id, of.listener, of.security_protocol)
+            for key, of in found.items()
+        }
+
+    def write(self, records: dict[str, bytes | None], joined: str = "") -> list[str]:
+        """Writes records, and says on standard error how many; returns what failed, one sentence each. That is held again."""
+        acknowledged, failed = self._write(records)
+        clients = "1 client" if acknowledged == 1 else f"{acknowledged:,} clients"
+        print(f"published {clients} to {CONFIGS}{joined}", file=sys.stderr, flush=True)
+        return failed
+
+    def _join(self, starts: LoggedStarts) -> str:
+        """Finds the live clients, and says how many."""
+        try:
+            with self.live_clients(starts.client_ids.__contains__) as live:
+                found = starts.joined(live.refresh())
+        except (KafkaError, TimeoutError, EnvironmentProblem) as error:
+            return f"; none as a client that is connected, since {why(error)}"
+        self.belong(found)
+        return f", {len(found):,} of them as clients that are connected"
+
+    def _write(self, records: dict[str, bytes | None]) -> tuple[int, list[str]]:
+        acknowledged = written = 0
+        clients = sum(value is not None for value in records.values())
         if not records:
             return acknowledged, []
         try:
@@ -67,14 +112,15 @@ class Publishing:
                 began = time.monotonic()
                 for batch in _batches(records):
                     writer.write(batch)
-                    acknowledged += len(batch)
-                    if acknowledged < len(records):
-                        time.sleep(max(0.0, began + acknowledged / RECORDS_PER_S - time.monotonic()))
+                    written += len(batch)
+                    acknowledged += sum(value is not None for value in batch.values())
+                    if written < len(records):
+                        time.sleep(max(0.0, began + written / RECORDS_PER_S - time.monotonic()))
         except (KafkaError, TimeoutError) as error:
-            reason = plain(str(error), 200) or type(error).__name__
-            missing = len(records) - acknowledged
+            self.clients.put_back(dict(islice(records.items(), written, None)))
+            missing = clients - acknowledged
             return acknowledged, [
-                f"{missing:,} of {len(records):,} clients are not published, since Kafka has not acknowledged them ({reason}): "
+                f"{missing:,} of {clients:,} clients are not published, since Kafka has not acknowledged them ({why(error)}): "
                 "check the broker and repeat the command; a client that is published twice does no harm"
             ]
         return acknowledged, []
@@ -86,7 +132,12 @@ class Publishing:
             yield f"{too_large:,} clients are not published, since the record of each is larger than {MOST_RECORD_BYTES:,} bytes"
 
 
-def _batches(records: dict[str, bytes]) -> Iterator[dict[str, bytes]]:
+def why(error: BaseException) -> str:
+    """An error in a sentence."""
+    return plain(str(error), 200) or type(error).__name__
+
+
+def _batches(records: dict[str, bytes | None]) -> Iterator[dict[str, bytes | None]]:
     every = list(records.items())
     for begin in range(0, len(every), _BATCH):
         yield dict(every[begin : begin + _BATCH])

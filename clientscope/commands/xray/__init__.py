@@ -25,7 +25,18 @@ from clientscope.config import PublishingSettings
 from clientscope.config.option import Option
 
 
-class XraySettings(RequestLogSettings, JudgingSettings, PublishingSettings):
+class InventorySettings(RequestLogSettings, JudgingSettings, PublishingSettings):
+    """Settings of the commands that show the clients of an inventory."""
+
+    fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
+        "never", description="exit with status 1 for findings of this severity or worse"
+    )
+    output_format: Literal["summary", "json", "sarif"] = Field(  # type: ignore[assignment]
+        "summary", description="format of the result"
+    )
+
+
+class XraySettings(InventorySettings):
     """Shows who is connected, misconfigured clients and upgrade readiness, by the brokers' request logs.
 
     With --seconds it has each broker log requests for so long; without, it reads logs as they are.
@@ -39,12 +50,6 @@ class XraySettings(RequestLogSettings, JudgingSettings, PublishingSettings):
     yes: Annotated[bool, Option(flag_only=True)] = Field(False, description="with --seconds: go ahead without asking")
     command: Annotated[str, Option(flag_only=True)] = Field(
         "", description="with --seconds: prints a broker's log: 'kubectl logs --follow --tail=0 kafka-{broker}'"
-    )
-    fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
-        "never", description="exit with status 1 for findings of this severity or worse"
-    )
-    output_format: Literal["summary", "json", "sarif"] = Field(  # type: ignore[assignment]
-        "summary", description="format of the result"
     )
 
 

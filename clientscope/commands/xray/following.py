@@ -1,105 +1,15 @@
-"""Lines that are written to a log while one looks: files that grow, standard input, and the output of a command."""
+"""Logs of a broker that are followed while its requests are logged: files, standard input, and the output of a command."""
 
 from __future__ import annotations
 
-import os
-import select
 import shlex
 import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
 
 from clientscope.errors import SettingsError
 from clientscope.local.process import spawn, stop
-from clientscope.logs.files import MAX_LINE
-
-_EVERY_S = 0.05
-_MOST_AT_ONCE = 256 * 1024
-
-
-class Lines:
-    """Bytes → lines without their ends; the rest of a line beyond `MAX_LINE` is passed over."""
-
-    def __init__(self) -> None:
-        self._part = b""
-        self._passing_over = False
-
-    def feed(self, chunk: bytes) -> Iterator[str]:
-        """Takes bytes, and gives the lines that are complete."""
-        *whole, self._part = (self._part + chunk).split(b"\n")
-        for line in whole:
-            if not self._passing_over:
-                yield line[:MAX_LINE].rstrip(b"\r").decode(errors="replace")
-            self._passing_over = False
-        if len(self._part) > MAX_LINE:
-            if not self._passing_over:
-                yield self._part[:MAX_LINE].decode(errors="replace")
-            self._part, self._passing_over = b"", True
-
-
-class Followed:
-    """What is followed, from now on.
-
-    Attributes:
-        name: for people.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._lines = Lines()
-
-    def read(self) -> Iterator[str]:
-        """The lines that have come; doesn't wait."""
-        while chunk := self._chunk():
-            yield from self._lines.feed(chunk)
-
-    def _chunk(self) -> bytes:
-        raise NotImplementedError
-
-
-class FollowedFile(Followed):
-    """A file from its end on; where another one takes its place, that from its beginning on."""
-
-    def __init__(self, path: Path, stack: ExitStack) -> None:
-        super().__init__(path.as_posix())
-        self._path = path
-        self._stack = stack
-        try:
-            self._file: IO[bytes] = stack.enter_context(path.open("rb"))
-        except OSError as error:
-            raise SettingsError(f"{path}: {error.strerror}", "give logs that this user may read") from None
-        self._file.seek(0, os.SEEK_END)
-
-    def _chunk(self) -> bytes:
-        if chunk := self._file.read(_MOST_AT_ONCE):
-            return chunk
-        mine = os.fstat(self._file.fileno())
-        try:
-            there = self._path.stat()
-            if (there.st_ino, there.st_dev) != (mine.st_ino, mine.st_dev):
-                self._file = self._stack.enter_context(self._path.open("rb"))
-        except OSError:  # it is being rotated
-            return b""
-        if there.st_size < self._file.tell():
-            self._file.seek(0)
-        return self._file.read(_MOST_AT_ONCE)
-
-
-class FollowedPipe(Followed):
-    """Standard input, or a command's output."""
-
-    def __init__(self, name: str, descriptor: int) -> None:
-        super().__init__(name)
-        self._descriptor = descriptor
-
-    def _chunk(self) -> bytes:
-        if not select.select([self._descriptor], [], [], 0)[0]:
-            return b""
-        return os.read(self._descriptor, _MOST_AT_ONCE)
+from clientscope.logs.following import Followed, FollowedPipe, open_logs
 
 
 def open_all(paths: list[Path | None], command: str, broker: int, stack: ExitStack) -> list[Followed]:
@@ -111,9 +21,7 @@ def open_all(paths: list[Path | None], command: str, broker: int, stack: ExitSta
     Raises:
         SettingsError: a file can't be read, or the command can't be started.
     """
-    followed: list[Followed] = [
-        FollowedPipe("<stdin>", sys.stdin.fileno()) if path is None else FollowedFile(path, stack) for path in paths
-    ]
+    followed = open_logs(paths, stack)
     if command:
         words = [word.replace("{broker}", str(broker)) for word in shlex.split(command)]
         try:
@@ -124,17 +32,3 @@ def open_all(paths: list[Path | None], command: str, broker: int, stack: ExitSta
         assert child.stdout is not None
         followed.append(FollowedPipe(shlex.join(words), child.stdout.fileno()))
     return followed
-
-
-def follow(followed: list[Followed], until: float) -> Iterator[tuple[Followed, str]]:
-    """All lines that come until then (``time.monotonic``), each with where it came from."""
-    while True:
-        over = time.monotonic() >= until
-        for each in followed:
-            for line in each.read():
-                yield each, line
-                if time.monotonic() >= until + 1.0:  # a log that grows faster than it is read has no end
-                    return
-        if over:
-            return
-        time.sleep(_EVERY_S)

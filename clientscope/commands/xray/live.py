@@ -16,7 +16,7 @@ from clientscope.cluster.software import find_all
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray import XraySettings, watchdog
 from clientscope.commands.xray.asking import ClusterAnswers, ask_cluster
-from clientscope.commands.xray.following import Followed, follow, open_all
+from clientscope.commands.xray.following import open_all
 from clientscope.commands.xray.inventory import Inventory, Place
 from clientscope.commands.xray.raised import Connect, InUseError, Raised, journal_of, raised, restore, state_dir
 from clientscope.commands.xray.result import LogRead
@@ -25,6 +25,7 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import AdminClient, connected
 from clientscope.kafka.loggers import REQUEST_LOGGER
 from clientscope.logs import files
+from clientscope.logs.following import Followed, follow
 from clientscope.logs.request_log import RequestLogReader
 from clientscope.readiness import nearest_release
 

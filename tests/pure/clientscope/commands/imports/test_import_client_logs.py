@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import tracemalloc
 from collections.abc import Callable, Sequence
 from itertools import chain, zip_longest
@@ -127,6 +128,83 @@ def test_librdkafka() -> None:
         "request.required.acks": "1",
     }
     assert consumer.settings["group.id"].value == "billing"
+
+
+def names(log: str) -> list[tuple[str, str | None]]:
+    """Of each client in a log of a worker or of Kafka Streams its type or role, and its client.id without a process's UUID; each once."""
+    found = clients(LOGS.joinpath(log).read_text().splitlines())
+    identities = (
+        (each.client_type.value if each.client_type else each.role, each.settings.get("client.id") or each.settings.get("name"))
+        for each in found
+    )
+    return list(dict.fromkeys((kind, re.sub("payments-.{36}-", "", (name and name.value) or "")) for kind, name in identities))
+
+
+def test_a_worker_of_connect_its_connectors_and_their_clients() -> None:
+    assert names("connect-distributed-4.3.log") == [
+        ("Connect worker", ""),
+        ("admin", ""),
+        ("admin", "connect-orders-shared-admin"),
+        *((kind, f"connect-orders-{topic}") for topic in ("offsets", "statuses", "configs") for kind in ("producer", "consumer")),
+        ("Connect connector", "orders-sink"),
+        ("Connect connector", "orders-source"),
+        ("consumer", "connector-consumer-orders-sink-0"),
+        ("producer", "connector-producer-orders-source-0"),
+    ]
+    assert names("connect-standalone-3.9.log")[:3] == [("Connect worker", ""), ("admin", ""), ("Connect connector", "orders-source")]
+
+
+def test_settings_of_a_worker_and_overrides_of_its_connectors_are_where_they_belong() -> None:
+    found = list(clients(LOGS.joinpath("connect-distributed-4.3.log").read_text().splitlines()))
+    assert {each.version for each in found if each.role != "Connect connector"} == {"4.3.1"}
+    assert all(each.whole for each in found)
+    assert not any(each.contradicted for each in found)
+    (worker,) = (each for each in found if each.role == "Connect worker")
+    values = {key: setting.value for key, setting in worker.settings.items()}
+    assert (values["group.id"], values["session.timeout.ms"], values["offset.flush.interval.ms"]) == ("connect-orders", "6000", "1000")
+    assert "acks" not in values
+    of_source = [each for each in found if (name := each.settings.get("client.id")) and "source-0" in (name.value or "")]
+    assert {each.settings["acks"].value for each in of_source} == {"1"}
+    assert not {"sasl.jaas.config", "ssl.keystore.password"} & {key for each in found for key in each.settings if each.settings[key].value}
+
+
+def test_kafka_streams_and_its_clients() -> None:
+    found = names("streams-4.3.log")
+    assert found[:2] == [("streams", ""), ("admin", "admin")]
+    assert ("consumer", "StreamThread-2-consumer") in found
+    assert ("producer", "StreamThread-1-producer") in found
+    assert ("consumer", "StateUpdater-1-restore-consumer") in found
+
+
+def test_a_worker_is_judged_by_what_it_logs_and_by_no_default(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = imported(capsys, str(LOGS / "connect-distributed-4.3.log"), "--output-format", "json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    (worker,) = [file for file in report["files"] if file["instance"]["client_id"] == "Connect worker connect-orders"]
+    assert worker["notes"] == []
+    of_worker = {finding["code"] for finding in report["findings"] if 112 <= finding["line"] < 248}
+    assert of_worker == {"AN201", "AN202"}
+    assert {"Connect connector orders-sink", "Connect connector orders-source"} <= {
+        file["instance"]["client_id"] for file in report["files"]
+    }
+
+
+def test_a_password_in_a_connectors_setting_is_found_and_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = LOGS.joinpath("connect-standalone-3.9.log").read_text()
+    (tmp_path / "worker.log").write_text(
+        text.replace("transforms.add.field = line", "transforms.add.field = https://user:canary-url@host/")
+    )
+    _, out, _ = imported(capsys, str(tmp_path / "worker.log"), "--output-format", "concise")
+    assert "SK002" in out
+    assert "canary" not in out
+
+
+def test_a_message_of_another_kind_ends_the_one_before() -> None:
+    """A task's and a converter's settings have names of clients' too."""
+    lines = [*lines_of("4.4")[:40], "[2026] INFO TaskConfig values: ", "\tretries = 7", "\ttask.class = class a.B"]
+    (producer,) = clients(lines)
+    assert "retries" not in producer.settings
+    assert not producer.whole
 
 
 def test_a_value_that_writes_lines_of_its_own_is_not_believed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

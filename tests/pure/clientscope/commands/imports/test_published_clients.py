@@ -12,6 +12,7 @@ from rule_batches import batch_of
 
 from clientscope.commands.imports import importing
 from clientscope.commands.imports.client_logs import ImportClientLogsSettings
+from clientscope.commands.imports.logged_starts import LoggedStarts
 from clientscope.commands.lint.findings import LintReport
 from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
 from clientscope.commands.xray.inventory import Inventory, Place
@@ -114,6 +115,40 @@ def test_a_rotated_log_is_the_same_client_as_the_current_one(tmp_path: Path) -> 
     _, found = imported(tmp_path / "app.log", tmp_path / "app.log.1")
     (producer,) = [record for record in records(found) if record.client_id == "orders-1"]
     assert [each.config_value for each in producer.configs if each.config_key == "acks"] == ["1"]
+
+
+def test_a_client_that_is_connected_has_its_address_and_replaces_what_was_published_without() -> None:
+    _, found = imported(FIXTURES / "client_logs" / "java-4.4.log")
+    before = dict(found.records)
+    (key,) = [key for key, value in before.items() if decode(ClientConfigRecord, value).client_id == "orders-1"]  # type: ignore[attr-defined]
+    now = found.belongs_to(key, "10.0.0.7", 3, "CLIENT", "PLAINTEXT")
+    taken = found.take()
+    assert taken[key] is None
+    assert now.partition("/")[0] == key.partition("/")[0]
+    record: Any = decode(ClientConfigRecord, taken[now] or b"")
+    assert (record.client_address, record.broker_id, record.listener_name) == ("10.0.0.7", 3, "CLIENT")
+    assert record.configs == decode(ClientConfigRecord, before[key]).configs  # type: ignore[attr-defined]
+    assert not found.records
+
+
+def test_what_could_not_be_written_is_held_again_but_for_what_is_newer() -> None:
+    _, found = imported(FIXTURES / "client_logs" / "java-4.4.log")
+    first = found.take()
+    _, again = imported(FIXTURES / "client_logs" / "java-4.4.log")
+    key = next(iter(again.records))
+    newer = again.records[key]
+    again.put_back({**dict.fromkeys(first, b"older"), "gone": None})
+    assert again.records[key] == newer
+    assert again.take()["gone"] is None
+
+
+def test_starts_are_noted_under_the_names_of_the_records() -> None:
+    found, starts = FoundClients("cluster", 1, 1, KEY), LoggedStarts()
+    log = FIXTURES / "client_logs" / "java-4.4.log"
+    importing.import_logs(ImportClientLogsSettings(paths=(str(log),)), TODAY, found, starts)
+    assert starts.client_ids == {record.client_id for record in records(found)} == {"orders-1", "consumer-billing-1", "ops"}
+    starts.forget(1 << 62)
+    assert not starts.client_ids
 
 
 @pytest.mark.parametrize("name", ["broker-2.4", "broker-2.8", "broker"])

@@ -1,0 +1,151 @@
+"""Lines that are written to a log while one looks: files that grow, standard input, and other pipes."""
+
+from __future__ import annotations
+
+import math
+import os
+import select
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+from clientscope.errors import SettingsError
+from clientscope.logs.files import MAX_LINE
+
+_EVERY_S = 0.05
+_MOST_AT_ONCE = 256 * 1024
+
+
+class Lines:
+    """Bytes → lines without their ends; the rest of a line beyond `MAX_LINE` is passed over."""
+
+    def __init__(self) -> None:
+        self._part = b""
+        self._passing_over = False
+
+    def feed(self, chunk: bytes) -> Iterator[str]:
+        """Takes bytes, and gives the lines that are complete."""
+        *whole, self._part = (self._part + chunk).split(b"\n")
+        for line in whole:
+            if not self._passing_over:
+                yield line[:MAX_LINE].rstrip(b"\r").decode(errors="replace")
+            self._passing_over = False
+        if len(self._part) > MAX_LINE:
+            if not self._passing_over:
+                yield self._part[:MAX_LINE].decode(errors="replace")
+            self._part, self._passing_over = b"", True
+
+
+class Followed:
+    """What is followed, from now on.
+
+    Attributes:
+        name: for people.
+        ended: nothing is to come any more.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ended = False
+        self._lines = Lines()
+
+    def read(self) -> Iterator[str]:
+        """The lines that have come; doesn't wait."""
+        while chunk := self._chunk():
+            yield from self._lines.feed(chunk)
+
+    def _chunk(self) -> bytes:
+        raise NotImplementedError
+
+
+class FollowedFile(Followed):
+    """A file from its end on; where another one takes its place, that from its beginning on.
+
+    Args:
+        from_start: from its beginning on.
+    """
+
+    def __init__(self, path: Path, stack: ExitStack, from_start: bool = False) -> None:
+        """
+        Raises:
+            SettingsError: it can't be read.
+        """
+        super().__init__(path.as_posix())
+        self._path = path
+        try:
+            self._file: IO[bytes] = path.open("rb")  # others take its place
+        except OSError as error:
+            raise SettingsError(f"{path}: {error.strerror}", "give logs that this user may read") from None
+        stack.callback(self._close)
+        self._file.seek(0, os.SEEK_SET if from_start else os.SEEK_END)
+
+    def _close(self) -> None:
+        self._file.close()
+
+    def _chunk(self) -> bytes:
+        if chunk := self._file.read(_MOST_AT_ONCE):
+            return chunk
+        mine = os.fstat(self._file.fileno())
+        try:
+            there = self._path.stat()
+            if (there.st_ino, there.st_dev) != (mine.st_ino, mine.st_dev):
+                replaced, self._file = self._file, self._path.open("rb")
+                replaced.close()
+        except OSError:  # it is being rotated
+            return b""
+        if there.st_size < self._file.tell():
+            self._file.seek(0)
+        return self._file.read(_MOST_AT_ONCE)
+
+
+class FollowedPipe(Followed):
+    """Standard input, or a command's output."""
+
+    def __init__(self, name: str, descriptor: int) -> None:
+        super().__init__(name)
+        self._descriptor = descriptor
+
+    def _chunk(self) -> bytes:
+        if self.ended or not select.select([self._descriptor], [], [], 0)[0]:
+            return b""
+        chunk = os.read(self._descriptor, _MOST_AT_ONCE)
+        self.ended = not chunk
+        return chunk
+
+
+def open_logs(paths: Sequence[Path | None], stack: ExitStack, from_start: bool = False) -> list[Followed]:
+    """Begins to follow files and standard input (None).
+
+    Args:
+        from_start: read what is in the files already, too.
+
+    Raises:
+        SettingsError: a file can't be read.
+    """
+    return [FollowedPipe("<stdin>", sys.stdin.fileno()) if path is None else FollowedFile(path, stack, from_start) for path in paths]
+
+
+def follow(followed: list[Followed], until: float) -> Iterator[tuple[Followed, str]]:
+    """All lines that come until then (``time.monotonic``), each with where it came from."""
+    while True:
+        over = time.monotonic() >= until
+        yield from come(followed, until + 1.0)  # a log that grows faster than it is read has no end
+        if over or time.monotonic() >= until + 1.0:
+            return
+        time.sleep(_EVERY_S)
+
+
+def come(followed: list[Followed], until: float = math.inf) -> Iterator[tuple[Followed, str]]:
+    """The lines that have come, each with where it came from; doesn't wait for further ones.
+
+    Args:
+        until: not to be read any longer than this (``time.monotonic``); what was read and not given is lost.
+    """
+    for each in followed:
+        for line in each.read():
+            yield each, line
+            if time.monotonic() >= until:
+                return
