@@ -138,7 +138,7 @@ class Quality:
         quarantined = expected in suite.row_checks
         where = "see clientscope.quarantine and Data Docs, and who writes to the topic" if quarantined else "see Data Docs"
         said = f"{outcome.unexpected} of {rows} rows" if verdict.failing else "all rows"
-        self._conditions.tell(
+        self._conditions.report(
             Condition(
                 code=CODE,
                 subject=f"expectation {outcome.name} of {suite.topic}",

@@ -79,7 +79,7 @@ class GaugesQuery:
             metrics.limits(limits)
             for each in limits:
                 if (condition := each.condition(int(time.time() * 1000))) is not None:
-                    self._conditions.tell(condition)
+                    self._conditions.report(condition)
 
     def close(self) -> None:
         """After the query has stopped."""
@@ -101,7 +101,7 @@ class GaugesQuery:
     def _lost(self, cluster: str, broker: int, gateway: str) -> None:
         message = "This gateway sends no heartbeats any more: see whether it and its host are up, or remove it by stopping it with SIGTERM."
         subject = gateway_subject(cluster, broker, gateway)
-        self._conditions.tell(Condition("OP001", subject, True, "high", message, int(time.time() * 1000)))
+        self._conditions.report(Condition("OP001", subject, True, "high", message, int(time.time() * 1000)))
 
     def _publish(self, changes: Changes) -> None:
         if changes:

@@ -104,10 +104,13 @@ def test_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_not_
     table = DeltaTable(tmp_path / "connections").to_pyarrow_table().sort_by("offset").to_pylist()
     assert [(row["offset"], row["kind"]) for row in table] == [(0, 0), (3, 4)]
     assert "facts" not in table[0]
-    told = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]
-    assert [(row["offset"], row["reason"], row["length"]) for row in told] == [(1, "kind_known", len(broken)), (2, "unknown_version", 4)]
-    assert len(told[0]["digest"]) == 64
-    assert SECRET not in str(told)
+    quarantined = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]
+    assert [(row["offset"], row["reason"], row["length"]) for row in quarantined] == [
+        (1, "kind_known", len(broken)),
+        (2, "unknown_version", 4),
+    ]
+    assert len(quarantined[0]["digest"]) == 64
+    assert SECRET not in str(quarantined)
     # What is looked at of all rows, and of some.
     (found,) = history.summary(rows, OF_CONNECTIONS).collect()
     assert (found["decoded"], found["newest_ms"], found["kind_known"], found["gateway_id_given"]) == (3, 1_767_398_402_000, 1, 0)

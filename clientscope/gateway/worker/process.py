@@ -38,7 +38,7 @@ from clientscope.gateway.worker.proxy_protocol import Header
 from clientscope.gateway.worker.relay import Relay
 from clientscope.gateway.worker.reporter import Reporter
 from clientscope.gateway.worker.sides import ClientSide
-from clientscope.session.events import Bypassed, Draining, Ended, GoOn, Stop, Tick, VerdictGiven
+from clientscope.session.events import Bypassed, Continue, Draining, Ended, Stop, Tick, VerdictGiven
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.served import Served
 from clientscope.session.session import Session
@@ -69,7 +69,7 @@ class Worker:
         self._doors = Doors(plan.settings, self._relay, self)
         self._served = Served()
         self._logged = RequestFilter.of(plan.settings)
-        self._budget = Budget(_budget_bytes(plan), partial(self._all, Stop()), partial(self._all, GoOn()), self.count, memory.give_back)
+        self._budget = Budget(_budget_bytes(plan), partial(self._all, Stop()), partial(self._all, Continue()), self.count, memory.give_back)
         self._next_id = plan.first_id
         self._relays: dict[int, Relay] = {}
         self._addresses: Counter[str] = Counter()
@@ -167,7 +167,7 @@ class Worker:
         """Whether nothing is read from any connection now, since all hold too much."""
         return self._budget.exceeded
 
-    def _all(self, event: Stop | GoOn | Bypassed) -> None:
+    def _all(self, event: Stop | Continue | Bypassed) -> None:
         for relay in list(self._relays.values()):
             relay.handle(event)
 
@@ -181,7 +181,7 @@ class Worker:
 
     # What the main process says.
 
-    def told(self, message: Any) -> None:
+    def handle(self, message: Any) -> None:
         """Does what a message asks."""
         match message:
             case WorkerPlan():
@@ -281,7 +281,7 @@ async def _run(ours: socket.socket, listener: socket.socket) -> None:
         elif worker is None:
             early.append(message)
         else:
-            worker.told(message)
+            worker.handle(message)
 
     def gone() -> None:
         begun.set()
@@ -297,7 +297,7 @@ async def _run(ours: socket.socket, listener: socket.socket) -> None:
         return
     worker = Worker(early.pop(0), channel)
     for message in early:
-        worker.told(message)
+        worker.handle(message)
     await worker.listen(listener)
     await over.wait()
     await worker.end()

@@ -129,9 +129,9 @@ def test_a_finding_begins_with_the_second_failure_and_ends_once_enough_passed(jo
     assert begun.message.startswith("1 of 51 rows of clientscope.connections break kind_known (")
     for _ in range(2):
         job.look(CONNECTIONS, connections())
-    assert [told for told in job.conditions.take() if "kind_known" in told.subject] == []
+    assert [reported for reported in job.conditions.take() if "kind_known" in reported.subject] == []
     job.look(CONNECTIONS, connections())
-    ended = {told.subject: told for told in job.conditions.take()}
+    ended = {reported.subject: reported for reported in job.conditions.take()}
     assert ended[begun.subject].failing is False
 
 
@@ -145,14 +145,14 @@ def test_what_fails_now_and_then_never_flaps(every: int) -> None:
 
 def test_the_rate_is_that_of_the_last_hour_by_kafkas_clock() -> None:
     hour = LastHour()
-    told = [hour.ratio(minute * 60_000, 1_000) for minute in range(1, 71)]
-    assert told[:11] == [None] * 11, "ten minutes aren't known before"
-    assert told[11:] == [pytest.approx(1)] * 59
+    reported = [hour.ratio(minute * 60_000, 1_000) for minute in range(1, 71)]
+    assert reported[:11] == [None] * 11, "ten minutes aren't known before"
+    assert reported[11:] == [pytest.approx(1)] * 59
     assert hour.ratio(71 * 60_000, 10_900) == pytest.approx(10)
     assert hour.ratio(72 * 60_000, 0) == pytest.approx(100 / (100 + (59 * 1_000 + 10_900) / 60), rel=0.02)
     assert hour.ratio(72 * 60_000, 5) is None, "no time has passed"
     quiet = LastHour()
-    told = [quiet.ratio(minute * 60_000, 1) for minute in range(1, 21)]
+    reported = [quiet.ratio(minute * 60_000, 1) for minute in range(1, 21)]
     assert quiet.ratio(21 * 60_000, 500) == pytest.approx(600 / 101), "a few clients make no storm"
 
 
@@ -185,13 +185,13 @@ def test_f34_no_value_and_nothing_that_a_client_chose_is_in_results_docs_or_metr
         job.now += 600
         job.look(CONFIGS, values)
         job.look(CONNECTIONS, [connection_record(1, [(CANARY, CANARY, -5, 1, 1)], **(names | {"kind": 9}))])
-    told = job.conditions.take()
+    reported = job.conditions.take()
     assert len(results) == 3
-    assert told, "it was found all the same"
+    assert reported, "it was found all the same"
     docs = "".join(path.read_text() for path in job.docs.iterdir())
     assert "unexpected values found" in docs
     captured = capfd.readouterr()
-    everything = (*results, docs, str(told), generate_latest(job.registry).decode(), captured.out, captured.err, caplog.text)
+    everything = (*results, docs, str(reported), generate_latest(job.registry).decode(), captured.out, captured.err, caplog.text)
     assert [text for text in everything if CANARY in text] == []
     assert captured.err == "", "no progress bars, no warnings"
 

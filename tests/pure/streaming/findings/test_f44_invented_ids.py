@@ -1,4 +1,4 @@
-"""F44: invented ids of one client fill every table with a bound → nothing of another principal is dropped or left untold; the bound
+"""F44: invented ids of one client fill every table with a bound → nothing of another principal is dropped or left unreported; the bound
 itself is a finding."""
 
 from __future__ import annotations
@@ -241,14 +241,16 @@ class Tables(RuleBasedStateMachine):
         self.fleet.start()
 
     @invariant()
-    def what_others_have_is_told(self) -> None:
+    def what_others_have_is_reported(self) -> None:
         if not hasattr(self, "fleet"):
             return
         self.fleet.later(SECOND)
-        told = {(each.application.client_id, each.code) for each in of(self.fleet, VICTIM) if each.state == "open" and each.client_count}
+        open_codes = {
+            (each.application.client_id, each.code) for each in of(self.fleet, VICTIM) if each.state == "open" and each.client_count
+        }
         for number, pushed in self.has.items():
             name, code = f"orders{'abcdef'[number]}", {"leak": "SK001", "wrong": "AN101", "clean": ""}[pushed]
-            assert not code or (name, code) in told
+            assert not code or (name, code) in open_codes
         assert len(self.fleet.published) <= 60 + len(BOUNDS) + 1
 
 

@@ -334,7 +334,7 @@ def test_f44_one_principal_has_so_many_records_and_no_more_and_takes_none_of_oth
     topics.later(2 * MINUTE)
     assert victims < topics.alive() and running in topics.alive(), "nor of a client that is connected"
     assert len(topics.alive() - victims) <= 21
-    assert left_out(topics.job)["records"] >= 80, "which is told"
+    assert left_out(topics.job)["records"] >= 80, "which is reported"
 
 
 def test_f44_all_together_have_so_many_records_and_no_more(topics: Topics, monkeypatch: pytest.MonkeyPatch) -> None:
