@@ -138,7 +138,7 @@ def serve(pipe: Any, connections: int, changes: int, pushes: int) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     applied, since = [0], (time.monotonic(), time.process_time())
     load.change(state, changes, applied)
-    aside(_tell, pipe, applied, *since)
+    aside(_send_cost, pipe, applied, *since)
     pipe.send(listener.getsockname()[1])
     pipe.send({**loaded, "clients": state.clients(1).total})
     uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run(sockets=[listener])
@@ -179,7 +179,7 @@ def _cpu_ms(state: State, path: str) -> float:
     return min(tries)
 
 
-def _tell(pipe: Any, applied: list[int], since: float, cpu_since: float) -> None:
+def _send_cost(pipe: Any, applied: list[int], since: float, cpu_since: float) -> None:
     pipe.recv()
     lasted = time.monotonic() - since
     cpu = 100 * (time.process_time() - cpu_since) / lasted

@@ -240,11 +240,11 @@ def _serve(pipe: Any, connections: int, changes: int) -> None:
     load.change(state, changes, applied)
     app = create_app(state, assets.load(), now_ms, loopback_only=True)
 
-    def tell() -> None:
+    def send_rate() -> None:
         pipe.recv()
         pipe.send(applied[0] / (time.monotonic() - begin))
 
-    aside(tell)
+    aside(send_rate)
     pipe.send(listener.getsockname()[1])
     uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run(sockets=[listener])
 

@@ -63,7 +63,7 @@ class FreshLane:
         """Whether there is one now."""
         return self._lane is not None
 
-    def told(self, unread: int) -> None:
+    def set_unread(self, unread: int) -> None:
         """How many records the query itself has still to read."""
         self._wanted = unread > (ENDS_BELOW if self._wanted else BEGINS_ABOVE)
 

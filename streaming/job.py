@@ -51,7 +51,7 @@ from streaming.reports import BatchReports
 from streaming.session import session, shuffle_partitions, submitted
 from streaming.status import JobStatus
 from streaming.supervision import Running
-from streaming.supervisor import Supervisor, tell_lost
+from streaming.supervisor import Supervisor, report_lost
 from streaming.turns import Turns, live_queries_behind
 from udfs.rules.registry import LIMITS
 
@@ -68,7 +68,7 @@ _START_TIMEOUT_S = 120.0
 _LAST_BATCHES_S = 10.0
 _STOP_LIMIT_S = 20.0
 _STUCK_S = 60.0
-_TELL_S = 5.0
+_REPORT_S = 5.0
 """How often Spark is asked for its reports, each of which it writes as JSON: more often would cost the queries time."""
 
 
@@ -103,7 +103,7 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     conditions = Conditions()
     found = Checkpoints(
         settings.checkpoint_dir, settings.history_dir, kafka, pyspark.__version__, shuffle_partitions(settings),
-        settings.on_lost_records, partial(tell_lost, conditions),
+        settings.on_lost_records, partial(report_lost, conditions),
     )  # fmt: skip
     with found.held() as checkpoints:
         _run_on(checkpoints, settings, digest_key, rules, owned, conditions, kafka, stop)
@@ -183,7 +183,7 @@ class _Job:
         context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns)
         self._fresh = None if settings.backlog_first else FreshLane(partial(FreshResults, context))
         if self._fresh is not None:  # before the backlog has the cores
-            self._fresh.told(checkpoints.unread("results"))
+            self._fresh.set_unread(checkpoints.unread("results"))
             self._fresh.look()
         BatchReports(spark, QUERIES, self._finished).listen()
         self._conditions = conditions
@@ -192,7 +192,7 @@ class _Job:
         culprits = Culprits(settings, digest_key, kernels, self._crashed)
         starts = {name: partial(query.start, context) for name, query in QUERIES.items()}
         self.supervisor = Supervisor(
-            starts, _LIVE, checkpoints, conditions, self.metrics, culprits.search, self._tell, settings.history_interval_seconds
+            starts, _LIVE, checkpoints, conditions, self.metrics, culprits.search, self._report, settings.history_interval_seconds
         )
         self._looked_s = time.monotonic()
         self._reported_s = 0.0
@@ -233,7 +233,7 @@ class _Job:
         if self._fresh is not None:
             self._fresh.look()
             self.metrics.fresh_lane(self._fresh.running, self._fresh.starts, self._fresh.failures)
-        if now - self._reported_s >= _TELL_S:
+        if now - self._reported_s >= _REPORT_S:
             self._reported_s = now
             heap, other = (usage.getUsed() for usage in (self._jvm_memory.getHeapMemoryUsage(), self._jvm_memory.getNonHeapMemoryUsage()))
             self.metrics.memory(heap, other)
@@ -245,11 +245,11 @@ class _Job:
         if quarantined is not None and self._quality is not None:
             self._quality.batch(PLANS[report.name].topic, report.numInputRows, quarantined.asDict())
 
-    def _tell(self, name: str, running: Running) -> None:
+    def _report(self, name: str, running: Running) -> None:
         """Takes in a query's progress, in its thread."""
         report = running.query.lastProgress
         if name == "results" and report is not None and self._fresh is not None:
-            self._fresh.told(all_unread(report))
+            self._fresh.set_unread(all_unread(report))
         unread = self.metrics.lag(name).records
         if unread is not None and not (name in PLANS and PLANS[name].table):  # history's batches are large
             small_batches.fit(running.query, unread)
@@ -274,7 +274,7 @@ class _Job:
         """Counts records of a topic that were found to kill the process that decodes them, and are skipped from now on. From any thread."""
         self.metrics.crashed(topic, number)
         message = f"A record of {topic} killed the process that decodes it; it is in {QUARANTINE} and passed over: please report it."
-        self._conditions.tell(Condition("OP002", topic, True, "high", message, now_ms()))
+        self._conditions.report(Condition("OP002", topic, True, "high", message, now_ms()))
         self.supervisor.hurry()
 
     def _stuck(self) -> str:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 _LOOK_S, _FIRST_LOOK_S = 1.0, 0.1
 """Until a query has read its source, the job's start waits for it."""
 
-_TELL_S = 5.0
+_REPORT_S = 5.0
 """How often Spark is asked for a query's newest report, which it writes as JSON: more often would cost the queries time."""
 
 _STUCK_S = 600.0
@@ -129,15 +129,15 @@ class Supervisor:
             each.look(now)
             self._metrics.watched(each.name, each.well, each.restarts)
             running = each.running
-            if running is not None and now - reported_s >= _TELL_S:
+            if running is not None and now - reported_s >= _REPORT_S:
                 reported_s = now
                 try:
-                    self._tell(each.name, running)
+                    self._read_progress(each.name, running)
                 except Exception:  # of a query that ends at this moment
                     log.exception("what Spark reports of query %s can't be read", each.name)
             self._looked_s[each.name] = time.monotonic()
 
-    def _tell(self, name: str, running: Running) -> None:
+    def _read_progress(self, name: str, running: Running) -> None:
         report = running.query.lastProgress
         if report is not None:
             self._metrics.progressed(name, report)
@@ -156,10 +156,10 @@ class Supervisor:
 
     def _is_parked(self, query: str, parked: bool, failure: Failure) -> None:
         message = f"Query {query} is parked and retried, since {failure.kind}: {failure.hint}." if parked else ""
-        self._conditions.tell(Condition("OP005", f"query {query}", parked, "high", message, now_ms()))
+        self._conditions.report(Condition("OP005", f"query {query}", parked, "high", message, now_ms()))
 
 
-def tell_lost(conditions: Conditions, query: str, lost: Sequence[Lost]) -> None:
+def report_lost(conditions: Conditions, query: str, lost: Sequence[Lost]) -> None:
     """Says as a finding that a query continues without records."""
     for topic in sorted({each.topic for each in lost}):
         number = sum(each.end - each.begin for each in lost if each.topic == topic and each.end is not None)
@@ -167,4 +167,4 @@ def tell_lost(conditions: Conditions, query: str, lost: Sequence[Lost]) -> None:
             f"Query {query} skipped {number} records of {topic}, which were gone before it had read them: give the topic more retention, or"
             " the job less downtime; then close this."
         )
-        conditions.tell(Condition("OP006", f"query {query} of {topic}", True, "high", message, now_ms()))
+        conditions.report(Condition("OP006", f"query {query} of {topic}", True, "high", message, now_ms()))

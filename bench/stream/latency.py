@@ -88,11 +88,11 @@ def _found(installation: Running, pushed: Mapping[str, int]) -> list[float]:
 
 def _changes(installation: Running, begin: int) -> list[float]:
     """For each change of a series' count, how long until a gauge in the topic was at least as new."""
-    told: dict[str | None, list[tuple[int, int]]] = defaultdict(list)  # under None what is of a gateway as a whole
+    written: dict[str | None, list[tuple[int, int]]] = defaultdict(list)  # under None what is of a gateway as a whole
     for message in installation.read(GAUGES):
         if message.value() is not None:
             value = json.loads(message.value())
-            told[value.get("software_name")].append((value["sequence"], message.timestamp()[1]))
+            written[value.get("software_name")].append((value["sequence"], message.timestamp()[1]))
     waits = []
     for message in installation.read(CONNECTIONS, begin):
         change = decode(ClientConnectionRecord, message.value())
@@ -100,7 +100,7 @@ def _changes(installation: Running, begin: int) -> list[float]:
             for count in change.counts:
                 if count.open_connections == 0 or count.count_software_name == UNKNOWN:
                     continue  # its gauge is a tombstone, or is one a moment later, which doesn't say what it knows
-                later = [at for sequence, at in told[count.count_software_name] if sequence >= change.sequence]
+                later = [at for sequence, at in written[count.count_software_name] if sequence >= change.sequence]
                 if later:
                     waits.append(min(later) - change.timestamp_ms)
     return waits

@@ -48,8 +48,8 @@ class Conditions:
         self._lock = threading.Lock()
         self._waiting: dict[tuple[str, str], Condition] = {}
 
-    def tell(self, condition: Condition) -> None:
-        """Takes in one; telling the same again does no harm."""
+    def report(self, condition: Condition) -> None:
+        """Takes in one; the same again changes nothing."""
         with self._lock:
             self._waiting[condition.code, condition.subject] = condition
 

@@ -7,7 +7,7 @@ import json
 from clientscope.digest import identifier
 from clientscope.records.principals import ANONYMOUS
 
-_ANONYMOUS, _NOBODY = f'["{ANONYMOUS}",', "[null,"
+_ANONYMOUS, _NO_PRINCIPAL = f'["{ANONYMOUS}",', "[null,"
 
 
 def application_key(principal: str | None, client_id: str | None, group: str | None, path: str | None = None) -> str:
@@ -26,7 +26,7 @@ def application_key(principal: str | None, client_id: str | None, group: str | N
 
 def key_of_0_1(application: str) -> str:
     """The key that release 0.1.0 gave an application: it had null for ``User:ANONYMOUS``."""
-    return _NOBODY + application[len(_ANONYMOUS) :] if application.startswith(_ANONYMOUS) else application
+    return _NO_PRINCIPAL + application[len(_ANONYMOUS) :] if application.startswith(_ANONYMOUS) else application
 
 
 def fingerprint(code: str, application: str, key: str) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.gateway.untold import Untold
+from clientscope.gateway.unpublished import Unpublished
 from clientscope.records.codec import ClientConnectionRecord, Kind, encode
 from clientscope.records.topics import CONNECTIONS
 
@@ -19,16 +19,16 @@ class ConnectionRecords:
     def __init__(self, registry: ConnectionRegistry, publisher: Publisher) -> None:
         self._registry = registry
         self._publisher = publisher
-        self._untold = Untold()
+        self._unpublished = Unpublished()
 
     def heartbeat(self, now_ms: int, interval_ms: int) -> None:
         """Publishes all counts; 0 says that there will be no further heartbeat."""
         for record in (*self._registry.present(now_ms), *self._registry.heartbeat(now_ms, interval_ms)):
             self.publish(record)
         # After the counts, and never more than half of the room, so that what happens now finds some too.
-        for record in self._untold.take_closed(self._publisher.room // 2):
+        for record in self._unpublished.take_closed(self._publisher.room // 2):
             self.publish(record)
-        for record in self._registry.again(self._untold.open(self._publisher.room // 2), now_ms):
+        for record in self._registry.again(self._unpublished.open(self._publisher.room // 2), now_ms):
             self.publish(record)
 
     def publish(self, record: ClientConnectionRecord | None) -> None:
@@ -36,7 +36,7 @@ class ConnectionRecords:
         if record is not None:
             done = self._publisher.publish(CONNECTIONS, record.gateway_id, encode(record))
             taken = not (done.done() and done.exception())
-            self._untold.published(record, taken)
+            self._unpublished.published(record, taken)
             if taken and record.kind != Kind.HEARTBEAT:
                 done.add_done_callback(partial(self._settled, record, asyncio.get_running_loop()))
 
@@ -47,4 +47,4 @@ class ConnectionRecords:
 
     def _given_up(self, record: ClientConnectionRecord) -> None:
         if record.kind == Kind.CLOSED or record.connection_id in self._registry.connections:
-            self._untold.published(record, taken=False)
+            self._unpublished.published(record, taken=False)

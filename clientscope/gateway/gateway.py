@@ -22,7 +22,7 @@ from clientscope.gateway.pushes import PushJudging
 from clientscope.gateway.reconfiguring import changes
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.request_log import RequestLog
-from clientscope.gateway.status import StatusTeller
+from clientscope.gateway.status import StatusPublisher
 from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.worker.messages import Asked, Closed, Logged, Named, Opened, Report, Standing, WorkerPlan
 from clientscope.gateway.worker.pool import Workers, listen
@@ -52,7 +52,7 @@ class Gateway:
         self._request_log = RequestLog.of(settings, place, metrics.count, lambda: self.registry.names)
         self._tasks = Tasks()
         self._pushes = PushJudging(settings, self.registry, publisher, metrics)
-        self._status = StatusTeller(place, self.registry, self.brokers, publisher, self.readiness, lambda: self.bypassed)
+        self._status = StatusPublisher(place, self.registry, self.brokers, publisher, self.readiness, lambda: self.bypassed)
         self._workers: Workers | None = None
 
     async def start(self, template: Template) -> None:

@@ -239,7 +239,7 @@ class ConnectionRegistry:
             shown = self.names(field, name)
             if counted and shown != name:
                 self._hidden(field)
-            return _held_once(_told_apart(shown) if field == "principal" else shown)
+            return _held_once(_shortened(shown) if field == "principal" else shown)
 
         return replace(
             identity,
@@ -330,7 +330,7 @@ class ConnectionRegistry:
         return record
 
 
-def _told_apart(principal: str) -> str:
+def _shortened(principal: str) -> str:
     """A principal that is too long ends with its digest, so that two with the same beginning stay two clients."""
     if len(principal) <= _RECORDED_LENGTH:
         return principal

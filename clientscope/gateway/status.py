@@ -20,7 +20,7 @@ BROKER_INTERVAL_S = 60.0
 """Asking a broker is a connection of its own each time."""
 
 
-class StatusTeller:
+class StatusPublisher:
     """Reports a gateway's status every ten seconds, and at once when its health changes; its broker's every minute.
 
     A status is soon out of date, so none is written while the publisher's queue is half full.
@@ -42,28 +42,28 @@ class StatusTeller:
         self._place, self._registry, self._brokers, self._publisher = place, registry, brokers, publisher
         self._health, self._bypassed = health, bypassed
         self._enough = publisher.room // 2
-        self._told_s = -INTERVAL_S
-        self._told: tuple[str, str] = ("", "")
+        self._reported_s = -INTERVAL_S
+        self._reported: tuple[str, str] = ("", "")
 
     async def watch(self) -> None:
-        """Tells, for as long as the gateway runs."""
+        """Reports the gateway's status for as long as it runs."""
         while True:
             now = self.process()
-            if (now.condition, now.reason) != self._told or time.monotonic() - self._told_s >= INTERVAL_S:
-                self._tell(now)
-                self._told, self._told_s = (now.condition, now.reason), time.monotonic()
+            if (now.condition, now.reason) != self._reported or time.monotonic() - self._reported_s >= INTERVAL_S:
+                self._publish(now)
+                self._reported, self._reported_s = (now.condition, now.reason), time.monotonic()
             await asyncio.sleep(1.0)
 
     async def watch_broker(self) -> None:
         """Reports the broker's status for as long as the gateway runs."""
         while True:
             status = await asyncio.to_thread(self._brokers.status, self._place, int(BROKER_INTERVAL_S * 1000))
-            self._tell(status)
+            self._publish(status)
             await asyncio.sleep(BROKER_INTERVAL_S)
 
     def stopped(self) -> None:
         """Reports that the gateway was stopped on request."""
-        self._tell(self.process().model_copy(update={"condition": "stopped", "reason": ""}))
+        self._publish(self.process().model_copy(update={"condition": "stopped", "reason": ""}))
 
     def process(self) -> ProcessStatus:
         """How the gateway is now."""
@@ -86,6 +86,6 @@ class StatusTeller:
             },
         )
 
-    def _tell(self, status: ProcessStatus | BrokerStatus) -> None:
+    def _publish(self, status: ProcessStatus | BrokerStatus) -> None:
         if self._publisher.room > self._enough:
             self._publisher.publish(STATUS, status.key.decode(), status.model_dump_json(exclude_none=True).encode())

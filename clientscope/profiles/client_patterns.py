@@ -70,7 +70,7 @@ class ClientPatterns(BaseModel):
     group: Patterns | None = None
     client_id: Patterns | None = None
 
-    def whom(self) -> ClientPattern:
+    def pattern(self) -> ClientPattern:
         """The same, to be asked."""
         return ClientPattern(self.principal or (), self.group or (), self.client_id or (), getattr(self, "path", None) or ())
 

@@ -50,7 +50,7 @@ class Owners:
 
     def of(self, client: PatternSubject) -> Owner | None:
         """The owner of a client; None if none is named."""
-        return next((owner for whom, owner in self.entries if whom.fits(client)), None)
+        return next((owner for pattern, owner in self.entries if pattern.fits(client)), None)
 
 
 class _Entry(FilePatterns):
@@ -72,10 +72,10 @@ def read(path: Path) -> Owners:
     file = TomlFile(path, _HINT)
     entries = []
     for index, entry in enumerate(file.model(_File).owner):
-        whom = entry.whom()
-        if whom == ClientPattern():
+        pattern = entry.pattern()
+        if pattern == ClientPattern():
             raise file.error(("owner", index), f"owner[{index + 1}] has no pattern", "give it principal, client_id, group or path")
-        entries.append((whom, Owner(entry.team, entry.contact)))
+        entries.append((pattern, Owner(entry.team, entry.contact)))
     return Owners(tuple(entries))
 
 

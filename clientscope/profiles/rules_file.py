@@ -132,10 +132,10 @@ class _Checked:
         assignments = []
         for index, entry in enumerate(self._model.assign):
             self._exists(entry.profile, ("assign", index, "profile"))
-            if entry.whom() == ClientPattern():
+            if entry.pattern() == ClientPattern():
                 hint = "give it principal, group or client_id; default is for everybody"
                 raise self._file.error(("assign", index), f"assign[{index + 1}] has no pattern", hint)
-            assignments.append((entry.whom(), names.index(entry.profile)))
+            assignments.append((entry.pattern(), names.index(entry.profile)))
         thresholds = Thresholds(tuple(self._profiles.values()), ProfileChoice(tuple(assignments), names.index(self._model.default)))
         return RulesFile(thresholds, tuple(map(self._suppression, range(len(self._model.suppress)))))
 
@@ -170,7 +170,7 @@ class _Checked:
         named = f"suppress[{index + 1}]"
         if entry.code not in self._known:
             raise self._file.error((*place, "code"), f"{named}.code: no rule has the code {entry.code}", "see: clientscope rules")
-        if entry.whom() == ClientPattern():
+        if entry.pattern() == ClientPattern():
             hint = "set principal, group, client_id or path; for all clients, switch the rule off in a profile"
             raise self._file.error(place, f"{named} has no pattern", hint)
-        return Suppression(entry.code, entry.whom(), entry.reason, entry.until, f"{self._file.path}:{self._file.line(place)}")
+        return Suppression(entry.code, entry.pattern(), entry.reason, entry.until, f"{self._file.path}:{self._file.line(place)}")

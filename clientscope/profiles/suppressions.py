@@ -21,7 +21,7 @@ class Suppression:
     """
 
     code: str
-    whom: ClientPattern
+    pattern: ClientPattern
     reason: str
     until: date
     where: str
@@ -34,6 +34,6 @@ class Suppression:
 def suppressing(suppressions: Iterable[Suppression], code: str, client: PatternSubject, today: date) -> Suppression | None:
     """The first one that counts today and fits; None where there is none."""
     for suppression in suppressions:
-        if suppression.code == code and not suppression.expired(today) and suppression.whom.fits(client):
+        if suppression.code == code and not suppression.expired(today) and suppression.pattern.fits(client):
             return suppression
     return None

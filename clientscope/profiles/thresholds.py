@@ -53,7 +53,7 @@ class ProfileChoice:
     def __call__(self, principal: str | None, group: str | None, client_id: str | None) -> int:
         """The index of the profile that holds for this client."""
         client = PatternSubject(principal, group, client_id)
-        return next((index for whom, index in self.assignments if whom.fits(client)), self.default)
+        return next((index for pattern, index in self.assignments if pattern.fits(client)), self.default)
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ CLIENTS: Fields = _fields(
     Field("version", FieldKind.VERSION, "its version"),
     Field("client_id", FieldKind.TEXT, "client.id"),
     Field("application", FieldKind.TEXT, "client.id without its instance part"),
-    Field("principal", FieldKind.TEXT, "as whom it authenticated"),
+    Field("principal", FieldKind.TEXT, "the name that it authenticated with"),
     Field("address", FieldKind.TEXT, "IP address"),
     Field("listener", FieldKind.TEXT, "the broker's listener"),
     Field("protocol", FieldKind.TEXT, "security protocol"),

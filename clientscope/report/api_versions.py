@@ -104,8 +104,8 @@ def summary(compared: Comparison) -> list[str]:
     differ = f"{capitalized(brokers(answered))} differ in {len(compared.differing)} of {apis}"
     if only and only != NO_RELEASE:
         return [f"{differ}, and are all as in {only}: their configuration may differ.", *said]
-    told = [f"{brokers(group.ids)} as in {' or '.join(sorted(fit))}" for group, fit in zip(compared.groups, fits, strict=True)]
-    return [f"{differ}: a rolling upgrade half way?", f"{capitalized('; '.join(told))}.", *said]
+    releases = [f"{brokers(group.ids)} as in {' or '.join(sorted(fit))}" for group, fit in zip(compared.groups, fits, strict=True)]
+    return [f"{differ}: a rolling upgrade half way?", f"{capitalized('; '.join(releases))}.", *said]
 
 
 def silent(answers: Iterable[BrokerAnswer]) -> list[str]:

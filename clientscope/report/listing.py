@@ -68,7 +68,7 @@ def show(settings: ListingSettings, fields: Sequence[str], ask: Callable[[], Lis
     """
     order = _order(settings.sort, fields)
     if not settings.watch:
-        _tell(settings, order, fields, ask())
+        _print_once(settings, order, fields, ask())
         return
     if settings.output not in ("table", "wide", "jsonl"):
         raise SettingsError(f"--watch never ends, so -o {settings.output} can't be completed", "-o table, wide or jsonl")
@@ -93,7 +93,7 @@ def console(usual: Console, view: RenderableType) -> Console:
     return Console(file=usual.file, width=max(usual.measure(view, options=widest).maximum, usual.width), no_color=usual.no_color)
 
 
-def _tell(settings: ListingSettings, order: Sequence[tuple[str, bool]], fields: Sequence[str], listed: Listed[Item]) -> None:
+def _print_once(settings: ListingSettings, order: Sequence[tuple[str, bool]], fields: Sequence[str], listed: Listed[Item]) -> None:
     listed, items = _chosen(settings, order, listed)
     if settings.output in ("table", "wide"):
         view = listed.table(items, settings.output == "wide")

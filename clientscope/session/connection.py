@@ -31,6 +31,7 @@ from clientscope.session.events import (
     Connected,
     ConnectionCommand,
     ConnectionEvent,
+    Continue,
     Disconnected,
     Draining,
     End,
@@ -38,7 +39,6 @@ from clientscope.session.events import (
     Eof,
     Free,
     Full,
-    GoOn,
     HalfClose,
     Pause,
     Received,
@@ -172,7 +172,7 @@ class ClientConnection:
         if flow.pauses:
             yield Pause(flow.side)
         if flow is self._broker:
-            yield from self._go_on(self._client)
+            yield from self._take_up(self._client)
             yield from self._client.resume("connecting")
 
     def _on_certified(self, event: Certified) -> Iterator[ConnectionCommand]:
@@ -220,9 +220,9 @@ class ClientConnection:
         flow = self._flow(event.side)
         if flow.lane is not None:
             flow.lane.waits_for_time = False
-            yield from self._go_on(flow)
+            yield from self._take_up(flow)
 
-    def _go_on(self, flow: Flow) -> Iterator[ConnectionCommand]:
+    def _take_up(self, flow: Flow) -> Iterator[ConnectionCommand]:
         """Continues with the bytes of a side that were held."""
         if (lane := flow.lane) is None:
             return
@@ -245,7 +245,7 @@ class ClientConnection:
     def _free_client(self) -> Iterator[ConnectionCommand]:
         """Continues with the client's bytes that wait for the broker's answers."""
         if (lane := self._client.lane) is not None and not lane.waits_for_time:
-            yield from self._go_on(self._client)
+            yield from self._take_up(self._client)
 
     def _do(self, pieces: Iterator[Out], flow: Flow) -> Generator[ConnectionCommand, None, Held | Pushed | None]:
         """Says what to do about what the session made of a side's bytes, up to a push's turn, or to where it holds them: returns that."""
@@ -283,7 +283,7 @@ class ClientConnection:
     def _on_verdict_given(self, event: VerdictGiven) -> Iterator[ConnectionCommand]:
         if commands := self.session.answer(event.token, event.verdict):
             yield from self._do(iter(commands), self._broker)
-            yield from self._go_on(self._broker)
+            yield from self._take_up(self._broker)
 
     def _on_eof(self, event: Eof) -> Iterator[ConnectionCommand]:
         flow = self._flow(event.side)
@@ -319,7 +319,7 @@ class ClientConnection:
         for flow in (self._client, self._broker):
             yield from flow.pause("budget")
 
-    def _on_go_on(self, _: GoOn) -> Iterator[ConnectionCommand]:
+    def _on_continue(self, _: Continue) -> Iterator[ConnectionCommand]:
         for flow in (self._client, self._broker):
             yield from flow.resume("budget")
 
@@ -401,6 +401,6 @@ _ON: dict[type[Any], Callable[[ClientConnection, Any], Iterator[ConnectionComman
     Draining: ClientConnection._on_drain,
     Bypassed: ClientConnection._on_bypass,
     Stop: ClientConnection._on_stop,
-    GoOn: ClientConnection._on_go_on,
+    Continue: ClientConnection._on_continue,
     Ended: ClientConnection._on_ended,
 }

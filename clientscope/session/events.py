@@ -137,7 +137,7 @@ class Stop:
 
 
 @dataclass(slots=True)
-class GoOn:
+class Continue:
     """Takes `Stop` back."""
 
 
@@ -162,7 +162,7 @@ ConnectionEvent = (
     | Draining
     | Bypassed
     | Stop
-    | GoOn
+    | Continue
     | Ended
 )
 

@@ -21,7 +21,7 @@ _LOOK_S = 1.0
 
 
 class StatusWriter:
-    """Writes what ``tell`` returns until stopped, and then that all of it has stopped.
+    """Writes what ``statuses`` returns until stopped, and then that all of it has stopped.
 
     A status that Kafka doesn't take is replaced by the next one, a moment later. Only `stop` waits for a write.
 
@@ -29,15 +29,15 @@ class StatusWriter:
         tell: returns the current status of all that this process reports; called in the writer's thread, every second.
     """
 
-    def __init__(self, kafka: Kafka, client_id: str, tell: Callable[[], Iterable[ProcessStatus]]) -> None:
-        self._kafka, self._client_id, self._tell = kafka, client_id, tell
+    def __init__(self, kafka: Kafka, client_id: str, statuses: Callable[[], Iterable[ProcessStatus]]) -> None:
+        self._kafka, self._client_id, self._statuses = kafka, client_id, statuses
         self._stopping = threading.Event()
         self._writer: TopicWriter | None = None
         self._failing = False
         self._thread = threading.Thread(target=self._run, name="status", daemon=True)
 
     def start(self) -> None:
-        """Begins to tell."""
+        """Begins to write."""
         self._thread.start()
 
     def stop(self, patience_s: float = 5.0) -> None:
@@ -46,16 +46,16 @@ class StatusWriter:
         self._thread.join(patience_s)
 
     def _run(self) -> None:
-        told: Sequence[tuple[str, str, str]] = ()
-        told_s = -INTERVAL_S
+        written: Sequence[tuple[str, str, str]] = ()
+        written_s = -INTERVAL_S
         while True:
             stopping = self._stopping.is_set()
-            now = list(self._tell())
+            now = list(self._statuses())
             if stopping:
                 now = [each.model_copy(update={"condition": "stopped", "reason": ""}) for each in now]
             conditions = tuple((each.id, each.condition, each.reason) for each in now)
-            if (stopping or conditions != told or time.monotonic() - told_s >= INTERVAL_S) and self._write(now):
-                told, told_s = conditions, time.monotonic()
+            if (stopping or conditions != written or time.monotonic() - written_s >= INTERVAL_S) and self._write(now):
+                written, written_s = conditions, time.monotonic()
             if stopping:
                 break
             self._stopping.wait(_LOOK_S)

@@ -17,7 +17,7 @@ from sinks.alerts.journal import Journal
 from sinks.alerts.message import Message, Texts
 from sinks.alerts.metrics import DeliverMetrics, Figures, ReceiverFigures
 from sinks.alerts.peer import Peer, RepeatedAlerts
-from sinks.alerts.progress import DeadLetter, DeliveryPlan, Disabled, Told, kind_of
+from sinks.alerts.progress import DeadLetter, DeliveryPlan, Disabled, LastDelivery, kind_of
 from sinks.alerts.receivers import Receivers
 from sinks.alerts.retries import Schedule
 from sinks.alerts.sending import SendResult
@@ -150,7 +150,7 @@ class Active:
                 ReceiverFigures(
                     name,
                     queue=worker.length(),
-                    undelivered=self.book.to_tell(name),
+                    undelivered=self.book.undelivered(name),
                     held=self.book.held[name],
                     oldest_s=0.0 if oldest is None else max(0.0, (now_ms() - oldest) / 1000),
                     failing=worker.failing_since is not None,
@@ -214,10 +214,10 @@ class Active:
             self.book.disabled[plan.receiver] = disabled
             self.journal.put(disabled)
             self._offered -= {key for key, other in self.book.plans.items() if other.receiver == plan.receiver}
-        told = [one for one in (self._told(plan, *member, at, result.outcome == "ok") for member in plan.members) if one]
+        deliveries = [one for one in (self._last_delivery(plan, *member, at, result.outcome == "ok") for member in plan.members) if one]
         self._settle(plan)
-        self.book.tell(told, at)
-        self.journal.put(*told)
+        self.book.delivered(deliveries, at)
+        self.journal.put(*deliveries)
 
     def _settle(self, plan: DeliveryPlan) -> None:
         self.book.unplan(plan.key)
@@ -225,9 +225,9 @@ class Active:
         self._offered.discard(plan.key)
         self.journal.delete(plan.key)
 
-    def _told(self, plan: DeliveryPlan, fingerprint: str, number: int, at_ms: int, delivered: bool) -> Told | None:
+    def _last_delivery(self, plan: DeliveryPlan, fingerprint: str, number: int, at_ms: int, delivered: bool) -> LastDelivery | None:
         """What is known of one finding from now on; None where a later message has said more, and this one was sent again."""
-        before = self.book.told(plan.receiver, fingerprint)
+        before = self.book.last_delivery(plan.receiver, fingerprint)
         finding = self.book.findings.get(fingerprint)
         is_newest = finding is not None and finding.alert is not None and finding.alert.number == number
         if before is not None and ((before.number > number and not is_newest) or (before.number == number and before.status == "ended")):
@@ -235,7 +235,7 @@ class Active:
         times = list(before.times_ms) if before else []
         if delivered and plan.status == "firing":
             times = with_time(times, at_ms)
-        return Told(
+        return LastDelivery(
             receiver=plan.receiver,
             fingerprint=fingerprint,
             number=number,

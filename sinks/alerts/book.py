@@ -15,13 +15,13 @@ from sinks.alerts.progress import (
     MOST_MEMBERS,
     DeliveryPlan,
     Disabled,
+    LastDelivery,
     Request,
     Status,
-    Told,
     group_name,
     kind_of,
+    last_delivery_key,
     message_id,
-    told_key,
 )
 from sinks.alerts.receivers import Receiver, Receivers
 from sinks.alerts.times import moment
@@ -47,7 +47,7 @@ class DeliveryBook:
         self.plans: dict[str, DeliveryPlan] = {}
         self.disabled: dict[str, Disabled] = {}
         self.requests: dict[str, Request] = {}
-        self._told: dict[tuple[str, str], Told] = {}
+        self._last_deliveries: dict[tuple[str, str], LastDelivery] = {}
         self._planned: Counter[tuple[str, str]] = Counter()
         self._pending: dict[str, dict[str, tuple[Status, str, int]]] = {name: {} for name in self._receivers}
         self._last: dict[tuple[str, str], int] = {}
@@ -76,7 +76,7 @@ class DeliveryBook:
             try:
                 match kind_of(key):
                     case "told":
-                        self.tell([parse(Told, value)], now_ms)
+                        self.delivered([parse(LastDelivery, value)], now_ms)
                     case "plan":
                         self.plan(parse(DeliveryPlan, value))
                     case "disabled":
@@ -87,10 +87,10 @@ class DeliveryBook:
             except RecordError:
                 self.undecodable += 1
 
-    def tell(self, told: Iterable[Told], now_ms: int) -> None:
+    def delivered(self, deliveries: Iterable[LastDelivery], now_ms: int) -> None:
         """Notes that messages were delivered, or given up."""
-        for one in told:
-            self._told[one.receiver, one.fingerprint] = one
+        for one in deliveries:
+            self._last_deliveries[one.receiver, one.fingerprint] = one
             if one.status != "dead":
                 place = (one.receiver, one.group)
                 self._last[place] = max(self._last.get(place, 0), one.at_ms)
@@ -118,22 +118,22 @@ class DeliveryBook:
         self.requests.pop(key, None)
         self.disabled = {name: one for name, one in self.disabled.items() if one.key != key}
 
-    def told(self, receiver: str, fingerprint: str) -> Told | None:
+    def last_delivery(self, receiver: str, fingerprint: str) -> LastDelivery | None:
         """What was last delivered to a receiver about a finding."""
-        return self._told.get((receiver, fingerprint))
+        return self._last_deliveries.get((receiver, fingerprint))
 
     def forgotten(self) -> list[str]:
         """Removes deliveries whose finding or receiver no longer exists; returns their keys."""
-        gone = [place for place in self._told if place[1] not in self.findings]
+        gone = [place for place in self._last_deliveries if place[1] not in self.findings]
         for place in gone:
-            del self._told[place]
-        return [told_key(*place) for place in gone]
+            del self._last_deliveries[place]
+        return [last_delivery_key(*place) for place in gone]
 
     def _look(self, fingerprint: str, now_ms: int) -> None:
         """Updates what is to be delivered of one finding, for each receiver."""
         finding = self.findings.get(fingerprint)
         for name, receiver in self._receivers.items():
-            status = _to_tell(finding, self._told.get((name, fingerprint)), receiver)
+            status = _status_to_deliver(finding, self._last_deliveries.get((name, fingerprint)), receiver)
             pending = self._pending[name]
             if status is None:
                 pending.pop(fingerprint, None)
@@ -168,13 +168,13 @@ class DeliveryBook:
         return made
 
     def oldest_ms(self, name: str) -> int | None:
-        """Since when there has been something to tell that wasn't delivered; None where there is nothing."""
+        """Time since which a change has been undelivered; None where all is delivered."""
         waiting = [since_ms for _, _, since_ms in self._pending[name].values()]
         waiting += [plan.created_ms for plan in self.plans.values() if plan.receiver == name]
         return min(waiting, default=None)
 
-    def to_tell(self, name: str) -> int:
-        """Number of findings with something to deliver."""
+    def undelivered(self, name: str) -> int:
+        """Number of findings with a change that is not delivered yet."""
         return len(self._pending[name])
 
     def message(self, plan: DeliveryPlan) -> Message | None:
@@ -183,16 +183,16 @@ class DeliveryBook:
         return Message(plan, ordered(findings)) if findings else None
 
     def _is_held(self, name: str, finding: Finding, now_ms: int) -> bool:
-        told = self._told.get((name, finding.fingerprint))
-        return told is not None and damping.is_held(finding, told.times_ms, self._receivers[name].damping, now_ms)
+        last = self._last_deliveries.get((name, finding.fingerprint))
+        return last is not None and damping.is_held(finding, last.times_ms, self._receivers[name].damping, now_ms)
 
     def _message(self, receiver: Receiver, status: Status, group: str, findings: list[Finding], now_ms: int) -> Message:
         members, damped = [], set()
         for finding in findings:
-            told = self._told.get((receiver.name, finding.fingerprint))
-            number = finding.alert.number if status == "firing" and finding.alert else told.number if told else 0
+            last = self._last_deliveries.get((receiver.name, finding.fingerprint))
+            number = finding.alert.number if status == "firing" and finding.alert else last.number if last else 0
             members.append((finding.fingerprint, number))
-            times = damping.with_time(told.times_ms if told else (), now_ms)
+            times = damping.with_time(last.times_ms if last else (), now_ms)
             if status == "firing" and damping.is_damped(times, receiver.damping, now_ms):
                 damped.add(finding.fingerprint)
         plan = DeliveryPlan(
@@ -206,12 +206,12 @@ class DeliveryBook:
         return Message(plan, ordered(findings), frozenset(damped) if receiver.damping.after > 1 else frozenset())
 
 
-def _to_tell(finding: Finding | None, told: Told | None, receiver: Receiver) -> Status | None:
+def _status_to_deliver(finding: Finding | None, last: LastDelivery | None, receiver: Receiver) -> Status | None:
     """The status of a finding that is still to be delivered to a receiver; None if there is none."""
     if finding is None:
         return None
     if fires(finding):
         # Numbers only grow, unless the finding began anew: then it hasn't been delivered.
-        new = finding.alert is not None and (told is None or told.number != finding.alert.number)
+        new = finding.alert is not None and (last is None or last.number != finding.alert.number)
         return "firing" if new and receiver.wants(finding) else None
-    return "ended" if told is not None and told.status == "firing" and receiver.resolved else None
+    return "ended" if last is not None and last.status == "firing" and receiver.resolved else None

@@ -9,7 +9,7 @@ from kafka.errors import KafkaError
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import DEADLETTER, DELIVERIES
-from sinks.alerts.progress import DeadLetter, DeliveryPlan, Disabled, Request, Told
+from sinks.alerts.progress import DeadLetter, DeliveryPlan, Disabled, LastDelivery, Request
 
 
 class Journal:
@@ -20,7 +20,7 @@ class Journal:
         self._writers: dict[str, TopicWriter] = {}
         self._unwritten: dict[str, dict[str, bytes | None]] = {DELIVERIES: {}, DEADLETTER: {}}
 
-    def put(self, *records: Told | DeliveryPlan | Disabled | Request) -> None:
+    def put(self, *records: LastDelivery | DeliveryPlan | Disabled | Request) -> None:
         """To be written with the next `flush`; the newest of each key counts."""
         for record in records:
             self._unwritten[DELIVERIES][record.key] = record.model_dump_json().encode()

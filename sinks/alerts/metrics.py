@@ -20,7 +20,7 @@ class ReceiverFigures:
 
     Attributes:
         queue: messages that wait, or are being sent.
-        undelivered: findings of which there is something to tell, those that are held among them.
+        undelivered: findings with a change to deliver, those that are held among them.
         held: by a silence, or since they come and go.
         oldest_s: age of the oldest of what is undelivered; 0 for nothing.
     """

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NotRequired, Protocol, TypedDict
 
+from clientscope.clock import now_ms
 from clientscope.findings.record import Finding
 from sinks.alerts.receivers import Attempted
 from sinks.alerts.retries import delay_s
@@ -139,7 +140,7 @@ class Peer:
 
     def _round(self, since: int) -> SendResult:
         """Everything that changed after a version, in requests of bounded size; a part that is refused doesn't hold up the next."""
-        alerts = self._alerts.to_send(int(time.time() * 1000), since)
+        alerts = self._alerts.to_send(now_ms(), since)
         outcome = SendResult("ok")
         for start in range(0, len(alerts), _AT_ONCE):
             part = alerts[start : start + _AT_ONCE]

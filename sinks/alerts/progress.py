@@ -23,7 +23,7 @@ MOST_MEMBERS = 20_000
 MOST_TIMES = 10
 
 
-class Told(Value):
+class LastDelivery(Value):
     """The last delivery to a receiver about a finding.
 
     Attributes:
@@ -45,7 +45,7 @@ class Told(Value):
     @property
     def key(self) -> str:
         """The record's key."""
-        return told_key(self.receiver, self.fingerprint)
+        return last_delivery_key(self.receiver, self.fingerprint)
 
 
 class DeliveryPlan(Value):
@@ -120,8 +120,8 @@ class DeadLetter(Value):
         )
 
 
-def told_key(receiver: str, fingerprint: str) -> str:
-    """The key of a `Told` record."""
+def last_delivery_key(receiver: str, fingerprint: str) -> str:
+    """The key of a `LastDelivery` record."""
     return _key("told", receiver, fingerprint)
 
 

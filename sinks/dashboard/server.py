@@ -81,7 +81,7 @@ def run(settings: ServeSettings) -> None:
         refused=refused,
     )
     server = Server(Listener("listen", BOUNDS, refused).config(app, timeout_graceful_shutdown=_GRACE_SECONDS))
-    status = StatusWriter(kafka, "clientscope-serve", Telling(state, f"{socket.gethostname()}:{listener.getsockname()[1]}"))
+    status = StatusWriter(kafka, "clientscope-serve", ServeStatus(state, f"{socket.gethostname()}:{listener.getsockname()[1]}"))
     previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         reader.start()
@@ -98,7 +98,7 @@ def run(settings: ServeSettings) -> None:
             signal.signal(number, handler)
 
 
-class Telling:
+class ServeStatus:
     """How this copy of serve is, for ``clientscope.status``."""
 
     def __init__(self, state: State, name: str) -> None:

@@ -147,7 +147,7 @@ class Quality:
         quarantined = expected in suite.row_checks
         where = "see clientscope.quarantine, and who writes to the topic" if quarantined else "see Data Docs"
         said = f"{unexpected} of {rows} rows" if verdict.failing else "all rows"
-        self._conditions.tell(
+        self._conditions.report(
             Condition(
                 code=CODE,
                 subject=f"expectation {name} of {suite.topic}",

@@ -84,9 +84,9 @@ def _outcome(result: Any) -> ValidationOutcome:
 
 
 def _frame(sample: pa.Table, rate_ratio: float | None) -> Any:
-    told, appended = (sample.column(name).to_numpy() for name in ("told_ms", "appended_ms"))
+    recorded, appended = (sample.column(name).to_numpy() for name in ("told_ms", "appended_ms"))
     # As floating point, and within bounds: a client's time may be anything that 64 bits hold.
-    clock = np.clip(told.astype(np.float64) - appended, -_MOST_CLOCK_MS, _MOST_CLOCK_MS)
+    clock = np.clip(recorded.astype(np.float64) - appended, -_MOST_CLOCK_MS, _MOST_CLOCK_MS)
     rates = pa.array(np.full(len(sample), np.nan if rate_ratio is None else rate_ratio))
     frame = sample.append_column(CLOCK, pa.array(clock)).append_column(RATE, pc.if_else(pc.is_nan(rates), None, rates)).to_pandas()
     if not all(np.issubdtype(kind, np.number) for kind in frame.dtypes):

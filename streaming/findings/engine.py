@@ -102,8 +102,8 @@ class FindingsEngine:
         for condition in self._conditions.take():
             self._condition(condition)
         for overflow in self.limits:
-            if (told := overflow.condition(now_ms)) is not None:
-                self._condition(told)
+            if (full := overflow.condition(now_ms)) is not None:
+                self._condition(full)
         self._erase()
         self.clients.at(now_ms)
         if abs(now_ms - self._compared_ms) >= _COMPARE_EVERY_MS:  # a clock may have been set back
@@ -234,13 +234,13 @@ class FindingsEngine:
 
     def _compare(self, now_ms: int) -> None:
         live = self.clients.live()
-        told = self.book.present(fleet.STORM.code)
+        under_way = self.book.present(fleet.STORM.code)
         for rule, found in (
             (fleet.DRIFT, fleet.drift(live, self._judges, now_ms)),
             (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
             (fleet.RARE, fleet.rare_values(live, self._judges)),
             (fleet.VERSION, fleet.old_versions(live, self._judges)),
-            (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, told, now_ms)),
+            (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, under_way, now_ms)),
         ):
             self.book.compared(rule.code, found)
 

@@ -123,8 +123,8 @@ def changed(changes: Mapping[str, Change], live: Live, judges: Judges, now_ms: i
             if key in before.settings and before.settings[key] != value
         }
         if differ:
-            told = {key: (now.settings[key], lines) for key, lines in differ.items()}
-            found |= _one(CHANGED, application, told, _of(live, application), now.appended_ms)
+            changed = {key: (now.settings[key], lines) for key, lines in differ.items()}
+            found |= _one(CHANGED, application, changed, _of(live, application), now.appended_ms)
     return found
 
 
@@ -191,13 +191,13 @@ def storms(counts: Mapping[str, Storms], live: Live, judges: Judges, under_way: 
         counts: by application.
         under_way: fingerprints of those that are already reported; these end only at half the limit.
     """
-    told = set(under_way)
+    reported = set(under_way)
     found: dict[str, Found] = {}
     for application, (closed, now_open) in counts.items():
         limits = judges.limits(STORM, application)
         if limits is None:
             continue
-        part = 2 if fingerprint(STORM.code, application, "") in told else 1
+        part = 2 if fingerprint(STORM.code, application, "") in reported else 1
         if closed * part >= limits["closed"] and closed * part >= limits["times_open"] * now_open:
             rounded = 10 ** max(0, len(str(closed)) - 1)  # so that the sentence, which is written again with each change, stays
             line = f"more than {closed // rounded * rounded - 1} connections closed within five minutes"
@@ -238,10 +238,10 @@ def _differences(members: Iterable[LiveClients]) -> dict[str, tuple[Any, list[st
             if len(counts) > 1:
                 # The same after a restart, in whatever order they came.
                 usual = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-                told = [f"{_shown(value)} on {count} client{'s' if count > 1 else ''}" for value, count in usual[:5]]
-                others = len(counts) - len(told)
+                most = [f"{_shown(value)} on {count} client{'s' if count > 1 else ''}" for value, count in usual[:5]]
+                others = len(counts) - len(most)
                 more = f", and {others} other values" if others > 0 else ""
-                differ[key] = usual[0][0], [f"{key}: {', '.join(told)}{more}"]
+                differ[key] = usual[0][0], [f"{key}: {', '.join(most)}{more}"]
     return differ
 
 
@@ -251,7 +251,7 @@ def _one(
     """One finding of an application, whatever the number of settings: many go wrong together."""
     which = fingerprint(rule.code, application, "")
     named = list(differ.items())[:MOST_SETTINGS]
-    settings = tuple({"key": key, "origin": "pushed", **_told(value)} for key, (value, _) in named if key)
+    settings = tuple({"key": key, "origin": "pushed", **_recorded(value)} for key, (value, _) in named if key)
     lines = [line for _, (_, lines) in named for line in lines]
     if len(differ) > len(named):
         lines.append(f"and {len(differ) - len(named)} more settings")
@@ -259,7 +259,7 @@ def _one(
     return {which: Found(problem, application, lines, clients, at_ms)}
 
 
-def _told(value: Any) -> dict[str, Any]:
+def _recorded(value: Any) -> dict[str, Any]:
     if isinstance(value, list):
         return {"reason": value[1], "length": value[2], "digest": value[3]}
     return {"value": value}

@@ -125,12 +125,12 @@ class SeriesTable:
         for key in self._dirty:
             count = self._get(key)
             assert count is not None
-            told = self._with_others(key, count)
-            if told.connections:
-                changes[key] = told
+            total = self._with_others(key, count)
+            if total.connections:
+                changes[key] = total
             elif count.published:
                 changes[key] = None
-            self._set(key, count._replace(published=told.connections > 0))
+            self._set(key, count._replace(published=total.connections > 0))
         self._removed.clear()
         self._dirty.clear()
         return changes

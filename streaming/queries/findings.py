@@ -26,6 +26,7 @@ from kafka.errors import KafkaError
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
+from clientscope import clock
 from clientscope.errors import RecordError
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
@@ -78,7 +79,7 @@ class FindingsQuery:
             opened.callback(self._decisions.close)
             self._scratch = Path(tempfile.mkdtemp(prefix="clientscope-findings-"))
             opened.callback(shutil.rmtree, self._scratch, ignore_errors=True)
-            now_ms = int(time.time() * 1000)
+            now_ms = clock.now_ms()
             self._folder = settings.checkpoint_dir
             noted = seen.read(self._folder, now_ms)
             self._noted_ms = now_ms
@@ -115,7 +116,7 @@ class FindingsQuery:
         with self._lock:
             self._publish()
             if self._caught_up:
-                self._end_clients(int(time.time() * 1000))
+                self._end_clients(clock.now_ms())
 
     def measure(self, metrics: JobMetrics) -> None:
         """How much is kept of what, how much was left out, and whether all has been read that there was at the start."""
@@ -128,7 +129,7 @@ class FindingsQuery:
         """After the query has stopped."""
         self._backlog.stop()
         with self._lock:
-            self._note(int(time.time() * 1000))
+            self._note(clock.now_ms())
         self._opened.close()
 
     def _write(self, rows: DataFrame, _batch_id: int) -> None:
@@ -157,7 +158,7 @@ class FindingsQuery:
                 self._caught_up = True
 
     def _publish(self) -> None:
-        now_ms = int(time.time() * 1000)
+        now_ms = clock.now_ms()
         try:
             self._findings.decided({key: _decision(value) for key, value in self._decisions.news().items()})
             changes = self._findings.changes(now_ms) if self._caught_up else self._findings.new_leaks(now_ms)

@@ -16,6 +16,7 @@ from kafka.errors import KafkaError
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
+from clientscope.clock import now_ms
 from clientscope.findings.conditions import Condition, gateway_subject
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import read_compacted
@@ -78,8 +79,8 @@ class GaugesQuery:
             limits = *self._gauges.limits, self._clock.full
             metrics.limits(limits)
             for each in limits:
-                if (condition := each.condition(int(time.time() * 1000))) is not None:
-                    self._conditions.tell(condition)
+                if (condition := each.condition(now_ms())) is not None:
+                    self._conditions.report(condition)
 
     def close(self) -> None:
         """After the query has stopped."""
@@ -101,7 +102,7 @@ class GaugesQuery:
     def _lost(self, cluster: str, broker: int, gateway: str) -> None:
         message = "This gateway sends no heartbeats any more: see whether it and its host are up, or remove it by stopping it with SIGTERM."
         subject = gateway_subject(cluster, broker, gateway)
-        self._conditions.tell(Condition("OP001", subject, True, "high", message, int(time.time() * 1000)))
+        self._conditions.report(Condition("OP001", subject, True, "high", message, now_ms()))
 
     def _publish(self, changes: Changes) -> None:
         if changes:

@@ -31,8 +31,8 @@ def arrivals(records: DataFrame, digest_key: DigestKey | None, thresholds: Thres
         thresholds: which profile applies to which client; None for the rules' own limits.
     """
     keys = F.col("key") if "key" in records.columns else F.lit(None).cast("binary").alias("key")
-    told = F.col("value").isNotNull() | ((F.col("topic") == CONFIGS) & keys.isNotNull())
-    read = records.where(told).select("topic", "partition", "offset", F.unix_millis("timestamp").alias("appended_ms"), "value", keys)
+    wanted = F.col("value").isNotNull() | ((F.col("topic") == CONFIGS) & keys.isNotNull())
+    read = records.where(wanted).select("topic", "partition", "offset", F.unix_millis("timestamp").alias("appended_ms"), "value", keys)
     return read.mapInArrow(partial(_batches, digest_key=digest_key, thresholds=thresholds), from_arrow_schema(SCHEMA))
 
 

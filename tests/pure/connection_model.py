@@ -354,7 +354,7 @@ def play(case: Case, look: bool = False) -> None:
             played.broker(data)
         elif played.held_s is not None and not broker.closed:
             now_s[0] += played.held_s
-            played.go_on()
+            played.resume()
         elif broker.closed or not to_send or played.holds:
             break
         assert session.identity.principal in (None, direct.principal), "nobody else's principal, at no time"

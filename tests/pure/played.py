@@ -30,7 +30,7 @@ _TURN_S = 0.01
 
 
 class Played:
-    """A connection with two simulated sides: bytes held for other connections' turn continue at once, others when `go_on` is called.
+    """A connection with two simulated sides: bytes held for other connections' turn continue at once, others when `resume` is called.
 
     Args:
         verdict: the answer to each push when its turn has come; without one, the caller answers.
@@ -66,7 +66,7 @@ class Played:
         """Bytes from the broker, and then what they free of the client's."""
         return self._play(Received(BROKER, data))
 
-    def go_on(self) -> list[ConnectionCommand]:
+    def resume(self) -> list[ConnectionCommand]:
         """The time has come for which the client was held."""
         self.held_s = None
         return self._play(Woken(CLIENT))

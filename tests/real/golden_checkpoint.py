@@ -52,7 +52,7 @@ def pack(internal: str, checkpoint_dir: Path, target: Path) -> None:
     (checkpoint_dir / _GAUGES).write_text(json.dumps({key: value for key, value in newest.items() if value}))
     with tarfile.open(target, "w:xz") as packed:
         for path in [checkpoint_dir / _GAUGES, *(checkpoint_dir / query for query in PLANS)]:
-            packed.add(path, path.name, filter=_as_nobody)
+            packed.add(path, path.name, filter=_without_principal)
 
 
 def unpack(golden: Path, checkpoint_dir: Path) -> None:
@@ -75,7 +75,7 @@ def fit(internal: str, checkpoint_dir: Path) -> None:
                 manifest.write(path, written.model_copy(update={"topics": ids}))
 
 
-def _as_nobody(member: tarfile.TarInfo) -> tarfile.TarInfo:
+def _without_principal(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     return member

@@ -37,8 +37,8 @@ def read_all(bootstrap_servers: str, topic: str) -> list[Any]:
 
 def connection_records(bootstrap_servers: str, gateway_id: str) -> list[ClientConnectionRecord]:
     """A gateway's records of connections, in order; its id is their key, so records of other tests are ignored."""
-    told = [message.value for message in read_all(bootstrap_servers, CONNECTIONS) if message.key == gateway_id.encode()]
-    return [decode(ClientConnectionRecord, value) for value in told]
+    encoded = [message.value for message in read_all(bootstrap_servers, CONNECTIONS) if message.key == gateway_id.encode()]
+    return [decode(ClientConnectionRecord, value) for value in encoded]
 
 
 def statuses(bootstrap_servers: str) -> dict[tuple[str, str], dict[str, Any]]:

@@ -20,7 +20,7 @@ FLAGS = [
     "--disable-sync",
 ]
 SECONDS = 1_000
-_TELL_VIOLATIONS = "addEventListener('securitypolicyviolation', (e) => console.error('violates', e.violatedDirective, e.blockedURI))"
+_REPORT_VIOLATIONS = "addEventListener('securitypolicyviolation', (e) => console.error('violates', e.violatedDirective, e.blockedURI))"
 
 Opens = Callable[..., Page]
 
@@ -57,7 +57,7 @@ def watched(browser: Browser, allowed: Callable[[ConsoleMessage], bool] = lambda
     def opens(address: str, init: str = "", context: BrowserContext | None = None, **options: Any) -> Page:
         if context is None:
             context = browser.new_context(**{"timezone_id": "UTC", "locale": "en-GB", **options})
-            context.add_init_script(_TELL_VIOLATIONS)
+            context.add_init_script(_REPORT_VIOLATIONS)
             contexts.append(context)
         page = context.new_page()
         watch(page)

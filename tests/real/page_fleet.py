@@ -143,12 +143,12 @@ class Fleet:
             for member in self.members:
                 if member.gateway == index:
                     counts[member.software] += member.connections
-            told = [
+            rounded = [
                 (name, version, round(count * share * self._sway(name, version, at_ms)), 0, 0) for (name, version), count in counts.items()
             ]
             exact = [(name, version, count, count, 0) for (name, version), count in counts.items()]
             yield self._connection_record(
-                gateway, at_ms, Kind.HEARTBEAT, exact if at_ms >= self.now_ms else told,
+                gateway, at_ms, Kind.HEARTBEAT, exact if at_ms >= self.now_ms else rounded,
                 connection_id=-1, heartbeat_parts=1, heartbeat_interval_ms=MINUTE_MS, client_instances=60,
             )  # fmt: skip
 

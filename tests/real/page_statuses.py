@@ -15,20 +15,20 @@ _MINUTE_MS = 60_000
 
 def statuses(now_ms: int, stale: bool = False) -> Iterator[TopicRecord]:
     """Of every process and broker; with ``stale``, the second gateway fell silent."""
-    told = {"version": "0.1.0", "started_ms": now_ms - 26 * 60 * _MINUTE_MS, "told_ms": now_ms, "interval_ms": 30_000}
+    common = {"version": "0.1.0", "started_ms": now_ms - 26 * 60 * _MINUTE_MS, "told_ms": now_ms, "interval_ms": 30_000}
     lags: dict[str, int] = {"results": 0, "gauges": 3, "findings": 0, "history": 640}
     processes = [
         *(
-            ProcessStatus(kind="gateway", id=name, condition="ok", figures={"open_connections": 812}, last_record_ms=now_ms - 900, **told)
+            ProcessStatus(kind="gateway", id=name, condition="ok", figures={"open_connections": 812}, last_record_ms=now_ms - 900, **common)
             for name in GATEWAYS
         ),
-        ProcessStatus(kind="stream", id="spark-1:4711", condition="ok", lag_records=643, lag_ms=900, last_record_ms=now_ms - 900, **told),
+        ProcessStatus(kind="stream", id="spark-1:4711", condition="ok", lag_records=643, lag_ms=900, last_record_ms=now_ms - 900, **common),
         *(
-            ProcessStatus(kind="query", id=name, condition="ok", lag_records=lag, lag_ms=lag * 2, last_record_ms=now_ms - 900, **told)
+            ProcessStatus(kind="query", id=name, condition="ok", lag_records=lag, lag_ms=lag * 2, last_record_ms=now_ms - 900, **common)
             for name, lag in lags.items()
         ),
-        ProcessStatus(kind="deliver", id="host-1:4800", condition="ok", lag_records=0, lag_ms=0, last_record_ms=now_ms - 40_000, **told),
-        ProcessStatus(kind="serve", id="host-1:4900", condition="ok", lag_records=0, lag_ms=0, last_record_ms=now_ms - 300, **told),
+        ProcessStatus(kind="deliver", id="host-1:4800", condition="ok", lag_records=0, lag_ms=0, last_record_ms=now_ms - 40_000, **common),
+        ProcessStatus(kind="serve", id="host-1:4900", condition="ok", lag_records=0, lag_ms=0, last_record_ms=now_ms - 300, **common),
     ]
     for status in processes:
         at = now_ms - 5 * _MINUTE_MS if stale and status.id == "gw-2" else now_ms

@@ -144,7 +144,7 @@ def _findings(pushes: list[tuple[int, bytes]], key: DigestKey) -> dict[str, tupl
     """By fingerprint, of clients that nobody knows to be connected."""
     engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
     engine.apply(fleets.rows(pushed, pushes, key=key))
-    return {which: _told(finding) for which, finding in engine.changes(int(time.time() * 1000)).items() if finding and _alone(finding)}
+    return {which: _recorded(finding) for which, finding in engine.changes(int(time.time() * 1000)).items() if finding and _alone(finding)}
 
 
 def _alone(finding: Finding) -> bool:
@@ -152,18 +152,27 @@ def _alone(finding: Finding) -> bool:
     return finding.kind in ("setting", "leak")
 
 
-def _told(finding: Finding) -> tuple[Any, ...]:
+def _recorded(finding: Finding) -> tuple[Any, ...]:
     """The fields that don't depend on which clients are connected, and that are written at once."""
-    told = finding.code, finding.name, finding.kind, finding.state, finding.severity, finding.confidence, finding.alert, finding.reopened
-    return *told, finding.application, finding.settings, finding.message, finding.first_seen_ms, finding.last_seen_ms, finding.opened_ms
+    recorded = (
+        finding.code,
+        finding.name,
+        finding.kind,
+        finding.state,
+        finding.severity,
+        finding.confidence,
+        finding.alert,
+        finding.reopened,
+    )
+    return *recorded, finding.application, finding.settings, finding.message, finding.first_seen_ms, finding.last_seen_ms, finding.opened_ms
 
 
 def findings(bootstrap_servers: str) -> dict[str, tuple[Any, ...]]:
     """The newest record of each fingerprint, which is its key."""
     newest = {message.key.decode(): message.value for message in read_all(bootstrap_servers, FINDINGS)}
-    told = {which: Finding.model_validate_json(value) for which, value in newest.items() if value is not None}
-    assert [which for which, finding in told.items() if finding.fingerprint != which] == []
-    return {which: _told(finding) for which, finding in told.items() if _alone(finding)}
+    recorded = {which: Finding.model_validate_json(value) for which, value in newest.items() if value is not None}
+    assert [which for which, finding in recorded.items() if finding.fingerprint != which] == []
+    return {which: _recorded(finding) for which, finding in recorded.items() if _alone(finding)}
 
 
 def results(bootstrap_servers: str) -> dict[Place, dict[str, Any]]:
@@ -202,12 +211,12 @@ def rows(history_dir: Path, table: str) -> dict[Place, dict[str, Any]]:
 
 
 def _by_place(bootstrap_servers: str, topic: str, apart: Collection[str]) -> dict[Place, dict[str, Any]]:
-    told: dict[Place, tuple[bytes, dict[str, Any]]] = {}
+    recorded: dict[Place, tuple[bytes, dict[str, Any]]] = {}
     for message in read_all(bootstrap_servers, topic):
         value = json.loads(message.value)
         rest = message.key, {name: field for name, field in value.items() if name not in apart}
-        assert told.setdefault((value["topic"], value["partition"], value["offset"]), rest) == rest, "told twice, and not alike"
-    return {place: rest for place, (_, rest) in told.items()}
+        assert recorded.setdefault((value["topic"], value["partition"], value["offset"]), rest) == rest, "recorded twice, and not alike"
+    return {place: rest for place, (_, rest) in recorded.items()}
 
 
 def comes_out(bootstrap_servers: str, history_dir: Path, key: DigestKey, skipped: Collection[Place] = ()) -> None:
@@ -222,10 +231,10 @@ def comes_out(bootstrap_servers: str, history_dir: Path, key: DigestKey, skipped
     assert results(bootstrap_servers) == expected.results
     eventually(lambda: findings(bootstrap_servers) == expected.findings, SLOW)
     said = findings(bootstrap_servers)
-    assert {which: (said.get(which), told) for which, told in expected.findings.items() if said.get(which) != told} == {}
-    assert {which: told for which, told in said.items() if which not in expected.findings} == {}
-    told = quarantined(bootstrap_servers)
-    assert {place: told.pop(place)["reason"] for place in skipped} == dict.fromkeys(skipped, "crashed")
-    assert told == expected.quarantined
+    assert {which: (said.get(which), recorded) for which, recorded in expected.findings.items() if said.get(which) != recorded} == {}
+    assert {which: recorded for which, recorded in said.items() if which not in expected.findings} == {}
+    recorded = quarantined(bootstrap_servers)
+    assert {place: recorded.pop(place)["reason"] for place in skipped} == dict.fromkeys(skipped, "crashed")
+    assert recorded == expected.quarantined
     for table in ("pushes", "connections"):
         assert rows(history_dir, table) == expected.rows[table]

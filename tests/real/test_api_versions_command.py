@@ -37,7 +37,7 @@ def run(*flags: str, columns: int = 100, status: int = 0) -> str:
 
 
 @contextmanager
-def stand_in(address: str, broker: str, newest: int) -> Iterator[list[int]]:
+def fake_broker(address: str, broker: str, newest: int) -> Iterator[list[int]]:
     """Listens where the broker says that it is; passes requests on, but closes at ApiVersions above ``newest``. Yields their versions."""
     asked: list[int] = []
     host, _, port = address.rpartition(":")
@@ -118,7 +118,7 @@ def test_nobody_there() -> None:
 )
 def test_a_broker_that_closes_is_asked_for_v0(alone: RunningBroker, newest: int, state: AnswerState, version: int | None) -> None:
     """Bootstrap goes to the broker itself, whose listener CLIENT advertises another address."""
-    with stand_in(alone.advertised, alone.client, newest) as asked:
+    with fake_broker(alone.advertised, alone.client, newest) as asked:
         (answer,) = ask({"bootstrap_servers": alone.client}).answers
     assert (answer.state, answer.version) == (state, version)
     assert asked[-2:] == [4, 0]
@@ -127,7 +127,7 @@ def test_a_broker_that_closes_is_asked_for_v0(alone: RunningBroker, newest: int,
 
 
 def test_each_time_on_a_connection_of_its_own(alone: RunningBroker) -> None:
-    with stand_in(alone.advertised, alone.client, 4) as asked:
+    with fake_broker(alone.advertised, alone.client, 4) as asked:
         for _ in range(2):
             before = len(asked)
             (answer,) = ask({"bootstrap_servers": alone.client}).answers

@@ -60,7 +60,7 @@ def test_f52_the_whole_path(release: str, tmp_path: Path) -> None:
             admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
         clients_of_a_release(installed, version)
         commands_of_a_release(installed, version)
-        the_job_goes_on(installed)
+        the_job_continues(installed)
         installed.processes.check()
         log = "".join(path.read_text() for path in (tmp_path / "logs").glob("*.log"))
         assert "Traceback" not in log
@@ -174,7 +174,7 @@ def delivered_and_closed(installed: Installation, fingerprint: str) -> None:
     assert eventually(lambda: fingerprint not in {one["fingerprint"] for one in leaks(installed)}, SLOW)
 
 
-def the_job_goes_on(installed: Installation) -> None:
+def the_job_continues(installed: Installation) -> None:
     """It is stopped and started again over its checkpoints, and judges what was pushed meanwhile."""
     installed.processes.signal("stream", signal.SIGTERM)
     with closing(RawClient.connect(installed.gateway.address, "release-meanwhile")) as client:

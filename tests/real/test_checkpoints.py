@@ -89,8 +89,8 @@ class Rig:
                 producer.send(CONFIGS, key=client_id.encode(), value=value, partition=partition).get(timeout=30)
 
     def running(self) -> dict[str, float]:
-        told = metrics(f"{self.stream_url}metrics").items()
-        return {key[1]: number for key, number in told if key[0] == "clientscope_stream_query_running"}
+        result = metrics(f"{self.stream_url}metrics").items()
+        return {key[1]: number for key, number in result if key[0] == "clientscope_stream_query_running"}
 
     def results(self) -> list[str]:
         return [json.loads(message.value)["client_id"] for message in read_all(self.broker.internal, RESULTS)]
@@ -163,7 +163,7 @@ def replayed(internal: str) -> dict[str, int]:
     return {value["listener"] + value["software_name"]: value["connections"] for value in of_series(changes)}
 
 
-def goes_on(rig: Rig) -> None:
+def continues(rig: Rig) -> None:
     """Checks that nothing is written again, and nothing is lost."""
     with closing(kafka.KafkaProducer(bootstrap_servers=rig.broker.internal)) as producer:
         producer.send(CONNECTIONS, key=b"g", value=OLDER).get(timeout=30)
@@ -228,7 +228,7 @@ def test_f25_an_upgrade_continues_from_each_releases_checkpoint_or_refuses_and_s
         with rig.job():
             rig.push(0, "new")
             assert eventually(lambda: rig.results() == ["new"], SLOW)
-            goes_on(rig)
+            continues(rig)
         for query in PLANS:
             assert f"{query}: continues with Spark 4.2.0, after 4.1.3" in rig.log
             assert f"{query}: continues with clientscope {__version__}, after 0.0.9" in rig.log
@@ -243,7 +243,7 @@ def test_f25_what_the_last_release_left_is_gone_on_with_and_partitions_that_were
         rig.push(0, "old-partition")
         rig.push(1, "new-partition")
         assert eventually(lambda: sorted(rig.results()) == ["new-partition", "old-partition"], SLOW)
-        goes_on(rig)
+        continues(rig)
         assert "results: clientscope.configs has 2 partitions now, 1 before; all are read" in rig.log
 
         # F23: a second job, and what else would change files under the first.
@@ -328,10 +328,10 @@ def test_f24_records_that_expired_unread_are_named_and_a_reset_continues_without
 
     (moved,) = [line for line in rig.on_checkpoints("reset", "results", "--to-earliest").stdout.splitlines() if "moved aside" in line]
     assert Path(moved.removeprefix("moved aside: ")).is_dir()
-    told = rig.on_checkpoints(
+    result = rig.on_checkpoints(
         "reset", "history_pushes", "--bootstrap-servers", rig.broker.internal, "--to-offsets", json.dumps({"0": ends + 2, "1": 1})
     )
-    assert told.stdout.splitlines()[-1] == f'history_pushes will begin at {{"{CONFIGS}": {{"0": {ends + 2}, "1": 1}}}}', told.stderr
+    assert result.stdout.splitlines()[-1] == f'history_pushes will begin at {{"{CONFIGS}": {{"0": {ends + 2}, "1": 1}}}}', result.stderr
     with rig.job() as processes:
         assert eventually(lambda: rig.results().count("kept") == 1, SLOW)
         lost = {
@@ -365,7 +365,7 @@ def test_f24_a_topic_that_was_made_again_is_another_topic(rig: Rig) -> None:
         admin.delete_topics([CONNECTIONS])
         assert eventually(lambda: CONNECTIONS not in admin.list_topics(), SLOW)
     topics.create(rig.broker.internal)
-    golden.write(rig.broker.internal, range(3 * golden.RECORDS))  # so many that offsets alone would tell nobody
+    golden.write(rig.broker.internal, range(3 * golden.RECORDS))  # so many that offsets alone would show nothing
     _resets(rig, "results", "history_pushes")
     refused = rig.command(*rig.arguments())
     assert f"error: {CONNECTIONS} was deleted and created again, or this is another cluster" in refused.stderr
@@ -406,8 +406,8 @@ def test_a_reset_to_a_time_begins_with_that_times_records(rig: Rig) -> None:
     when = datetime.now(UTC).isoformat()
     time.sleep(0.01)
     rig.push(1, "later")
-    told = rig.on_checkpoints("reset", "results", "--bootstrap-servers", rig.broker.internal, "--to-time", when)
-    begins: dict[str, Any] = json.loads(told.stdout.splitlines()[-1].removeprefix("results will begin at "))
+    result = rig.on_checkpoints("reset", "results", "--bootstrap-servers", rig.broker.internal, "--to-time", when)
+    begins: dict[str, Any] = json.loads(result.stdout.splitlines()[-1].removeprefix("results will begin at "))
     ends = {str(message.partition): message.offset for message in read_all(rig.broker.internal, CONFIGS)}
     assert begins == {CONFIGS: {"0": ends["0"] + 1, "1": ends["1"]}}
     wrong = rig.on_checkpoints("reset", "results", "--bootstrap-servers", rig.broker.internal, "--to-offsets", '{"0": 100000}')

@@ -108,7 +108,7 @@ def test_f40_a_full_volume_of_history_or_of_checkpoints_is_named_and_damages_not
 def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker, tmp_path: Path) -> None:
     """The gateway's broker and a web hook's host, by names; who is connected stays connected."""
     names = Names(tmp_path, ("broker.f40.test", "hook.f40.test"))
-    port, listen, probe, told = broker.client.split(":")[1], *(f"127.0.0.1:{free_port()}" for _ in range(3))
+    port, listen, probe, metrics_listen = broker.client.split(":")[1], *(f"127.0.0.1:{free_port()}" for _ in range(3))
     internal = f"broker.f40.test:{broker.internal.split(':')[1]}"
     gateway = names.command(*clientscope(
         "gateway", "--bootstrap-servers", internal, "--listen", listen, "--upstream", f"broker.f40.test:{port}",
@@ -124,7 +124,7 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
         )
         deliver = names.command(*clientscope(
             "deliver", "run", "--bootstrap-servers", broker.internal, "--receivers", str(tmp_path / "receivers.toml"),
-            "--metrics-listen", told,
+            "--metrics-listen", metrics_listen,
         ))  # fmt: skip
         running.enter_context(process(tmp_path / "gateway.log", *gateway, sign="clientscope gateway: ready"))
         running.enter_context(process(tmp_path / "deliver.log", *deliver, sign=": ready"))
@@ -158,13 +158,13 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
             finding = leak(0xF40, code="F401")
             writer.write({finding.fingerprint: finding.model_dump_json().encode()})
         failing = ("clientscope_deliver_receiver_failing", "hook")
-        assert eventually(lambda: metrics(f"http://{told}/metrics").get(failing) == 1, SLOW)
+        assert eventually(lambda: metrics(f"http://{metrics_listen}/metrics").get(failing) == 1, SLOW)
         assert hook.got == []
 
         names.restore()
         assert eventually(lambda: not turned_away(), SLOW)
         assert eventually(lambda: page(f"http://{probe}/readyz") == (200, "ok\n"), SLOW)
-        assert eventually(lambda: len(hook.got) >= 1 and metrics(f"http://{told}/metrics").get(failing) == 0, SLOW)
+        assert eventually(lambda: len(hook.got) >= 1 and metrics(f"http://{metrics_listen}/metrics").get(failing) == 0, SLOW)
         assert len({got.headers["webhook-id"] for got in hook.got}) == 1
         before.api_versions("before", "1.0")
     with closing(TopicWriter(broker.internal, FINDINGS)) as writer:
@@ -203,13 +203,13 @@ def test_f40_a_clock_that_jumps_leaves_gauges_true_and_is_named_where_it_has_gon
             assert eventually(lambda after=after: beats() > after + 2, SLOW), "its heart beats on"  # type: ignore[misc]
             assert gauges_of(broker.internal, name) == {"timeless": expected}
             assert page(f"http://{probe}/healthz") == page(f"http://{probe}/readyz") == (200, "ok\n")
-    told = connection_records(broker.internal, name)
-    assert [record.sequence for record in told] == list(range(len(told))), "none missing, none twice"
-    times = [record.timestamp_ms for record in told]
+    metrics_listen = connection_records(broker.internal, name)
+    assert [record.sequence for record in metrics_listen] == list(range(len(metrics_listen))), "none missing, none twice"
+    times = [record.timestamp_ms for record in metrics_listen]
     assert max(times) - min(times) > 86_400_000, "the clock did jump"
-    assert all(entry.open_connections >= 0 for record in told for entry in record.counts)
+    assert all(entry.open_connections >= 0 for record in metrics_listen for entry in record.counts)
 
-    first_epoch = told[0].gateway_epoch
+    first_epoch = metrics_listen[0].gateway_epoch
     with ExitStack() as run:
         run.enter_context(process(tmp_path / "second.log", *command, sign="clientscope gateway: ready", environment=clock.environment))
         assert "behind the last start of this gateway; is it right?" in (tmp_path / "second.log").read_text()
@@ -280,9 +280,9 @@ def loses_and_repeats_nothing(broker: RunningBroker, tmp_path: Path) -> None:
         del producer
         assert eventually(lambda: gauges_of(broker.internal, "gateway-f40-slow") == {}, SLOW), "what broke was closed, and counted so"
         assert page(gateway.metrics_url.replace("/metrics", "/readyz")) == (200, "ok\n")
-    told = connection_records(broker.internal, "gateway-f40-slow")
-    assert [record.sequence for record in told] == list(range(len(told)))
-    assert Counter(record.kind for record in told)[Kind.OPENED] == Counter(record.kind for record in told)[Kind.CLOSED]
+    metrics_listen = connection_records(broker.internal, "gateway-f40-slow")
+    assert [record.sequence for record in metrics_listen] == list(range(len(metrics_listen)))
+    assert Counter(record.kind for record in metrics_listen)[Kind.OPENED] == Counter(record.kind for record in metrics_listen)[Kind.CLOSED]
 
 
 def test_f40_the_volume_of_these_tests_does_get_full(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def hook(name: str, server: Server, folder: Path, codes: str, more: str = "") ->
     )
 
 
-def told(server: Server) -> list[tuple[str, int]]:
+def received(server: Server) -> list[tuple[str, int]]:
     """What came, each id once, as a receiver that dedupes sees it."""
     every = {got.headers["webhook-id"]: json.loads(got.body) for got in server.got}
     return [(body["type"].rpartition(".")[2], body["data"]["count"]) for body in every.values()]
@@ -181,22 +181,22 @@ def test_f31_f32_a_storm_is_a_page_and_after_a_kill_in_mid_send_a_copy_tells_not
             running.processes.signal("deliver", signal.SIGKILL)  # `struck` has the request, and hasn't answered
             sent = struck.got[0].headers["webhook-id"]
             running.write(made(0x80000 + MANY, code="AN801"))  # of the same group, which must not change the message
-            assert eventually(lambda: len(told(struck)) == len(told(well)) == 2 and len(struck.got) == 3, SLOW), (
+            assert eventually(lambda: len(received(struck)) == len(received(well)) == 2 and len(struck.got) == 3, SLOW), (
                 len(struck.got),
                 running.log(),
             )
             assert [got.headers["webhook-id"] for got in struck.got].count(sent) == 2
-            assert told(struck) == told(well) == [("firing", MANY), ("firing", 1)]
+            assert received(struck) == received(well) == [("firing", MANY), ("firing", 1)]
             (again,) = (got for got in struck.got[1:] if got.headers["webhook-id"] == sent)
             body = standardwebhooks.Webhook(base64.b64encode(SECRET).decode()).verify(again.body, dict(again.headers))
             assert body["data"]["text"].startswith(f"OPEN, high: {MANY:,} findings of AN801\n")
             running.write(*(one.model_copy(update={"state": "resolved", "ended_ms": 1}) for one in storm))
-            assert eventually(lambda: len(told(well)) == 3, SLOW), running.log()
+            assert eventually(lambda: len(received(well)) == 3, SLOW), running.log()
             running.processes.stop("copy")
             running.start()
             running.write(made(0x8FFFF, code="AN802"))
-            assert eventually(lambda: len(told(well)) == len(told(struck)) == 4, SLOW), running.log()
-            assert told(well) == [("firing", MANY), ("firing", 1), ("ended", MANY), ("firing", 1)], "and nothing once more"
+            assert eventually(lambda: len(received(well)) == len(received(struck)) == 4, SLOW), running.log()
+            assert received(well) == [("firing", MANY), ("firing", 1), ("ended", MANY), ("firing", 1)], "and nothing once more"
             assert figure(running, "undelivered_findings", "well", 0)
             assert figure(running, "receiver_failing", "dead", 1)
             assert metrics(running.metrics_url)["clientscope_deliver_queue_length", "dead"] >= 1
@@ -218,9 +218,9 @@ def test_f30_dead_letters_are_listed_and_replayed_under_the_same_ids(broker: Any
             running.write(made(0x902, code="AN902"))
             assert figure(running, "undelivered_findings", "gone", 1), "it waits until somebody says that it may come"
             assert "2 messages will be sent again" in running.command("dead", "replay", "--all").stdout
-            assert eventually(lambda: len(failing.got) == 2 and len(told(gone)) == 2, SLOW), running.log()
+            assert eventually(lambda: len(failing.got) == 2 and len(received(gone)) == 2, SLOW), running.log()
             assert failing.got[0].headers["webhook-id"] == failing.got[1].headers["webhook-id"] in listed
-            assert [count for _, count in told(gone)] == [1, 1], "what had to wait meanwhile comes too"
+            assert [count for _, count in received(gone)] == [1, 1], "what had to wait meanwhile comes too"
             assert figure(running, "undelivered_findings", "gone", 0)
             assert figure(running, "receiver_disabled", "gone", 0)
             assert running.command("dead", "list").stdout == ""
@@ -238,7 +238,7 @@ def test_f30_receivers_that_misbehave_cost_others_nothing_and_are_given_up(broke
         findings = [made(0x950 + number, code=f"AN95{number}") for number in range(4)]
         running = stack.enter_context(delivering(broker, tmp_path, *receivers, hook("well", well, tmp_path, "AN95*")))
         running.write(*findings)
-        assert eventually(lambda: len(told(well)) == 4, SLOW), running.log()
+        assert eventually(lambda: len(received(well)) == 4, SLOW), running.log()
         for name, server in bad.items():
             assert figure(running, "dead_letters_total", name, 4), running.log()
             attempts = Counter(got.headers["webhook-id"] for got in server.got)
@@ -248,5 +248,5 @@ def test_f30_receivers_that_misbehave_cost_others_nothing_and_are_given_up(broke
         assert {json.loads(one.value)["receiver"] for one in dead if one.value} >= set(bad)
         running.write(*findings)
         running.write(made(0x95F, code="AN95F"))
-        assert eventually(lambda: len(told(well)) == 5, SLOW), running.log()
+        assert eventually(lambda: len(received(well)) == 5, SLOW), running.log()
         assert len(well.got) == 5, "not even a receiver that doesn't dedupe sees one twice"

@@ -79,7 +79,7 @@ def test_f19_a_storm_of_clients_that_push_again_is_one_row_each_and_one_finding(
                 assert eventually(lambda: statuses(broker.internal)["query", "results"].get("lag_records") == 0, SLOW)
                 assert eventually(lambda: [each.client_count for each in found()] == [CLIENTS], SLOW), found()
             (after,) = found()
-            assert (after.fingerprint, after.alert, after.reopened) == (before.fingerprint, before.alert, 0), "nobody is told again"
+            assert (after.fingerprint, after.alert, after.reopened) == (before.fingerprint, before.alert, 0), "nothing is reported again"
             records = [m for m in read_all(broker.internal, FINDINGS) if m.key == before.fingerprint.encode()]
             apart_ms = [
                 later.timestamp - earlier.timestamp for earlier, later in zip(records[written - 1 :], records[written:], strict=False)

@@ -39,7 +39,7 @@ def becomes(installation: Any, code: str, client_id: str | None, condition: Call
     return next(each for each in findings(installation, code, client_id) if condition(each))
 
 
-def told(finding: Finding) -> tuple[Any, ...]:
+def essentials(finding: Finding) -> tuple[Any, ...]:
     """What doesn't change while nothing happens; clients leave meanwhile."""
     return finding.state, finding.alert, finding.first_seen_ms, finding.opened_ms, finding.reopened, finding.message
 
@@ -80,7 +80,7 @@ def test_a_leak_outlives_the_job_and_a_person_ends_it(installation: Any) -> None
     assert found.settings[0].digest
     installation.processes.signal("stream", signal.SIGKILL)
     installation.processes.stop("stream")
-    before = {finding.fingerprint: told(finding) for finding in findings(installation) if finding.fingerprint != found.fingerprint}
+    before = {finding.fingerprint: essentials(finding) for finding in findings(installation) if finding.fingerprint != found.fingerprint}
     close = ["findings", "close", found.fingerprint[:10], "--as", "rotated", "--why", "new since today", "--by", "ann"]
     command = [sys.executable, "-m", "clientscope.cli", *close, "--bootstrap-servers", installation.broker.internal]
     subprocess.run(command, check=True, timeout=60)
@@ -90,7 +90,7 @@ def test_a_leak_outlives_the_job_and_a_person_ends_it(installation: Any) -> None
     assert closed.decided is not None
     assert (closed.decided.by, closed.first_seen_ms, closed.opened_ms) == ("ann", found.first_seen_ms, found.opened_ms)
     time.sleep(2)
-    after = {finding.fingerprint: told(finding) for finding in findings(installation)}
+    after = {finding.fingerprint: essentials(finding) for finding in findings(installation)}
     assert before.items() <= after.items(), "the same answers after a restart"
     assert all(CANARY.encode() not in message.value for message in read_all(installation.broker.internal, FINDINGS))
 

@@ -141,7 +141,7 @@ def test_f27_a_new_push_is_judged_beside_a_backlog(internal: str, pushes: Pushes
         pushes.read()
         return pushes.backlog_ms > max(pushes.ahead.values())
 
-    def all_told() -> bool:
+    def in_all() -> bool:
         pushes.read()
         return pushes.results.keys() == pushes.places.keys()
 
@@ -157,7 +157,7 @@ def test_f27_a_new_push_is_judged_beside_a_backlog(internal: str, pushes: Pushes
         processes.start("stream", *flags)
         processes.await_ready("stream", timeout_s=180)
         pushes.write("fresh", PARTITIONS)
-        assert eventually(all_told, SLOW)
+        assert eventually(in_all, SLOW)
         assert eventually(lambda: fresh_lane()["clientscope_stream_fresh_lane_running",] == 0, SLOW)
         assert fresh_lane()["clientscope_stream_fresh_lane_failures",] == 0
         assert folders() == []

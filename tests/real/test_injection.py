@@ -126,9 +126,9 @@ def test_f36_the_exposition_parses_and_a_real_prometheus_asks_for_each_by_an_esc
     families = list(text_string_to_metric_families(fetched(f"{hostile.url}metrics")))
     assert {family.name.split("_")[0] for family in families} <= {"clientscope", "python", "process"}, "nobody adds a metric"
     (connections,) = (family for family in families if family.name == "clientscope_client_connections")
-    told = {sample.labels["client_software_name"] for sample in connections.samples}
-    assert told >= shown - {clean(LONG)}, "a gateway cuts that, and a gauge that none wrote is left out"
-    assert all(len(name) <= 256 for name in told)
+    exposed = {sample.labels["client_software_name"] for sample in connections.samples}
+    assert exposed >= shown - {clean(LONG)}, "a gateway cuts that, and a gauge that none wrote is left out"
+    assert all(len(name) <= 256 for name in exposed)
     with prometheus({"clientscope-serve": hostile.url.split("/")[2]}, tmp_path) as answer:
         assert eventually(lambda: len(answer("clientscope_client_connections")) >= len(shown) - 1, 60)
         for name in shown - {clean(LONG)}:

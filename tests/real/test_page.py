@@ -168,8 +168,8 @@ def test_the_page_shows_what_is_on_the_topics_and_follows_it(topics: Topics, add
     topics.result(1, client, _rule([], "This client pushed a credential."))
     topics.result(2, f"{client}-clean", passed=["SK001"])
     topics.result(3, f"{client}-open", not_evaluable=["SK001"])
-    told = {"application": Application(client_id=client, principal="User:anna"), "message": f"{client}, User:anna (acks): set acks=all"}
-    setting = topics.finding(made(**told, client_count=1240))
+    common = {"application": Application(client_id=client, principal="User:anna"), "message": f"{client}, User:anna (acks): set acks=all"}
+    setting = topics.finding(made(**common, client_count=1240))
     topics.broken()
 
     with watched(browser) as opens:

@@ -42,14 +42,14 @@ def shared() -> Iterator[PageServer]:
         yield server
 
 
-def told(message: ConsoleMessage) -> bool:
+def is_reported(message: ConsoleMessage) -> bool:
     """What a browser writes of answers that these tests make on purpose."""
     return wrong_request(message) or any(each in message.text for each in ("status of 401", "status of 503", "ERR_CONNECTION_REFUSED"))
 
 
 @pytest.fixture
 def opens(browser: Browser) -> Iterator[Opens]:
-    with watched(browser, told) as opening:
+    with watched(browser, is_reported) as opening:
         yield opening
 
 

@@ -29,7 +29,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
         yield server
 
 
-def told(message: ConsoleMessage) -> bool:
+def is_reported(message: ConsoleMessage) -> bool:
     """A browser writes to its console what is shown on the page as one of its states."""
     of_history = "/api/v1/history" in message.location.get("url", "")
     return of_history and any(f"status of {status}" in message.text for status in STATES)
@@ -37,7 +37,7 @@ def told(message: ConsoleMessage) -> bool:
 
 @pytest.fixture
 def opens(browser: Browser) -> Iterator[Opens]:
-    with watched(browser, told) as opening:
+    with watched(browser, is_reported) as opening:
         yield opening
 
 

@@ -55,16 +55,16 @@ class JobOnASmallDisk:
         self.processes.await_ready("stream", timeout_s=180)
 
     def of_queries(self, name: str) -> dict[str, float]:
-        told = metrics(f"{self.page}metrics")
-        return {query: told[f"clientscope_stream_{name}", query] for query in LIVE + HISTORY}
+        samples = metrics(f"{self.page}metrics")
+        return {query: samples[f"clientscope_stream_{name}", query] for query in LIVE + HISTORY}
 
     def only_history_is_parked(self) -> bool:
         return self.of_queries("query_running") == {**dict.fromkeys(LIVE, 1), **dict.fromkeys(HISTORY, 0)}
 
     def lost(self) -> dict[str, float]:
         """Records by query."""
-        told = metrics(f"{self.page}metrics").items()
-        return {key[2]: number for key, number in told if key[0] == "clientscope_stream_lost_records" and number}
+        samples = metrics(f"{self.page}metrics").items()
+        return {key[2]: number for key, number in samples if key[0] == "clientscope_stream_lost_records" and number}
 
     def probe(self, name: str) -> tuple[int, list[str]]:
         status, text = page(f"{self.page}{name}")
@@ -220,8 +220,8 @@ def test_f47_gauges_continue_without_records_that_are_gone(job: JobOnASmallDisk)
 
     def shown() -> dict[str, int]:
         values = {each.key: each.value for each in read_all(job.servers, GAUGES)}
-        told = [json.loads(value) for value in values.values() if value is not None]
-        return {each["gateway"]: each["connections"] for each in told if "software_name" in each}
+        samples = [json.loads(value) for value in values.values() if value is not None]
+        return {each["gateway"]: each["connections"] for each in samples if "software_name" in each}
 
     assert eventually(lambda: shown().get(load.gateway) == load.acknowledged, SLOW), shown()
     job.processes.check()

@@ -91,7 +91,7 @@ def produced(gateway: RunningGateway, number: int) -> None:
         producer.flush(timeout=30)
 
 
-def told(broker: RunningBroker) -> list[Any]:
+def records_on(broker: RunningBroker) -> list[Any]:
     return [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
 
 
@@ -123,7 +123,7 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
             return client
 
         stays, leaves = connect("stays"), connect("leaves")
-        assert eventually(lambda: {"stays", "leaves"} <= set(open_by_topic(told(broker)).values()))
+        assert eventually(lambda: {"stays", "leaves"} <= set(open_by_topic(records_on(broker)).values()))
         cuttable.cut()
         pushes = connect("pushes")
         push = pushes.push_config([("acks", "all", 1, False)])
@@ -141,15 +141,15 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
             assert pushes.api_versions("pushes", "1").error_code == late.api_versions("late", "1").error_code == 0
             time.sleep(1)
         lost = late.push_config([("acks", "all", 1, False)])
-        assert (lost.error_code, lost.throttle_time_ms) == (89, 1000), "no room: the client is told to try again"
-        before = len(told(broker))
+        assert (lost.error_code, lost.throttle_time_ms) == (89, 1000), "no room: the answer asks the client to try again"
+        before = len(records_on(broker))
         cuttable.restore()
-        assert eventually(lambda: set(open_by_topic(told(broker)).values()) == {"stays", "pushes", "late"}, 60)
-        assert eventually(lambda: last_counts(told(broker)) == {"stays": 1, "pushes": 1, "late": 1}, 60)
-        assert len(told(broker)) - before < 3 * QUEUE
+        assert eventually(lambda: set(open_by_topic(records_on(broker)).values()) == {"stays", "pushes", "late"}, 60)
+        assert eventually(lambda: last_counts(records_on(broker)) == {"stays": 1, "pushes": 1, "late": 1}, 60)
+        assert len(records_on(broker)) - before < 3 * QUEUE
         pushes = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
         assert [record.client_id for record in pushes] == ["pushes"]
-        records = {record.connection_id: record for record in told(broker) if record.kind == Kind.PRESENT}
+        records = {record.connection_id: record for record in records_on(broker) if record.kind == Kind.PRESENT}
         assert {record.client_software_name for record in records.values()} == {"stays", "late"}
         lost_before = count(gateway, "lost", "queue_full")
         come_and_go(gateway, 5)
@@ -195,7 +195,7 @@ def test_f16_writing_is_refused_for_a_while(secluded: Any, tmp_path: Path, refus
             late = stack.enter_context(RawClient.connect(gateway.address, "late"))
             assert late.api_versions("late", "1").error_code == 0
             assert eventually(lambda: count(gateway, "lost", reason) > QUEUE, 30), "dropped, and counted by reason"
-        ours = lambda: [record for record in told(broker) if record.gateway_id == gateway.address]  # noqa: E731
+        ours = lambda: [record for record in records_on(broker) if record.gateway_id == gateway.address]  # noqa: E731
         assert eventually(lambda: set(open_by_topic(ours()).values()) == {"early", "late"}, 60), open_by_topic(ours())
         assert eventually(lambda: last_counts(ours()) == {"early": 1, "late": 1}, 60)
     lines = (tmp_path / "gateway.log").read_text().splitlines()

@@ -107,8 +107,8 @@ class Job:
         time.sleep(seconds)
 
     def restarts(self) -> dict[str, float]:
-        told = metrics(f"{self.page}metrics")
-        return {query: told["clientscope_stream_query_restarts", query] for query in QUERIES}
+        reported = metrics(f"{self.page}metrics")
+        return {query: reported["clientscope_stream_query_restarts", query] for query in QUERIES}
 
     def comes_out_as_replayed(self) -> None:
         """Waits until everything that was written has come out, and compares."""
@@ -181,13 +181,13 @@ def test_f20_one_record_in_a_hundred_is_none_and_no_query_is_started_again(job: 
     job.input.poisoned[place] = large
     job.input.write(1200)
     job.comes_out_as_replayed()
-    told, poisoned = quarantined(job.servers), job.input.poisoned
+    reported, poisoned = quarantined(job.servers), job.input.poisoned
     assert len(poisoned) == 25
-    assert {place: value["length"] for place, value in told.items()} == {place: len(value) for place, value in poisoned.items()}
+    assert {place: value["length"] for place, value in reported.items()} == {place: len(value) for place, value in poisoned.items()}
     digests = {place: hmac.new(KEY.secret, value, "sha256").hexdigest() for place, value in poisoned.items()}
-    assert {place: value["digest"] for place, value in told.items()} == digests
-    assert [place for place, value in poisoned.items() if told[place]["reason"] not in reasons(value)] == []
-    assert {value["reason"] for value in told.values()} >= {"truncated", "unknown_version", "trailing_bytes"}
+    assert {place: value["digest"] for place, value in reported.items()} == digests
+    assert [place for place, value in poisoned.items() if reported[place]["reason"] not in reasons(value)] == []
+    assert {value["reason"] for value in reported.values()} >= {"truncated", "unknown_version", "trailing_bytes"}
     assert b"" in poisoned.values()
     assert any(value and not value.strip(b"\0") for value in poisoned.values())
     for table, topic in (("pushes", CONFIGS), ("connections", CONNECTIONS)):
@@ -206,7 +206,7 @@ def test_f20_one_record_in_a_hundred_is_none_and_no_query_is_started_again(job: 
         return {key[1:]: number for key, number in every if key[0] == "clientscope_stream_quarantined_total" and number}
 
     # Counted once a batch is done: its records are on the topic by then.
-    assert eventually(lambda: counted() == Counter((value["reason"], each[0]) for each, value in told.items())), counted()
+    assert eventually(lambda: counted() == Counter((value["reason"], each[0]) for each, value in reported.items())), counted()
     assert job.restarts() == dict.fromkeys(QUERIES, 0)
     job.processes.check()
 
@@ -250,10 +250,10 @@ def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_cont
         job.comes_out_as_replayed()
     assert tried, "the search runs the decoder in a child process"
     assert (job.processes.pid("stream"), jvm(job)) == driver, "whoever searches outlives what it finds"
-    told = quarantined(job.servers)
-    assert {place: told[place]["length"] for place in job.skipped} == job.skipped
+    reported = quarantined(job.servers)
+    assert {place: reported[place]["length"] for place in job.skipped} == job.skipped
     digests = {place: hmac.new(KEY.secret, value, "sha256").hexdigest() for place, value in deadly.items()}
-    assert {place: told[place]["digest"] for place in deadly} == digests
+    assert {place: reported[place]["digest"] for place in deadly} == digests
     assert metrics(f"{job.page}metrics")["clientscope_stream_quarantined_total", "crashed", CONFIGS] == 3
     blamed = re.findall(r"(\S+), partition (\d+), offset (\d+) kills its decoder", job.log)
     assert sorted((topic, int(partition), int(offset)) for topic, partition, offset in blamed) == sorted(deadly), "once each"

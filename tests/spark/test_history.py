@@ -127,8 +127,11 @@ def test_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_not_
     append(history.kept(rows), tmp_path / "connections", "query", 0)
     table = DeltaTable(tmp_path / "connections").to_pyarrow_table().sort_by("offset").to_pylist()
     assert [(row["offset"], row["kind"]) for row in table] == [(0, 0), (3, 4)]
-    told = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]
-    assert [(row["offset"], row["reason"], row["length"]) for row in told] == [(1, "kind_known", len(broken)), (2, "unknown_version", 4)]
-    assert len(told[0]["digest"]) == 64
-    assert SECRET not in str(told)
+    quarantined = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]
+    assert [(row["offset"], row["reason"], row["length"]) for row in quarantined] == [
+        (1, "kind_known", len(broken)),
+        (2, "unknown_version", 4),
+    ]
+    assert len(quarantined[0]["digest"]) == 64
+    assert SECRET not in str(quarantined)
     rows.unpersist()

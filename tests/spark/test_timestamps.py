@@ -74,13 +74,13 @@ def test_f29_kafkas_own_times_may_be_anything_too(appended: Records, tmp_path: P
 
 def test_f29_gauges_go_by_epoch_and_sequence_alone(records: Records) -> None:
     """The newest record says 1970, an older one 2100."""
-    told = [
+    counts = [
         heartbeat(1, [("java", "4", 1, 1, 0)], timestamp_ms=4_102_444_800_000),
         heartbeat(2, [("java", "4", 2, 2, 0)], timestamp_ms=2**63 - 1),
         heartbeat(3, [("java", "4", 3, 3, 0)], timestamp_ms=0),
     ]
     shown = Gauges({}, now=0.0)
-    written = shown.apply(arrived(entries(records(CONNECTIONS, *told)).toArrow()), now=100.0)
+    written = shown.apply(arrived(entries(records(CONNECTIONS, *counts)).toArrow()), now=100.0)
     (value,) = of_series(written)
     assert (value["connections"], value["sequence"]) == (3, 3)
     assert shown.expire(114.0) == {}, "three heartbeats of five seconds have not passed"

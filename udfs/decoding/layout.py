@@ -97,7 +97,7 @@ class Struct:
         return tuple(tuple(run) for run in runs if run)
 
     @cached_property
-    def tells_tags(self) -> bool:
+    def has_tagged_columns(self) -> bool:
         """Whether columns are made of its tagged fields."""
         return any(field.made for field in self.tagged)
 

@@ -112,7 +112,7 @@ class RecordReading:
         found[""].append((lanes.pos, lanes.root))
         tags_read = False
         for run in struct.runs:
-            tags = run is struct.runs[-1] and not struct.tells_tags
+            tags = run is struct.runs[-1] and not struct.has_tagged_columns
             if run[0].element is None and (quick := read_run(self.data, self._views, run, lanes.pos, lanes.end, tags)) is not None:
                 parts, lanes.pos = quick
                 tags_read = tags

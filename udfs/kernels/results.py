@@ -124,8 +124,8 @@ def _verdicts(
     texts = []
     for pair in pairs.tolist():
         head, which = divmod(pair, len(evidence.distinct))
-        told = [{name: value for name, value in setting._asdict().items() if value is not None} for setting in evidence.distinct[which]]
-        texts.append(openings[head] + _compact(told) + "}")
+        settings = [{name: value for name, value in setting._asdict().items() if value is not None} for setting in evidence.distinct[which]]
+        texts.append(openings[head] + _compact(settings) + "}")
     return texts, indices
 
 

@@ -61,8 +61,8 @@ def judged(keys: pa.StringArray, values: pa.StringArray, config_types: pa.Int8Ar
     shapes = _per_distinct(values, others, _shapes)
     random = np.flatnonzero(shapes == ValueState.LOOKS_RANDOM)
     shapes[random[_per_distinct(keys, others[random], _are_identifiers)]] = ValueState.PRESENT
-    told = (states[others] == ValueState.PRESENT) | (shapes == ValueState.VALUE_SHAPE)
-    states[others[told]] = shapes[told]
+    replaced = (states[others] == ValueState.PRESENT) | (shapes == ValueState.VALUE_SHAPE)
+    states[others[replaced]] = shapes[replaced]
     classes = np.flatnonzero(of_keys.classes & (states == ValueState.PRESENT))
     states[classes[_name_classes(keys, values, classes)]] = ValueState.TYPE
     states[of_keys.custom & (states == ValueState.PRESENT)] = ValueState.CUSTOM

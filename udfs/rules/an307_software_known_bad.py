@@ -36,7 +36,7 @@ from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
 from udfs.rules.engine.software import KnownSoftware
 
-_MENDED = {(3, 9): 2, (4, 0): 2, (4, 1): 2}
+_FIXED_IN = {(3, 9): 2, (4, 0): 2, (4, 1): 2}
 """Release → the patch that has KAFKA-19012's fix; later releases have it from the start."""
 
 
@@ -54,7 +54,7 @@ def _in_range(it: KnownSoftware) -> bool:
         _java(it)
         and len(it.release) > 1
         and (2, 8) <= it.release < (4, 2)
-        and patch < _MENDED.get((it.release[0], it.release[1]), patch + 1)
+        and patch < _FIXED_IN.get((it.release[0], it.release[1]), patch + 1)
     )
 
 
@@ -62,7 +62,7 @@ def _misdirects(it: KnownSoftware) -> bool:
     return _in_range(it) and not _confluents(it)
 
 
-def _maybe_mended(it: KnownSoftware) -> bool:
+def _maybe_fixed(it: KnownSoftware) -> bool:
     return _in_range(it) and _confluents(it)
 
 
@@ -85,7 +85,7 @@ def evaluate(batch: Batch) -> Judgement:
     always = refused | (surely & not_applied & ~batch.is_set("enable.idempotence"))
     fired = always | unsupported | (surely & misdirects)
     known = batch.software.where(lambda it: it.dialect is not None and (it.dialect.name != "java" or bool(it.release)))
-    undecided = (produces & ~surely & (misdirects | not_applied)) | (produces & batch.software.where(_maybe_mended))
+    undecided = (produces & ~surely & (misdirects | not_applied)) | (produces & batch.software.where(_maybe_fixed))
     return judged(fired, fired | (known & ~undecided), np.where(always, HIGH, MEDIUM))
 
 

@@ -9,7 +9,7 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import read_compacted
 from clientscope.records.topics import DEADLETTER, DELIVERIES
 from clientscope.topic_values import parse
-from sinks.alerts.progress import DeadLetter, Told, kind_of
+from sinks.alerts.progress import DeadLetter, LastDelivery, kind_of
 
 _CLIENT_ID = "clientscope-deliver"
 
@@ -20,9 +20,9 @@ def letters(kafka: KafkaAccess) -> list[DeadLetter]:
     dead = set()
     for key, value in read_compacted(kafka, DELIVERIES, _CLIENT_ID).items():
         if kind_of(key) == "told":
-            told = parse(Told, value)
-            if told.status == "dead":
-                dead.add(told.message_id)
+            delivery = parse(LastDelivery, value)
+            if delivery.status == "dead":
+                dead.add(delivery.message_id)
     return sorted((letter for letter in letters if letter.id in dead), key=lambda letter: -letter.at_ms)
 
 

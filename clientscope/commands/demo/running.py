@@ -61,7 +61,7 @@ def run(settings: DemoSettings) -> int:
             try:
                 demo = _Demo(settings, data_dir, say, stack)
                 demo.start()
-                summary: DemoReport | DemoInterrupted = demo.follow() if settings.seconds else demo.follow_forever()
+                summary: DemoReport | DemoInterrupted = demo.follow() if settings.seconds else demo.follow_until_interrupted()
                 passed = summary["passed"]
             except KeyboardInterrupt:
                 say("stopping everything")
@@ -213,7 +213,7 @@ class _Demo:
         )
         return {row["application"] for row in found["readiness"]}
 
-    def follow_forever(self) -> NoReturn:
+    def follow_until_interrupted(self) -> NoReturn:
         """Shows the live summary until Ctrl-C."""
         self._show(float("inf"))
         raise AssertionError("only KeyboardInterrupt ends it")

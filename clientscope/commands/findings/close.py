@@ -39,16 +39,16 @@ def run(settings: FindingsCloseSettings) -> int:
         SettingsError: an unknown finding, or a decision that doesn't fit; nothing is written then.
     """
     import sys
-    import time
 
     from clientscope import topics
+    from clientscope.clock import now_ms
     from clientscope.commands.findings import topic
     from clientscope.kafka.access import KafkaAccess
     from clientscope.records.topics import DECISIONS, FINDINGS
     from clientscope.report.findings import deciding, table
 
-    kafka, now_ms = KafkaAccess.of(settings), int(time.time() * 1000)
-    decide = deciding.Closing.of(settings.resolution, settings.why, settings.until, settings.by, now_ms)
+    kafka, at_ms = KafkaAccess.of(settings), now_ms()
+    decide = deciding.Closing.of(settings.resolution, settings.why, settings.until, settings.by, at_ms)
     topics.verify(kafka, reads=(FINDINGS,), writes=(DECISIONS,))
     findings = topic.named(settings.fingerprints, topic.read(kafka))
     decisions = [decide.decision(finding) for finding in findings]

@@ -40,9 +40,8 @@ def run(settings: FindingsListSettings) -> int:
         EnvironmentProblem: no broker, no topic, or no right to read it.
         SettingsError: a filter is invalid.
     """
-    import time
-
     from clientscope import topics
+    from clientscope.clock import now_ms
     from clientscope.commands.findings import topic
     from clientscope.findings.record import Finding
     from clientscope.kafka.access import KafkaAccess
@@ -69,7 +68,7 @@ def run(settings: FindingsListSettings) -> int:
             chosen,
             row=lambda finding: finding.model_dump(mode="json"),
             name=lambda finding: finding.fingerprint,
-            table=lambda findings, wide: table.findings(findings, int(time.time() * 1000), wide=wide) if findings else None,
+            table=lambda findings, wide: table.findings(findings, now_ms(), wide=wide) if findings else None,
             cells=lambda finding: (formats.cells(finding),),
             left_out=tuple(wanted.left_out(every, len(chosen))),
         )

@@ -27,11 +27,10 @@ def run(settings: FindingsShowSettings) -> int:
         EnvironmentProblem: no broker, no topic, or no right to read it.
         SettingsError: no finding has this fingerprint, or several have it.
     """
-    import time
-
     from rich.console import Console
 
     from clientscope import topics
+    from clientscope.clock import now_ms
     from clientscope.commands.findings import topic
     from clientscope.kafka.access import KafkaAccess
     from clientscope.records.topics import FINDINGS
@@ -45,7 +44,7 @@ def run(settings: FindingsShowSettings) -> int:
     if settings.output == "json":
         print(finding.model_dump_json(indent=2))
     else:
-        view = details.of(finding, int(time.time() * 1000))
+        view = details.of(finding, now_ms())
         listing.console(Console(), view).print(view)
     return 0
 

@@ -150,10 +150,10 @@ def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[FileVerdic
         severity = rule.severity if judgement.severities is None else SEVERITIES[int(judgement.severities[row])]
         settings = [Judged(each.key, each.value, each.reason) for each in evidence.distinct[found[row]]] if row in found else []
         # If the settings are incomplete, a verdict that rests on none of them may change with settings elsewhere.
-        told = NOT_EVALUABLE if outcome == FIRED and not settings and not batch.complete else outcome
-        texts, which = batch.messages(rule, told, np.array([row]))
-        message = MESSAGES.get(rule.code, texts[which[0]]) if told == FIRED else texts[which[0]]
-        verdicts.append(FileVerdict(rule.code, severity, OUTCOMES[told], message, tuple(settings)))
+        shown = NOT_EVALUABLE if outcome == FIRED and not settings and not batch.complete else outcome
+        texts, which = batch.messages(rule, shown, np.array([row]))
+        message = MESSAGES.get(rule.code, texts[which[0]]) if shown == FIRED else texts[which[0]]
+        verdicts.append(FileVerdict(rule.code, severity, OUTCOMES[shown], message, tuple(settings)))
     return verdicts
 
 

@@ -90,9 +90,9 @@ class _Command:
                 self._dealt_with, self._polls_to_wait = None, RETRY_POLLS
             if str(error) != self._said:
                 self._said = str(error)
-                _tell(f"error: {error}")
+                _print_error(f"error: {error}")
                 if error.hint:
-                    _tell(f"hint: {error.hint}")
+                    _print_error(f"hint: {error.hint}")
 
     def once(self, content: bytes) -> None:
         """Pushes what the file says, or shows it, and says so in a line.
@@ -162,12 +162,12 @@ class _Command:
             raise SettingsError(f"{self._path} has no bootstrap.servers", "set it there, or give --bootstrap-servers HOST:PORT")
         for setting, value in values.items():
             if keys.get(setting, "").startswith(_FOR_THE_CONNECTION) and isinstance(value, str) and _PROVIDED.search(value):
-                _tell(f"warning: {setting!a} has a ${{…}} for one of Kafka's config providers to fill in; it is used as written")
+                _print_error(f"warning: {setting!a} has a ${{…}} for one of Kafka's config providers to fill in; it is used as written")
         arguments = connection_settings(self._dialect.name, values)
         if self._settings.bootstrap_servers:
             arguments["bootstrap_servers"] = self._settings.bootstrap_servers
         return arguments
 
 
-def _tell(line: str) -> None:
+def _print_error(line: str) -> None:
     print(line, file=sys.stderr, flush=True)

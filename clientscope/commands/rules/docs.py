@@ -75,12 +75,12 @@ class RuleDocument(TypedDict):
 
 def as_json(rule: Rule) -> RuleDocument:
     """A rule in JSON."""
-    told = rule.documentation
+    documentation = rule.documentation
     return {
         "code": rule.code,
         "name": rule.name,
         "severity": rule.severity,
-        "title": told.title,
+        "title": documentation.title,
         "client_types": [each.value for each in ClientType if each in rule.client_types],
         "dialects": None if rule.dialects is None else sorted(rule.dialects),
         "needs": needs(rule),
@@ -89,11 +89,11 @@ def as_json(rule: Rule) -> RuleDocument:
         "enabled": rule.enabled,
         "since": rule.since,
         "messages": dict(zip(OUTCOMES, messages(rule), strict=True)),
-        "what": _one_line(told.what),
-        "why": _one_line(told.why),
-        "example": _one_line(told.example),
-        "use_instead": _one_line(told.use_instead),
-        "sources": list(told.links),
+        "what": _one_line(documentation.what),
+        "why": _one_line(documentation.why),
+        "example": _one_line(documentation.example),
+        "use_instead": _one_line(documentation.use_instead),
+        "sources": list(documentation.links),
     }
 
 
@@ -114,7 +114,7 @@ def sources(text: str) -> list[str]:
 
 
 def _section(rule: Rule) -> str:
-    told = rule.documentation
+    documentation = rule.documentation
     facts = [f"Severity: {rule.severity}", f"of: {client_types(rule)}", f"needs: {needs(rule)}", f"since: {rule.since}"]
     if rule.dialects is not None:
         facts.append(f"libraries: {', '.join(sorted(rule.dialects))}")
@@ -126,11 +126,12 @@ def _section(rule: Rule) -> str:
         facts.append("off unless a profile switches it on")
     return "\n".join(
         [
-            f'<a id="{rule.code.lower()}"></a>', "", f"## {rule.code} {rule.name}", "", told.title[:1].upper() + told.title[1:], "",
+            f'<a id="{rule.code.lower()}"></a>', "", f"## {rule.code} {rule.name}", "",
+            documentation.title[:1].upper() + documentation.title[1:], "",
             "; ".join(facts) + ".", "",
-            f"**What.** {_prose(told.what)}", "", f"**Why.** {_prose(told.why)}", "",
-            f"**Example.** {_prose(told.example)}", "", f"**Use instead.** {_prose(told.use_instead)}", "",
-            *_cases(rule), "**Source.**", "", *(f"- {source}" for source in sources(told.source)), "",
+            f"**What.** {_prose(documentation.what)}", "", f"**Why.** {_prose(documentation.why)}", "",
+            f"**Example.** {_prose(documentation.example)}", "", f"**Use instead.** {_prose(documentation.use_instead)}", "",
+            *_cases(rule), "**Source.**", "", *(f"- {source}" for source in sources(documentation.source)), "",
         ]
     )  # fmt: skip
 

@@ -22,8 +22,8 @@ def run(code: str | None, output: str) -> int:
     """
     rules = EVERY_RULE if code is None else (find(code),)
     if output == "json":
-        told = [as_json(rule) for rule in rules]
-        print(json.dumps(told if code is None else told[0], ensure_ascii=False, indent=2))
+        documents = [as_json(rule) for rule in rules]
+        print(json.dumps(documents if code is None else documents[0], ensure_ascii=False, indent=2))
     elif code is None:
         _table()
     else:
@@ -60,14 +60,19 @@ def _table() -> None:
 
 
 def _explain(rule: Rule) -> None:
-    told = as_json(rule)
-    print(f"{rule.code} {rule.name}: {told['title']}")
-    _section("What", told["what"])
-    _section("Why", told["why"])
-    _section("Example", told["example"])
-    _section("Use instead", told["use_instead"])
+    document = as_json(rule)
+    print(f"{rule.code} {rule.name}: {document['title']}")
+    _section("What", document["what"])
+    _section("Why", document["why"])
+    _section("Example", document["example"])
+    _section("Use instead", document["use_instead"])
     _section("Says", *(f"{outcome.replace('_', ' ')}: {text}" for outcome, text in zip(OUTCOMES, messages(rule), strict=True) if text))
-    facts = {"severity": rule.severity, "of": client_types(rule), "libraries": ", ".join(told["dialects"] or ["all"]), "needs": needs(rule)}
+    facts = {
+        "severity": rule.severity,
+        "of": client_types(rule),
+        "libraries": ", ".join(document["dialects"] or ["all"]),
+        "needs": needs(rule),
+    }
     facts["keys"] = ", ".join(rule.keys)
     facts["thresholds"] = ", ".join(f"{name}={value:g}" for name, value in rule.limits.items())
     facts["since"] = rule.since

@@ -39,9 +39,9 @@ class PolicyChild:
         """A new worker instead of the last one, and the channel to it; starts the template if it isn't there (half a second)."""
         ours, theirs = socket.socketpair()
         try:
-            if not self._told(FORK, theirs):
+            if not self._sent(FORK, theirs):
                 self._spawn()
-                self._told(FORK, theirs)
+                self._sent(FORK, theirs)
         finally:
             theirs.close()
         _, channel = await asyncio.get_running_loop().create_unix_connection(lambda: Channel(received, lost), sock=ours)
@@ -49,7 +49,7 @@ class PolicyChild:
 
     def kill(self) -> None:
         """Kills the worker; its channel is lost once all that it had sent has been read."""
-        self._told(KILL)
+        self._sent(KILL)
 
     async def close(self, patience_s: float = 5.0) -> None:
         """Ends template and worker."""
@@ -79,7 +79,7 @@ class PolicyChild:
                 start_new_session=True,
             )
 
-    def _told(self, command: bytes, worker: socket.socket | None = None) -> bool:
+    def _sent(self, command: bytes, worker: socket.socket | None = None) -> bool:
         """Whether the template was there to hear it."""
         if self._control is not None:
             with suppress(OSError):

@@ -42,7 +42,7 @@ class Budget:
 
     Args:
         most_bytes: the bound.
-        stop: stops reading from every connection; ``go_on`` takes that back.
+        stop: stops reading from every connection; ``resume`` takes that back.
         count: adds one to a counter: what, and the reason.
         give_back: gives freed memory back to the system.
     """
@@ -51,13 +51,13 @@ class Budget:
         self,
         most_bytes: int,
         stop: Callable[[], None],
-        go_on: Callable[[], None],
+        resume: Callable[[], None],
         count: Callable[[str, str], None],
         give_back: Callable[[], None],
     ) -> None:
         self.most_bytes = most_bytes
         self._stop = stop
-        self._go_on = go_on
+        self._resume = resume
         self._count = count
         self._give_back = give_back
         self._held: dict[Holder, int] = {}
@@ -82,7 +82,7 @@ class Budget:
                 self._stop()
         elif self.total <= self.most_bytes * _RESUME_AT:
             self.exceeded = False
-            self._go_on()
+            self._resume()
 
     def look(self) -> None:
         """Ends connections whose clients have taken next to nothing since the last look, while there is too much.

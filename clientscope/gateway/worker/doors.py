@@ -19,6 +19,7 @@ from clientscope.gateway.worker.proxied import Entrance
 from clientscope.gateway.worker.proxy_protocol import Header
 from clientscope.gateway.worker.sides import ClientSide
 from clientscope.gateway.worker.tls_listener import TlsListener
+from clientscope.gateway.worker.tls_transport import TlsTransport
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,22 @@ class Upstream:
     tls: ssl.SSLContext | None = None
     takes_proxy_header: bool = False
     timeout_s: float = 10.0
+
+    async def connect(self, side: asyncio.Protocol) -> str:
+        """Connects this side to the broker; returns how that failed, or an empty text."""
+        loop = asyncio.get_running_loop()
+        host, port = self.address
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                if self.tls is None:
+                    await loop.create_connection(lambda: side, host, port)
+                else:
+                    transport = TlsTransport(self.tls, side, host)
+                    await loop.create_connection(lambda: transport, host, port)
+                    await transport.shake_hands()
+        except (OSError, TimeoutError) as error:
+            return type(error).__name__
+        return ""
 
 
 class Doors:

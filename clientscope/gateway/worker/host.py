@@ -9,7 +9,7 @@ from clientscope.gateway.worker.budget import Holder
 from clientscope.gateway.worker.observed import Observed
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.session import Session
-from clientscope.session.state import Identity, Pushed
+from clientscope.session.state import Counted, Identified, Pushed
 
 if TYPE_CHECKING:
     from clientscope.gateway.worker.doors import Upstream
@@ -44,11 +44,8 @@ class Host(Protocol):
     def opened(self, relay: Relay, address: str) -> int:
         """A client has connected; returns its connection id."""
 
-    def identified(self, connection_id: int, identity: Identity) -> None:
-        """A client has identified itself."""
-
-    def pushed(self, relay: Relay, push: Pushed) -> None:
-        """A client has pushed: the verdict comes as `VerdictGiven`."""
+    def report(self, relay: Relay, news: Identified | Counted | Pushed) -> None:
+        """Takes in what a connection reports; the verdict on a push comes as `VerdictGiven`."""
 
     def closed(self, relay: Relay, reason: str) -> None:
         """A connection has ended."""

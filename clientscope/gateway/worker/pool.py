@@ -97,11 +97,11 @@ class Workers:
 
     def answer(self, connection_id: int, token: int, verdict: Verdict) -> None:
         """Hands back the verdict on a push."""
-        self._tell(connection_id, Answer(connection_id, token, verdict))
+        self._send(connection_id, Answer(connection_id, token, verdict))
 
     def refuse(self, connection_id: int, reason: str) -> None:
         """Has a connection closed that is one too many."""
-        self._tell(connection_id, Refuse(connection_id, reason))
+        self._send(connection_id, Refuse(connection_id, reason))
 
     def bypass(self, on: bool) -> None:
         """Has all of them read nothing of what passes, or read again what connects from now on."""
@@ -161,7 +161,7 @@ class Workers:
         if self._bypassed:
             channel.send(Bypass(True))
 
-    def _tell(self, connection_id: int, message: Any) -> None:
+    def _send(self, connection_id: int, message: Any) -> None:
         if (channel := self._channels.get(connection_id // _IDS)) is not None:
             channel.send(message)
 

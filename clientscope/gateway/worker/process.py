@@ -38,11 +38,11 @@ from clientscope.gateway.worker.proxy_protocol import Header
 from clientscope.gateway.worker.relay import Relay
 from clientscope.gateway.worker.reporter import Reporter
 from clientscope.gateway.worker.sides import ClientSide
-from clientscope.session.events import Bypassed, Draining, Ended, GoOn, Stop, Tick, VerdictGiven
+from clientscope.session.events import Bypassed, Continue, Draining, Ended, Stop, Tick, VerdictGiven
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.served import Served
 from clientscope.session.session import Session
-from clientscope.session.state import Identity, Pushed, Verdict
+from clientscope.session.state import Counted, Identified, Identity, Pushed, Verdict
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class Worker:
         self._doors = Doors(plan.settings, self._relay, self)
         self._served = Served()
         self._logged = RequestFilter.of(plan.settings)
-        self._budget = Budget(_budget_bytes(plan), partial(self._all, Stop()), partial(self._all, GoOn()), self.count, memory.give_back)
+        self._budget = Budget(_budget_bytes(plan), partial(self._all, Stop()), partial(self._all, Continue()), self.count, memory.give_back)
         self._next_id = plan.first_id
         self._relays: dict[int, Relay] = {}
         self._addresses: Counter[str] = Counter()
@@ -111,7 +111,7 @@ class Worker:
             else:
                 self._reporter.report(Logged(name, at_s, head, identity, total_ms))
 
-        return Observed(self._logged, lambda: relay.identity, write, lambda: relay.connection.observe(None))
+        return Observed(self._logged, lambda: relay.connection.identity, write, lambda: relay.connection.observe(None))
 
     def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
         """Why one more connection from this address is not taken (Kafka's max.connections, max.connections.per.ip).
@@ -147,12 +147,17 @@ class Worker:
         self._reporter.opened(connection_id, address)
         return connection_id
 
-    def identified(self, connection_id: int, identity: Identity) -> None:
-        """A client has identified itself."""
-        self._reporter.identified(connection_id, identity)
+    def report(self, relay: Relay, news: Identified | Counted | Pushed) -> None:
+        """Takes in what a connection reports; the verdict on a push comes as `VerdictGiven`."""
+        match news:
+            case Identified(identity):
+                self._reporter.identified(relay.connection_id, identity)
+            case Counted(what, reason):
+                self._reporter.count(what, reason)
+            case Pushed():
+                self._pushed(relay, news)
 
-    def pushed(self, relay: Relay, push: Pushed) -> None:
-        """A client has pushed; the verdict comes as `VerdictGiven`."""
+    def _pushed(self, relay: Relay, push: Pushed) -> None:
         self._reporter.report(Asked(relay.connection_id, push.token, push.configs, push.correlation_id, push.received_ms))
         if not self._reporter.flush():
             self.count("pushes_refused", "busy")
@@ -167,7 +172,7 @@ class Worker:
         """Whether nothing is read from any connection now, since all hold too much."""
         return self._budget.exceeded
 
-    def _all(self, event: Stop | GoOn | Bypassed) -> None:
+    def _all(self, event: Stop | Continue | Bypassed) -> None:
         for relay in list(self._relays.values()):
             relay.handle(event)
 
@@ -181,7 +186,7 @@ class Worker:
 
     # What the main process says.
 
-    def told(self, message: Any) -> None:
+    def handle(self, message: Any) -> None:
         """Does what a message asks."""
         match message:
             case WorkerPlan():
@@ -201,7 +206,7 @@ class Worker:
 
     def room(self) -> None:
         """The main process has read on: it gets what is now, for what it missed."""
-        self._reporter.room(lambda: [(number, relay.address, relay.identity) for number, relay in self._relays.items()])
+        self._reporter.room(lambda: [(number, relay.address, relay.connection.identity) for number, relay in self._relays.items()])
 
     # Time.
 
@@ -281,7 +286,7 @@ async def _run(ours: socket.socket, listener: socket.socket) -> None:
         elif worker is None:
             early.append(message)
         else:
-            worker.told(message)
+            worker.handle(message)
 
     def gone() -> None:
         begun.set()
@@ -297,7 +302,7 @@ async def _run(ours: socket.socket, listener: socket.socket) -> None:
         return
     worker = Worker(early.pop(0), channel)
     for message in early:
-        worker.told(message)
+        worker.handle(message)
     await worker.listen(listener)
     await over.wait()
     await worker.end()

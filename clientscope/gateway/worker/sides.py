@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
+from clientscope.gateway.certificates import distinguished_name
 from clientscope.gateway.worker.proxy_protocol import Endpoint
 from clientscope.session.events import (
     BROKER,
@@ -146,6 +147,18 @@ class ClientSide(_Socket):
         """The client's end of its connection: as a load balancer says, or the socket."""
         assert self.transport is not None
         return self.source or _endpoint(self.transport.get_extra_info("peername"))
+
+    @property
+    def address(self) -> str:
+        """The client's address; empty where the socket has none."""
+        return end[0] if (end := self.far_end) else ""
+
+    @property
+    def certified_principal(self) -> str | None:
+        """The subject of the certificate that the client has shown, in Kafka's spelling; None without one."""
+        assert self.transport is not None
+        certificate = self.transport.get_extra_info("peercert")
+        return f"User:{distinguished_name(certificate)}" if certificate else None
 
     @property
     def ends(self) -> tuple[Endpoint | None, Endpoint | None]:

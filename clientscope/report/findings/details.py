@@ -32,9 +32,9 @@ def of(finding: Finding, now_ms: int) -> RenderableType:
         (f"Clients ({finding.client_count} connected)", map(_client, finding.clients)),
         ("Evidence", map(plain, finding.evidence)),
     ):
-        told = list(lines)
-        if told:
-            parts += [Text(), plain(heading, "bold"), *(Text("  ").append_text(line) for line in told)]
+        shown = list(lines)
+        if shown:
+            parts += [Text(), plain(heading, "bold"), *(Text("  ").append_text(line) for line in shown)]
     return Group(*parts)
 
 
@@ -102,5 +102,5 @@ def _client(client: Client) -> Text:
     where = f"broker {client.broker} by {client.gateway}" if client.gateway else ""
     now = "connected now" if client.disconnected_ms is None else f"last connected {time_of(client.disconnected_ms)}"
     pushed = f"pushed {time_of(client.pushed_ms)}"
-    told = (client.client_id or "no client.id", software, client.principal, client.address, where, pushed, now)
-    return plain(capitalized(", ".join(filter(None, told))) if not client.client_id else ", ".join(filter(None, told)))
+    shown = (client.client_id or "no client.id", software, client.principal, client.address, where, pushed, now)
+    return plain(capitalized(", ".join(filter(None, shown))) if not client.client_id else ", ".join(filter(None, shown)))

@@ -70,7 +70,7 @@ class Proxy:
     admins: frozenset[str] = frozenset()
 
 
-NOBODY = Visitor()
+UNKNOWN_VISITOR = Visitor()
 
 
 class Access:
@@ -80,7 +80,7 @@ class Access:
         self,
         tokens: Sequence[Token] = (),
         proxy: Proxy | None = None,
-        anyone: Visitor = NOBODY,
+        anyone: Visitor = UNKNOWN_VISITOR,
         external_url: str = "",
         clock: Callable[[], float] = time.time,
         trusted: Sequence[IPv4Network | IPv6Network] = (),
@@ -136,7 +136,7 @@ class Access:
         headers = Headers(scope=scope)
         if self.authentication == "none":
             return self._anyone
-        return self._by_proxy(scope, headers) or self._by_bearer(headers) or self._by_cookie(headers) or NOBODY
+        return self._by_proxy(scope, headers) or self._by_bearer(headers) or self._by_cookie(headers) or UNKNOWN_VISITOR
 
     def is_ours(self, scope: Scope) -> bool:
         """Whether a request that changes something was made by our own page, or by a program with a token."""
@@ -251,7 +251,7 @@ LOCAL = Access(anyone=Visitor("local", "admin"))
 
 def visitor(request: Request) -> Visitor:
     """The user of a request, as the middleware found it."""
-    found = request.scope.get("clientscope.visitor", NOBODY)
+    found = request.scope.get("clientscope.visitor", UNKNOWN_VISITOR)
     assert isinstance(found, Visitor)
     return found
 

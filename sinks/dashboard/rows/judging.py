@@ -14,7 +14,7 @@ from clientscope.findings.record import Finding
 from clientscope.records.client_key import client_key
 from clientscope.records.principals import ANONYMOUS, authenticated
 from clientscope.severities import SEVERITIES
-from sinks.dashboard.rows.schema import NOBODY, Database
+from sinks.dashboard.rows.schema import NO_CLIENT_ID, Database
 
 RESULT_KEPT_MS = 24 * 60 * 60 * 1000
 
@@ -130,7 +130,7 @@ class Judging:
 
     def pushed(self, client_id: str, address: str) -> None:
         """Something was pushed, or judged, there."""
-        self._write(self._rows("c.label = ? AND c.address = ?", client_id or NOBODY, address))
+        self._write(self._rows("c.label = ? AND c.address = ?", client_id or NO_CLIENT_ID, address))
 
     def _is_judged(self, principal: str, client_id: str, address: str, key: str | None) -> bool:
         row = self._database.row("SELECT judged, pushed_ms FROM pushes WHERE key = ?", key) if key else None
@@ -154,7 +154,7 @@ class Judging:
                 self._write(self._rows(f"c.application = ? AND {_TENANT} = ?", application, principal))
             else:
                 principal, client_id, address = subject
-                self._write(self._rows(f"c.label = ? AND c.address = ? AND {_TENANT} = ?", client_id or NOBODY, address, principal))
+                self._write(self._rows(f"c.label = ? AND c.address = ? AND {_TENANT} = ?", client_id or NO_CLIENT_ID, address, principal))
 
     def _rows(self, condition: str, *parameters: str | int) -> list[_Row]:
         if not self.has_clients:

@@ -50,26 +50,26 @@ class PushIndex:
         self._judging = judging
         self._limit = limit
         self._count = 0
-        self._told: list[tuple[str, IndexedPush | None]] = []
+        self._noted: list[tuple[str, IndexedPush | None]] = []
 
     def put(self, push: IndexedPush) -> None:
         """A push, or its result; whichever comes first makes the row."""
-        self._told.append((push.key, push))
+        self._noted.append((push.key, push))
 
     def remove(self, key: str) -> None:
         """A tombstone, under its record's key: that client is gone for long."""
-        self._told.append((key, None))
+        self._noted.append((key, None))
 
     def flush(self) -> None:
         """Writes everything noted since the last call into the table, in order, and judges those clients again."""
-        told, self._told = self._of_old_keys(self._told), []
-        if not told:
+        noted, self._noted = self._of_old_keys(self._noted), []
+        if not noted:
             return
-        keys = {key for key, _ in told}
+        keys = {key for key, _ in noted}
         rows = self._database.rows(f"SELECT * FROM pushes WHERE key IN {LISTED}", listed(keys))
         before = {push.key: push for push in (IndexedPush(*row) for row in rows)}
         now = before.copy()
-        for key, push in told:
+        for key, push in noted:
             if push is None:
                 now.pop(key, None)
             else:
@@ -115,15 +115,15 @@ class PushIndex:
         )
         return [IndexedPush(*row) for row in rows], len(rows) > len(own)
 
-    def _of_old_keys(self, told: list[tuple[str, IndexedPush | None]]) -> list[tuple[str, IndexedPush | None]]:
+    def _of_old_keys(self, noted: list[tuple[str, IndexedPush | None]]) -> list[tuple[str, IndexedPush | None]]:
         """Tombstones of 0.1.0's keys under the keys of those clients whose records they end; others have a newer record elsewhere."""
-        bare = {key for key, push in told if push is None and "/" not in key}
+        bare = {key for key, push in noted if push is None and "/" not in key}
         if not bare:
-            return told
+            return noted
         rows = self._database.rows(f"SELECT key, instance FROM pushes WHERE old_key AND instance IN {LISTED}", listed(bare))
         of_old: dict[str, str] = dict(rows)
         now: list[tuple[str, IndexedPush | None]] = []
-        for key, push in told:
+        for key, push in noted:
             if push is None and key in bare:
                 now += [(each, None) for each, instance in of_old.items() if instance == key]
                 continue

@@ -62,7 +62,7 @@ _INDICES = {
 LISTED = "(SELECT value FROM json_each(?))"
 """What is in a list of any length, as `listed` makes it a parameter: so the statement is the same, and prepared once."""
 
-NOBODY = "\uffff"
+NO_CLIENT_ID = "\uffff"
 """The label of a client without a client.id."""
 
 

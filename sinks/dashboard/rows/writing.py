@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from clientscope.query import version_order
 from sinks.dashboard.rows.judging import Judging
-from sinks.dashboard.rows.schema import LISTED, NOBODY, Database, listed
+from sinks.dashboard.rows.schema import LISTED, NO_CLIENT_ID, Database, listed
 from udfs.kernels.applications import application_of
 
 GONE_KEPT = 10_000
@@ -200,7 +200,7 @@ class Writing:
             connections,
             *oldest.since,
             oldest.seen_ms,
-            identity.client_id or NOBODY,
+            identity.client_id or NO_CLIENT_ID,
             identity.address,
             identity.client_id,
             identity.instance,

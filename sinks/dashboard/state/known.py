@@ -191,9 +191,9 @@ def _decoded(records: Sequence[TopicRecord]) -> list[_Decoded]:
     found: list[_Decoded] = [_result(record) if record.topic == RESULTS else None for record in records]
     of_connections = [place for place, record in enumerate(records) if record.topic == CONNECTIONS]
     values = [records[place].value for place in of_connections]
-    told = iter(events([value for value in values if value is not None]))
+    decoded = iter(events([value for value in values if value is not None]))
     for place, value in zip(of_connections, values, strict=True):
-        found[place] = RecordError("tombstone") if value is None else next(told)
+        found[place] = RecordError("tombstone") if value is None else next(decoded)
     of_configs = [place for place, record in enumerate(records) if record.topic == CONFIGS and record.value is not None]
     if of_configs:
         for place, push in zip(of_configs, configs.pushes([records[place] for place in of_configs]), strict=True):

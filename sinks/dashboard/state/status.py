@@ -52,8 +52,8 @@ class StatusTable:
 
     def tick(self, now_ms: int) -> bool:
         """Whether a process fell silent, or is back, since the last call."""
-        told = [(key, each) for table in (self._processes, self._brokers) for key, each in table.items()]
-        stale = frozenset(key for key, (status, at_ms) in told if _is_stale(status, at_ms, now_ms))
+        reported = [(key, each) for table in (self._processes, self._brokers) for key, each in table.items()]
+        stale = frozenset(key for key, (status, at_ms) in reported if _is_stale(status, at_ms, now_ms))
         changed, self._stale = stale != self._stale, stale
         return changed
 

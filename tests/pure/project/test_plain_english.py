@@ -1,4 +1,4 @@
-"""Plain English wherever a person reads: help, errors, page, docs, docstrings, comments and names of tests avoid some words.
+"""Plain English wherever a person reads: help, errors, page, docs, docstrings, comments and names in code avoid some words.
 
 `SOURCES` has a source of texts in a line.
 """
@@ -28,6 +28,14 @@ BANNED = re.compile(
     r"go(?:es|ing)? on|is another now|as ever|beforehand)\b",
     re.IGNORECASE,
 )
+
+NAMES = re.compile(
+    r"\b(?:un)?told\b|\btell(?:s|er|ing)?\b|\bmend(?:s|ed|ing)?\b|\bwhom\b|\bwhoever\b|\bgo(?:es)? on\b|\bstands? in\b", re.IGNORECASE
+)
+"""The same for names in code."""
+
+RELEASED = frozenset({"told_ms"})
+"""Names of fields in records and answers, which never change."""
 
 _CODE = re.compile(r"(`+)[^`]+\1")
 
@@ -141,6 +149,21 @@ def names_of_tests() -> Iterator[Text]:
                 yield f"{path.relative_to(ROOT)}:{node.lineno}", node.name.replace("_", " ")
 
 
+def names_in(folder: str) -> Iterator[Text]:
+    """Names of modules, classes, functions, parameters and variables, in words."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        found = {path.stem: 1}
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
+                    found.setdefault(name, node.lineno)
+                case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                    found.setdefault(name, node.lineno)
+        for name, line in found.items():
+            if name not in RELEASED and not name.startswith("test_"):  # tests have names of whole sentences, and a source above
+                yield f"{path.relative_to(ROOT)}:{line}", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("_", " ")
+
+
 SOURCES: dict[str, Callable[[], Iterator[Text]]] = {
     "helps": helps,
     "deployed": deployed,
@@ -152,15 +175,22 @@ SOURCES: dict[str, Callable[[], Iterator[Text]]] = {
     "names of tests": names_of_tests,
 }
 
+CODE = {f"names in {folder}": partial(names_in, folder) for folder in FOLDERS}
 
-def banned(source: str) -> list[str]:
-    """Each use of a banned word in a source."""
-    return [f"{where}: {found[0]!r} in {text.strip()[:120]!r}" for where, text in SOURCES[source]() for found in BANNED.finditer(text)]
+
+def banned(texts: Iterable[Text], words: re.Pattern[str]) -> list[str]:
+    """Each use of a banned word."""
+    return [f"{where}: {found[0]!r} in {text.strip()[:120]!r}" for where, text in texts for found in words.finditer(text)]
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_guides_words_stay_out(source: str) -> None:
-    assert banned(source) == []
+    assert banned(SOURCES[source](), BANNED) == []
+
+
+@pytest.mark.parametrize("source", CODE)
+def test_names_in_code_avoid_them_too(source: str) -> None:
+    assert banned(CODE[source](), NAMES) == []
 
 
 @pytest.mark.parametrize(
@@ -178,11 +208,13 @@ def test_the_guides_words_stay_out(source: str) -> None:
         ("comments of clientscope", 200),
         ("comments of tests", 200),
         ("names of tests", 1000),
+        ("names in clientscope", 5000),
+        ("names in tests", 5000),
     ],
 )
 def test_a_source_finds_its_texts(source: str, least: int) -> None:
     """A source that finds nothing would be clean for ever."""
-    assert len([text for _, text in SOURCES[source]() if text.strip()]) > least
+    assert len([text for _, text in (SOURCES | CODE)[source]() if text.strip()]) > least
 
 
 def test_every_command_is_among_the_helps() -> None:

@@ -20,9 +20,9 @@ def test_the_page_is_made_from_the_rules() -> None:
 
 
 def test_sections_are_distinguished_and_all_are_required() -> None:
-    told = parse(GOOD)
-    assert (told.title, told.what, told.why, told.example, told.use_instead) == ("a title.", "w", "y", "e", "u")
-    assert told.links == ("https://example.org/a",)
+    parsed = parse(GOOD)
+    assert (parsed.title, parsed.what, parsed.why, parsed.example, parsed.use_instead) == ("a title.", "w", "y", "e", "u")
+    assert parsed.links == ("https://example.org/a",)
     for section in SECTIONS:
         with pytest.raises(ValueError, match="has these sections"):
             parse(GOOD.replace(f"\n{section}\n", "\n"))
@@ -56,10 +56,10 @@ def test_one_rule_is_explained(word: str, capsys: pytest.CaptureFixture[str]) ->
 
 def test_one_rule_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["rules", "AN108", "-o", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["client_types"] == ["producer", "consumer", "share-consumer"]
-    assert told["limits"] == {"minimum_ms": 10000}
-    assert told["sources"]
+    parsed = json.loads(capsys.readouterr().out)
+    assert parsed["client_types"] == ["producer", "consumer", "share-consumer"]
+    assert parsed["limits"] == {"minimum_ms": 10000}
+    assert parsed["sources"]
 
 
 @pytest.mark.parametrize(

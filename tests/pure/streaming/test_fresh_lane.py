@@ -54,7 +54,7 @@ class ScriptedLane:
 
 def running(script: Script) -> FreshLane:
     fresh = script.lane()
-    fresh.told(BEGINS_ABOVE + 1)
+    fresh.set_unread(BEGINS_ABOVE + 1)
     fresh.look()
     return fresh
 
@@ -63,11 +63,11 @@ def test_it_lasts_from_far_behind_until_caught_up() -> None:
     script = Script()
     fresh = script.lane()
     for unread, wanted in [(0, False), (BEGINS_ABOVE, False), (BEGINS_ABOVE + 1, True), (ENDS_BELOW + 1, True), (ENDS_BELOW, False)]:
-        fresh.told(unread)
+        fresh.set_unread(unread)
         fresh.look()
         assert fresh.running is wanted, unread
     assert [lane.stopped for lane in script.lanes] == [1]
-    fresh.told(BEGINS_ABOVE)
+    fresh.set_unread(BEGINS_ABOVE)
     fresh.look()
     assert not fresh.running, "as far behind as that it must be again"
 
@@ -76,7 +76,7 @@ def test_one_at_a_time_however_often_one_looks() -> None:
     script = Script()
     fresh = running(script)
     for _ in range(5):
-        fresh.told(10**7)
+        fresh.set_unread(10**7)
         fresh.look()
     assert (len(script.lanes), fresh.starts, fresh.failures) == (1, 1, 0)
 
@@ -122,7 +122,7 @@ def test_a_failure_that_nobody_waits_for_any_more() -> None:
     fresh = running(script)
     script.lanes[-1].failed = "gone"
     fresh.look()
-    fresh.told(0)
+    fresh.set_unread(0)
     script.now += 3600
     fresh.look()
     assert not fresh.running and len(script.lanes) == 1
@@ -150,7 +150,7 @@ def test_one_that_can_not_be_ended_is_left_alone(ended_by: str, caplog: pytest.L
         fresh.stop()
         fresh.stop()
     else:
-        fresh.told(0)
+        fresh.set_unread(0)
         fresh.look()
     assert not fresh.running and script.lanes[0].stopped == 1
     assert "could not be ended: it doesn't end" in caplog.text

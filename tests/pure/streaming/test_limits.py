@@ -120,11 +120,11 @@ def test_gauges_count_gateways_beyond_the_limit_and_say_which(monkeypatch: pytes
     known = Gauges({}, now=0.0)
     known.apply([beat(0, gateway=f"gw-{number}") for number in range(3)], now=0.0)
     full = next(each for each in known.limits if each.limit.name == "gauge_gateways")
-    told = full.condition(1_000)
+    reported = full.condition(1_000)
     assert full.count == 1
-    assert told is not None
-    assert (told.code, told.failing, told.severity) == ("OP004", True, "high")
-    assert 'gateway "gw-2" of broker 1' in told.message
+    assert reported is not None
+    assert (reported.code, reported.failing, reported.severity) == ("OP004", True, "high")
+    assert 'gateway "gw-2" of broker 1' in reported.message
 
 
 def test_gauges_count_heartbeats_whose_parts_never_come() -> None:
@@ -168,8 +168,8 @@ def test_a_limit_where_only_time_is_lost_is_no_finding() -> None:
     for severity, expected in ((None, False), ("low", True)):
         full = Overflow(Limit("x", 1, "things", "", severity))  # type: ignore[arg-type]
         full.left_out("=User:a")
-        told: Condition | None = full.condition(1_000)
-        assert (told is not None and told.failing) is expected
+        reported: Condition | None = full.condition(1_000)
+        assert (reported is not None and reported.failing) is expected
 
 
 def test_thresholds_are_the_same_after_the_cache_was_cleared(monkeypatch: pytest.MonkeyPatch) -> None:

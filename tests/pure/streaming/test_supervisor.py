@@ -19,7 +19,7 @@ from streaming.checkpoints.broker import TopicsNow
 from streaming.checkpoints.manifest import Refused, SeenTopic
 from streaming.checkpoints.plans import PLANS, folder
 from streaming.job_metrics import JobMetrics
-from streaming.supervisor import Supervisor, tell_lost
+from streaming.supervisor import Supervisor, report_lost
 
 FULL = "java.io.IOException: No space left on device"
 
@@ -35,7 +35,7 @@ class Job:
         self.waits: dict[str, Callable[[], None]] = {}
         checkpoints = Checkpoints(
             checkpoint_dir, checkpoint_dir / "history", "broker:1", "4.2.0", 1, on_lost_records,
-            lambda query, lost: tell_lost(self.conditions, query, lost),
+            lambda query, lost: report_lost(self.conditions, query, lost),
         )  # fmt: skip
         self.supervisor = Supervisor(
             {name: self.starts(name) for name in self.queries}, ("gauges", "results", "findings"), checkpoints, self.conditions,
@@ -65,10 +65,10 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamesp
     for query in PLANS:
         manifest.write(made(folder(tmp_path, query), query), manifest_of(query, batch=4))
     seen = {plan.topic: SeenTopic(topic_id=TOPIC_ID, partitions=1) for plan in PLANS.values()}
-    told = SimpleNamespace(path=tmp_path, said=TopicsNow(seen, {**holding("results", (0, 60)), **holding("gauges", (0, 60))}))
-    told.lose = lambda: setattr(told, "said", TopicsNow(seen, {**holding("results", (53, 60)), **holding("gauges", (0, 60))}))
-    monkeypatch.setattr(broker, "ask", lambda _, names: told.said)
-    return told
+    kafka = SimpleNamespace(path=tmp_path, said=TopicsNow(seen, {**holding("results", (0, 60)), **holding("gauges", (0, 60))}))
+    kafka.lose = lambda: setattr(kafka, "said", TopicsNow(seen, {**holding("results", (53, 60)), **holding("gauges", (0, 60))}))
+    monkeypatch.setattr(broker, "ask", lambda _, names: kafka.said)
+    return kafka
 
 
 @pytest.fixture

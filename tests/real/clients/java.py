@@ -44,8 +44,8 @@ class JavaClient(Client):
         paths = [str(path) for path in jars(configuration)]
         version = next(Path(path).stem.removeprefix("kafka-clients-") for path in paths if "kafka-clients-" in path)
         # KIP-511 came with 2.4.
-        tells = tuple(map(int, version.split(".")[:2])) >= (2, 4)
-        self.identity = ("apache-kafka-java", version) if tells else ("unknown", "unknown")
+        reports = tuple(map(int, version.split(".")[:2])) >= (2, 4)
+        self.identity = ("apache-kafka-java", version) if reports else ("unknown", "unknown")
         port, self._process = launch_gateway(
             jarpath=py4j_jar(),
             classpath=os.pathsep.join(paths),

@@ -139,11 +139,11 @@ class Batch:
 
     def messages(self, rule: Rule, outcome: int, rows: npt.NDArray[np.int64]) -> tuple[list[str], npt.NDArray[np.int64]]:
         """What the rule says with this outcome, each distinct sentence once, and which of them of pushes at these positions."""
-        told = [rule.message(outcome, profile.limits.get(rule.code, {})) for profile in self._profiles] or [rule.message(outcome)]
-        distinct = list(dict.fromkeys(told))
+        texts = [rule.message(outcome, profile.limits.get(rule.code, {})) for profile in self._profiles] or [rule.message(outcome)]
+        distinct = list(dict.fromkeys(texts))
         if len(distinct) == 1:
             return distinct, np.zeros(rows.size, np.int64)
-        return distinct, np.array([distinct.index(text) for text in told])[self._profile_of[rows]]
+        return distinct, np.array([distinct.index(text) for text in texts])[self._profile_of[rows]]
 
     def enabled(self, rule: Rule) -> bool | Mask:
         """Whether the rule is on, by each push's profile."""

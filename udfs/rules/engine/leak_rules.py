@@ -16,7 +16,7 @@ from udfs.rules.engine.rule import FIRED, PASSED, Evidence, Judgement, Mask, Set
 
 Positions = npt.NDArray[np.int64]
 
-_TOLD = ("config_key", "value_state", "value_length", "value_digest")
+_COLUMNS = ("config_key", "value_state", "value_length", "value_digest")
 _REASONS = {int(state): state.name.lower() for state in ValueState}
 
 
@@ -57,7 +57,7 @@ def hidden(batch: Batch, rows: Positions, positions: Positions) -> Evidence:
     pushes = batch.pushes
     chosen = positions[np.isin(pushes.parents[positions], rows)]
     found: dict[int, list[SettingOf]] = {row: [] for row in rows.tolist()}
-    columns = [pushes.settings[name].take(pa.array(chosen)).to_pylist() for name in _TOLD]
+    columns = [pushes.settings[name].take(pa.array(chosen)).to_pylist() for name in _COLUMNS]
     for row, key, state, length, digest in zip(pushes.parents[chosen].tolist(), *columns, strict=True):
         # A state from a newer gateway, or a made-up one, has no name here.
         found[row].append(SettingOf(key, None, "pushed", _REASONS.get(state, "unknown"), length, digest and digest.hex()))

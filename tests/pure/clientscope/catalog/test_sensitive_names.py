@@ -133,13 +133,15 @@ def test_a_secret_is_hidden_in_every_field_and_its_placeholder_isnt(field: str, 
 def test_a_key_that_is_a_secret_takes_its_value_along_and_is_as_bad(secret: str) -> None:
     for value in ("", "x", "rest of the line"):
         pushed = ClientConfig(secret, value, 1, False)
-        told = redact(pushed, KEY, 3)
-        assert told.config_key.startswith("[redacted ") and secret not in str(told.to_dict() if hasattr(told, "to_dict") else told)
+        redacted = redact(pushed, KEY, 3)
+        assert redacted.config_key.startswith("[redacted ") and secret not in str(
+            redacted.to_dict() if hasattr(redacted, "to_dict") else redacted
+        )
         assert redact(pushed, None, 3).config_key == "[redacted 3]"
-        assert told.config_value is None
+        assert redacted.config_value is None
         bad = Tier.DOUBTFUL if secret == RANDOM else Tier.CREDENTIAL
-        assert tier(told.value_state, told.config_key, 1, told.value_length) is bad, "judged by the placeholder"
-        assert judge_key_text(told.config_key) is ValueState.PRESENT
+        assert tier(redacted.value_state, redacted.config_key, 1, redacted.value_length) is bad, "judged by the placeholder"
+        assert judge_key_text(redacted.config_key) is ValueState.PRESENT
     assert reason(f"{RANDOM}.password", "hunter2", 1) is ValueState.VALUE_SHAPE, "or it would be harmless once its key is gone"
 
 
@@ -200,15 +202,15 @@ def test_nothing_that_leaves_the_gateway_has_a_clients_secret_name(secret: str) 
             records.append(registry.identified(number, Identity(software_name="java", software_version="2"), 3))
             records.append(registry.identified(number, identity, 4))
             log.write(Logged("c", 0.0, bytes(12), identity, 1.0))
-        told = [registry.listing(), [str(registry.context(number)) for number in range(4)], str(registry.counts())]
+        redacted = [registry.listing(), [str(registry.context(number)) for number in range(4)], str(registry.counts())]
         records += [*registry.heartbeat(5, 1_000), *registry.again(range(4), 6)]
         records += [registry.closed(number, "client_closed", 7) for number in range(4)]
     written = [encode(record) for record in records if record is not None]
     assert len(written) == 25
     piece = secret[-12:]
     assert not any(piece.encode() in value for value in written)
-    assert piece not in json.dumps(told, default=str) and piece not in lines.getvalue()
-    assert json.dumps(told, default=str).count("[redacted ") >= 9 and lines.getvalue().count("[redacted ") == 4
+    assert piece not in json.dumps(redacted, default=str) and piece not in lines.getvalue()
+    assert json.dumps(redacted, default=str).count("[redacted ") >= 9 and lines.getvalue().count("[redacted ") == 4
     counted = {
         sample.labels["field"]: sample.value
         for family in metrics.registry.collect() if family.name == "clientscope_gateway_names_redacted"
@@ -272,8 +274,8 @@ def test_the_job_makes_of_a_raw_connection_what_a_gateway_makes(who: list[dict[s
         assert {name: row[name] for name in (*NAMED, "reason", "previous_software_name")} == {
             name: getattr(scalar, name) for name in (*NAMED, "reason", "previous_software_name")
         }
-        told = [(each["count_software_name"], each["count_software_version"]) for each in row["counts"]]
-        assert told == [(each.count_software_name, each.count_software_version) for each in scalar.counts]
+        redacted = [(each["count_software_name"], each["count_software_version"]) for each in row["counts"]]
+        assert redacted == [(each.count_software_name, each.count_software_version) for each in scalar.counts]
 
 
 @pytest.mark.parametrize("secret", SECRETS)

@@ -87,8 +87,8 @@ def test_a_series_at_zero_is_in_three_heartbeats_and_then_no_more() -> None:
     registry = ConnectionRegistry(PLACE)
     registry.opened(7, "10.0.0.1", 1)
     registry.closed(7, "client_closed", 2)
-    told = [len(registry.heartbeat(3, 5000)[0].counts) for _ in range(5)]
-    assert told == [1, 1, 1, 0, 0]
+    lengths = [len(registry.heartbeat(3, 5000)[0].counts) for _ in range(5)]
+    assert lengths == [1, 1, 1, 0, 0]
 
 
 def test_f37_a_series_that_is_gone_makes_room_and_counts_from_zero_when_it_comes_again() -> None:

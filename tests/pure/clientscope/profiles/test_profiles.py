@@ -158,10 +158,10 @@ def test_lines_of_toml() -> None:
 
 
 def test_a_pattern_needs_every_field_that_it_names() -> None:
-    whom = ClientPattern(principal=("User:a*",), path=("conf/*",))
-    assert whom.fits(PatternSubject(principal="User:ab", path="conf/x.properties"))
-    assert not whom.fits(PatternSubject(principal="User:ab"))
-    assert not whom.fits(PatternSubject(principal="User:b", path="conf/x.properties"))
+    pattern = ClientPattern(principal=("User:a*",), path=("conf/*",))
+    assert pattern.fits(PatternSubject(principal="User:ab", path="conf/x.properties"))
+    assert not pattern.fits(PatternSubject(principal="User:ab"))
+    assert not pattern.fits(PatternSubject(principal="User:b", path="conf/x.properties"))
     assert ClientPattern().fits(PatternSubject())
 
 

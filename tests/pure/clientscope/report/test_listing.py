@@ -34,24 +34,24 @@ def listed(rows: list[dict[str, Any]] = ROWS, **more: Any) -> Listed[dict[str, A
     return Listed(rows, lambda row: row, lambda row: str(row["name"]), lambda found, wide: Text(f"{len(found)} rows {wide}"), **more)
 
 
-def told(capsys: pytest.CaptureFixture[str], more: dict[str, Any] | None = None, **given: Any) -> tuple[str, str]:
+def printed(capsys: pytest.CaptureFixture[str], more: dict[str, Any] | None = None, **given: Any) -> tuple[str, str]:
     show(Settings(**given), FIELDS, lambda: listed(**(more or {})))
     return capsys.readouterr()
 
 
 def test_each_format(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(capsys) == ("3 rows False\n", "")
-    assert told(capsys, output="wide")[0] == "3 rows True\n"
-    assert json.loads(told(capsys, output="json")[0]) == ROWS
-    assert [json.loads(line) for line in told(capsys, output="jsonl")[0].splitlines()] == ROWS
-    assert told(capsys, output="name")[0] == "b\na\nc\n"
-    lines = list(csv.reader(io.StringIO(told(capsys, output="csv")[0])))
+    assert printed(capsys) == ("3 rows False\n", "")
+    assert printed(capsys, output="wide")[0] == "3 rows True\n"
+    assert json.loads(printed(capsys, output="json")[0]) == ROWS
+    assert [json.loads(line) for line in printed(capsys, output="jsonl")[0].splitlines()] == ROWS
+    assert printed(capsys, output="name")[0] == "b\na\nc\n"
+    lines = list(csv.reader(io.StringIO(printed(capsys, output="csv")[0])))
     assert lines == [list(FIELDS), ["b", "2.10", "2", "low", '{"x": 1}'], ["a", "2.9", "10", "critical", ""], ["c", "", "", "medium", "[]"]]
 
 
 def test_an_item_may_be_several_lines_of_csv(capsys: pytest.CaptureFixture[str]) -> None:
     cells = {"cells": lambda row: [{"name": row["name"], "api": 1}, {"name": row["name"], "api": 2}]}
-    assert told(capsys, cells, output="csv", limit=1) == ("name,api\nb,1\nb,2\n", "2 more; raise --limit to see them\n")
+    assert printed(capsys, cells, output="csv", limit=1) == ("name,api\nb,1\nb,2\n", "2 more; raise --limit to see them\n")
     show(Settings(output="csv"), FIELDS, lambda: listed([], cells=cells["cells"]))
     assert capsys.readouterr().out == ",".join(FIELDS) + "\n", "nothing is found, and the columns are still named"
 
@@ -64,7 +64,7 @@ def test_an_item_may_be_several_lines_of_csv(capsys: pytest.CaptureFixture[str])
     ],
 )  # fmt: skip
 def test_order(capsys: pytest.CaptureFixture[str], sort: str, names: str) -> None:
-    assert told(capsys, output="name", sort=sort)[0].replace("\n", "") == names, "versions by their numbers; what isn't known comes last"
+    assert printed(capsys, output="name", sort=sort)[0].replace("\n", "") == names, "versions by their numbers; what isn't known comes last"
 
 
 def test_a_field_that_is_none_is_said_before_anything_is_asked() -> None:
@@ -74,11 +74,11 @@ def test_a_field_that_is_none_is_said_before_anything_is_asked() -> None:
 
 
 def test_what_is_not_listed_is_said_beside_the_data(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(capsys, {"left_out": ["2 suppressed"]}, output="name", limit=2) == (
+    assert printed(capsys, {"left_out": ["2 suppressed"]}, output="name", limit=2) == (
         "b\na\n",
         "1 more; raise --limit to see them\n2 suppressed\n",
     )
-    assert told(capsys, output="name", limit=3)[1] == ""
+    assert printed(capsys, output="name", limit=3)[1] == ""
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1"])

@@ -19,6 +19,7 @@ from clientscope.session.events import (
     CLIENT,
     Bypassed,
     Connected,
+    Continue,
     Disconnected,
     Draining,
     End,
@@ -26,7 +27,6 @@ from clientscope.session.events import (
     Eof,
     Free,
     Full,
-    GoOn,
     HalfClose,
     Pause,
     Received,
@@ -287,7 +287,7 @@ def test_one_side_is_not_read_while_anything_for_the_other_is_unsent(look: bool)
 
 def test_a_side_is_read_again_when_the_last_reason_is_gone() -> None:
     playbook = connected() >> Full(BROKER) << Pause(CLIENT) >> Stop() << Pause(BROKER) >> Free(BROKER)
-    assert playbook >> GoOn() << Resume(CLIENT) << Resume(BROKER) >> GoOn()
+    assert playbook >> Continue() << Resume(CLIENT) << Resume(BROKER) >> Continue()
 
 
 def test_no_byte_passes_without_an_event_while_a_side_is_full_or_draining() -> None:
@@ -299,7 +299,7 @@ def test_no_byte_passes_without_an_event_while_a_side_is_full_or_draining() -> N
 
 def test_a_pause_before_the_broker_is_there_counts_once_it_is() -> None:
     playbook = connecting() >> Stop() << Pause(BROKER) >> Connected(BROKER) << Pause(BROKER)
-    assert playbook >> GoOn() << Resume(CLIENT) << Resume(BROKER)
+    assert playbook >> Continue() << Resume(CLIENT) << Resume(BROKER)
 
 
 # Time.

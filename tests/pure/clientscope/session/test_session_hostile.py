@@ -170,5 +170,5 @@ def test_f43_what_is_read_of_a_connection_is_bounded_and_flows_again_with_time()
     assert taken <= LEAST_BURST_BYTES / FRAME_BYTES + 1
     assert played.held_s is not None and played.held_s > 0
     now_s += 16
-    played.go_on()
+    played.resume()
     assert len(list(frames(bytes(played.to_broker)))) > taken

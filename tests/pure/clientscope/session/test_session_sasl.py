@@ -234,9 +234,9 @@ def test_a_token_without_a_subject(payload: Any) -> None:
 @pytest.mark.parametrize("sasl_listener", [False, True])
 def test_a_certificate_names_its_owner_unless_sasl_does(sasl_listener: bool) -> None:
     session = Session(True, 10_000, sasl=sasl_listener)
-    told = session.named_by_certificate("User:CN=alice")
+    reported = session.named_by_certificate("User:CN=alice")
     expected = (None, PrincipalSource.NONE) if sasl_listener else ("User:CN=alice", PrincipalSource.CERTIFICATE)
     assert (session.identity.principal, session.identity.principal_source) == expected
-    assert told == ([] if sasl_listener else [Identified(session.identity)])
+    assert reported == ([] if sasl_listener else [Identified(session.identity)])
     list(from_client(session, framed(ApiVersionsRequest(version=0), 1, "app")))
     assert (session.identity.principal, session.identity.principal_source) == expected

@@ -15,7 +15,7 @@ from clientscope.findings.record import Alert, Decided, Finding, Suppressed
 from sinks.alerts.book import DeliveryBook
 from sinks.alerts.damping import with_time
 from sinks.alerts.message import Message
-from sinks.alerts.progress import DeadLetter, DeliveryPlan, Disabled, Request, Told, kind_of, message_id
+from sinks.alerts.progress import DeadLetter, DeliveryPlan, Disabled, LastDelivery, Request, kind_of, message_id
 from sinks.alerts.receivers import Damping, Receiver, Receivers
 from sinks.alerts.silences import Match, Silence
 
@@ -63,26 +63,26 @@ class World:
         return messages
 
     def settle(self, plan: DeliveryPlan, dead: bool = False) -> None:
-        told = []
+        deliveries = []
         for fingerprint, number in plan.members:
-            before = self.book.told(plan.receiver, fingerprint)
+            before = self.book.last_delivery(plan.receiver, fingerprint)
             times = (
                 with_time(before.times_ms if before else (), self.now)
                 if plan.status == "firing" and not dead
                 else before and before.times_ms
             )
-            told.append(
-                Told(
+            deliveries.append(
+                LastDelivery(
                     receiver=plan.receiver, fingerprint=fingerprint, number=number, status="dead" if dead else plan.status,
                     message_id=plan.id, group=plan.group, at_ms=self.now, times_ms=list(times or ()),
                 )
             )  # fmt: skip
         self.book.unplan(plan.key)
         self.topic.pop(plan.key)
-        self.book.tell(told, self.now)
-        self.topic |= {one.key: one.model_dump_json().encode() for one in told}
+        self.book.delivered(deliveries, self.now)
+        self.topic |= {one.key: one.model_dump_json().encode() for one in deliveries}
 
-    def told(self, name: str = "hook") -> list[tuple[str, list[tuple[str, int]]]]:
+    def messages(self, name: str = "hook") -> list[tuple[str, list[tuple[str, int]]]]:
         return [(one.plan.status, [(fp[:8], number) for fp, number in one.plan.members]) for one in self.deliver(name)]
 
 
@@ -98,19 +98,19 @@ def again(finding: Finding, number: int, at_ms: int) -> Finding:
 def test_a_finding_is_delivered_once_and_its_end_once() -> None:
     world = World([receiver()])
     world.see(made(1))
-    assert world.told() == [("firing", [("00000001", 1)])]
+    assert world.messages() == [("firing", [("00000001", 1)])]
     world.see(made(1, client_count=900, revision=2))
     world.now += MINUTE
-    assert world.told() == []
+    assert world.messages() == []
     world.see(resolved(made(1), world.now))
-    assert world.told() == [("ended", [("00000001", 1)])]
-    assert world.told() == []
+    assert world.messages() == [("ended", [("00000001", 1)])]
+    assert world.messages() == []
     world.see(again(made(1), 2, world.now))
-    assert world.told() == [("firing", [("00000001", 2)])]
+    assert world.messages() == [("firing", [("00000001", 2)])]
 
 
 @pytest.mark.parametrize(
-    ("finding", "told"),
+    ("finding", "delivered"),
     [
         (made(1), True),
         (leak(1, state="stopped"), True),
@@ -121,10 +121,10 @@ def test_a_finding_is_delivered_once_and_its_end_once() -> None:
         (made(1, state="resolved", ended_ms=NOW_MS), False),
     ],
 )
-def test_which_findings_are_delivered(finding: Finding, told: bool) -> None:
+def test_which_findings_are_delivered(finding: Finding, delivered: bool) -> None:
     world = World([receiver()])
     world.see(finding)
-    assert bool(world.told()) is told
+    assert bool(world.messages()) is delivered
 
 
 @pytest.mark.parametrize(
@@ -138,24 +138,24 @@ def test_which_findings_are_delivered(finding: Finding, told: bool) -> None:
 def test_every_kind_of_end_is_delivered(ended: dict[str, Any]) -> None:
     world = World([receiver(), receiver("quiet", resolved=False)])
     world.see(made(1))
-    assert world.told() and world.told("quiet")
+    assert world.messages() and world.messages("quiet")
     world.see(made(1, **ended))
-    assert world.told() == [("ended", [("00000001", 1)])]
-    assert world.told("quiet") == []
+    assert world.messages() == [("ended", [("00000001", 1)])]
+    assert world.messages("quiet") == []
 
 
 def test_a_leak_that_stops_is_no_news_and_no_end() -> None:
     world = World([receiver()])
     world.see(leak(2))
-    assert world.told()
+    assert world.messages()
     world.see(leak(2, state="stopped", ended_ms=NOW_MS))
-    assert world.told() == []
+    assert world.messages() == []
 
 
 def test_each_receiver_gets_its_own() -> None:
     world = World([receiver("all"), receiver("bad", severity="critical"), receiver("an", match=Match(code=("AN*",)))])
     world.see(made(1), leak(2))
-    assert [len(world.told(name)) for name in ("all", "bad", "an")] == [2, 1, 1]
+    assert [len(world.messages(name)) for name in ("all", "bad", "an")] == [2, 1, 1]
 
 
 def test_f32_a_storm_is_one_message_with_a_count_and_its_end_another() -> None:
@@ -163,14 +163,14 @@ def test_f32_a_storm_is_one_message_with_a_count_and_its_end_another() -> None:
     storm = [leak(number) for number in range(2_000)]
     for start in range(0, 2_000, 200):
         world.see(*storm[start : start + 200])
-        assert world.told() == []
+        assert world.messages() == []
         world.now += 999
     world.now += 10
     (message,) = world.deliver()
     assert len(message.findings) == 2_000
     world.see(*(leak(number) for number in range(2_000, 2_100)))
     world.now += 4 * MINUTE
-    assert world.told() == [], "the group was told less than five minutes ago"
+    assert world.messages() == [], "the group had a message less than five minutes ago"
     world.now += MINUTE
     (message,) = world.deliver()
     assert len(message.findings) == 100
@@ -190,13 +190,13 @@ def test_groups_are_apart() -> None:
 def test_f31_a_restart_tells_nothing_twice_and_forgets_nothing() -> None:
     world = World([receiver()])
     world.see(made(1))
-    assert world.told()
+    assert world.messages()
     world.see(made(2))
     world.restart()
-    assert world.told() == [("firing", [("00000002", 1)])], "what was told isn't told again, what wasn't is"
+    assert world.messages() == [("firing", [("00000002", 1)])], "what was delivered isn't sent again, what wasn't is"
     world.see(resolved(made(1), world.now))
     world.restart()
-    assert world.told() == [("ended", [("00000001", 1)])]
+    assert world.messages() == [("ended", [("00000001", 1)])]
 
 
 def test_f31_a_kill_in_mid_send_sends_the_same_message_again() -> None:
@@ -213,7 +213,7 @@ def test_f31_a_kill_in_mid_send_sends_the_same_message_again() -> None:
     assert world.book.due("hook", world.now) == []
     world.settle(plan)
     world.restart()
-    assert (world.told(), world.book.plans) == ([], {})
+    assert (world.messages(), world.book.plans) == ([], {})
 
 
 def test_f31_the_key_is_deterministic_and_of_receiver_finding_and_number() -> None:
@@ -229,35 +229,35 @@ def test_f31_the_key_is_deterministic_and_of_receiver_finding_and_number() -> No
 
 def test_f32_a_flapping_finding_is_delivered_three_times_and_then_once_it_is_quiet() -> None:
     world = World([receiver(damping=Damping(after=3, window_ms=60 * MINUTE, quiet_ms=15 * MINUTE))])
-    told: list[Any] = []
+    sent: list[Any] = []
     finding = made(1, opened_ms=NOW_MS)
     for number in range(1, 21):
         finding = again(finding, number, world.now)
         world.see(finding)
-        told += [(one.plan.status, one.plan.members[0][1], bool(one.damped)) for one in world.deliver()]
+        sent += [(one.plan.status, one.plan.members[0][1], bool(one.damped)) for one in world.deliver()]
         world.now += MINUTE
         finding = resolved(finding, world.now)
         world.see(finding)
-        told += [(one.plan.status, one.plan.members[0][1], bool(one.damped)) for one in world.deliver()]
+        sent += [(one.plan.status, one.plan.members[0][1], bool(one.damped)) for one in world.deliver()]
         world.now += MINUTE
-    assert told[:5] == [("firing", 1, False), ("ended", 1, False), ("firing", 2, False), ("ended", 2, False), ("firing", 3, True)]
-    assert len(told) == 5, "40 changes in 40 minutes"
+    assert sent[:5] == [("firing", 1, False), ("ended", 1, False), ("firing", 2, False), ("ended", 2, False), ("firing", 3, True)]
+    assert len(sent) == 5, "40 changes in 40 minutes"
     world.restart()
     world.now += 13 * MINUTE
-    assert world.told() == []
+    assert world.messages() == []
     world.now += MINUTE
-    assert world.told() == [("ended", [("00000001", 3)])], "how it is now that it is quiet"
+    assert world.messages() == [("ended", [("00000001", 3)])], "how it is now that it is quiet"
 
 
 def test_a_silence_holds_and_forgets_nothing() -> None:
     ends = datetime.fromtimestamp(NOW_MS / 1000, UTC) + timedelta(minutes=10)
     world = World([receiver(), receiver("other")], (Silence(Match(code=("AN*",)), "upgrade", ("hook",), None, ends),))
     world.see(made(1), made(2), leak(3))
-    assert world.told() == [("firing", [("00000003", 1)])]
-    assert (world.book.held["hook"], len(world.told("other"))) == (2, 2)
+    assert world.messages() == [("firing", [("00000003", 1)])]
+    assert (world.book.held["hook"], len(world.messages("other"))) == (2, 2)
     world.see(resolved(made(2), world.now))
     world.now += 10 * MINUTE
-    assert world.told() == [("firing", [("00000001", 1)])], "what ended in a silence was never told"
+    assert world.messages() == [("firing", [("00000001", 1)])], "what ended in a silence was never sent"
 
 
 def test_what_was_given_up_is_not_tried_again_by_itself() -> None:
@@ -265,11 +265,11 @@ def test_what_was_given_up_is_not_tried_again_by_itself() -> None:
     world.see(made(1))
     (message,) = world.deliver(dead=True)
     world.restart()
-    assert world.told() == []
+    assert world.messages() == []
     world.see(resolved(made(1), world.now))
-    assert world.told() == [], "nobody was told that it began"
+    assert world.messages() == [], "nobody had a message that it began"
     world.see(again(made(1), 2, world.now))
-    assert world.told() == [("firing", [("00000001", 2)])]
+    assert world.messages() == [("firing", [("00000001", 2)])]
     letter = DeadLetter(**message.plan.model_dump(), reason="HTTP 500", attempts=20, at_ms=NOW_MS)
     assert letter.plan() == message.plan, "a replay is the same message"
 
@@ -280,18 +280,18 @@ def test_a_disabled_receiver_keeps_what_there_is_to_tell() -> None:
     world.topic[gone.key] = gone.model_dump_json().encode()
     world.restart()
     world.see(made(1))
-    assert world.told() == []
+    assert world.messages() == []
     world.book.take_progress({gone.key: None}, world.now)
-    assert len(world.told()) == 1
+    assert len(world.messages()) == 1
 
 
 def test_a_finding_that_began_anew_is_delivered_whatever_its_number() -> None:
     world = World([receiver()])
     world.see(again(made(1), 5, world.now))
-    assert world.told()
+    assert world.messages()
     world.see(made(1))
-    assert world.told() == [("firing", [("00000001", 1)])]
-    assert world.told() == []
+    assert world.messages() == [("firing", [("00000001", 1)])]
+    assert world.messages() == []
 
 
 def test_records_are_known_by_their_keys_and_bad_ones_are_counted() -> None:

@@ -21,10 +21,10 @@ from sinks.alerts.worker import Delivered
 
 def test_before_it_has_read_anything_it_is_starting_and_not_ready() -> None:
     delivery = Delivery("127.0.0.1:1", Receivers((receiver(),)))
-    told = delivery.status(NOW_MS, 5_000)
-    assert (told.kind, told.condition, told.told_ms, told.interval_ms) == ("deliver", "starting", NOW_MS, 5_000)
+    last = delivery.status(NOW_MS, 5_000)
+    assert (last.kind, last.condition, last.told_ms, last.interval_ms) == ("deliver", "starting", NOW_MS, 5_000)
     assert (delivery.ready(), delivery.health()) == ("it hasn't read the findings yet", "")
-    assert told.figures["undelivered_findings"] == 0
+    assert last.figures["undelivered_findings"] == 0
 
 
 @pytest.fixture
@@ -39,21 +39,21 @@ def settled(result: SendResult, *findings: Any, known: Any = None) -> Active:
     made_of = Active("127.0.0.1:1", Receivers((receiver(),)), "", DeliverMetrics(["hook"]))
     chosen = findings or (made(1),)
     made_of.book.take_findings({one.fingerprint: one.model_dump_json().encode() for one in known or chosen}, NOW_MS)
-    told = message(*chosen)
-    made_of.book.plan(told.plan)
-    made_of.take_settled(Delivered(told, result, 3))
+    last = message(*chosen)
+    made_of.book.plan(last.plan)
+    made_of.take_settled(Delivered(last, result, 3))
     return made_of
 
 
 def test_what_was_delivered_is_written_down_and_its_plan_is_gone(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(active, "now_ms", lambda: NOW_MS)
     made_of = settled(OK)
-    told = made_of.book.told("hook", made(1).fingerprint)
-    assert told is not None
-    assert (told.status, told.number, told.times_ms, made_of.book.plans) == ("firing", 1, [NOW_MS], {})
+    last = made_of.book.last_delivery("hook", made(1).fingerprint)
+    assert last is not None
+    assert (last.status, last.number, last.times_ms, made_of.book.plans) == ("firing", 1, [NOW_MS], {})
     made_of.journal.flush()
     deliveries = written[0]["clientscope.deliveries"]
-    assert [value is None for value in deliveries.values()] == [True, False], "the plan is deleted, what was told is kept"
+    assert [value is None for value in deliveries.values()] == [True, False], "the plan is deleted, what was delivered is kept"
     assert written[0]["clientscope.deadletter"] == {}
 
 
@@ -65,13 +65,13 @@ def test_what_was_given_up_is_a_dead_letter(outcome: Any, disabled: bool, writte
     assert b"HTTP 500" in letter and b'"attempts":3' in letter
     assert ("hook" in made_of.book.disabled) is disabled
     assert bool(made_of.problems()) is disabled
-    told = made_of.book.told("hook", made(1).fingerprint)
-    assert told is not None and told.status == "dead"
+    last = made_of.book.last_delivery("hook", made(1).fingerprint)
+    assert last is not None and last.status == "dead"
 
 
 def test_a_replay_of_what_is_long_over_changes_nothing() -> None:
     newer = made(1, alert={"number": 4, "why": "reopened", "at_ms": NOW_MS})
     made_of = settled(OK, newer)
     made_of.take_settled(Delivered(message(made(1)), OK, 1))
-    told = made_of.book.told("hook", made(1).fingerprint)
-    assert told is not None and told.number == 4
+    last = made_of.book.last_delivery("hook", made(1).fingerprint)
+    assert last is not None and last.number == 4

@@ -118,10 +118,10 @@ def test_what_is_inert_can_still_be_read() -> None:
 
 
 def test_damping_is_said() -> None:
-    told = message(made())
-    damped = Message(told.plan, told.findings, frozenset({told.worst.fingerprint}))
+    plain = message(made())
+    damped = Message(plain.plan, plain.findings, frozenset({plain.worst.fingerprint}))
     assert "It flaps" in Texts().body(damped)
-    assert "It flaps" not in Texts().body(told)
+    assert "It flaps" not in Texts().body(plain)
 
 
 def test_labels_are_identity_alone() -> None:

@@ -91,7 +91,7 @@ def working(send: Callable[[Message], SendResult], max_attempts: int = 3) -> Ite
 
 def test_f30_a_worker_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "BASE_S", 0.02)
-    with working(lambda told: FAILED) as (worker, settled, attempts):
+    with working(lambda sending: FAILED) as (worker, settled, attempts):
         assert worker.offer(message())
         given_up = settled.get(timeout=10)
         assert (given_up.attempts, given_up.result.reason, attempts) == (3, "HTTP 500", [("failed", 1), ("failed", 2), ("failed", 3)])
@@ -99,7 +99,7 @@ def test_f30_a_worker_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_workers_own_error_is_a_failed_attempt_and_quotes_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    def broken(told: Message) -> SendResult:
+    def broken(sending: Message) -> SendResult:
         raise ValueError("canary-secret")
 
     with working(broken, max_attempts=1) as (worker, settled, _):
@@ -110,7 +110,7 @@ def test_a_workers_own_error_is_a_failed_attempt_and_quotes_nothing(caplog: pyte
 
 def test_gone_ends_all_that_waits() -> None:
     results = iter((SendResult("gone", "HTTP 410"),))
-    with working(lambda told: next(results)) as (worker, settled, _):
+    with working(lambda sending: next(results)) as (worker, settled, _):
         worker.offer(message(made(1)))
         assert settled.get(timeout=10).result.outcome == "gone"
         assert worker.length() == 0
@@ -120,7 +120,7 @@ def test_f30_what_is_beyond_the_queue_is_refused_at_once() -> None:
     entered: queue.SimpleQueue[None] = queue.SimpleQueue()
     let_go: queue.SimpleQueue[None] = queue.SimpleQueue()
 
-    def slow(told: Message) -> SendResult:
+    def slow(sending: Message) -> SendResult:
         entered.put(None)
         let_go.get(timeout=10)
         return OK

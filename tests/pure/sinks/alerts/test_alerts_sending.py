@@ -71,12 +71,12 @@ def test_a_name_without_an_address() -> None:
 def test_a_message_is_signed_by_standard_webhooks(secrets: tuple[bytes, ...]) -> None:
     with serving() as server:
         hook = receiver(urls=(server.url,), secrets=secrets, headers=(("Authorization", "Bearer x"),), allow_networks=LOOPBACK)
-        told = message(made(message="naïve – “quoted”"))
-        assert Webhook(hook, Texts())(told).outcome == "ok"
+        sent = message(made(message="naïve – “quoted”"))
+        assert Webhook(hook, Texts())(sent).outcome == "ok"
     got = server.got[0]
     checked = standardwebhooks.Webhook(base64.b64encode(SECRET).decode()).verify(got.body, dict(got.headers))
     assert checked["data"]["findings"][0]["message"] == "naïve – “quoted”"
-    assert (got.headers["webhook-id"], got.headers["authorization"], got.path) == (told.plan.id, "Bearer x", "/hook")
+    assert (got.headers["webhook-id"], got.headers["authorization"], got.path) == (sent.plan.id, "Bearer x", "/hook")
     with pytest.raises(standardwebhooks.WebhookVerificationError):
         standardwebhooks.Webhook(base64.b64encode(b"another secret of thirty-two byt").decode()).verify(got.body, dict(got.headers))
 
@@ -105,9 +105,9 @@ def test_a_body_is_below_twenty_kilobytes_whatever_is_in_it() -> None:
     findings = [leak(number, **hostile, application=Application(principal=name, client_id=name, group=name)) for number in range(500)]
     body = payload(message(*findings), Texts("https://clientscope.example.com/"))
     assert len(body) < MOST_BYTES
-    told = json.loads(body)
-    assert (told["type"], told["data"]["count"]) == ("clientscope.findings.firing", 500)
-    assert told["data"]["findings"]
+    sent = json.loads(body)
+    assert (sent["type"], sent["data"]["count"]) == ("clientscope.findings.firing", 500)
+    assert sent["data"]["findings"]
     many = json.loads(payload(message(*(made(number) for number in range(500))), Texts()))
     assert 5 < len(many["data"]["findings"]) < 500
     assert many["data"]["findings"][0]["key"] == "00000000000000000000000000000000/1"

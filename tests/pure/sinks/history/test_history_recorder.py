@@ -30,7 +30,7 @@ def series(name: str, connections: int) -> bytes:
     return json.dumps({**place, "connections": connections, "opened": 9}).encode()
 
 
-def told(number: int, revision: int, **changed: Any) -> bytes:
+def record(number: int, revision: int, **changed: Any) -> bytes:
     return made(number, revision=revision, **changed).model_dump_json().encode()
 
 
@@ -67,13 +67,13 @@ def test_every_series_is_recorded_each_minute_whether_it_changed_or_not(recorder
 
 
 def test_each_state_of_a_finding_once_and_none_is_missed_or_doubled_by_a_restart(recorder: Recorder, clock: Clock, tmp_path: Path) -> None:
-    recorder.look({}, {"1": told(1, 0), "2": told(2, 4, state="closed")})
-    recorder.look({}, {"1": told(1, 1, state="resolved"), "2": None, "3": b"{}"})
+    recorder.look({}, {"1": record(1, 0), "2": record(2, 4, state="closed")})
+    recorder.look({}, {"1": record(1, 1, state="resolved"), "2": None, "3": b"{}"})
     clock.s += 60
     recorder.look({}, {})
     assert rows(tmp_path / "findings", "revision", "state") == [(0, "open"), (1, "resolved"), (4, "closed")]
     again = Recorder("127.0.0.1:1", tmp_path, clock)
-    again.look({}, {"1": told(1, 3), "2": told(2, 4, state="closed")})
+    again.look({}, {"1": record(1, 3), "2": record(2, 4, state="closed")})
     again.look({}, {})
     assert rows(tmp_path / "findings", "revision", "state") == [(0, "open"), (1, "resolved"), (3, "open"), (4, "closed")]
 
@@ -81,7 +81,7 @@ def test_each_state_of_a_finding_once_and_none_is_missed_or_doubled_by_a_restart
 def test_what_could_not_be_written_is_written_later(recorder: Recorder, clock: Clock, tmp_path: Path, caplog: Any) -> None:
     recorder.look({}, {}, whole=False)
     (tmp_path / "findings").write_text("in the way")
-    recorder.look({}, {"1": told(1, 0)})
+    recorder.look({}, {"1": record(1, 0)})
     recorder.look({}, {})
     assert len(caplog.records) == 1
     (tmp_path / "findings").unlink()
@@ -91,11 +91,11 @@ def test_what_could_not_be_written_is_written_later(recorder: Recorder, clock: C
 
 
 def test_they_are_looked_after_and_erased_like_the_others(recorder: Recorder, clock: Clock, tmp_path: Path) -> None:
-    recorder.look({"a": series("java", 3)}, {"1": told(1, 0)})
+    recorder.look({"a": series("java", 3)}, {"1": record(1, 0)})
     recorder.look({}, {})
     for _ in range(3):
         clock.s += 60
-        recorder.look({}, {"1": told(1, int(clock.s))})
+        recorder.look({}, {"1": record(1, int(clock.s))})
     later = (DeltaTable(tmp_path / "gauges").to_pyarrow_table()["date"][0].as_py()).replace(year=2027)
     assert maintain(tmp_path / "gauges", later, 0).files == 1
     principal = made(1).application.principal
@@ -107,6 +107,6 @@ def test_they_are_looked_after_and_erased_like_the_others(recorder: Recorder, cl
 
 
 def test_what_is_erased_just_before_it_is_written_is_not_written(recorder: Recorder, tmp_path: Path) -> None:
-    gone, stays = told(1, 0), told(2, 0)
+    gone, stays = record(1, 0), record(2, 0)
     recorder.look({}, {"1": gone, "2": stays}, later=lambda: {json.loads(gone)["fingerprint"]: None})
     assert [row[0] for row in rows(tmp_path / "findings", "fingerprint")] == [json.loads(stays)["fingerprint"]]

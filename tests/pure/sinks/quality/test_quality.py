@@ -76,7 +76,7 @@ def jobs(tmp_path: Path) -> Iterator[Any]:
 
 
 def of_kind(conditions: list[Condition]) -> list[Condition]:
-    return [told for told in conditions if "kind_known" in told.subject]
+    return [reported for reported in conditions if "kind_known" in reported.subject]
 
 
 def test_a_finding_about_a_row_check_begins_with_the_second_failure_and_ends_once_enough_passed(
@@ -113,9 +113,9 @@ def test_a_sample_becomes_metrics_docs_and_a_finding(jobs: Any) -> None:
     for number in (1, 2):
         job.write(CONNECTIONS, unbalanced)
         job.validated(number, "failed")
-    (told,) = job.conditions.take()
-    assert (told.code, told.subject, told.severity) == (CODE, "expectation counts_add_up of clientscope.connections", "low")
-    assert told.message.startswith("1 of 51 rows of clientscope.connections break counts_add_up (")
+    (reported,) = job.conditions.take()
+    assert (reported.code, reported.subject, reported.severity) == (CODE, "expectation counts_add_up of clientscope.connections", "low")
+    assert reported.message.startswith("1 of 51 rows of clientscope.connections break counts_add_up (")
     assert job.metric("expectation_success", topic=CONNECTIONS, expectation="counts_add_up") == 0
     assert job.metric("expectation_success", topic=CONNECTIONS, expectation="places_once") == 1
     assert job.metric("sampled_rows_total", topic=CONNECTIONS) == 102

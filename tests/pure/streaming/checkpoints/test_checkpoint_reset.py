@@ -42,7 +42,7 @@ def checkpoints(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, TopicsNow]]:
+def topics_now(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, TopicsNow]]:
     """What a broker says: each topic's one partition holds offsets 0 to 59, unless the test says otherwise."""
     seen = {plan.topic: SeenTopic(topic_id=TOPIC_ID, partitions=1) for plan in PLANS.values()}
     said = {"": TopicsNow(seen, {**holding("results", (0, 60)), **holding("gauges", (0, 60))})}
@@ -81,7 +81,7 @@ def test_a_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:
         (manifest_of("results").model_dump_json().replace('"query"', '"quarry"'), "is damaged: query"),
     ],
 )
-def test_a_damaged_manifest_is_refused_and_verified(checkpoints: Path, told: object, text: str | bytes, what: str) -> None:
+def test_a_damaged_manifest_is_refused_and_verified(checkpoints: Path, topics_now: object, text: str | bytes, what: str) -> None:
     path = folder(checkpoints, "results") / manifest.FILE
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(Refused, match=what), run(checkpoints).held():
@@ -89,7 +89,7 @@ def test_a_damaged_manifest_is_refused_and_verified(checkpoints: Path, told: obj
     assert [problem.query for problem in verify(checkpoints)] == ["results"]
 
 
-def test_continuing_writes_the_manifest_of_the_version_that_continues(checkpoints: Path, told: object) -> None:
+def test_continuing_writes_the_manifest_of_the_version_that_continues(checkpoints: Path, topics_now: object) -> None:
     with Checkpoints(checkpoints, checkpoints / "history", "broker:1", "4.2.1", 8).held():
         pass
     written = manifest.read(folder(checkpoints, "gauges"))
@@ -97,7 +97,7 @@ def test_continuing_writes_the_manifest_of_the_version_that_continues(checkpoint
     assert (written.spark_version, written.shuffle_partitions, written.batch) == ("4.2.1", 1, 4)
 
 
-def test_one_that_is_refused_keeps_all_as_they_were(checkpoints: Path, told: object) -> None:
+def test_one_that_is_refused_keeps_all_as_they_were(checkpoints: Path, topics_now: object) -> None:
     (folder(checkpoints, "history_connections") / "metadata").unlink()
     with pytest.raises(Refused), Checkpoints(checkpoints, checkpoints / "history", "broker:1", "4.2.1", 1).held():
         pass
@@ -106,7 +106,7 @@ def test_one_that_is_refused_keeps_all_as_they_were(checkpoints: Path, told: obj
     assert written.spark_version == "4.2.0"
 
 
-def test_a_newer_version_of_the_state_is_refused_until_it_is_moved_aside(checkpoints: Path, told: object) -> None:
+def test_a_newer_version_of_the_state_is_refused_until_it_is_moved_aside(checkpoints: Path, topics_now: object) -> None:
     newer = folder(checkpoints, "gauges").with_name("v9")
     made(newer, "gauges")
     with pytest.raises(Refused, match="gauges has a checkpoint of version 9") as refused, run(checkpoints).held():
@@ -120,7 +120,7 @@ def test_a_newer_version_of_the_state_is_refused_until_it_is_moved_aside(checkpo
 
 
 def test_an_older_version_stays_and_is_not_read(
-    checkpoints: Path, told: object, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    checkpoints: Path, topics_now: object, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = PLANS["results"].version
     monkeypatch.setitem(PLANS, "results", replace(PLANS["results"], version=old + 1))
@@ -183,7 +183,7 @@ def test_a_second_reset_before_a_start_still_knows_where_the_query_was(checkpoin
     assert start.position == {CONFIGS: {0: 50}}
 
 
-def test_what_a_reset_passes_over_is_counted_until_the_next_one(checkpoints: Path, told: dict[str, TopicsNow]) -> None:
+def test_what_a_reset_passes_over_is_counted_until_the_next_one(checkpoints: Path, topics_now: dict[str, TopicsNow]) -> None:
     reset(checkpoints, "results", {CONFIGS: {0: 57}}, NOW)
     with run(checkpoints).held() as held:
         assert held.lost() == {("results", CONFIGS, 0): 7}
@@ -193,31 +193,31 @@ def test_what_a_reset_passes_over_is_counted_until_the_next_one(checkpoints: Pat
         assert held.lost() == {("results", CONFIGS, 0): 7}
 
 
-def test_from_the_beginning_passes_over_what_expired(checkpoints: Path, told: dict[str, TopicsNow]) -> None:
-    told[""] = TopicsNow(told[""].topics, {**told[""].extents, **holding("results", (53, 60))})
+def test_from_the_beginning_passes_over_what_expired(checkpoints: Path, topics_now: dict[str, TopicsNow]) -> None:
+    topics_now[""] = TopicsNow(topics_now[""].topics, {**topics_now[""].extents, **holding("results", (53, 60))})
     reset(checkpoints, "history_pushes", None, NOW)
     reset(checkpoints, "results", None, NOW)
     with run(checkpoints).held() as held:
         assert held.lost() == {("results", CONFIGS, 0): 3, ("history_pushes", CONFIGS, 0): 3}
 
 
-def test_a_start_where_nothing_is_any_more_is_refused(checkpoints: Path, told: dict[str, TopicsNow]) -> None:
-    told[""] = TopicsNow(told[""].topics, {**told[""].extents, **holding("results", (53, 60))})
+def test_a_start_where_nothing_is_any_more_is_refused(checkpoints: Path, topics_now: dict[str, TopicsNow]) -> None:
+    topics_now[""] = TopicsNow(topics_now[""].topics, {**topics_now[""].extents, **holding("results", (53, 60))})
     reset(checkpoints, "history_pushes", None, NOW)
     reset(checkpoints, "results", {CONFIGS: {0: 51}}, NOW)
     with pytest.raises(Refused, match=r"results is to begin at offset 51 of clientscope\.configs, partition 0, which holds 53 to 59"):
         run(checkpoints).held().__enter__()
 
 
-def test_partitions_added_after_a_reset_begin_at_their_beginning(checkpoints: Path, told: dict[str, TopicsNow]) -> None:
+def test_partitions_added_after_a_reset_begin_at_their_beginning(checkpoints: Path, topics_now: dict[str, TopicsNow]) -> None:
     reset(checkpoints, "results", {CONFIGS: {0: 55}}, NOW)
-    more = {**told[""].topics, CONFIGS: SeenTopic(topic_id=TOPIC_ID, partitions=2)}
-    told[""] = TopicsNow(more, {**told[""].extents, **holding("results", (0, 60), (0, 3))})
+    more = {**topics_now[""].topics, CONFIGS: SeenTopic(topic_id=TOPIC_ID, partitions=2)}
+    topics_now[""] = TopicsNow(more, {**topics_now[""].extents, **holding("results", (0, 60), (0, 3))})
     with run(checkpoints).held():
         assert json.loads(starting_offsets(checkpoints, "results")) == {CONFIGS: {"0": 55, "1": -2}}
 
 
-def test_a_damaged_start_file_is_refused(checkpoints: Path, told: object) -> None:
+def test_a_damaged_start_file_is_refused(checkpoints: Path, topics_now: object) -> None:
     reset(checkpoints, "results", None, NOW)
     (folder(checkpoints, "results") / start_file.FILE).write_text("{}")
     with pytest.raises(Refused, match=r"clientscope-start\.json is damaged"), run(checkpoints).held():
@@ -225,7 +225,7 @@ def test_a_damaged_start_file_is_refused(checkpoints: Path, told: object) -> Non
     assert [problem.query for problem in verify(checkpoints)] == ["results"]
 
 
-def test_a_checkpoint_that_is_older_than_its_table_is_refused(checkpoints: Path, told: object) -> None:
+def test_a_checkpoint_that_is_older_than_its_table_is_refused(checkpoints: Path, topics_now: object) -> None:
     """As one from a backup is: Delta would skip its next batches."""
     query_id = json.loads((folder(checkpoints, "history_pushes") / "metadata").read_text())["id"]
     table = checkpoints / "history" / "pushes"
@@ -244,7 +244,7 @@ def test_a_checkpoint_that_is_older_than_its_table_is_refused(checkpoints: Path,
         pass
 
 
-def test_what_is_examined_again_is_one_query(checkpoints: Path, told: object) -> None:
+def test_what_is_examined_again_is_one_query(checkpoints: Path, topics_now: object) -> None:
     (folder(checkpoints, "results") / "metadata").unlink()
     run(checkpoints).examine("gauges")
     with pytest.raises(Refused):

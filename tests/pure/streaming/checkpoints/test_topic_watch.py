@@ -27,7 +27,7 @@ class Kafka:
         self.refusal: type[Refused] | type[RecordsLost] | None = Refused
         self.broken = False
         self.asked = threading.Semaphore(0)
-        self.told: list[str] = []
+        self.lost: list[str] = []
         self.back = 0
 
     def ask(self) -> TopicsNow:
@@ -47,7 +47,7 @@ class Kafka:
             raise Refused(f"{query}: another topic")
 
     def refused(self, query: str, why: Refused) -> None:
-        self.told.append(str(why))
+        self.lost.append(str(why))
 
     def is_back(self) -> None:
         self.back += 1
@@ -72,7 +72,7 @@ def test_another_id_is_another_topic() -> None:
     kafka.ids[CONNECTIONS] = "c"
     watch.look()
     watch.look()
-    assert kafka.told == ["gauges: another topic", "history_connections: another topic"], "each once"
+    assert kafka.lost == ["gauges: another topic", "history_connections: another topic"], "each once"
 
 
 def test_records_that_are_gone_are_left_to_the_query() -> None:
@@ -82,7 +82,7 @@ def test_records_that_are_gone_are_left_to_the_query() -> None:
     kafka.refusal = RecordsLost
     kafka.ids[CONNECTIONS] = "c"
     watch.look()
-    assert kafka.told == []
+    assert kafka.lost == []
 
 
 def test_a_broker_without_ids_is_believed() -> None:
@@ -90,7 +90,7 @@ def test_a_broker_without_ids_is_believed() -> None:
     watch = kafka.watch()
     kafka.ids = dict.fromkeys(kafka.ids, None)
     watch.look()
-    assert kafka.told == []
+    assert kafka.lost == []
 
 
 def test_an_end_before_what_was_read_counts_once_it_stays() -> None:
@@ -102,7 +102,7 @@ def test_an_end_before_what_was_read_counts_once_it_stays() -> None:
         watch.look()
     assert kafka.examined == [], "a new leader's"
     watch.look()
-    assert kafka.told == ["results: another topic"]
+    assert kafka.lost == ["results: another topic"]
 
 
 def test_a_query_that_is_sound_continues() -> None:
@@ -111,7 +111,7 @@ def test_a_query_that_is_sound_continues() -> None:
     watch = kafka.watch()
     kafka.ids[CONFIGS] = "z"
     watch.look()
-    assert (kafka.examined, kafka.told) == (["results", "history_pushes"], [])
+    assert (kafka.examined, kafka.lost) == (["results", "history_pushes"], [])
 
 
 def test_a_broker_that_is_away_is_no_cause() -> None:

@@ -80,7 +80,7 @@ class Story:
             self.fleet.close(self._running.pop(client)[0], self._epoch)
 
 
-def told(finding: Finding) -> dict[str, Any]:
+def essentials(finding: Finding) -> dict[str, Any]:
     """All but how often it was written, what is worked out at the moment of writing, and who was named for less than the time between."""
     said = finding.model_dump(exclude={"revision", "ended_ms", "clients"})
     connected = [client for client in finding.clients if client.disconnected_ms is None]
@@ -94,7 +94,7 @@ def outcome(restarts: bool, history: list[Step], check: Callable[[Fleet], None] 
     story.fleet.later(MINUTE)
     check(story.fleet)
     # What a client pushed before its newest push isn't there to be compared with after a restart, as it isn't after compaction.
-    return {finding.fingerprint: told(finding) for finding in story.fleet.findings() if finding.code != "AN401"}
+    return {finding.fingerprint: essentials(finding) for finding in story.fleet.findings() if finding.code != "AN401"}
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -129,7 +129,7 @@ class Histories(RuleBasedStateMachine):
             if found.kind in ("leak", "setting"):
                 assert {place: where.clients for place, where in found.places.items() if where.clients} == has.pop(fingerprint, {})
                 agrees(found, pushes, live)
-        assert not has, "nothing is left untold"
+        assert not has, "nothing is left unreported"
         self.comparisons(pushes, live)
 
     def comparisons(self, pushes: list[JudgedPush], live: set[str]) -> None:

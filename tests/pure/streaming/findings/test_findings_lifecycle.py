@@ -81,7 +81,7 @@ class Case(NamedTuple):
     policy: Policy = Policy()
 
 
-HAS, NOBODY = live(push()), live()
+HAS, NO_CLIENTS = live(push()), live()
 PASSED = {"seen_ms": NOW - 500, "passed_ms": NOW - 200}
 SUPPRESSED = Policy(suppressions=(Suppression("AN101", ClientPattern(), "r", TODAY, "rules.toml:1"),))
 EXPIRED = Policy(suppressions=(replace(SUPPRESSED.suppressions[0], until=date(2000, 1, 1)),))
@@ -92,10 +92,10 @@ CASES = (
     Case("a new one is open, and notified of", entry(), HAS, "open", "new"),
     Case("one that is open is not notified of again", entry(standing=OPEN), HAS, "open", None),
     Case("a worse severity is notified of", entry(standing=OPEN, severity=HIGH), HAS, "open", "worse"),
-    Case("it stays open without clients until a push is without it", entry(standing=OPEN), NOBODY, "open", None),
+    Case("it stays open without clients until a push is without it", entry(standing=OPEN), NO_CLIENTS, "open", None),
     Case("it stays open while a connected client has it", entry(**PASSED, standing=OPEN), HAS, "open", None),
-    Case("it resolves when pushes are without it", entry(**PASSED, standing=OPEN), NOBODY, "resolved", None, ended_ms=NOW - 200),
-    Case("it ends once", entry(**PASSED, standing=RESOLVED), NOBODY, "resolved", None, ended_ms=NOW - 100),
+    Case("it resolves when pushes are without it", entry(**PASSED, standing=OPEN), NO_CLIENTS, "resolved", None, ended_ms=NOW - 200),
+    Case("it ends once", entry(**PASSED, standing=RESOLVED), NO_CLIENTS, "resolved", None, ended_ms=NOW - 100),
     Case(
         "what is back is opened again, when it was first seen again",
         entry(seen_ms=NOW - 50, passed_ms=NOW - 200, standing=RESOLVED, back_ms=NOW - 60),
@@ -105,15 +105,15 @@ CASES = (
         opened_ms=NOW - 60,
         reopened=1,
     ),
-    Case("a secret without clients stops", entry("leak", **PASSED, standing=OPEN), NOBODY, "stopped", None, ended_ms=NOW),
-    Case("a secret that is quiet is open for a while", entry("leak", standing=EARLY), NOBODY, "open", None),
-    Case("and then stops, without a push that says so", entry("leak", standing=LATE), NOBODY, "stopped", None, ended_ms=NOW),
+    Case("a secret without clients stops", entry("leak", **PASSED, standing=OPEN), NO_CLIENTS, "stopped", None, ended_ms=NOW),
+    Case("a secret that is quiet is open for a while", entry("leak", standing=EARLY), NO_CLIENTS, "open", None),
+    Case("and then stops, without a push that says so", entry("leak", standing=LATE), NO_CLIENTS, "stopped", None, ended_ms=NOW),
     Case("a connected client ends the quiet", entry("leak", standing=LATE), HAS, "open", None),
-    Case("quiet ends secrets only", entry(standing=LATE), NOBODY, "open", None),
+    Case("quiet ends secrets only", entry(standing=LATE), NO_CLIENTS, "open", None),
     Case(
         "a secret that came and went between two looks is notified of (F46)",
         entry("leak", **PASSED),
-        NOBODY,
+        NO_CLIENTS,
         "stopped",
         "new",
         ended_ms=NOW,
@@ -121,18 +121,18 @@ CASES = (
     Case(
         "and so is one that came back for a moment (F46)",
         entry("leak", **PASSED, standing=RESOLVED, back_ms=NOW - 60),
-        NOBODY,
+        NO_CLIENTS,
         "stopped",
         "reopened",
         opened_ms=NOW - 60,
         ended_ms=NOW,
         reopened=1,
     ),
-    Case("a setting that came and went is not", entry(**PASSED), NOBODY, "resolved", None, opened_ms=NOW - 500, ended_ms=NOW - 200),
-    Case("a comparison that still finds it", entry("fleet", present=True), NOBODY, "open", "new"),
+    Case("a setting that came and went is not", entry(**PASSED), NO_CLIENTS, "resolved", None, opened_ms=NOW - 500, ended_ms=NOW - 200),
+    Case("a comparison that still finds it", entry("fleet", present=True), NO_CLIENTS, "open", "new"),
     Case("a comparison that finds it no more", entry("fleet", standing=OPEN), HAS, "resolved", None, ended_ms=NOW),
-    Case("a part of our own that fails", entry("operation", present=True), NOBODY, "open", "new"),
-    Case("and works again", entry("operation", standing=OPEN), NOBODY, "resolved", None, ended_ms=NOW),
+    Case("a part of our own that fails", entry("operation", present=True), NO_CLIENTS, "open", "new"),
+    Case("and works again", entry("operation", standing=OPEN), NO_CLIENTS, "resolved", None, ended_ms=NOW),
     Case("low confidence is never notified of", entry(low_confidence=True), HAS, "open", None),
     Case("nor is what is suppressed", entry(), HAS, "open", None, policy=SUPPRESSED),
     Case("a suppression that is over says nothing", entry(), HAS, "open", "new", policy=EXPIRED),
@@ -198,6 +198,6 @@ def test_the_worst_since_the_last_look_counts_once() -> None:
 
 def test_who_had_it_for_a_moment_is_named_and_stays_so() -> None:
     brief = entry("leak", **PASSED, lately={"d": push("d")})
-    once, record = advance(brief, NOBODY, NOW)
+    once, record = advance(brief, NO_CLIENTS, NOW)
     assert [client.key for client in record.clients] == ["d"] and not once.lately
-    assert [client.key for client in advance(once, NOBODY, NOW)[1].clients] == ["d"]
+    assert [client.key for client in advance(once, NO_CLIENTS, NOW)[1].clients] == ["d"]

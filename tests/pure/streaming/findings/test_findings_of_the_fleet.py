@@ -150,7 +150,7 @@ def test_a_lost_gateway_is_reported_until_it_is_heard_again() -> None:
     fleet.heartbeat()
     fleet.later(2 * MINUTE)
     subject = gateway_subject("c", 1, "g")
-    fleet.conditions.tell(Condition("OP001", subject, True, "high", "no heartbeats", fleet.now))
+    fleet.conditions.report(Condition("OP001", subject, True, "high", "no heartbeats", fleet.now))
     fleet.later(SECOND)
     found = fleet.one("OP001")
     assert (found.state, found.kind, found.message) == ("open", "operation", "no heartbeats")

@@ -22,7 +22,7 @@ def key(name: tuple[str, str], gateway: str = "g") -> str:
     return f'["c",1,"{gateway}","CLIENT","{name[0]}","{name[1]}"]'
 
 
-def told(changes: Changes) -> dict[str, int | None]:
+def changed(changes: Changes) -> dict[str, int | None]:
     """The changes of series as connections by key, None for a tombstone."""
     of_series = {key: value for key, value in changes.items() if len(json.loads(key)) == 6}
     return {key: None if value is None else json.loads(value)["connections"] for key, value in of_series.items()}
@@ -45,17 +45,17 @@ def test_a_value_is_compact_json_with_the_series_in_key_and_value() -> None:
 
 def test_only_what_changed_is_written() -> None:
     gauges = Gauges({}, now=0)
-    assert told(gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1)], now=0)) == {key(JAVA): 1, key(GO): 1}
-    assert told(gauges.apply([series(JAVA, 2, 1), series(GO, 3, 2)], now=0)) == {key(GO): 2}
+    assert changed(gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1)], now=0)) == {key(JAVA): 1, key(GO): 1}
+    assert changed(gauges.apply([series(JAVA, 2, 1), series(GO, 3, 2)], now=0)) == {key(GO): 2}
     first = gauges.apply([listed(JAVA, 4, 1), listed(GO, 4, 2), beat(4)], now=0)
-    assert (told(first), row(first)["instances"]) == ({}, 0)
+    assert (changed(first), row(first)["instances"]) == ({}, 0)
     assert gauges.apply([listed(JAVA, 5, 1), listed(GO, 5, 2), beat(5)], now=0) == {}
 
 
 def test_zero_is_a_tombstone_once() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([series(JAVA, 0, 1)], now=0)
-    assert told(gauges.apply([series(JAVA, 1, 0)], now=0)) == {key(JAVA): None}
+    assert changed(gauges.apply([series(JAVA, 1, 0)], now=0)) == {key(JAVA): None}
     assert gauges.apply([series(JAVA, 2, 0)], now=0) == {}
 
 
@@ -66,14 +66,14 @@ def test_never_negative() -> None:
 def test_a_new_epoch_replaces_the_old_ones_series_and_only_that_gateways() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1), series(GO, 0, 1, gateway="h")], now=0)
-    assert told(gauges.apply([series(GO, 0, 3, epoch=2)], now=0)) == {key(JAVA): None, key(GO): 3}
+    assert changed(gauges.apply([series(GO, 0, 3, epoch=2)], now=0)) == {key(JAVA): None, key(GO): 3}
     assert gauges.apply([series(JAVA, 99, 5, epoch=1)], now=0) == {}
 
 
 def test_an_epoch_known_only_from_a_heartbeat_replaces_too() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([series(JAVA, 0, 1)], now=0)
-    assert told(gauges.apply([beat(0, epoch=2)], now=0)) == {key(JAVA): None}
+    assert changed(gauges.apply([beat(0, epoch=2)], now=0)) == {key(JAVA): None}
 
 
 def test_a_farewell_takes_all_series_and_the_gateway() -> None:
@@ -83,7 +83,7 @@ def test_a_farewell_takes_all_series_and_the_gateway() -> None:
     assert gauges.size() == (1, 0)
     assert gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1), beat(1)], now=0) == {}
     assert gauges.expire(1000) == {}
-    assert told(gauges.apply([series(JAVA, 0, 1, epoch=2)], now=2000)) == {key(JAVA): 1}
+    assert changed(gauges.apply([series(JAVA, 0, 1, epoch=2)], now=2000)) == {key(JAVA): 1}
 
 
 def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back() -> None:
@@ -95,7 +95,7 @@ def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back() -> None
     assert gauges.expire(116) == {}
     assert gauges.apply([series(JAVA, 5, 2)], now=119) == {}, "a late record is no return"
     assert gauges.apply([listed(JAVA, 1, 1), beat(1)], now=119) == {}, "a repeated heartbeat neither"
-    assert told(gauges.apply([listed(JAVA, 6, 2), beat(6)], now=120)) == {key(JAVA): 2}
+    assert changed(gauges.apply([listed(JAVA, 6, 2), beat(6)], now=120)) == {key(JAVA): 2}
 
 
 def test_a_gateway_that_is_gone_is_forgotten_after_a_day() -> None:
@@ -112,22 +112,22 @@ def test_a_heartbeat_that_is_read_late_is_as_old_as_its_record() -> None:
     gauges = Gauges({}, now=0)
     entries = [listed(JAVA, 1, 1), beat(1, offset=3), beat(1, gateway="h", offset=4)]
     gauges.apply(entries, now=100, appended=lambda partition, offset: {(0, 3): 90.0, (0, 4): 100.0}[partition, offset])
-    assert told(gauges.expire(105.1)) == {key(JAVA): None}
+    assert changed(gauges.expire(105.1)) == {key(JAVA): None}
 
 
 def test_a_heartbeat_that_is_repeated_in_one_batch_is_as_old_as_its_first_record() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([beat(1, offset=9), listed(JAVA, 1, 1), beat(1, offset=3)], now=100, appended=lambda _, offset: 90.0 + offset)
-    assert told(gauges.expire(108)) == {}
-    assert told(gauges.expire(108.1)) == {key(JAVA): None}
+    assert changed(gauges.expire(108)) == {}
+    assert changed(gauges.expire(108.1)) == {key(JAVA): None}
 
 
 def test_a_gateway_that_writes_to_another_partition_now_is_silent_only_as_far_as_that_was_read() -> None:
     home = partition_of(b"g", range(4))
     gauges = Gauges({}, now=0, home=partition_of)
     gauges.apply([listed(JAVA, 1, 1), beat(1, partition=(home + 1) % 4)], now=0)
-    assert told(gauges.expire(15, {number: 15.0 if number == home else 1000.0 for number in range(4)})) == {}
-    assert told(gauges.expire(15, dict.fromkeys(range(4), 15.1))) == {key(JAVA): None}
+    assert changed(gauges.expire(15, {number: 15.0 if number == home else 1000.0 for number in range(4)})) == {}
+    assert changed(gauges.expire(15, dict.fromkeys(range(4), 15.1))) == {key(JAVA): None}
 
 
 def test_a_gateway_is_silent_only_as_far_as_its_own_partition_was_read() -> None:
@@ -136,25 +136,25 @@ def test_a_gateway_is_silent_only_as_far_as_its_own_partition_was_read() -> None
     assert home != other
     gauges.apply([listed(JAVA, 1, 1), beat(1, partition=home)], now=0)
     gauges.apply([listed(GO, 1, 1, gateway="h"), beat(1, gateway="h", partition=other)], now=0)
-    assert told(gauges.expire(0, {**dict.fromkeys(range(4), 0.0), home: 15.1})) == {key(JAVA): None}
-    assert told(gauges.expire(0, {**dict.fromkeys(range(4), 99.0), other: 15.0})) == {}
-    assert told(gauges.expire(0, {**dict.fromkeys(range(4), 0.0), other: 15.1})) == {key(GO, "h"): None}
+    assert changed(gauges.expire(0, {**dict.fromkeys(range(4), 0.0), home: 15.1})) == {key(JAVA): None}
+    assert changed(gauges.expire(0, {**dict.fromkeys(range(4), 99.0), other: 15.0})) == {}
+    assert changed(gauges.expire(0, {**dict.fromkeys(range(4), 0.0), other: 15.1})) == {key(GO, "h"): None}
 
 
 def test_a_gateway_without_a_heartbeat_is_silent_as_far_as_all_partitions_were_read() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([series(JAVA, 0, 1)], now=0)
-    assert told(gauges.expire(90, {0: 1000.0})) == {}
-    assert told(gauges.expire(90.1, {0: 90.1})) == {key(JAVA): None}
+    assert changed(gauges.expire(90, {0: 1000.0})) == {}
+    assert changed(gauges.expire(90.1, {0: 90.1})) == {key(JAVA): None}
 
 
 def test_a_series_that_a_whole_heartbeat_does_not_mention_is_gone_and_older_records_are_void() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1)], now=0)
-    assert told(gauges.apply([listed(GO, 5, 1), beat(5)], now=0)) == {key(JAVA): None}
+    assert changed(gauges.apply([listed(GO, 5, 1), beat(5)], now=0)) == {key(JAVA): None}
     assert gauges.size()[0] == 2, "nothing is kept of it"
     assert gauges.apply([series(JAVA, 3, 4), series(JAVA, 4, 0)], now=0) == {}
-    assert told(gauges.apply([series(JAVA, 6, 1)], now=0)) == {key(JAVA): 1}
+    assert changed(gauges.apply([series(JAVA, 6, 1)], now=0)) == {key(JAVA): 1}
 
 
 def test_a_heartbeat_counts_once_all_its_parts_have_come_in_any_order() -> None:
@@ -162,16 +162,16 @@ def test_a_heartbeat_counts_once_all_its_parts_have_come_in_any_order() -> None:
     gauges.apply([series(JAVA, 0, 1)], now=0)
     parts = [beat(10 + part, heartbeat_part=part, heartbeat_parts=3) for part in range(3)]
     for entry in (parts[2], parts[0], parts[0], parts[2]):
-        assert told(gauges.apply([entry], now=0)) == {}
-    assert told(gauges.apply([parts[1]], now=0)) == {key(JAVA): None}
+        assert changed(gauges.apply([entry], now=0)) == {}
+    assert changed(gauges.apply([parts[1]], now=0)) == {key(JAVA): None}
 
 
 def test_parts_that_are_lost_make_nothing_void_and_are_not_kept_for_ever() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([series(JAVA, 0, 1)], now=0)
     for sequence in range(10, 100, 10):
-        assert told(gauges.apply([beat(sequence, heartbeat_parts=2)], now=0)) == {}
-    assert told(gauges.apply([beat(100)], now=0)) == {key(JAVA): None}
+        assert changed(gauges.apply([beat(sequence, heartbeat_parts=2)], now=0)) == {}
+    assert changed(gauges.apply([beat(100)], now=0)) == {key(JAVA): None}
 
 
 def test_a_restart_writes_nothing_again() -> None:
@@ -180,14 +180,14 @@ def test_a_restart_writes_nothing_again() -> None:
     again = Gauges(topic.values, now=0)
     assert again.apply([listed(JAVA, 0, 1), listed(GO, 0, 2), beat(0)], now=0) == {}
     assert again.apply([listed(JAVA, 1, 1), listed(GO, 1, 2), beat(1)], now=0) == {}
-    assert told(again.apply([series(JAVA, 2, 0)], now=0)) == {key(JAVA): None}
+    assert changed(again.apply([series(JAVA, 2, 0)], now=0)) == {key(JAVA): None}
 
 
 def test_a_restart_gives_the_benefit_of_the_doubt_then_forgets_who_stays_silent() -> None:
     published = Gauges({}, now=0).apply([series(JAVA, 0, 1)], now=0)
     again = Gauges({key: value for key, value in published.items() if value}, now=50)
     assert again.expire(60) == {}
-    assert told(again.expire(141)) == {key(JAVA): None}
+    assert changed(again.expire(141)) == {key(JAVA): None}
 
 
 def test_series_of_two_epochs_left_by_a_crash_end_as_the_newer() -> None:
@@ -197,12 +197,12 @@ def test_series_of_two_epochs_left_by_a_crash_end_as_the_newer() -> None:
     for published in (older | newer, newer | older):
         again = Gauges({key: value for key, value in published.items() if value}, now=0)
         changes = again.apply([listed(GO, 1, 1, epoch=2), beat(1, epoch=2)], now=0)
-        assert (told(changes), row(changes)["epoch"]) == ({key(JAVA): None}, 2)
+        assert (changed(changes), row(changes)["epoch"]) == ({key(JAVA): None}, 2)
 
 
 def test_what_others_wrote_to_the_topic_is_left_alone() -> None:
     gauges = Gauges({"nonsense": b"x", '["c",1,"g"]': b"{"}, now=0)
-    assert told(gauges.apply([series(JAVA, 0, 1)], now=0)) == {key(JAVA): 1}
+    assert changed(gauges.apply([series(JAVA, 0, 1)], now=0)) == {key(JAVA): 1}
 
 
 def test_a_gateways_own_row() -> None:
@@ -217,8 +217,8 @@ def test_a_gateways_own_row() -> None:
 
 def rates(gauges: Gauges, at_s: int, opened: int, closed: int, sequence: int, epoch: int = 1) -> tuple[int, int]:
     figures = {"opened_connections": opened, "closed_connections": closed, "appended_ms": at_s * 1000, "timestamp_ms": at_s * 1000}
-    told = row(gauges.apply([beat(sequence, epoch=epoch, **figures)], now=at_s))
-    return told["opened_per_minute"], told["closed_per_minute"]
+    changed = row(gauges.apply([beat(sequence, epoch=epoch, **figures)], now=at_s))
+    return changed["opened_per_minute"], changed["closed_per_minute"]
 
 
 def test_opened_and_closed_per_minute_follow_the_last_minute_and_fall_to_zero_by_heartbeats() -> None:
@@ -228,7 +228,7 @@ def test_opened_and_closed_per_minute_follow_the_last_minute_and_fall_to_zero_by
     assert rates(gauges, 60, 160, 60, 2) == (60, 10)
     assert rates(gauges, 90, 160, 60, 3) == (30, 10)
     assert rates(gauges, 120, 160, 60, 4) == (0, 0)
-    assert rates(gauges, 720, 760, 60, 5) == (60, 0), "an average, where nothing was told for longer"
+    assert rates(gauges, 720, 760, 60, 5) == (60, 0), "an average, where nothing came for longer"
 
 
 def test_a_rate_is_never_negative_nor_counts_what_another_process_did() -> None:
@@ -373,5 +373,5 @@ def test_f25_values_of_an_earlier_or_a_later_release_are_gone_on_with_and_what_i
     values = {key(JAVA): earlier, key(GO): later, '["c",1,"g"]': of_gateway}
     gauges = Gauges({**broken, **{name: json.dumps(value).encode() for name, value in values.items()}}, now=0)
     assert gauges.size()[0] == 3, "two series and their gateway"
-    assert told(gauges.apply([listed(JAVA, 2, 3), listed(GO, 2, 4)], now=1)) == {}, "what is published already"
-    assert told(gauges.apply([series(JAVA, 5, 6), series(GO, 6, 7)], now=1)) == {key(JAVA): 6, key(GO): 7}
+    assert changed(gauges.apply([listed(JAVA, 2, 3), listed(GO, 2, 4)], now=1)) == {}, "what is published already"
+    assert changed(gauges.apply([series(JAVA, 5, 6), series(GO, 6, 7)], now=1)) == {key(JAVA): 6, key(GO): 7}

@@ -41,8 +41,8 @@ def fired(code: str, *settings: Any) -> list[dict[str, Any]]:
 
 def outcome(code: str, *settings: Any) -> str:
     (result,) = results(config_record(*settings))
-    told = {"fired": [item["code"] for item in result["rules"]]} | {name: result[name] for name in ("passed", "not_evaluable")}
-    (found,) = (name for name, codes in told.items() if code in codes)
+    codes_by_outcome = {"fired": [item["code"] for item in result["rules"]]} | {name: result[name] for name in ("passed", "not_evaluable")}
+    (found,) = (name for name, codes in codes_by_outcome.items() if code in codes)
     return found
 
 

@@ -51,10 +51,10 @@ def test_the_same_code_makes_the_same_zip_without_leftovers(folder: Path, tmp_pa
 
 
 def test_properties_name_what_lies_there(folder: Path) -> None:
-    told = dict(line.split(" ", 1) for line in (folder / bundle.PROPERTIES).read_text().splitlines())
-    assert told["spark.jars"] == str(folder / "jars" / "connector.jar")
-    assert Path(told["spark.submit.pyFiles"]).is_file()
-    assert told["spark.executorEnv.PYTHONPATH"] == bundle.ZIP, "by its name alone: executors have it in their working directories"
+    expected = dict(line.split(" ", 1) for line in (folder / bundle.PROPERTIES).read_text().splitlines())
+    assert expected["spark.jars"] == str(folder / "jars" / "connector.jar")
+    assert Path(expected["spark.submit.pyFiles"]).is_file()
+    assert expected["spark.executorEnv.PYTHONPATH"] == bundle.ZIP, "by its name alone: executors have it in their working directories"
 
 
 def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [
         ({"master": "spark://m:7077"}, "stream.master has no effect under spark-submit"),
         ({"driver_memory": "4g"}, "stream.driver_memory has no effect under spark-submit"),
@@ -79,11 +79,11 @@ def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_settings_that_belong_to_spark_submit_are_refused(monkeypatch: pytest.MonkeyPatch, given: dict[str, str], told: str) -> None:
+def test_settings_that_belong_to_spark_submit_are_refused(monkeypatch: pytest.MonkeyPatch, given: dict[str, str], expected: str) -> None:
     """Before anything is started: the variable is spark-submit's sign."""
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     monkeypatch.delenv(JAAS_VARIABLE, raising=False)
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=expected):
         session(StreamSettings.model_validate({"bootstrap_servers": "127.0.0.1:1", **given}))
 
 

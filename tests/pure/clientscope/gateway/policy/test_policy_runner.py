@@ -200,8 +200,8 @@ def test_f17_a_push_on_which_the_process_dies_costs_its_client_and_no_other(act:
             assert {verdict.error_code for verdict in others} == {NONE}
             assert await eventually(lambda: it.counted["pushes", "accepted"] == 100)
             assert it.counted["pushes", "policy_crash"] == 1
-            told_again = (await bad).error_code == THROTTLING_QUOTA_EXCEEDED
-            assert told_again or it.counted["lost", "policy_crash"] == 1
+            asked_to_retry = (await bad).error_code == THROTTLING_QUOTA_EXCEEDED
+            assert asked_to_retry or it.counted["lost", "policy_crash"] == 1
             assert (await it.push("bad")).error_code == THROTTLING_QUOTA_EXCEEDED
 
     in_a_loop(case)
@@ -229,7 +229,7 @@ def test_a_bad_clients_other_pushes_do_not_cost_a_deadline_each() -> None:
             assert await eventually(lambda: len(it.published) == 1)
             answers = Counter(verdict.error_code for verdict in await asyncio.gather(*bad))
             assert it.metric("policy_restarts_total", reason="policy_timeout") == 1
-            assert answers[THROTTLING_QUOTA_EXCEEDED] == 200 - it.counted["lost", "penalty"] > 0, "who can still be told is told"
+            assert answers[THROTTLING_QUOTA_EXCEEDED] == 200 - it.counted["lost", "penalty"] > 0, "who still waits gets an answer"
 
     in_a_loop(case)
 

@@ -38,12 +38,12 @@ class Room:
     given_back: int = 0
 
     def __post_init__(self) -> None:
-        self.budget = Budget(100 * MIB, self._stop, self._go_on, lambda what, _: self.counted.append(what), self._give_back)
+        self.budget = Budget(100 * MIB, self._stop, self._resume, lambda what, _: self.counted.append(what), self._give_back)
 
     def _stop(self) -> None:
         self.reading = False
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         self.reading = True
 
     def _give_back(self) -> None:

@@ -17,7 +17,7 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.worker.messages import Asked, Closed, Named, Opened, Report, Standing, WorkerPlan
 from clientscope.gateway.worker.process import Worker
 from clientscope.policy.interface import ClientConfig
-from clientscope.session.state import Identity, Pushed
+from clientscope.session.state import Identified, Identity, Pushed
 
 PLAN = WorkerPlan(1 << 32, GatewaySettings(), GatewayPlace("cluster", 1, "gateway", 0, "CLIENT"), None)
 
@@ -25,7 +25,8 @@ PLAN = WorkerPlan(1 << 32, GatewaySettings(), GatewayPlace("cluster", 1, "gatewa
 def relay(address: str) -> Any:
     """Of a relay, what a worker keeps of it."""
     answers: list[Any] = []
-    return SimpleNamespace(address=address, identity=Identity("app"), connection_id=-1, answers=answers, handle=answers.append)
+    connection = SimpleNamespace(identity=Identity("app"))
+    return SimpleNamespace(address=address, connection=connection, connection_id=-1, answers=answers, handle=answers.append)
 
 
 async def worker_and_reader() -> tuple[Worker, Connection]:
@@ -52,7 +53,7 @@ def test_reports_are_gathered_and_pushes_are_not() -> None:
             one.connection_id = worker.opened(one, one.address)
         worker.count("frames_refused", "bad_length")
         worker.count("frames_refused", "bad_length")
-        worker.pushed(one, Pushed(1, (ClientConfig("acks", "all", 1, False),)))
+        worker.report(one, Pushed(1, (ClientConfig("acks", "all", 1, False),)))
         return await read_until_quiet(reader)
 
     (report,) = asyncio.run(scenario())
@@ -66,11 +67,11 @@ def test_who_says_at_once_who_it_is_is_one_event() -> None:
         quick, slow = relay("10.0.0.1"), relay("10.0.0.2")
         for one in (quick, slow):
             one.connection_id = worker.opened(one, one.address)
-        worker.identified(quick.connection_id, Identity("before"))
-        worker.identified(quick.connection_id, Identity("quick"))
+        worker.report(quick, Identified(Identity("before")))
+        worker.report(quick, Identified(Identity("quick")))
         worker.closed(quick, "client_closed")
         reports = await read_until_quiet(reader)
-        worker.identified(slow.connection_id, Identity("slow"))
+        worker.report(slow, Identified(Identity("slow")))
         return reports + await read_until_quiet(reader)
 
     first, second = asyncio.run(scenario())
@@ -97,7 +98,7 @@ def test_what_the_main_process_did_not_take_is_made_good(monkeypatch: pytest.Mon
             if number % 2:
                 worker.closed(one, "client_closed")
         asking = relays[-2]
-        worker.pushed(asking, Pushed(7, ()))
+        worker.report(asking, Pushed(7, ()))
         await asyncio.sleep(0.01)
         answered = list(asking.answers)
         return await read_until_quiet(reader), {one.connection_id for one in relays[::2]}, answered

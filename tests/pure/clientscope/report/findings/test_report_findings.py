@@ -125,9 +125,9 @@ def test_hostile_names_stay_text(wide: bool) -> None:
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", '=HYPERLINK("http://x","y")'])
 def test_a_cell_of_csv_is_no_formula(text: str) -> None:
     finding = made(application=Application(client_id=text), message=f"{text}, and more")
-    told = formats.cells(finding)
-    (row,) = csv.reader(io.StringIO(csv_line(told.values())))
-    cells = dict(zip(told, row, strict=True))
+    cells_of = formats.cells(finding)
+    (row,) = csv.reader(io.StringIO(csv_line(cells_of.values())))
+    cells = dict(zip(cells_of, row, strict=True))
     assert cells["client_id"][0] in "'\ufffd"
     assert cells["message"][0] in "'\ufffd"
     assert (cells["client_count"], cells["fingerprint"], cells["ended"]) == ("1", fingerprint(1), "")

@@ -42,7 +42,7 @@ def test_an_open_finding_is_sent_every_time_and_a_resolved_one_for_five_minutes(
     assert kept.to_send(NOW_MS + 5 * MINUTE) == []
     take(kept, made(2))
     take(kept, made(2, state="resolved", ended_ms=NOW_MS - 60 * MINUTE))
-    assert len(kept.to_send(NOW_MS + 4 * MINUTE)) == 1, "an hour ago, but nobody was told before"
+    assert len(kept.to_send(NOW_MS + 4 * MINUTE)) == 1, "an hour ago, but no message was sent before"
 
 
 def test_findings_that_ended_while_deliver_was_down_are_sent_after_a_restart() -> None:
@@ -80,11 +80,11 @@ def test_only_what_changed_is_sent_between_rounds_and_only_what_is_routed() -> N
 def test_each_peer_gets_alerts_and_a_dead_one_catches_up(monkeypatch: Any) -> None:
     monkeypatch.setattr(retries, "BASE_S", 0.05)
     with serving() as well, serving(status(503), status(503)) as troubled:
-        told: list[Any] = []
+        results: list[Any] = []
         urls = (f"http://127.0.0.1:{well.port}", f"http://127.0.0.1:{troubled.port}/path/")
         both = receiver("am", kind="alertmanager", urls=urls, allow_networks=LOOPBACK)
         assert both.kind.follow is not None
-        kept, peers = both.kind.follow(both, Texts(), lambda *result: told.append(result))
+        kept, peers = both.kind.follow(both, Texts(), lambda *result: results.append(result))
         for number in range(100):
             take(kept, made(number))
         for peer in peers:
@@ -100,7 +100,7 @@ def test_each_peer_gets_alerts_and_a_dead_one_catches_up(monkeypatch: Any) -> No
         for peer in peers:
             peer.stop()
             peer.join(10)
-    assert [result[1].outcome for result in told].count("failed") == 2
+    assert [result[1].outcome for result in results].count("failed") == 2
 
 
 def test_a_test_alert_ends_by_itself() -> None:

@@ -37,10 +37,10 @@ def test_a_message_is_delivered_and_a_redirect_is_not_followed(monkeypatch: pyte
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
         sender = sender_to(f"json://127.0.0.1:{server.port}/x?redirect=yes", allow_networks=LOOPBACK)
         assert sender(message(made(message=EVIL))).outcome == "ok"
-        told = json.loads(server.got[0].body)
-        assert told["title"] == "OPEN, high: AN101 acks_zero, orders"
-        assert told["type"] == "failure"
-        assert "‹!channel› ＆ ＠everyone ［x］(https:∕∕evil.example)��Bcc: evil＠example.com\n" in told["message"]
+        sent = json.loads(server.got[0].body)
+        assert sent["title"] == "OPEN, high: AN101 acks_zero, orders"
+        assert sent["type"] == "failure"
+        assert "‹!channel› ＆ ＠everyone ［x］(https:∕∕evil.example)��Bcc: evil＠example.com\n" in sent["message"]
         result = sender(message())
         assert (result.outcome, result.reason) == ("failed", "HTTP 302")
         assert (inside.got, proxy.got, len(server.got)) == ([], [], 2)
@@ -141,10 +141,10 @@ def test_slack_texts_are_escaped_once_and_at_most_three_thousand_characters(bloc
     url, payload, redirects = posted
     assert url.startswith("https://hooks.slack.com/") and redirects is False
     attachment = json.loads(payload)["attachments"][0]
-    told = [attachment["text"]] if blocks == "no" else [block["text"]["text"] for block in attachment["blocks"] if "text" in block]
-    assert all(len(text) <= MOST_BODY for text in told)
-    assert html.escape(texts.body(message(*findings)), quote=False) in told, "escaped, and once"
-    assert not any(mark in text for text in told for mark in ("<!", "<@", "<http", "@everyone"))
+    sent = [attachment["text"]] if blocks == "no" else [block["text"]["text"] for block in attachment["blocks"] if "text" in block]
+    assert all(len(text) <= MOST_BODY for text in sent)
+    assert html.escape(texts.body(message(*findings)), quote=False) in sent, "escaped, and once"
+    assert not any(mark in text for text in sent for mark in ("<!", "<@", "<http", "@everyone"))
 
 
 def test_the_guard_refuses_what_is_no_address_of_a_network() -> None:

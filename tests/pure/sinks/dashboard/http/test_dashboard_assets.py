@@ -92,10 +92,10 @@ def test_a_wheel_has_every_file(tmp_path: Path) -> None:
         wheel.extractall(tmp_path / "installed")
     look = "from sinks.dashboard.http import assets; print(assets.__file__, len(assets.load()))"
     clean = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path / "installed")}
-    told = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-P", "-c", look], cwd=tmp_path, env=clean, check=True, capture_output=True, text=True, timeout=60
     )
-    where, count = told.stdout.split()
+    where, count = finished.stdout.split()
     assert where.startswith(str(tmp_path))
     assert int(count) == len(ASSETS)
 

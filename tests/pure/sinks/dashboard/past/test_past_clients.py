@@ -183,6 +183,6 @@ def test_control_characters_and_credentials_are_not_returned(tmp_path: Path) -> 
         "connections",
         [connection(NOW_MS - 9, Kind.CLOSED, 1, client_id=secret), connection(NOW_MS - 8, Kind.CLOSED, 2, client_id="a\x1bb\u202e")],
     )
-    told = ids(tmp_path, Span(NOW_MS - HOUR_MS, NOW_MS))
-    assert secret not in told
-    assert "a\ufffdb\ufffd" in told
+    listed = ids(tmp_path, Span(NOW_MS - HOUR_MS, NOW_MS))
+    assert secret not in listed
+    assert "a\ufffdb\ufffd" in listed

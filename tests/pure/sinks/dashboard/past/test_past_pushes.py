@@ -23,7 +23,7 @@ def starts(folder: Path, offset: int = 0, limit: int = 10, span: Span = SPAN, **
     return pushes.starts(Tables(folder), span, Whose(**whose), offset, limit)
 
 
-def told(change: dict[str, Any]) -> tuple[str, str | None, str | None]:
+def essentials(change: dict[str, Any]) -> tuple[str, str | None, str | None]:
     return change["key"], change["before"], change["after"]
 
 
@@ -45,7 +45,7 @@ def test_each_push_tells_what_changed_since_the_one_before(tmp_path: Path) -> No
     assert own["total"] == 3
     consumer, second, first = own["items"]
     assert (consumer["client_type"], consumer["changes"]) == ("consumer", None), "a producer of the same name is no start before it"
-    assert [told(change) for change in second["changes"]] == [
+    assert [essentials(change) for change in second["changes"]] == [
         ("acks", "all", "0"),
         ("linger.ms", "5", None),
         ("sasl.jaas.config", "[key_infix, 90 bytes, 00010203]", "[key_infix, 90 bytes, 00000000]"),
@@ -53,7 +53,7 @@ def test_each_push_tells_what_changed_since_the_one_before(tmp_path: Path) -> No
     assert (first["changes"], first["first"], first["settings"], first["redacted"]) == (None, True, 3, 1)
     application = starts(tmp_path, application="orders")
     assert [item["client_id"] for item in application["items"]] == ["orders-2", "orders-1", "orders-1", "orders-1"]
-    assert [told(change)[0] for change in application["items"][0]["changes"]] == ["acks", "sasl.jaas.config"], (
+    assert [essentials(change)[0] for change in application["items"][0]["changes"]] == ["acks", "sasl.jaas.config"], (
         "to the application's producer before it"
     )
     assert starts(tmp_path, offset=1, limit=1, application="orders")["items"] == application["items"][1:2]

@@ -184,11 +184,11 @@ def test_metrics_count_by_severity_and_state() -> None:
             if sample.name == "clientscope_findings"
         }
 
-    told = samples(live(*map(record, ALL)))
-    assert {series: value for series, value in told.items() if value} == {
+    values = samples(live(*map(record, ALL)))
+    assert {series: value for series, value in values.items() if value} == {
         ("high", "open"): 1, ("critical", "open"): 1, ("low", "open"): 1, ("high", "resolved"): 1, ("critical", "stopped"): 1,
         ("critical", "closed"): 1,
     }  # fmt: skip
-    assert len(told) == 20, "zeros too, so that an alert ends"
+    assert len(values) == 20, "zeros too, so that an alert ends"
     assert samples(live()) == {}, "what was not judged isn't zero"
     assert samples(State()) == {}

@@ -53,9 +53,9 @@ _OTHERS = st.one_of(
 )
 
 
-def _records(told: Sequence[object]) -> list[TopicRecord]:
+def _records(values: Sequence[object]) -> list[TopicRecord]:
     records = []
-    for sequence, each in enumerate(told):
+    for sequence, each in enumerate(values):
         if isinstance(each, TopicRecord):
             records.append(each)
         elif len(each) == 2:  # type: ignore[arg-type]
@@ -85,8 +85,8 @@ def _rows(state: State) -> tuple[object, ...]:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(_EVENTS | _OTHERS, max_size=60), st.lists(st.integers(0, 60), max_size=8), st.integers(0, 60), st.booleans())
-def test_the_rows_are_the_same_however_records_are_cut(told: list[object], cuts: list[int], live_at: int, unindexed: bool) -> None:
-    records = _records(told)
+def test_the_rows_are_the_same_however_records_are_cut(values: list[object], cuts: list[int], live_at: int, unindexed: bool) -> None:
+    records = _records(values)
     one_by_one = _read(records, range(len(records)), 0)
     many, writing._MANY = writing._MANY, 0 if unindexed else 5_000
     try:

@@ -70,8 +70,14 @@ def test_a_withheld_value_has_a_reason_and_no_value() -> None:
     raw = setting("sasl.jaas.config", f'PlainLoginModule required password="{SECRET}";', config_type=Type.PASSWORD)
     found = made(redacted, raw, setting("note", f"postgres://me:{SECRET}@db/x"))
     values = by_key(found)
-    told = values["ssl.key.password"]
-    assert (told.value, told.source, told.reason, told.length, told.digest) == (None, "redacted", "key_prefix", 9, digest.hex())
+    password = values["ssl.key.password"]
+    assert (password.value, password.source, password.reason, password.length, password.digest) == (
+        None,
+        "redacted",
+        "key_prefix",
+        9,
+        digest.hex(),
+    )
     assert {values[key].source for key in ("sasl.jaas.config", "note")} == {"redacted"}
     assert SECRET not in found.model_dump_json()
 

@@ -69,13 +69,13 @@ def test_each_message_has_the_threshold_of_the_clients_own_profile() -> None:
     ]
     chosen = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(client_id=("b",)), 1),)))
     rows = results(Pushes(redact(decoder("ClientConfigRecord")(pa.array(pushed, pa.binary())), None)), chosen)
-    told = [
+    rendered = [
         rule["message"]
         for text in rows.field("rest").to_pylist()
         for rule in json.loads("{" + text[1:])["rules"]
         if rule["code"] == "AN108"
     ]
-    assert [numbers(message) for message in told] == [{"10000"}, {"20000"}, {"10000"}]
+    assert [numbers(message) for message in rendered] == [{"10000"}, {"20000"}, {"10000"}]
 
 
 def test_distinct_sentences_stand_once() -> None:

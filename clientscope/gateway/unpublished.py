@@ -1,7 +1,7 @@
 """Records of connections that were dropped while Kafka took none, published once there is room again.
 
 The counts heal by themselves, with the next heartbeat. A single connection does not: readers would show one that has long closed, or
-miss one that is open. No I/O, no clock. Memory is bounded by what was open: a connection that came and went untold leaves nothing.
+miss one that is open. No I/O, no clock. Memory is bounded by what was open: a connection that came and went unpublished leaves nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from clientscope.records.codec import ClientConnectionRecord, Kind
 
 
-class Untold:
+class Unpublished:
     """Remembers whose records were dropped."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Untold:
         return [self._closed.pop(connection_id) for connection_id in list(self._closed)[: max(most, 0)]]
 
     def open(self, most: int) -> list[int]:
-        """Open connections that are to be recorded again, the longest untold first; at most so many."""
+        """Open connections that are to be recorded again, the longest unpublished first; at most so many."""
         return list(self._changed)[: max(most, 0)]
 
     def _forget(self, connection_id: int) -> None:
