@@ -32,28 +32,30 @@ def cpu_by_command(root: int) -> dict[str, float]:
     found: dict[str, float] = {}
     for pid in tree(root):
         if fields := _stat(pid):
-            command = "driver" if pid == root else _command(pid).strip()
-            found[command] = found.get(command, 0.0) + (int(fields[11]) + int(fields[12])) / _TICKS
+            name = "driver" if pid == root else command(pid).strip()
+            found[name] = found.get(name, 0.0) + (int(fields[11]) + int(fields[12])) / _TICKS
     return found
 
 
-def cpu_seconds_of(root: int, command: str) -> float:
+def cpu_seconds_of(root: int, begin: str) -> float:
     """utime + stime of the processes below ``root`` whose command begins so, and of their children that have ended."""
-    pids = [pid for pid in tree(root)[1:] if _command(pid).startswith(command)]
+    pids = [pid for pid in tree(root)[1:] if command(pid).startswith(begin)]
     return sum(sum(map(int, fields[11:15])) / _TICKS for fields in map(_stat, pids) if fields)
 
 
 def pss_bytes(root: int) -> int:
     """Proportional set size over the tree: what is shared is counted once."""
-    total = 0
-    for pid in tree(root):
-        try:
-            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-        except OSError:
-            continue
-        found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
-        total += int(found[1]) * 1024 if found else 0
-    return total
+    return sum(map(pss_of, tree(root)))
+
+
+def pss_of(pid: int) -> int:
+    """Proportional set size of one process, in bytes; 0 if it has ended."""
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
 
 
 def open_files(pid: int) -> int:
@@ -64,7 +66,8 @@ def open_files(pid: int) -> int:
         return 0
 
 
-def _command(pid: int) -> str:
+def command(pid: int) -> str:
+    """The name of its program, with a line end; empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/comm").read_text()
     except OSError:

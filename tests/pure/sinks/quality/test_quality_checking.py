@@ -146,14 +146,14 @@ def test_f34_no_value_and_nothing_that_a_client_chose_is_in_outcomes_or_docs(pro
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Validator, "validate", kept)
-        told = [process.look(CONFIGS, [config_record(*settings, **names) for _ in range(3)])]
+        reported = [process.look(CONFIGS, [config_record(*settings, **names) for _ in range(3)])]
         process.now += 600
-        told.append(process.look(CONNECTIONS, [connection_record(1, [(CANARY, CANARY, 5, 1, 1)], **names)]))
+        reported.append(process.look(CONNECTIONS, [connection_record(1, [(CANARY, CANARY, 5, 1, 1)], **names)]))
     assert len(results) == 2
     docs = "".join(path.read_text() for path in process.docs.iterdir())
     assert "unexpected values found" in docs
     captured = capfd.readouterr()
-    assert [text for text in (*results, docs, str(told), captured.out, captured.err) if CANARY in text] == []
+    assert [text for text in (*results, docs, str(reported), captured.out, captured.err) if CANARY in text] == []
     assert captured.err == "", "no progress bars, no warnings"
 
 

@@ -1,0 +1,185 @@
+"""Restart of the job with a large fleet: ``make bench-restart``.
+
+``clientscope.configs`` has what a month of daily redeploys leaves: the clients that are connected, those of the day before, and a tombstone
+for each of the days before that. Each client that is connected has a connection record. Records are written straight to the topics. Then
+the job starts: the last push before it has a wrong setting, the first one after it a secret; others follow once all has been read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from uuid import UUID
+
+import confluent_kafka
+from rich.console import Console
+from rich.table import Table
+
+from bench.gateway.proc import command, cpu_seconds, pss_of, tree
+from bench.stream.running import Running
+from clientscope.records.client_key import client_key
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, encode
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS
+
+_QUIET_S = 30.0
+_PUSHES = 20
+_PATIENCE_S = 900.0
+_SETTINGS = {"acks": "all", "batch.size": "65536", "linger.ms": "20", "compression.type": "zstd", "enable.idempotence": "true"}
+_WRONG, _LEAK = {**_SETTINGS, "acks": "0"}, {**_SETTINGS, "sasl.password": "hunter2-canary"}
+
+Written = tuple[str, bytes, bytes | None]
+"""Topic, key and value."""
+
+
+class FleetRecords:
+    """Records of one gateway's clients, of which each application has as many."""
+
+    def __init__(self, applications: int) -> None:
+        self._applications = applications
+        self._sequence = 0
+
+    def key(self, client: int) -> bytes:
+        """Of a client's record."""
+        return client_key("c", f"User:app{client % self._applications}", self._address(client), UUID(int=client), "gw", 1, client).encode()
+
+    def push(self, client: int, settings: dict[str, str] | None = None, application: str = "") -> Written:
+        """A client's push."""
+        configs = [
+            ClientConfigRecord.Config(
+                version=0, config_key=key, config_value=value, value_state=0, config_type=2, is_default=False, value_digest=None,
+                value_length=len(value),
+            )
+            for key, value in (_SETTINGS if settings is None else settings).items()
+        ]  # fmt: skip
+        record = ClientConfigRecord(
+            version=0, received_timestamp_ms=int(time.time() * 1000), cluster_id="c", broker_id=1, gateway_id="gw", gateway_epoch=1,
+            connection_id=client, listener_name="CLIENT", security_protocol="SASL_SSL", client_address=self._address(client),
+            principal=f"User:app{client % self._applications}", principal_source=2, client_id=self._client_id(client, application),
+            client_software_name="apache-kafka-java", client_software_version="4.4.0", client_instance_id=UUID(int=client), origin=0,
+            digest_key_id=None, configs=configs,
+        )  # fmt: skip
+        return CONFIGS, self.key(client), bytes(encode(record))
+
+    def present(self, client: int, application: str = "") -> Written:
+        """A record of a client's open connection."""
+        self._sequence += 1
+        record = ClientConnectionRecord(
+            version=0, kind=int(Kind.PRESENT), cluster_id="c", gateway_id="gw", gateway_epoch=1, sequence=self._sequence,
+            timestamp_ms=int(time.time() * 1000), broker_id=1, listener_name="CLIENT", security_protocol="SASL_SSL", connection_id=client,
+            client_address=self._address(client), principal=f"User:app{client % self._applications}", principal_source=2,
+            client_id=self._client_id(client, application), client_software_name="apache-kafka-java", client_software_version="4.4.0",
+            client_instance_id=UUID(int=client), counts=[],
+        )  # fmt: skip
+        return CONNECTIONS, b"gw", bytes(encode(record))
+
+    def _client_id(self, client: int, application: str) -> str:
+        return f"{application or f'app{client % self._applications}'}-{client}"
+
+    def _address(self, client: int) -> str:
+        return f"10.{client >> 16 & 255}.{client >> 8 & 255}.{client & 255}"
+
+
+def _month(records: FleetRecords, clients: int) -> Iterator[Written]:
+    """What a month has left; clients are numbered in the order in which they came."""
+    for client in range(clients):
+        yield CONFIGS, records.key(client), None
+    for client in range(clients, 2 * clients):
+        yield records.push(client)
+    for client in range(2 * clients, 3 * clients):
+        yield records.present(client)
+        yield records.push(client)
+
+
+def _write(bootstrap: str, written: Iterable[Written]) -> None:
+    producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 1_000_000})
+    for number, (topic, key, value) in enumerate(written):
+        producer.produce(topic, value, key)
+        if number % 5_000 == 0:
+            producer.poll(0)
+            while len(producer) > 500_000:
+                producer.poll(0.1)
+    producer.flush()
+
+
+def _found(installation: Running, names: Iterable[str], begin: int) -> dict[str, int]:
+    """When the first finding of each application was appended, in ms since the epoch, by a part of its name."""
+    left, found = set(names), {}
+    deadline = time.monotonic() + _PATIENCE_S
+    while left and time.monotonic() < deadline:
+        end = installation.end(FINDINGS)
+        for message in installation.each(FINDINGS, begin):
+            text = (message.value() or b"").decode()
+            for name in [name for name in left if name in text]:
+                found[name] = message.timestamp()[1]
+                left.discard(name)
+        begin = end
+        time.sleep(0.2)
+    if left:
+        raise SystemExit(f"no finding of {', '.join(sorted(left))} within {_PATIENCE_S:.0f} s")
+    return found
+
+
+def _memory(pid: int) -> dict[str, float]:
+    """MB of the driver's Python process, of its JVM, and of all of the job's processes."""
+    sizes = {each: pss_of(each) / 1e6 for each in tree(pid)}
+    java = sum(size for each, size in sizes.items() if command(each).startswith("java"))
+    return {"driver, Python": sizes[pid], "driver, JVM": java, "all processes": sum(sizes.values())}
+
+
+def _new(installation: Running, records: FleetRecords, client: int, name: str, settings: dict[str, str]) -> int:
+    """A new client connects and pushes; returns when, in ms since the epoch."""
+    _write(installation.internal, [records.present(client, name), records.push(client, settings, name)])
+    return int(time.time() * 1000)
+
+
+def main() -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(prog="python -m bench.restart", description=__doc__)
+    parser.add_argument("--clients", type=int, default=100_000, help="that are connected (default: %(default)s)")
+    parser.add_argument("--applications", type=int, default=500, help="(default: %(default)s)")
+    parser.add_argument("--driver-memory", help="of the job's JVM; else its default")
+    options = parser.parse_args()
+    records, number = FleetRecords(options.applications), 3 * options.clients
+    with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder, Running(Path(folder)) as installation:
+        installation.processes.stop("stream")
+        began = time.monotonic()
+        _write(installation.internal, _month(records, options.clients))
+        print(f"{options.clients:,} clients are on the topics after {time.monotonic() - began:.0f} s; the job starts", file=sys.stderr)
+        begin = installation.end(FINDINGS)
+        began_ms = int(time.time() * 1000)
+        _new(installation, records, number + 1, "newwrong", _WRONG)
+        installation.start_job("--quality", "off", *(["--driver-memory", options.driver_memory] if options.driver_memory else []))
+        leaked_ms = _new(installation, records, number, "newleak", _LEAK)
+        first = _found(installation, ["newleak", "newwrong"], begin)
+        pid = installation.processes.pid("stream")
+        memory = _memory(pid)
+        time.sleep(_QUIET_S / 3)
+        cpu, quiet = cpu_seconds(pid), time.monotonic()
+        time.sleep(_QUIET_S)
+        cores = (cpu_seconds(pid) - cpu) / (time.monotonic() - quiet)
+        waits = []
+        for each in range(_PUSHES):
+            begin = installation.end(FINDINGS)
+            pushed_ms = _new(installation, records, number + 2 + each, f"late{each}x", _WRONG)
+            waits.append(_found(installation, [f"late{each}x"], begin)[f"late{each}x"] - pushed_ms)
+        view = Table(title=f"{options.clients:,} clients in {options.applications:,} applications", title_justify="left")
+        view.add_column("what")
+        view.add_column("figure", justify="right")
+        view.add_row("start → first push to the running job, s", f"{(leaked_ms - began_ms) / 1000:.1f}")
+        view.add_row("this push, a new leak → finding, s", f"{(first['newleak'] - leaked_ms) / 1000:.1f}")
+        view.add_row("start → finding of a wrong setting that was pushed before, s", f"{(first['newwrong'] - began_ms) / 1000:.1f}")
+        view.add_row("later: push → finding, p50 and most, ms", f"{statistics.median(waits):,.0f} / {max(waits):,.0f}")
+        view.add_row("cores without input", f"{cores:.2f}")
+        for what, size in memory.items():
+            view.add_row(f"memory: {what}, MB (PSS)", f"{size:,.0f}")
+        Console(width=130).print(view)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
