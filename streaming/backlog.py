@@ -11,6 +11,7 @@ from kafka import TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 
 from clientscope.kafka.reader import OffsetRange
+from streaming.turns import Stopped
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ class Backlog:
     Args:
         topics: in the order in which they are read, each with what there is to read.
         read: what Spark is to read of a slice.
-        take: called with the rows of each slice.
+        take: called with the rows of each slice; may raise `Stopped`.
         done: called with each topic once all of it was taken.
 
     Attributes:
@@ -71,6 +72,8 @@ class Backlog:
                 self._read_all({partition: each for partition, each in ranges.items() if each.first < each.end})
                 if not self._stopping.is_set():
                     self._done(topic)
+        except Stopped:
+            return
         except Exception as error:  # the query's own thread says so, and starts it again
             if not self._stopping.is_set():
                 self.failure = error

@@ -103,6 +103,7 @@ class FindingsQuery:
             rows = prepare(records(job.spark, kafka, f"{CONFIGS},{CONNECTIONS}", _ends(ranges), left_out, _PACE, with_keys=True))
             self.query: StreamingQuery = begin(rows.writeStream.foreachBatch(self._write), "findings", self._scratch.as_uri(), _INTERVAL_S)
             self._backlog.start()
+            opened.callback(self._backlog.stop)
             self._opened = opened.pop_all()
 
     def tick(self) -> None:
@@ -127,7 +128,6 @@ class FindingsQuery:
 
     def close(self) -> None:
         """After the query has stopped."""
-        self._backlog.stop()
         with self._lock:
             self._note(clock.now_ms())
         self._opened.close()
@@ -143,7 +143,12 @@ class FindingsQuery:
             self._publish()
 
     def _take(self, rows: pa.Table) -> None:
-        """Takes in a slice of what was there at the start."""
+        """Takes in a slice of what was there at the start.
+
+        Raises:
+            Stopped: the job stops.
+        """
+        self._turns.wait()
         for batch in rows.to_batches(max_chunksize=_ROWS_AT_ONCE):
             found = batch.to_pylist()
             with self._lock:
