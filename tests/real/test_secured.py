@@ -197,7 +197,7 @@ def commands() -> Iterator[Forked]:
 
 
 def get(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=10) as response:
+    with urllib.request.urlopen(url, timeout=60) as response:
         return str(response.read().decode())
 
 
