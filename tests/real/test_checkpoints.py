@@ -25,11 +25,13 @@ import kafka
 import pytest
 from conftest import RunningBroker, start_broker
 from forked import Forked, forked
-from gauge_rows import of_series, rows
+from gauge_rows import of_series
+from gauge_rows import rows as gauge_rows
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import PolicyViolationError
 from observe import eventually, java_below, metrics, page, read_all
 from record_bytes import config_record, connection_record, setting
+from replay import rows
 
 from clientscope import __version__, topics
 from clientscope.demo.fleet import Fleet
@@ -159,7 +161,7 @@ def newest_gauges(internal: str) -> dict[str, int]:
 
 def replayed(internal: str) -> dict[str, int]:
     """The oracle: all connection records, in one batch."""
-    changes = Gauges({}, 0.0).apply(rows((message.value, message.timestamp) for message in read_all(internal, CONNECTIONS)), 0.0)
+    changes = Gauges({}, 0.0).apply(gauge_rows((message.value, message.timestamp) for message in read_all(internal, CONNECTIONS)), 0.0)
     return {value["listener"] + value["software_name"]: value["connections"] for value in of_series(changes)}
 
 
@@ -243,6 +245,8 @@ def test_f25_what_the_last_release_left_is_gone_on_with_and_partitions_that_were
         rig.push(0, "old-partition")
         rig.push(1, "new-partition")
         assert eventually(lambda: sorted(rig.results()) == ["new-partition", "old-partition"], SLOW)
+        pushed = {(CONFIGS, 0, golden.RECORDS), (CONFIGS, 1, 0)}
+        assert eventually(lambda: rows(rig.folder / "history", "pushes").keys() >= pushed, SLOW), "else F24 below loses them too"
         continues(rig)
         assert "results: clientscope.configs has 2 partitions now, 1 before; all are read" in rig.log
 

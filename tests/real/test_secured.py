@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -223,8 +223,8 @@ def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secu
             processes.start(name, *secured.command(name), *flags[name])
         for name in ("gateway", "serve", "stream"):
             processes.await_ready(name, timeout_s=180)
-        sent(secured)
-        found = eventually(lambda: '"alice-app"' in get(f"http://{page}/api/v1/results"), 60)
+        with sent(secured):
+            found = eventually(lambda: '"alice-app"' in get(f"http://{page}/api/v1/results"), 60)
         assert found, get(f"http://{page}/api/v1/results")[:500]
         seen = results(secured)[0]
         assert (seen["principal"], seen["security_protocol"], seen["software_name"]) == ("User:alice", "SASL_SSL", "kafka-python")
@@ -253,16 +253,18 @@ def session(leader: int) -> list[int]:
     return found
 
 
-def sent(secured: Secured) -> None:
-    """One client that pushes and one that doesn't, both by TLS and SCRAM through the gateway."""
+@contextmanager
+def sent(secured: Secured) -> Iterator[None]:
+    """One client that pushes and one that doesn't, both by TLS and SCRAM through the gateway.
+
+    The first stays open meanwhile: a push that takes longer than the records of its client ends with the client.
+    """
     certificate = str(secured.authority.certificate)
     settings = {
         "bootstrap_servers": secured.plan.advertised, "client_id": "alice-app", "security_protocol": "SASL_SSL",
         "sasl_mechanism": "SCRAM-SHA-256", "sasl_plain_username": "alice", "sasl_plain_password": password("alice"),
         "ssl_cafile": certificate, "acks": "all",
     }  # fmt: skip
-    with closing(KafkaProducer(**settings)) as producer:
-        producer.send(TOPIC, b"by kafka-python").get(timeout=20)
     other = confluent_kafka.Producer(
         {
             "bootstrap.servers": secured.plan.advertised, "client.id": "alice-other", "security.protocol": "SASL_SSL",
@@ -271,9 +273,12 @@ def sent(secured: Secured) -> None:
         }
     )  # fmt: skip
     failed: list[Any] = []
-    other.produce(TOPIC, b"by librdkafka", on_delivery=lambda error, _: failed.append(error) if error else None)
-    assert other.flush(20) == 0
-    assert failed == []
+    with closing(KafkaProducer(**settings)) as producer:
+        producer.send(TOPIC, b"by kafka-python").get(timeout=20)
+        other.produce(TOPIC, b"by librdkafka", on_delivery=lambda error, _: failed.append(error) if error else None)
+        assert other.flush(20) == 0
+        assert failed == []
+        yield
 
 
 def results(secured: Secured) -> list[dict[str, Any]]:

@@ -190,14 +190,16 @@ def test_where_nothing_is_raised_nothing_is_left_to_restore(cluster: Cluster, tm
 
 
 def test_two_runs_do_not_disturb_each_other(cluster: Cluster) -> None:
-    first = cluster.xray("--seconds", "4", "--yes")
+    first = cluster.xray("--seconds", "60", "--yes")
     assert eventually(lambda: cluster.level() == "DEBUG", 30)
     second = cluster.xray("--seconds", "1", "--yes")
     _, err = second.communicate(timeout=60)
     assert second.returncode == 2
     assert "another clientscope xray looks at this broker" in err
+    assert cluster.level() == "DEBUG"
+    first.terminate()
     first.communicate(timeout=60)
-    assert cluster.level() == "WARN"
+    assert eventually(lambda: cluster.level() == "WARN", 30)
 
 
 def test_a_logger_that_is_at_debug_stays_so(cluster: Cluster) -> None:

@@ -76,7 +76,7 @@ def upstream(authority: Authority) -> list[str]:
 
 def connect(gateway: RunningGateway) -> socket.socket:
     host, port = gateway.address.split(":")
-    return socket.create_connection((host, int(port)), 10)
+    return socket.create_connection((host, int(port)), 60)
 
 
 def raw(gateway: RunningGateway, authority: Authority, client_id: str, own: Pair | None = None) -> RawClient:
