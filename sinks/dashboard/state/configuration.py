@@ -16,7 +16,8 @@ from udfs.decoding.decode import decoder
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.client_types import InferredTypes
-from udfs.rules.engine.effective import DEFAULT, Effective, logged
+from udfs.rules.engine.effective import Effective, logged
+from udfs.rules.engine.matrices import DEFAULT
 from udfs.rules.engine.names import SettingNames
 from udfs.rules.engine.software import ClientSoftware
 

@@ -20,7 +20,8 @@ from udfs.arrays.distinct import distinct_rows
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.client_types import InferredTypes
-from udfs.rules.engine.effective import ABSENT, DEFAULT, ORIGINS, SET, Effective, logged
+from udfs.rules.engine.effective import Effective, logged
+from udfs.rules.engine.matrices import ABSENT, DEFAULT, ORIGINS, SET
 from udfs.rules.engine.names import SettingNames
 from udfs.rules.engine.rule import NOT_APPLICABLE, NOT_EVALUABLE, Evidence, Judgement, Mask, Rule, SettingOf
 from udfs.rules.engine.software import ClientSoftware

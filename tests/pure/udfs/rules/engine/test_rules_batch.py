@@ -22,7 +22,7 @@ from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 from clientscope.records.codec import ValueState
 from udfs.rules.engine.batch import judge
-from udfs.rules.engine.effective import number_text
+from udfs.rules.engine.matrices import number_text
 from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, SettingOf
 from udfs.rules.engine.vocabulary import KEYS, SETTLED_BY, number
 from udfs.rules.registry import RULES
