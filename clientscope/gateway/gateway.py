@@ -16,7 +16,7 @@ from clientscope.gateway.brokers import KnownBrokers
 from clientscope.gateway.connection_records import ConnectionRecords
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace
-from clientscope.gateway.policy.worker import PolicyPlan
+from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.pushes import PushJudging
 from clientscope.gateway.reconfiguring import changes

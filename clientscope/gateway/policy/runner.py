@@ -21,7 +21,8 @@ from clientscope.gateway.policy.child import PolicyChild
 from clientscope.gateway.policy.guard import PolicyGuard, client_of
 from clientscope.gateway.policy.messages import Done, PolicyPush
 from clientscope.gateway.policy.metrics import PolicyMetrics
-from clientscope.gateway.policy.worker import PolicyPlan, PolicyWorker, PublishToKafka, WaitingPush
+from clientscope.gateway.policy.plan import PolicyPlan
+from clientscope.gateway.policy.worker import PolicyWorker, PublishToKafka, WaitingPush
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.session.state import Verdict
 from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
@@ -114,7 +115,7 @@ class PolicyRunner:
     def deadline_s(self, seconds: float) -> None:
         self._plan = replace(self._plan, deadline_s=seconds)
         if self._worker is not None:
-            self._worker.deadline_s = seconds
+            self._worker.deadline.seconds = seconds
 
     async def reconfigure(self, configs: Mapping[str, object]) -> bool:
         """Hands new settings to the running policy; whether it took them. If not, it keeps those that it has, and the log says why."""
@@ -149,8 +150,8 @@ class PolicyRunner:
         await self._child.close()
 
     async def _start_worker(self) -> None:
-        worker = PolicyWorker(self._child, self._plan, self._publish, self)
-        await worker.start(self._configs)
+        worker = PolicyWorker(self._child, self._plan.deadline_s, self._publish, self)
+        await worker.start(self._plan, self._configs)
         self._worker = worker
         self._feed()
 

@@ -7,12 +7,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pydantic import SecretStr
-
-from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.policy.child import PolicyChild
@@ -30,9 +27,9 @@ from clientscope.gateway.policy.messages import (
     Settled,
     Worn,
 )
+from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.session.state import Verdict
 
-DIGEST_KEY_FILE = "clientscope.digest.key.file"
 WINDOW = 32
 _MOST_PENDING = 10_000
 _START_WITHIN_S = 30.0
@@ -44,55 +41,6 @@ _SLOW_START = PolicyProblem(f"configuring the policy lasts longer than {_START_W
 _SLOW_CHANGE = PolicyProblem(f"reconfiguring the policy lasts longer than {_RECONFIGURE_WITHIN_S:.0f} s")
 
 PublishToKafka = Callable[[str, str, bytes], "Future[None]"]
-
-
-@dataclass(frozen=True)
-class PolicyPlan:
-    """Which policy, with what, within which limits.
-
-    Attributes:
-        class_name: a dotted name or an entry point, see `clientscope.policy.loading`.
-        configs: what its ``configure`` gets, without ``clientscope.publish``; must pickle.
-        own: those of them that are the policy's: what of these may change while it runs, it says itself.
-        deadline_s: how long one ``process`` may last.
-        memory_bytes: RLIMIT_AS of its process.
-    """
-
-    class_name: str
-    configs: Mapping[str, Any] = field(repr=False)
-    own: frozenset[str] | None = None
-    deadline_s: float = 0.5
-    memory_bytes: int = 512 * 1024 * 1024
-
-    @classmethod
-    def of(cls, settings: GatewaySettings) -> PolicyPlan:
-        """The plan for a gateway's settings.
-
-        Raises:
-            SettingsError: one of the policy's own settings has a name of the gateway's.
-        """
-        configs = _of_the_gateway(settings)
-        for key, value in settings.client_config_policy_configs.items():
-            if key in configs or key.startswith("clientscope."):
-                raise SettingsError(f"[gateway.policy] {key}: the gateway sets this one itself", "give the policy's setting another name")
-            configs[key] = value
-        return cls(
-            settings.client_config_policy_class_name,
-            configs,
-            frozenset({DIGEST_KEY_FILE, *settings.client_config_policy_configs}),
-            settings.policy_deadline_ms / 1000,
-            settings.policy_memory_bytes,
-        )
-
-
-def _of_the_gateway(settings: GatewaySettings) -> dict[str, Any]:
-    """All its settings but secrets, under KIP-1324's names where it has some: ``max_connections`` is ``clientscope.max.connections``."""
-    configs = {}
-    for name in type(settings).model_fields:
-        if not isinstance(getattr(settings, name), SecretStr) and name != "client_config_policy_configs":
-            key = name.replace("_", ".")
-            configs[key if key.startswith("client.config.") else f"clientscope.{key}"] = getattr(settings, name)
-    return configs
 
 
 @dataclass(eq=False)
@@ -128,6 +76,36 @@ class PolicyOwner(Protocol):
         """A worker that was configured is gone; what was with it still is in its ``at_work`` and ``pending``."""
 
 
+class PushDeadline:
+    """Timer of the push that a worker processes.
+
+    Attributes:
+        seconds: how long one ``process`` may last; what begins later has what it says then.
+
+    Args:
+        late: called when the time is up.
+    """
+
+    def __init__(self, seconds: float, late: Callable[[], None]) -> None:
+        self.seconds = seconds
+        self._late = late
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Begins the time of a push, and ends that of the one before."""
+        self.cancel()
+        self._timer = asyncio.get_running_loop().call_later(self.seconds, self._extend)
+
+    def _extend(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(_GRACE_S, self._late)
+
+    def cancel(self) -> None:
+        """Ends the time of a push."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 class PolicyWorker:
     """The gateway's end of one worker process.
 
@@ -137,35 +115,35 @@ class PolicyWorker:
         reason: why it ends, as counted.
         closing: it gets no further push.
         spared: what it is killed for, where that is no push's fault.
-        deadline_s: how long one ``process`` may last.
+        deadline: of the push that it processes.
     """
 
-    def __init__(self, child: PolicyChild, plan: PolicyPlan, publish: PublishToKafka, owner: PolicyOwner) -> None:
+    def __init__(self, child: PolicyChild, deadline_s: float, publish: PublishToKafka, owner: PolicyOwner) -> None:
         self.at_work: deque[WaitingPush] = deque()
         self.pending: dict[int, WaitingPush] = {}
         self.reason = "policy_crash"
         self.closing = self.ready = False
         self.spared = ""
+        self.deadline = PushDeadline(deadline_s, self._too_late)
         self._child = child
-        self._plan = plan
-        self.deadline_s = plan.deadline_s
         self._publish = publish
         self._owner = owner
-        self._loop = asyncio.get_running_loop()
         self._channel: Channel | None = None
-        self._configured: asyncio.Future[Configured] = self._loop.create_future()
+        self._configured: asyncio.Future[Configured] = asyncio.get_running_loop().create_future()
         self._reconfigured: asyncio.Future[Reconfigured] | None = None
         self._ended = asyncio.Event()
-        self._deadline: asyncio.TimerHandle | None = None
 
-    async def start(self, configs: Mapping[str, Any]) -> None:
+    async def start(self, plan: PolicyPlan, configs: Mapping[str, Any]) -> None:
         """Forks it and configures the policy.
+
+        Args:
+            configs: what the policy's ``configure`` gets now.
 
         Raises:
             SettingsError: the policy isn't there, or refuses its settings, or dies of them.
         """
         self._channel = await self._child.fork(self._received, self._lost)
-        self._channel.send(Configure(self._plan.class_name, configs, self._plan.own, self._plan.memory_bytes))
+        self._channel.send(Configure(plan.class_name, configs, plan.own, plan.memory_bytes))
         problem: PolicyProblem | None = _SLOW_START
         with suppress(TimeoutError):
             problem = (await asyncio.wait_for(asyncio.shield(self._configured), _START_WITHIN_S)).problem
@@ -187,14 +165,14 @@ class PolicyWorker:
             return False
         self.at_work.append(waiting)
         if len(self.at_work) == 1:
-            self._arm()
+            self._next()
         return True
 
     async def reconfigure(self, configs: Mapping[str, Any]) -> Reconfigured:
         """Hands it new settings; where that leaves the policy broken, it is killed."""
         if self._channel is None or not self.ready or self.closing or self._reconfigured is not None:
             return Reconfigured(PolicyProblem("its process is being started, closed or reconfigured", "try again"))
-        self._reconfigured = self._loop.create_future()
+        self._reconfigured = asyncio.get_running_loop().create_future()
         self._channel.send(Reconfigure(configs))
         answer = Reconfigured(_SLOW_CHANGE, broken=True)
         with suppress(TimeoutError):
@@ -209,14 +187,14 @@ class PolicyWorker:
         self.retire()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), _CLOSE_WITHIN_S)
-        self._disarm()
+        self.deadline.cancel()
 
     def retire(self) -> None:
         """Gives it no more, and asks it to end."""
         self.closing = True
         if self._channel is not None:
             self._channel.send(Close())
-        self._loop.call_later(_CLOSE_WITHIN_S, self.kill)
+        asyncio.get_running_loop().call_later(_CLOSE_WITHIN_S, self.kill)
 
     def kill(self, spared: str = "") -> None:
         """Kills it; ``spared`` says for what, where that is no push's fault."""
@@ -226,13 +204,13 @@ class PolicyWorker:
             self.closing, self.spared = True, spared
         self._child.kill()
         if self._channel is not None:  # something that it started may hold its socket open
-            self._loop.call_later(1.0, self._channel.close)
+            asyncio.get_running_loop().call_later(1.0, self._channel.close)
 
     def _received(self, message: Any) -> None:
         match message:
             case Done():
                 waiting = self.at_work.popleft()
-                self._arm()
+                self._next()
                 if message.pending:
                     self.pending[message.push] = waiting
                 self._owner.done(self, waiting, message)
@@ -252,10 +230,12 @@ class PolicyWorker:
         if self.at_work and self.at_work[0].push.number == message.push:
             self.at_work[0].published = True
 
+        loop = asyncio.get_running_loop()
+
         def acknowledged(future: Future[None]) -> None:
             lost = future.exception() is not None
             with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(self._acknowledged, Acknowledged(message.number, lost))
+                loop.call_soon_threadsafe(self._acknowledged, Acknowledged(message.number, lost))
 
         self._publish(message.topic, message.key, message.value).add_done_callback(acknowledged)
 
@@ -265,29 +245,21 @@ class PolicyWorker:
 
     def _lost(self) -> None:
         self._ended.set()
-        self._disarm()
+        self.deadline.cancel()
         _set(self._configured, Configured(_DIED))
         _set(self._reconfigured, Reconfigured(_DIED))
         if self.ready:
             self._owner.ended(self)
 
-    def _arm(self) -> None:
-        self._disarm()
+    def _next(self) -> None:
         if self.at_work:
-            self._deadline = self._loop.call_later(self.deadline_s, self._overdue, self.at_work[0])
+            self.deadline.begin()
+        else:
+            self.deadline.cancel()
 
-    def _overdue(self, waiting: WaitingPush) -> None:
-        self._deadline = self._loop.call_later(_GRACE_S, self._too_late, waiting)
-
-    def _too_late(self, waiting: WaitingPush) -> None:
-        if self.at_work and self.at_work[0] is waiting:
-            self.reason = "policy_timeout"
-            self.kill()
-
-    def _disarm(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+    def _too_late(self) -> None:
+        self.reason = "policy_timeout"
+        self.kill()
 
 
 def _set(future: asyncio.Future[Any] | None, value: Any) -> None:

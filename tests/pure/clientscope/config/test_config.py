@@ -13,7 +13,7 @@ from clientscope.commands.brokers import BrokersSettings
 from clientscope.commands.checkpoints.reset import CheckpointsResetSettings
 from clientscope.commands.registry import COMMANDS
 from clientscope.errors import SettingsError
-from clientscope.gateway.policy.worker import PolicyPlan
+from clientscope.gateway.policy.plan import PolicyPlan
 
 
 def test_precedence(tmp_path: Path) -> None:
