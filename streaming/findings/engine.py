@@ -10,24 +10,23 @@ partitions a key's older records may come after newer ones (F49).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clientscope.findings.conditions import Condition, Conditions, gateway_subject
 from clientscope.findings.decisions import Decision
-from clientscope.findings.fingerprints import application_key, fingerprint
+from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.records.codec import Kind
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
 from streaming.findings.clients import OneApplication, PushedClients
+from streaming.findings.comparisons import Comparisons
 from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush
 from streaming.findings.liveness import Liveness
 from streaming.findings.retention import Kept
 from streaming.limits import Overflow
-from udfs.kernels.applications import of_client
 from udfs.kernels.finding_inputs import TOMBSTONE
 
 __all__ = ["CONNECTIONS_BACK_MS", "FindingsEngine"]
@@ -35,7 +34,6 @@ __all__ = ["CONNECTIONS_BACK_MS", "FindingsEngine"]
 CONNECTIONS_BACK_MS = 7 * 60 * 60_000
 """An open connection is recorded again every six hours."""
 
-_COMPARE_EVERY_MS = 10_000
 _FORGET_EVERY_MS = 5 * 60_000
 _MOST_ERASED = 100_000
 
@@ -65,10 +63,9 @@ class FindingsEngine:
         self.clients = PushedClients(self._liveness)
         self.book = Book(self.clients, policy, published)
         self._reader = InputReader()
-        self._judges = fleet.Judges(thresholds)
         self._conditions = conditions
-        self._changes: dict[str, fleet.Change] = {}
-        self._compared_ms = self._forgot_ms = self._newest_ms = 0
+        self._comparisons = Comparisons(self.clients, self._liveness, self.book, thresholds)
+        self._forgot_ms = self._newest_ms = 0
 
     def apply(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Takes in what a batch has; repeated and late records do no harm. Until the first call of `changes` their order doesn't matter.
@@ -106,10 +103,8 @@ class FindingsEngine:
                 self._condition(full)
         self._erase()
         self.clients.at(now_ms)
-        if abs(now_ms - self._compared_ms) >= _COMPARE_EVERY_MS:  # a clock may have been set back
-            self._compared_ms = now_ms
-            self._compare(now_ms)
-        if abs(now_ms - self._forgot_ms) >= _FORGET_EVERY_MS:
+        self._comparisons.at(now_ms)
+        if abs(now_ms - self._forgot_ms) >= _FORGET_EVERY_MS:  # a clock may have been set back
             self._forgot_ms = now_ms
             self._forgotten(*self.clients.forget(now_ms), now_ms)
         return self.book.changes(now_ms)
@@ -141,7 +136,7 @@ class FindingsEngine:
     def limits(self) -> tuple[Overflow, ...]:
         """What its bounds left out."""
         parts = self.clients.limits, self.book.limits, self._liveness.limits
-        return *(each for part in parts for each in part), self.kept.full, self._reader.full, self._judges.full
+        return *(each for part in parts for each in part), self.kept.full, self._reader.full, self._comparisons.full
 
     def sizes(self) -> dict[str, int]:
         """How much is kept of what."""
@@ -169,7 +164,7 @@ class FindingsEngine:
         application, earlier = taken
         change = self.clients.started(application, push) if earlier is None else None
         if change is not None:
-            self._changes[application.key] = fleet.Change(*change)
+            self._comparisons.started(application, fleet.Change(*change))
         self.book.pushed(application, push, earlier)
         if self._tombstones is not None and self.clients.is_forgotten(push, self._newest_ms):
             self._forgotten([self.clients.erase(push.client) or push], [], push.appended_ms)
@@ -187,8 +182,7 @@ class FindingsEngine:
     def _forgotten(self, clients: list[JudgedPush], applications: list[OneApplication], now_ms: int) -> None:
         if clients or applications:
             self.book.forgotten(clients, applications, now_ms)
-            for application in applications:
-                self._changes.pop(application.key, None)
+            self._comparisons.forgotten(applications)
 
     def _erase(self) -> None:
         if self._erased:
@@ -231,25 +225,3 @@ class FindingsEngine:
         if condition.code == "OP001" and self._liveness.beat_ms(condition.subject) > condition.at_ms:
             return
         self.book.condition(fingerprint(condition.code, "", condition.subject), condition)
-
-    def _compare(self, now_ms: int) -> None:
-        live = self.clients.live()
-        under_way = self.book.present(fleet.STORM.code)
-        for rule, found in (
-            (fleet.DRIFT, fleet.drift(live, self._judges, now_ms)),
-            (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
-            (fleet.RARE, fleet.rare_values(live, self._judges)),
-            (fleet.VERSION, fleet.old_versions(live, self._judges)),
-            (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, under_way, now_ms)),
-        ):
-            self.book.compared(rule.code, found)
-
-    def _storms(self, now_ms: int) -> dict[str, fleet.Storms]:
-        """What each application closed, for those that closed enough to be looked at."""
-        applications: dict[str, list[tuple[str | None, str | None]]] = {}
-        closed: Counter[str] = Counter()
-        for who, count in self._liveness.closed(now_ms).items():
-            key = application_key(who[0], of_client(who[1]), None)
-            applications.setdefault(key, []).append(who)
-            closed[key] += count
-        return {key: fleet.Storms(count, self._liveness.open_of(applications[key])) for key, count in closed.items()}

@@ -17,7 +17,8 @@ from types import MappingProxyType
 from typing import cast
 
 from clientscope.findings.conditions import gateway_subject
-from streaming.gauges.gateway import HEARTBEATS_PENDING, Appended, Changes, GatewayRecord, GatewaySeries, GaugeEntry, SeriesRecord
+from streaming.gauges.gateway import Appended, Changes, GatewayRecord, GatewaySeries, SeriesRecord
+from streaming.gauges.heartbeats import HEARTBEATS_PENDING, GaugeEntry
 from streaming.gauges.read_clock import RETURN_S, ReadClock
 from streaming.limits import Limit, Overflow
 

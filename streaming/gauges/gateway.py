@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeAlias, TypedDict
+from typing import TypeAlias, TypedDict
 
 from clientscope.records.series import series_key
+from streaming.gauges.heartbeats import MINUTE_MS, ConnectionRate, GaugeEntry, HeartbeatParts
 from streaming.gauges.series import Beyond, SeriesCount, SeriesTable, names
-from streaming.limits import Limit, Overflow
+from streaming.limits import Overflow
 
-MINUTE_MS = 60_000
 _FUTURE_MS = 5 * MINUTE_MS
 _PAST_MS = 24 * 60 * MINUTE_MS
-HEARTBEATS_PENDING = Limit(
-    "heartbeats", 3, "heartbeats of one gateway that wait for parts", "the oldest is forgotten; the next whole one has all of it", None
-)
-_BETWEEN_SAMPLES_MS = 1_000
 _NOT_COMPARED = ("sequence", "timestamp_ms")
 
 Changes: TypeAlias = dict[str, bytes | None]
@@ -67,61 +62,6 @@ class GatewayRecord(TypedDict):
     timestamp_ms: int
 
 
-class GaugeEntry(NamedTuple):
-    """One row of ``streaming.transforms.gauges``: ``udfs.kernels.connection_counts.ENTRY``, its record's timestamp and its place."""
-
-    cluster: str
-    broker: int
-    gateway: str
-    listener: str | None
-    software_name: str | None
-    software_version: str | None
-    epoch: int
-    sequence: int
-    timestamp_ms: int
-    connections: int | None
-    opened: int | None
-    closed: int | None
-    heartbeat_interval_ms: int
-    heartbeat_part: int
-    heartbeat_parts: int
-    client_instances: int
-    opened_connections: int
-    closed_connections: int
-    appended_ms: int
-    partition: int
-    offset: int
-
-    @property
-    def heartbeat(self) -> int:
-        """The sequence at which its heartbeat began."""
-        return self.sequence - self.heartbeat_part
-
-
-class ConnectionRate:
-    """By how much two counters have risen within the last minute, by Kafka's clock.
-
-    Where samples are further apart it is their average. An epoch's first sample is the beginning, and a counter that falls begins
-    anew, so no rate is ever negative or counts what another process did.
-    """
-
-    def __init__(self) -> None:
-        self._samples: deque[tuple[int, int, int]] = deque()
-
-    def per_minute(self, at_ms: int, opened: int, closed: int) -> tuple[int, int]:
-        """Takes in a sample; returns both rates."""
-        samples = self._samples
-        if samples and (opened < samples[-1][1] or closed < samples[-1][2]):
-            samples.clear()
-        while len(samples) > 1 and samples[1][0] <= at_ms - MINUTE_MS:
-            samples.popleft()
-        if not samples or at_ms - samples[-1][0] >= _BETWEEN_SAMPLES_MS:
-            samples.append((at_ms, opened, closed))
-        since_ms, opened_then, closed_then = samples[0]
-        over_ms = max(at_ms - since_ms, MINUTE_MS)
-        return round((opened - opened_then) * MINUTE_MS / over_ms), round((closed - closed_then) * MINUTE_MS / over_ms)
-
-
 class GatewaySeries:
     """What is known of one gateway, and published.
 
@@ -137,7 +77,7 @@ class GatewaySeries:
     """
 
     def __init__(self, cluster: str, broker: int, gateway: str, epoch: int, now: float, incomplete: Overflow) -> None:
-        self._incomplete = incomplete
+        self._parts = HeartbeatParts(incomplete)
         self._place = cluster, broker, gateway
         self._key = json.dumps([cluster, broker, gateway], separators=(",", ":"), ensure_ascii=False)
         self._stale: set[bytes] = set()  # series of older epochs that the topic still names
@@ -151,7 +91,7 @@ class GatewaySeries:
         self.gone_at: float | None = None
         self.series = SeriesTable()
         self._newest = -1
-        self._pending: dict[int, dict[int, dict[str, Beyond]]] = {}  # heartbeat -> part -> listener -> what found no room
+        self._parts.clear()
         self._rate = ConnectionRate()
         self._row: GatewayRecord | None = None
 
@@ -238,18 +178,10 @@ class GatewaySeries:
             self._row = self._record(entry)
         if first < self.series.floor:
             return
-        parts = self._pending.setdefault(first, {})
-        parts.setdefault(entry.heartbeat_part, beyond.get((first, entry.heartbeat_part), {}))
-        if len(parts) >= entry.heartbeat_parts:
-            sums: dict[str, Beyond] = {}
-            for of_part in parts.values():
-                for listener, more in of_part.items():
-                    sums[listener] = sums.get(listener, Beyond()).plus(more)
-            self.series.complete(first, first + len(parts), sums, clamped(entry.timestamp_ms, entry.appended_ms))
-            self._pending = {number: pending for number, pending in self._pending.items() if number > first}
-        elif len(self._pending) > HEARTBEATS_PENDING.most:
-            del self._pending[min(self._pending)]
-            self._incomplete.exceeded()
+        whole = self._parts.add(entry, beyond.get((first, entry.heartbeat_part), {}))
+        if whole is not None:
+            parts, sums = whole
+            self.series.complete(first, first + parts, sums, clamped(entry.timestamp_ms, entry.appended_ms))
 
     def _record(self, entry: GaugeEntry) -> GatewayRecord:
         """The gateway's own record, from one heartbeat."""

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from streaming.gauges.gateway import GaugeEntry
+from streaming.gauges.heartbeats import GaugeEntry
 from streaming.limits import Limit, Overflow
 
 RETURN_S = 45.0

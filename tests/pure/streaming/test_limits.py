@@ -16,7 +16,7 @@ from clientscope.records.codec import Kind
 from streaming import gauges
 from streaming.findings import clients, closings, entry, fleet, gateways, inputs, problems
 from streaming.findings.inputs import ConnectionChange
-from streaming.gauges import Gauges, gateway, read_clock
+from streaming.gauges import Gauges, heartbeats, read_clock
 from streaming.gauges.read_clock import ReadClock
 from streaming.job_metrics import JobMetrics
 from streaming.limits import Limit, Overflow
@@ -129,7 +129,7 @@ def test_gauges_count_gateways_beyond_the_limit_and_say_which(monkeypatch: pytes
 
 def test_gauges_count_heartbeats_whose_parts_never_come() -> None:
     known = Gauges({}, now=0.0)
-    most = gateway.HEARTBEATS_PENDING.most
+    most = heartbeats.HEARTBEATS_PENDING.most
     for number in range(most + 2):
         known.apply([beat(10 * number, heartbeat_parts=2)], now=0.0)
     assert {each.limit.name: each.count for each in known.limits}["heartbeats"] == 2

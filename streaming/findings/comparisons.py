@@ -1,0 +1,70 @@
+"""Comparisons of the fleet: rules about an application's live clients together, every ten seconds.
+
+They cost what the fleet is large, so they wait for their time; what follows from one push or one connection doesn't.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from clientscope.findings.fingerprints import application_key
+from clientscope.profiles import Thresholds
+from streaming.findings import fleet
+from streaming.findings.book import Book
+from streaming.findings.clients import OneApplication, PushedClients
+from streaming.findings.liveness import Liveness
+from streaming.limits import Overflow
+from udfs.kernels.applications import of_client
+
+_EVERY_MS = 10_000
+
+
+class Comparisons:
+    """Compares clients, and enters what it finds in the book."""
+
+    def __init__(self, clients: PushedClients, liveness: Liveness, book: Book, thresholds: Thresholds) -> None:
+        self._clients, self._liveness, self._book = clients, liveness, book
+        self._judges = fleet.Judges(thresholds)
+        self._changes: dict[str, fleet.Change] = {}
+        self._compared_ms = 0
+
+    @property
+    def full(self) -> Overflow:
+        """What its bound left out."""
+        return self._judges.full
+
+    def started(self, application: OneApplication, change: fleet.Change) -> None:
+        """Notes that a client of the application started with another configuration than the one before."""
+        self._changes[application.key] = change
+
+    def forgotten(self, applications: Iterable[OneApplication]) -> None:
+        """Forgets applications that have no client any more."""
+        for application in applications:
+            self._changes.pop(application.key, None)
+
+    def at(self, now_ms: int) -> None:
+        """Compares, if it is time again."""
+        if abs(now_ms - self._compared_ms) < _EVERY_MS:  # a clock may have been set back
+            return
+        self._compared_ms = now_ms
+        live = self._clients.live()
+        under_way = self._book.present(fleet.STORM.code)
+        for rule, found in (
+            (fleet.DRIFT, fleet.drift(live, self._judges, now_ms)),
+            (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
+            (fleet.RARE, fleet.rare_values(live, self._judges)),
+            (fleet.VERSION, fleet.old_versions(live, self._judges)),
+            (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, under_way, now_ms)),
+        ):
+            self._book.compared(rule.code, found)
+
+    def _storms(self, now_ms: int) -> dict[str, fleet.Storms]:
+        """What each application closed, for those that closed enough to be looked at."""
+        applications: dict[str, list[tuple[str | None, str | None]]] = {}
+        closed: Counter[str] = Counter()
+        for who, count in self._liveness.closed(now_ms).items():
+            key = application_key(who[0], of_client(who[1]), None)
+            applications.setdefault(key, []).append(who)
+            closed[key] += count
+        return {key: fleet.Storms(count, self._liveness.open_of(applications[key])) for key, count in closed.items()}

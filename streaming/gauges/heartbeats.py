@@ -1,0 +1,109 @@
+"""What a gateway's heartbeats say: rows of them, rates of their counters, and parts that belong together."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from streaming.gauges.series import Beyond
+from streaming.limits import Limit, Overflow
+
+MINUTE_MS = 60_000
+HEARTBEATS_PENDING = Limit(
+    "heartbeats", 3, "heartbeats of one gateway that wait for parts", "the oldest is forgotten; the next whole one has all of it", None
+)
+_BETWEEN_SAMPLES_MS = 1_000
+
+
+class GaugeEntry(NamedTuple):
+    """One row of ``streaming.transforms.gauges``: ``udfs.kernels.connection_counts.ENTRY``, its record's timestamp and its place."""
+
+    cluster: str
+    broker: int
+    gateway: str
+    listener: str | None
+    software_name: str | None
+    software_version: str | None
+    epoch: int
+    sequence: int
+    timestamp_ms: int
+    connections: int | None
+    opened: int | None
+    closed: int | None
+    heartbeat_interval_ms: int
+    heartbeat_part: int
+    heartbeat_parts: int
+    client_instances: int
+    opened_connections: int
+    closed_connections: int
+    appended_ms: int
+    partition: int
+    offset: int
+
+    @property
+    def heartbeat(self) -> int:
+        """The sequence at which its heartbeat began."""
+        return self.sequence - self.heartbeat_part
+
+
+class ConnectionRate:
+    """By how much two counters have risen within the last minute, by Kafka's clock.
+
+    Where samples are further apart it is their average. An epoch's first sample is the beginning, and a counter that falls begins
+    anew, so no rate is ever negative or counts what another process did.
+    """
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[int, int, int]] = deque()
+
+    def per_minute(self, at_ms: int, opened: int, closed: int) -> tuple[int, int]:
+        """Takes in a sample; returns both rates."""
+        samples = self._samples
+        if samples and (opened < samples[-1][1] or closed < samples[-1][2]):
+            samples.clear()
+        while len(samples) > 1 and samples[1][0] <= at_ms - MINUTE_MS:
+            samples.popleft()
+        if not samples or at_ms - samples[-1][0] >= _BETWEEN_SAMPLES_MS:
+            samples.append((at_ms, opened, closed))
+        since_ms, opened_then, closed_then = samples[0]
+        over_ms = max(at_ms - since_ms, MINUTE_MS)
+        return round((opened - opened_then) * MINUTE_MS / over_ms), round((closed - closed_then) * MINUTE_MS / over_ms)
+
+
+class HeartbeatParts:
+    """Heartbeats of which some parts haven't come yet.
+
+    Args:
+        incomplete: counts heartbeats that are forgotten before all of their parts have come.
+    """
+
+    def __init__(self, incomplete: Overflow) -> None:
+        self._incomplete = incomplete
+        self._pending: dict[int, dict[int, dict[str, Beyond]]] = {}  # heartbeat -> part -> listener -> what found no room
+
+    def clear(self) -> None:
+        """Forgets all of them: another process has begun."""
+        self._pending.clear()
+
+    def add(self, entry: GaugeEntry, beyond: dict[str, Beyond]) -> tuple[int, dict[str, Beyond]] | None:
+        """Takes in a part.
+
+        Args:
+            beyond: by listener, what of the part found no room.
+
+        Returns:
+            how many parts the heartbeat has, and their sums, if this was the last that was missing; the ones before it are then forgotten.
+        """
+        parts = self._pending.setdefault(entry.heartbeat, {})
+        parts.setdefault(entry.heartbeat_part, beyond)
+        if len(parts) < entry.heartbeat_parts:
+            if len(self._pending) > HEARTBEATS_PENDING.most:
+                del self._pending[min(self._pending)]
+                self._incomplete.exceeded()
+            return None
+        sums: dict[str, Beyond] = {}
+        for of_part in parts.values():
+            for listener, more in of_part.items():
+                sums[listener] = sums.get(listener, Beyond()).plus(more)
+        self._pending = {number: pending for number, pending in self._pending.items() if number > entry.heartbeat}
+        return len(parts), sums
