@@ -6,17 +6,21 @@ go. Three ways to keep the newest count of each series take the same records fro
 and hand what they find to the same sink: the job's own (no state in Spark), Spark's aggregation (``max_by`` per series), and
 TransformWithState in Python (a gateway's table in one value, since each access of the state is a round trip to the JVM). Spark's state
 is in RocksDB with changelogs.
+
+Then a thousand gateways of 100 versions each, with a heartbeat each five seconds, by the job's own way alone: a batch is one second, so the
+heartbeats of two hundred, and what counts is the CPU time of all processes of the job.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,19 +33,25 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from rich.console import Console
 from rich.table import Table
 
+from bench.gateway import proc
 from clientscope.config import StreamSettings
+from clientscope.garbage import settle
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.local.jars import jars
 from clientscope.records.codec import encode
 from clientscope.session.state import Identity
+from streaming import small_batches
 from streaming.gauges import GaugeEntry, Gauges
 from streaming.queries.gauges import arrived
 from streaming.session import session
+from streaming.transforms import kernel
 from streaming.transforms.gauges import entries
+from udfs.kernels.connection_counts import TYPE, counts, newest
 
 GATEWAYS = 20
 TURNOVER = 100
+MANY_GATEWAYS, MANY_VERSIONS, HEARTBEAT_S = 1_000, 100, 5
 OURS = "the job's: no state in Spark"
 _SCHEMA = "value binary, partition int, offset long, timestamp timestamp"
 _SERIES = ("cluster", "broker", "gateway", "listener", "software_name", "software_version")
@@ -67,11 +77,22 @@ class Cost:
     size_bytes: int
 
 
+def registries_of(gateways: int) -> list[ConnectionRegistry]:
+    """The registry of each gateway."""
+    places = [GatewayPlace("cluster", number, f"gateway-{number}:9092", _START_MS, "CLIENT") for number in range(gateways)]
+    return [ConnectionRegistry(place) for place in places]
+
+
+def write_batch(records: list[bytes], folder: Path, batch: int, at_ms: int) -> None:
+    """Writes what is there as a file."""
+    times = pa.array([at_ms * 1000] * len(records), pa.timestamp("us", "UTC"))
+    place = {"partition": pa.array([0] * len(records), pa.int32()), "offset": pa.array(range(len(records)), pa.int64())}
+    pq.write_table(pa.table({"value": pa.array(records, pa.binary()), **place, "timestamp": times}), folder / f"{batch:05}.parquet")
+
+
 def make(load: Load, batches: int, folder: Path) -> None:
     """Writes the records, a file for each batch."""
-    registries = [
-        ConnectionRegistry(GatewayPlace("cluster", number, f"gateway-{number}:9092", _START_MS, "CLIENT")) for number in range(GATEWAYS)
-    ]
+    registries = registries_of(GATEWAYS)
     records: list[bytes] = []
     folder.mkdir()
 
@@ -80,9 +101,7 @@ def make(load: Load, batches: int, folder: Path) -> None:
         records.append(encode(registries[number % GATEWAYS].opened(number, "10.0.0.1", at_ms, identity)))
 
     def flush(batch: int, at_ms: int) -> None:
-        times = pa.array([at_ms * 1000] * len(records), pa.timestamp("us", "UTC"))
-        place = {"partition": pa.array([0] * len(records), pa.int32()), "offset": pa.array(range(len(records)), pa.int64())}
-        pq.write_table(pa.table({"value": pa.array(records, pa.binary()), **place, "timestamp": times}), folder / f"{batch:05}.parquet")
+        write_batch(records, folder, batch, at_ms)
         records.clear()
 
     for number in range(load.connections):
@@ -99,6 +118,61 @@ def make(load: Load, batches: int, folder: Path) -> None:
         for registry in registries:
             records.extend(encode(record) for record in registry.heartbeat(at_ms, 5000))
         flush(batch, at_ms)
+
+
+def make_many(seconds: int, folder: Path) -> None:
+    """Writes the records of many gateways, a file for each second; the first has all that is open, and each gateway's first heartbeat."""
+    registries = registries_of(MANY_GATEWAYS)
+    folder.mkdir()
+    records = []
+    for registry in registries:
+        for number in range(MANY_VERSIONS):
+            records.append(encode(registry.opened(number, "10.0.0.1", _START_MS, Identity("app", "apache-kafka-java", f"4.{number}.0"))))
+        records.extend(encode(record) for record in registry.heartbeat(_START_MS, HEARTBEAT_S * 1000))
+    write_batch(records, folder, 0, _START_MS)
+    for second in range(1, seconds + 1):
+        at_ms = _START_MS + second * 1000
+        beating = registries[second % HEARTBEAT_S :: HEARTBEAT_S]
+        write_batch([encode(each) for one in beating for each in one.heartbeat(at_ms, HEARTBEAT_S * 1000)], folder, second, at_ms)
+
+
+def measure_many(spark: SparkSession, seconds: int, scratch: Path) -> dict[str, float]:
+    """Cores that the job needs for them, by program; after what is open has been read."""
+    source = scratch / "many"
+    make_many(seconds, source)
+    gauges = Gauges({}, now=0)
+    begun: dict[str, float] = {}
+
+    def spent() -> dict[str, float]:
+        below = {f"{name} below it": proc.cpu_seconds_of(os.getpid(), name) for name in ("python", "java")}
+        return {"driver": time.process_time(), **below}
+
+    def write(frame: DataFrame, batch_id: int) -> None:
+        gauges.apply(arrived(frame.toArrow()), now=0)
+        if batch_id == HEARTBEAT_S:  # each gateway's second heartbeat is read
+            settle()  # as the job does
+            begun.update(spent())
+
+    frame = spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(source))
+    writer = entries(frame).writeStream.foreachBatch(write).option("checkpointLocation", str(scratch / "checkpoint-many"))
+    query = writer.trigger(availableNow=True).start()
+    small_batches.fit(query, 0)  # as the job does
+    query.awaitTermination()
+    assert gauges.size()[0] >= MANY_GATEWAYS * MANY_VERSIONS
+    return {name: (after - begun[name]) / (seconds - HEARTBEAT_S) for name, after in spent().items()}
+
+
+def in_rows(records: DataFrame) -> DataFrame:
+    """The entries as rows of Spark's."""
+    lists = kernel.column(counts, TYPE, "value")
+    place = (F.unix_millis("timestamp").alias("appended_ms"), "partition", "offset")
+    return records.select("timestamp", "partition", "offset", F.explode(lists).alias("entry")).select("entry.*", *place)
+
+
+def from_rows(rows: DataFrame) -> list[GaugeEntry]:
+    """What the sink takes."""
+    columns = newest(rows.toArrow())
+    return [GaugeEntry(*values) for values in zip(*(columns.column(name).to_pylist() for name in GaugeEntry._fields), strict=True)]
 
 
 def aggregated(rows: DataFrame) -> DataFrame:
@@ -138,9 +212,9 @@ def processed(rows: DataFrame) -> DataFrame:
 
 
 WAYS: dict[str, Callable[[DataFrame], DataFrame]] = {
-    OURS: lambda rows: rows,
-    "Spark's aggregation": aggregated,
-    "TransformWithState in Python": processed,
+    OURS: entries,
+    "Spark's aggregation": lambda records: aggregated(in_rows(records)),
+    "TransformWithState in Python": lambda records: processed(in_rows(records)),
 }
 
 
@@ -148,12 +222,13 @@ def measure(spark: SparkSession, way: Callable[[DataFrame], DataFrame], source: 
     """All batches, one after the other."""
     gauges = Gauges({}, now=0)
 
-    def write(frame: DataFrame, _batch_id: int) -> None:
-        gauges.apply(arrived(frame.toArrow()), now=0)
+    is_ours = way is WAYS[OURS]
 
-    frame = spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(source))
-    rows = way(entries(frame))
-    mode = "append" if way is WAYS[OURS] else "update"
+    def write(frame: DataFrame, _batch_id: int) -> None:
+        gauges.apply(arrived(frame.toArrow()) if is_ours else from_rows(frame), now=0)
+
+    rows = way(spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(source)))
+    mode = "append" if is_ours else "update"
     writer = rows.writeStream.outputMode(mode).foreachBatch(write).option("checkpointLocation", str(scratch))
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
@@ -169,6 +244,8 @@ def main() -> int:
     """The exit status."""
     parser = argparse.ArgumentParser(prog="python -m bench.gauges", description=__doc__)
     parser.add_argument("--batches", type=int, default=30, metavar="N", help="after the opening of all (default: %(default)s)")
+    parser.add_argument("--seconds", type=int, default=30, metavar="N", help="of many gateways (default: %(default)s)")
+    parser.add_argument("--many-only", action="store_true", help="many gateways alone")
     options = parser.parse_args()
     loads = (Load(10_000, 10), Load(100_000, 10), Load(10_000, 100), Load(100_000, 100))
     costs: dict[tuple[Load, str], Cost] = {}
@@ -178,21 +255,34 @@ def main() -> int:
         spark = session(settings, jars("spark"))
         spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
         try:
-            warm = scratch / "warm"
-            make(Load(1_000, 10), 15, warm)
-            for number, way in enumerate(WAYS.values()):
-                measure(spark, way, warm, scratch / f"warm-{number}")
-            for place, load in enumerate(loads):
-                source = scratch / f"records-{place}"
-                print(f"{load.connections:,} connections of {load.versions} versions …", file=sys.stderr, flush=True)
-                make(load, options.batches, source)
-                for number, (name, way) in enumerate(WAYS.items()):
-                    time.sleep(1)
-                    costs[load, name] = measure(spark, way, source, scratch / f"checkpoint-{place}-{number}")
+            if not options.many_only:
+                compare(spark, loads, options.batches, scratch, costs)
+            cores = measure_many(spark, options.seconds, scratch)
         finally:
             spark.stop()
-    _show(loads, costs)
+    if costs:
+        _show(loads, costs)
+    print(
+        f"{MANY_GATEWAYS:,} gateways of {MANY_VERSIONS} versions, a heartbeat each {HEARTBEAT_S} s: "
+        + ", ".join(f"{name} {number:.3f}" for name, number in cores.items())
+        + f", together {sum(cores.values()):.3f} cores"
+    )
     return 0
+
+
+def compare(spark: SparkSession, loads: Sequence[Load], batches: int, scratch: Path, costs: dict[tuple[Load, str], Cost]) -> None:
+    """Each way with each load."""
+    warm = scratch / "warm"
+    make(Load(1_000, 10), 15, warm)
+    for number, way in enumerate(WAYS.values()):
+        measure(spark, way, warm, scratch / f"warm-{number}")
+    for place, load in enumerate(loads):
+        source = scratch / f"records-{place}"
+        print(f"{load.connections:,} connections of {load.versions} versions …", file=sys.stderr, flush=True)
+        make(load, batches, source)
+        for number, (name, way) in enumerate(WAYS.items()):
+            time.sleep(1)
+            costs[load, name] = measure(spark, way, source, scratch / f"checkpoint-{place}-{number}")
 
 
 def _show(loads: tuple[Load, ...], costs: dict[tuple[Load, str], Cost]) -> None:

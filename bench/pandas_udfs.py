@@ -81,9 +81,16 @@ def cases(spark: SparkSession, scratch: Path) -> dict[str, Case]:
         "results, no two values alike": Case(judged, results.TYPE, of_varied),
         "results, a fleet": Case(judged, results.TYPE, of_fleet),
         f"results, a fleet, in batches of {SMALL}": Case(judged, results.TYPE, few, SMALL),
+        "gauges: counts of a batch as one stream": Case(_packed, pa.binary(), _cached(opened)),
         "gauges: a list of counts a record": Case(connection_counts.counts, connection_counts.TYPE, _cached(opened)),
         "history: whole pushes, with a list of settings": Case(rows, _type_of(rows, alike[0]), few),
     }
+
+
+def _packed(values: pa.Array) -> pa.Array:
+    """As the job has it, without what is Kafka's."""
+    times, partitions = (pa.repeat(pa.scalar(0, kind), len(values)) for kind in (pa.int64(), pa.int32()))
+    return connection_counts.packed(values, times, partitions, times)
 
 
 def measure(spark: SparkSession, case: Case, rounds: int) -> list[dict[str, Cost]]:

@@ -23,6 +23,7 @@ from clientscope.config import StreamSettings
 from clientscope.digest import DigestKey
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.findings.conditions import Condition, Conditions
+from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import no_broker
 from clientscope.local.jars import jars
@@ -144,6 +145,7 @@ def _run_on(
         recorder.start()
         try:
             job.await_first_batches(stop)
+            settle()
             print(f"clientscope stream: ready, {sum(each.well for each in job.supervisor.watched)} queries", flush=True)
             while not stop.wait(_WATCH_S):
                 job.look()

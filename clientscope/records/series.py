@@ -7,6 +7,7 @@ combine series that a gateway has kept separate.
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 
 OTHER = "other"
 """Name and version of what is counted together, beyond the bound."""
@@ -21,6 +22,7 @@ _FIXED_BYTES = 140
 """Beside the key's own bytes: two bytes objects, five 64-bit numbers and a flag, an entry of a dict (measured on CPython 3.11)."""
 
 
+@lru_cache(4_096)  # a fleet has few, and each of its gateways lists them with each heartbeat: they share one key, too
 def series_key(listener: str, name: str, version: str) -> bytes:
     """A series within its gateway, as compact JSON without the brackets: the end of its key in ``clientscope.gauges``."""
     return json.dumps([listener, name, version], separators=(",", ":"), ensure_ascii=False)[1:-1].encode("utf-8", "replace")

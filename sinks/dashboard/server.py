@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import signal
 import socket
@@ -17,6 +16,7 @@ from clientscope.clock import now_ms
 from clientscope.config import ServeSettings
 from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
+from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import STATUS
 from clientscope.status.record import Condition, ProcessStatus
@@ -125,12 +125,6 @@ class ServeStatus:
                 figures={},
             )
         ]
-
-
-def settle() -> None:
-    """Once all was read: what is there then stays for long, and to look through it for garbage would stop everything for 0.1 s."""
-    gc.collect()
-    gc.freeze()
 
 
 def _announce(state: State, server: Server, url: str) -> None:

@@ -15,6 +15,7 @@ from clientscope.records.series import MOST_BYTES, MOST_SERIES, OTHER, series_by
 from clientscope.session.state import UNKNOWN
 
 _NUMBERS = struct.Struct("<5q?")
+_CONNECTIONS_SEQUENCE = struct.Struct("<q16xq")
 # A quotation mark within a name is escaped, so a key that ends like this is that pair.
 _OTHER_END = f',"{OTHER}","{OTHER}"'.encode()
 _EXEMPT_ENDS = (_OTHER_END, f',"{UNKNOWN}","{UNKNOWN}"'.encode())
@@ -76,11 +77,12 @@ class SeriesTable:
 
     def merge(self, key: bytes, count: SeriesCount, from_heartbeat: bool) -> bool:
         """Takes in a count, in any order, any number of times.  Returns False where a heartbeat's series finds no room."""
-        known = self._get(key)
-        if known is not None:
-            if count.sequence > known.sequence:
-                self._set(key, count._replace(published=known.published))
-                if known[:3] != count[:3]:
+        packed = self._counts.get(key)
+        if packed is not None:
+            *counted, sequence, _, published = _NUMBERS.unpack(packed)
+            if count.sequence > sequence:
+                self._counts[key] = _NUMBERS.pack(*count[:5], published)
+                if count[:3] != tuple(counted):
                     self._dirty.add(key)
             return True
         if count.sequence < self.floor:
@@ -105,11 +107,10 @@ class SeriesTable:
             return
         self.floor = first
         others = {_other(listener) for listener in beyond}
-        for key in list(self._counts):
-            count = self._get(key)
-            assert count is not None
-            if (count.sequence < first or (count.connections == 0 and count.sequence < end)) and key not in others:
-                self._remove(key, count)
+        for key, packed in list(self._counts.items()):
+            connections, sequence = _CONNECTIONS_SEQUENCE.unpack_from(packed)
+            if (sequence < first or (connections == 0 and sequence < end)) and key not in others:
+                self._remove(key, SeriesCount(*_NUMBERS.unpack(packed)))
         for listener in beyond.keys() | self.beyond.keys():
             key = _other(listener)
             before = self._get(key)

@@ -29,7 +29,8 @@ from streaming.progress import read_to
 from streaming.queries.query import JobContext, JobQuery
 from streaming.queries.start import source, start
 from streaming.transforms.gauges import entries
-from udfs.kernels.connection_counts import counts, newest
+from udfs.arrays.lists import as_list
+from udfs.kernels.connection_counts import counts, newest, unpacked
 
 _ANSWER_S = 5.0
 """The longest that a look at the topic's ends waits for Kafka."""
@@ -111,8 +112,8 @@ class GaugesQuery:
 
 def arrived(rows: pa.Table) -> list[GaugeEntry]:
     """What ``streaming.transforms.gauges.entries`` made, as the sink takes it."""
-    rows = newest(rows)
-    return [GaugeEntry(*values) for values in zip(*(rows.column(name).to_pylist() for name in GaugeEntry._fields), strict=True)]
+    rows = newest(unpacked(rows.column("entries")))
+    return list(map(GaugeEntry._make, zip(*(as_list(rows.column(name)) for name in GaugeEntry._fields), strict=True)))
 
 
 class TopicEnds:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
+import pandas as pd
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from clientscope.digest import DigestKey
-from streaming.transforms import kernel
-from udfs.kernels.connection_counts import TYPE, counts
+from udfs.kernels.connection_counts import packed
 
 
 def entries(records: DataFrame, digest_key: DigestKey | None = None) -> DataFrame:
@@ -20,8 +19,13 @@ def entries(records: DataFrame, digest_key: DigestKey | None = None) -> DataFram
         digest_key: distinguishes names that no gateway has redacted.
 
     Returns:
-        the fields of `udfs.kernels.connection_counts.ENTRY`; ``appended_ms``, Kafka's timestamp of the record; its partition and offset.
+        a row for each record, in the one column of which `udfs.kernels.connection_counts.packed` has put all entries of some of them.
     """
-    lists = kernel.column(partial(counts, digest_key=digest_key), TYPE, "value")
-    place = (F.unix_millis("timestamp").alias("appended_ms"), "partition", "offset")
-    return records.select("timestamp", "partition", "offset", F.explode(lists).alias("entry")).select("entry.*", *place)
+
+    def call(values: pd.Series, appended_ms: pd.Series, partitions: pd.Series, offsets: pd.Series) -> pd.Series:
+        places = (pa.array(appended_ms, pa.int64()), pa.array(partitions, pa.int32()), pa.array(offsets, pa.int64()))
+        made = packed(pa.array(values, pa.binary()), *places, digest_key=digest_key)
+        return pd.Series(pd.arrays.ArrowExtensionArray(made), copy=False)
+
+    packing = F.pandas_udf(call, "binary").asNondeterministic()
+    return records.select(packing("value", F.unix_millis("timestamp"), "partition", "offset").alias("entries"))

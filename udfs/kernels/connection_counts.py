@@ -64,6 +64,9 @@ ENTRY = pa.struct(
 
 TYPE = pa.list_(ENTRY)
 
+PLACED = pa.schema([*ENTRY, ("appended_ms", pa.int64()), ("partition", pa.int32()), ("offset", pa.int64())])
+"""An entry with the time and place of its record, as `packed` has it."""
+
 
 def counts(values: pa.Array, digest_key: DigestKey | None = None) -> pa.ListArray:
     """The entries in each ClientConnectionRecord; none where it can't be decoded, which history's query reports.
@@ -89,6 +92,32 @@ def counts(values: pa.Array, digest_key: DigestKey | None = None) -> pa.ListArra
     offsets = np.append(0, np.cumsum(np.bincount(parents, minlength=len(values))))
     entries = pa.StructArray.from_arrays([columns[field.name] for field in ENTRY], fields=list(ENTRY))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), entries)
+
+
+def packed(
+    values: pa.Array, appended_ms: pa.Array, partitions: pa.Array, offsets: pa.Array, digest_key: DigestKey | None = None
+) -> pa.Array:
+    """The same of a whole batch as one Arrow IPC stream of `PLACED`, in the first row; null in all others. `unpacked` reads it.
+
+    Spark passes on a binary value as it is. A list of entries it would copy three times, field by field.
+
+    Args:
+        appended_ms, partitions, offsets: of each record.
+    """
+    lists = counts(values, digest_key)
+    flat, parents = lists.flatten(), pc.list_parent_indices(lists)
+    places = (column.take(parents) for column in (appended_ms, partitions, offsets))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, PLACED) as stream:
+        stream.write_batch(pa.record_batch([*flat.flatten(), *places], schema=PLACED))
+    stream_of_all = [sink.getvalue().to_pybytes()] if len(flat) else [None]
+    return pa.array([*stream_of_all, *[None] * (len(values) - 1)][: len(values)], pa.binary())
+
+
+def unpacked(streams: pa.ChunkedArray) -> pa.Table:
+    """The entries in what `packed` has returned for some batches."""
+    tables = [pa.ipc.open_stream(stream.as_buffer()).read_all() for stream in streams.drop_null()]
+    return pa.concat_tables(tables) if tables else PLACED.empty_table()
 
 
 def newest(entries: pa.Table) -> pa.Table:

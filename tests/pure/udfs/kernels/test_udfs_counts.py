@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_bytes import connection_record, heartbeat
 
-from udfs.kernels.connection_counts import TYPE, counts, newest
+from udfs.kernels.connection_counts import PLACED, TYPE, counts, newest, packed, unpacked
 
 
 def test_an_entry_per_count_and_one_per_heartbeat() -> None:
@@ -75,3 +75,31 @@ def test_the_newest_of_each_series_is_always_among_them(records: list[tuple[bool
 
 def test_nothing() -> None:
     assert counts(pa.array([], pa.binary())).to_pylist() == []
+
+
+def streams(*values: bytes | None, first: int = 0) -> pa.Array:
+    """Of records that were appended at 100 ms and later, in partition 7."""
+    places = range(first, first + len(values))
+    return packed(
+        pa.array(values, pa.binary()), pa.array([100 + at for at in places]), pa.array([7] * len(values), pa.int32()), pa.array(places)
+    )
+
+
+def test_a_batch_is_packed_into_its_first_row_with_the_place_of_each_entry() -> None:
+    values = [b"junk", heartbeat(1, [("java", "4", 2, 3, 1), ("go", "1", 1, 1, 0)]), None, connection_record(2, [("c", "1", 1, 1, 0)])]
+    rows = streams(*values)
+    assert [row.is_valid for row in rows] == [True, False, False, False]
+    entries = unpacked(pa.chunked_array([rows, streams(b"junk", None, first=4), streams(heartbeat(3), first=6)]))
+    assert entries.schema == PLACED
+    expected = [entry for row in counts(pa.array(values, pa.binary())).to_pylist() for entry in row or ()]
+    expected += counts(pa.array([heartbeat(3)])).to_pylist()[0]
+    got = entries.to_pylist()
+    places = [(entry.pop("appended_ms"), entry.pop("partition"), entry.pop("offset")) for entry in got]
+    assert got == expected
+    assert places == [(101, 7, 1), (101, 7, 1), (101, 7, 1), (103, 7, 3), (106, 7, 6)]
+
+
+def test_no_entries_and_no_records_are_empty() -> None:
+    assert streams(b"junk", None).to_pylist() == [None, None]
+    assert len(streams()) == 0
+    assert unpacked(pa.chunked_array([], pa.binary())) == PLACED.empty_table()
