@@ -18,7 +18,7 @@ from sinks.alerts.receiver_tables import ADDRESS, MessageTable, TableReader
 from sinks.alerts.receivers import Receiver, ReceiverKind
 from sinks.alerts.sending import OK, SendResult
 
-_START_S = 15.0
+START_S = 15.0
 """For Python to start and import Apprise, beside the receiver's own time."""
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "TZ")
@@ -66,7 +66,7 @@ def ask(receiver: Receiver, message: AppriseMessage | None) -> SendResult:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**environment, "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"},
-            timeout=receiver.timeout_s + _START_S,
+            timeout=receiver.timeout_s + START_S,
             start_new_session=True,
             check=False,
         )
