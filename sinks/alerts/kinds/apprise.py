@@ -100,8 +100,8 @@ def _test(receiver: Receiver, url: str) -> SendResult:
 
 KIND = ReceiverKind(
     name="apprise",
-    how="**Apprise** gets title and text, as plain text that it escapes for each service, in a process of its own for each message, which "
-    "is ended when the time is up (`timeout_seconds`, and 15 s to start).",
+    how="**Apprise** receives title and text as plain text, and escapes it for each service. Each message has a process of its own, "
+    "which is ended after `timeout_seconds` and 15 s to start.",
     table=AppriseTable,
     read=_read,
     test=_test,
