@@ -63,7 +63,7 @@ _GAUGES = {
     "findings_kept": ("Entries in the tables of the findings query: clients, applications, open connections, findings.", ("what",)),
     "silence_paused": ("1 while silent gateways can't be reported as lost yet: Kafka is or was away, or the job has just started.", ()),
     "findings_catching_up": ("1 while the findings query reads the records that existed at its start, and reports only new leaks.", ()),
-    "findings_left_records": ("Records that existed at the start of the findings query and that it hasn't read yet, as a difference of offsets.", ()),
+    "findings_left_records": ("Offsets from the start of the findings query that it has not read yet.", ()),
     "jvm_memory_bytes": ("Memory used by the driver's JVM, garbage included.", ("area",)),
     "lost_records": ("Records that the query skipped since its last reset, since Kafka no longer had them.", _PARTITION),
     "fresh_lane_running": ("1 while a second query reads new pushes, because the results query is far behind.", ()),
