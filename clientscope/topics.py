@@ -23,7 +23,7 @@ _CODE_NAMES = {"Read": "READ", "Write": "WRITE", "DescribeConfigs": "DESCRIBE_CO
 """kafka-python's names of the operations that Kafka's own tools call so."""
 
 
-_KNOWN_S = 10.0
+KNOWN_S = 10.0
 """How long a broker may take to hear of new topics: each answers by what it knows itself, and any may be asked."""
 
 
@@ -64,7 +64,7 @@ def create(kafka: Kafka, partitions: int = 1, replication_factor: int = -1, name
                 raise no_right(kafka, "Create", missing[0]) from None
             except KafkaError as error:
                 raise EnvironmentProblem(f"the topics could not be created: {error}") from None
-        deadline = time.monotonic() + _KNOWN_S
+        deadline = time.monotonic() + KNOWN_S
         while not _known(client, kafka, wanted):
             if time.monotonic() > deadline:
                 raise EnvironmentProblem("the created topics are missing", "check that all brokers are up, and repeat the command")

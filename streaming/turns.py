@@ -15,7 +15,8 @@ _FAR_BEHIND = 50_000
 """Records: more than a second's work."""
 
 _PATIENCE_S = 600.0
-_LOOK_S = 1.0
+LOOK_S = 1.0
+"""Seconds between two looks at how far behind live queries are."""
 
 
 class Stopped(Exception):
@@ -51,7 +52,7 @@ class Turns:
                 if not self._behind() or self._clock() - since >= self._patience_s:
                     yield
                     return
-            if self._stopped.wait(_LOOK_S):
+            if self._stopped.wait(LOOK_S):
                 raise Stopped
 
     def wait(self) -> None:
@@ -62,7 +63,7 @@ class Turns:
         """
         since = self._clock()
         while self._behind() and self._clock() - since < self._patience_s:
-            if self._stopped.wait(_LOOK_S):
+            if self._stopped.wait(LOOK_S):
                 raise Stopped
 
     def stop(self) -> None:

@@ -28,10 +28,10 @@ from clientscope.client.settings import Collected
 
 __all__ = ["OwnConnectionPush", "PushOutcome", "PushResult", "push"]
 
-_CONNECTION_SETUP_MS = 10_000
+CONNECTION_SETUP_MS = 10_000
 """How long one node has to take the connection and its credentials: ``socket.connection.setup.timeout.ms``."""
 
-_ROUNDS = backoff(initial_ms=250, max_ms=5000)
+ROUNDS = backoff(initial_ms=250, max_ms=5000)
 """Pauses between two rounds of all nodes."""
 
 _LOST_AUTHENTICATING = 3
@@ -175,7 +175,7 @@ class OwnConnectionPush:
                 return PushOutcome.NOT_ADVERTISED, detail
             if not met:
                 self.on_unreachable()
-            delay = max(_ROUNDS.seconds(retry) if not met else 0.0, self._handshake.not_before - time.monotonic())
+            delay = max(ROUNDS.seconds(retry) if not met else 0.0, self._handshake.not_before - time.monotonic())
             await manager._net.sleep(delay)
             retry += 1
 
@@ -200,7 +200,7 @@ class OwnConnectionPush:
         """One connection to one node, on which the handshake takes its turn; whether it was reached, and advertises PushConfig."""
         manager.reset_backoff(node.node_id)  # the pauses are ours
         manager.broker_version_data = None  # each node is asked for itself
-        timeout_ms = min(_CONNECTION_SETUP_MS, max(1.0, (deadline - time.monotonic()) * 1000))
+        timeout_ms = min(CONNECTION_SETUP_MS, max(1.0, (deadline - time.monotonic()) * 1000))
         connection = manager.get_connection(node.node_id, timeout_ms=timeout_ms, refresh_metadata_on_err=False)
         try:
             await connection

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 _LENGTH = struct.Struct("!i")
-_MOST_UNSENT = 16 * 1024 * 1024
+MOST_UNSENT = 16 * 1024 * 1024
+"""Bytes that the other end has not read; beyond it, messages are dropped."""
 
 
 class Channel(asyncio.Protocol):
@@ -52,7 +53,7 @@ class Channel(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._transport.set_write_buffer_limits(high=_MOST_UNSENT)
+        self._transport.set_write_buffer_limits(high=MOST_UNSENT)
 
     def pause_writing(self) -> None:
         self._full = True

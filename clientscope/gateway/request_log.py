@@ -30,7 +30,8 @@ from clientscope.wire.frames import REQUEST_HEAD
 
 log = logging.getLogger(__name__)
 
-_QUEUE_LINES = 10_000
+QUEUE_LINES = 10_000
+"""Lines that wait to be written; beyond it they are dropped, and counted."""
 _OLDER_FILES = 5
 _LONGEST_TEXT = 256
 NAMES = {int(key): re.sub(r"(?<!^)(?=[A-Z])", "_", key.name).upper() for key in ApiKey} | {PUSH_CONFIG: "PUSH_CONFIG"}
@@ -62,7 +63,7 @@ class RequestLog:
         self._place = place
         self._names = names
         self._count = count
-        self._queue: queue.Queue[Any] = queue.Queue(_QUEUE_LINES)
+        self._queue: queue.Queue[Any] = queue.Queue(QUEUE_LINES)
         try:
             handler = logging.StreamHandler(stdout or sys.stdout) if target == "-" else _Files(target, max_bytes)
         except OSError as error:

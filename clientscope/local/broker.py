@@ -188,7 +188,7 @@ class EmbeddedBroker:
             )
             if formatted.returncode != 0:
                 raise EnvironmentProblem(
-                    f"Kafka could not format {plan.data_dir}: {_cause(formatted.stderr)}",
+                    f"Kafka could not format {plan.data_dir}: {java_cause(formatted.stderr)}",
                     "choose a writable directory that is empty or has a broker's data",
                 )
         with self.log.open("ab") as log:
@@ -238,7 +238,7 @@ class EmbeddedBroker:
         self.stop()
 
 
-def _cause(trace: str) -> str:
+def java_cause(trace: str) -> str:
     """The innermost cause that a Java program ended with; without a stack trace its last line."""
     lines = [line.strip() for line in trace.splitlines() if line.strip()]
     thrown = [line for line in lines if re.match(r"Caused by: |Exception |[\w.]+(?:Exception|Error)\b", line)]

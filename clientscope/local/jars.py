@@ -113,7 +113,7 @@ def retrieve(target: Path, progress: Progress, configurations: Sequence[str]) ->
     Raises:
         EnvironmentProblem: something could not be resolved; mostly, that there is no network.
     """
-    command = [java(), "-Xmx512m", "-jar", str(_ivy()), "-ivy", str(IVY_XML), "-confs", *configurations]
+    command = [java(), "-Xmx512m", "-jar", str(ivy_jar()), "-ivy", str(IVY_XML), "-confs", *configurations]
     command += ["-cache", str(home().with_name("ivy"))]
     command += ["-retrieve", str(target / "[conf]" / "[artifact]-[revision].[ext]"), "-types", "jar", "bundle"]
     if (settings := Path.home() / ".ivy2" / "ivysettings.xml").is_file():
@@ -135,7 +135,7 @@ def retrieve(target: Path, progress: Progress, configurations: Sequence[str]) ->
         )
 
 
-def _ivy() -> Path:
+def ivy_jar() -> Path:
     spec = importlib.util.find_spec("pyspark")
     found = sorted(Path(spec.origin).parent.glob("jars/ivy-*.jar")) if spec and spec.origin else []
     if not found:

@@ -65,9 +65,12 @@ def _present(path: Path) -> Path:
 
 Zone = Annotated[str, AfterValidator(_zone)]
 
-ADDRESS = "`https://…`, or `file:…`, `env:…` where it is a secret; Apprise's always is. `urls` of Alertmanager alone"
-_PATTERNS = 'only these: a pattern or a list, as in `"SK*"`; where several keys are set, each must fit. `team` is of `owners.toml`'
-_WAIT = "how long the first of a group waits for others (10), and how long after a message of a group the next may come (300)"
+ADDRESS = "`https://…`, or `file:…` or `env:…` if it is a secret, as Apprise's always is. Only Alertmanager has `urls`"
+_PATTERNS = (
+    'only findings that match this pattern, as in `"SK*"`, or one of a list; if several keys are set, all must match. '
+    "`team` is of `owners.toml`"
+)
+_WAIT = "how long the first finding of a group waits for others (10), and the least time between two messages of a group (300)"
 
 
 class TomlTable(BaseModel):
@@ -86,15 +89,15 @@ class ReceiverTable(TomlTable):
     """The keys of every kind."""
 
     name: Annotated[str, AfterValidator(_name)] = Field(
-        description="letters, digits, `.`, `_`, `-`. What was delivered is recorded under it: a receiver with a new name receives all "
+        description="letters, digits, `.`, `_`, `-`. Deliveries are recorded under it: a receiver with a new name receives all "
         "open findings"
     )
     kind: str = Field(description="{kinds}")
     allow_networks: Annotated[tuple[str, ...], AfterValidator(_networks)] = Field(
-        (), description="loopback and private networks that it may be in; default none. See [below](#where-messages-may-go)"
+        (), description="loopback and private networks in which its address may be; default none. See [below](#where-messages-may-go)"
     )
     timeout_seconds: float = Field(10, ge=0.5, le=60, description="for one attempt; default 10")
-    severity: Severity = Field("info", description="this or worse: `info` (default), `low`, `medium`, `high`, `critical`")
+    severity: Severity = Field("info", description="only this severity or worse: `info` (default), `low`, `medium`, `high`, `critical`")
     code: Patterns | None = Field(None, description=_PATTERNS)
     principal: Patterns | None = Field(None, description=_PATTERNS)
     client_id: Patterns | None = Field(None, description=_PATTERNS)
@@ -111,8 +114,8 @@ class MessageTable(ReceiverTable):
     )
     group_wait_seconds: float = Field(10, ge=0, le=600, description=_WAIT)
     group_interval_seconds: float = Field(300, ge=0, le=86_400, description=_WAIT)
-    max_attempts: int = Field(20, ge=1, le=50, description="of one message; default 20, at most 50. 20 are some two hours")
-    resolved: bool = Field(True, description="whether ends are delivered too; default true")
+    max_attempts: int = Field(20, ge=1, le=50, description="of one message; default 20 (some two hours), at most 50")
+    resolved: bool = Field(True, description="whether the end of a finding is delivered too; default true")
     damping: _Damping = Field(
         default_factory=lambda: _Damping.model_validate({}), description="`after` = 3, `window_minutes` = 60, `quiet_minutes` = 15"
     )
@@ -124,7 +127,7 @@ class HttpTable(ReceiverTable):
 
     headers: dict[str, str] = Field(default_factory=dict, description="name → `file:…` or `env:…`")
     ca: Annotated[Path, AfterValidator(_present)] | None = Field(
-        None, description="PEM file of who signs its certificate; default is the system's"
+        None, description="PEM file of the certificate authority; default is the system's"
     )
 
 

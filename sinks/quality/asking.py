@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TypedDict
 
+from clientscope.local.answering import AnsweringProcess, NoReply, environment_without_secrets
 from clientscope.local.process import spawn
 
 DEADLINE_S = 120.0
 """Seconds for a look; the first one imports Great Expectations, which takes some three seconds of a core."""
-
-_PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "TZ", "LD_LIBRARY_PATH")
-"""Environment variables that are passed on: no secrets."""
 
 _FEW_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
 
@@ -77,7 +72,7 @@ class CheckingProcess:
         self.deadline_s = deadline_s
         self._history = history
         self._looking = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: AnsweringProcess | None = None
         self._closed = False
 
     @property
@@ -105,35 +100,22 @@ class CheckingProcess:
 
     def _look(self, versions: Mapping[str, int]) -> Looked:
         process = self._process = self._process or self._started()
-        assert process.stdin is not None and process.stdout is not None
-        late = threading.Event()
-
-        def kill() -> None:
-            late.set()
-            process.kill()
-
-        deadline = threading.Timer(self.deadline_s, kill)
-        deadline.daemon = True
-        deadline.start()
         try:
-            process.stdin.write(json.dumps(versions).encode() + b"\n")
-            process.stdin.flush()
-            looked: Looked = json.loads(process.stdout.readline())
-        except (OSError, ValueError):
-            self._end()
-            raise ProcessFailed("late" if late.is_set() else "ended") from None
-        finally:
-            deadline.cancel()
+            looked: Looked = process.ask(versions, self.deadline_s)
+        except NoReply as problem:
+            self._process = None
+            raise ProcessFailed("late" if problem.late else "ended") from None
         return looked
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        process = spawn(
-            [sys.executable, "-m", "sinks.quality.process", str(self._history)],
-            log=subprocess.DEVNULL,
-            env={**environment, **_FEW_THREADS, "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+    def _started(self) -> AnsweringProcess:
+        process = AnsweringProcess(
+            spawn(
+                [sys.executable, "-m", "sinks.quality.process", str(self._history)],
+                log=subprocess.DEVNULL,
+                env=environment_without_secrets(**_FEW_THREADS),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
         )
         if self._closed:  # meanwhile
             process.kill()
@@ -141,11 +123,5 @@ class CheckingProcess:
 
     def _end(self) -> None:
         process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            with suppress(OSError):
-                if stream is not None:
-                    stream.close()
+        if process is not None:
+            process.end()

@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from udfs.kernels import sample_facts
 
-_ROWS_AT_ONCE = 512
+ROWS_AT_ONCE = 512
 """A row may have the 64 KiB of a push, and more."""
 
 _BUFFER_BYTES = 256 * 1024
@@ -71,5 +71,5 @@ def _batches(file: parquet.ParquetFile, topic: str) -> Iterator[pa.Table]:
     wanted = columns | {*sample_facts.PLACE, "timestamp"}
     paths = [file.schema.column(number).path for number in range(len(file.schema))]
     needed = [path for path in paths if (parts := path.split("."))[0] in wanted and (len(parts) == 1 or parts[-1] in of_list)]
-    for batch in file.iter_batches(_ROWS_AT_ONCE, columns=needed, use_threads=False):
+    for batch in file.iter_batches(ROWS_AT_ONCE, columns=needed, use_threads=False):
         yield pa.Table.from_batches([batch])

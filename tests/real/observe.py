@@ -108,7 +108,7 @@ def workers(pid: int) -> set[int]:
     below = children(pid)
     arguments = {child: command_line(child) for child in below}
     policy = {child for child in below if b"clientscope.gateway.policy.process" in arguments[child]}
-    return {child for child in below if arguments[child] and child not in policy and _parent(child) in set(below) - policy}
+    return {child for child in below if arguments[child] and child not in policy and parent(child) in set(below) - policy}
 
 
 def command_line(pid: int) -> bytes:
@@ -129,7 +129,7 @@ def java_below(pid: int) -> int:
     return next(child for child in children(pid) if command_line(child).split(b"\0")[0].endswith(b"java"))
 
 
-def _parent(pid: int) -> int:
+def parent(pid: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:

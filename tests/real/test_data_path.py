@@ -153,14 +153,14 @@ def test_f09_a_client_that_reads_no_more_costs_no_memory_and_gets_every_byte(gat
             producer.send(topic, os.urandom(8_000_000))
         producer.flush(timeout=60)
     with closing(RawClient.connect(broker.client, "direct")) as direct:
-        direct.socket.sendall(_fetch(TOPIC, 0))
+        direct.socket.sendall(fetch(TOPIC, 0))
         expected = hashlib.sha256(direct.receive_frame()[4:]).hexdigest()
     with closing(RawClient.connect(gateway.address, "slow-reader")) as client:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         client.api_versions("slow-reader", "1.0")
         memory = WorkerMemory(gateway.pid)
         for correlation_id in range(10):
-            client.socket.sendall(_fetch(TOPIC, correlation_id))
+            client.socket.sendall(fetch(TOPIC, correlation_id))
         assert eventually(lambda: unread_bytes(broker.client) > 0)
         unread = [unread_bytes(broker.client)]
         for _ in range(int(scaled(3, 570))):  # before the broker's own connections.max.idle.ms, ten minutes, ends the connection
@@ -182,7 +182,7 @@ def unread_bytes(broker: str) -> int:
     return sum(int(row[4].split(":")[1], 16) for row in rows if row[2].endswith(port) and row[3] == "01")
 
 
-def _fetch(topic: str, correlation_id: int) -> bytes:
+def fetch(topic: str, correlation_id: int) -> bytes:
     """Fetch v4: everything from offset 0, at most 30 MB."""
     name = topic.encode()
     body = struct.pack(">hhih", 1, 4, correlation_id, -1) + struct.pack(">iiiib", -1, 100, 1, 30_000_000, 0)

@@ -14,7 +14,7 @@ from conftest import RunningGateway, running_gateway
 from hostile_bytes import REFUSED, api_versions, flood, push
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from observe import WorkerMemory, connection_records, eventually, metrics
-from test_data_path import _fetch
+from test_data_path import fetch
 
 from clientscope.client.raw import RawClient
 
@@ -83,7 +83,7 @@ def test_f42_slow_readers_share_one_budget_and_the_memory_is_given_back(bounded:
     with ExitStack() as stack:
         readers = connected(bounded, stack, 400, receive_buffer=4096)
         for each in readers:
-            each.sendall(_fetch(topic, 1))
+            each.sendall(fetch(topic, 1))
         worker.watch(6)
         others_are_served(bounded)
         assert eventually(lambda: count(bounded, "connections_evicted", "budget") > 0)

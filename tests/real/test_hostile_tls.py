@@ -14,7 +14,7 @@ import pytest
 from certificates import Authority
 from hostile_bytes import REFUSED, api_versions, flood
 from observe import WorkerMemory, eventually, gateway_connections, metrics, workers
-from test_data_path import _fetch, unread_bytes
+from test_data_path import fetch, unread_bytes
 from tls_cluster import TOPIC, Cluster, connect, in_front, raw, tls_cluster, upstream
 
 MIB = 1024 * 1024
@@ -74,7 +74,7 @@ def test_f42_a_client_that_reads_nothing_and_then_speaks_no_tls_is_let_go(cluste
         (worker,) = workers(gateway.pid)
         before = sockets(worker)
         for correlation_id in range(4):  # more than the kernel's buffers take
-            client.sendall(_fetch(TOPIC, correlation_id))
+            client.sendall(fetch(TOPIC, correlation_id))
         assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("name", "1"): 1})
         assert eventually(lambda: unread_bytes(f"127.0.0.1:{cluster.plan.port}") > 0), "the gateway reads no more from the broker"
         bare.sendall(b"no record of TLS at all")
@@ -92,6 +92,6 @@ def test_f42_a_brokers_answers_that_no_client_reads(cluster: Cluster, authority:
         worker = WorkerMemory(gateway.pid)
         for each in readers:
             each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            each.sendall(_fetch(TOPIC, 1))
+            each.sendall(fetch(TOPIC, 1))
         worker.watch(6)
         worker.stays_within(BUDGET + ROOM)

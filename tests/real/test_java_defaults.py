@@ -34,14 +34,14 @@ def defined(java: Any, config: Any) -> dict[str, str]:
 def test_defaults_are_those_of_the_jar(configuration: str) -> None:
     with closing(JavaClient("127.0.0.1:1", configuration)) as client:
         _, version = client.identity
-        clients = client._kafka.clients
+        clients = client.kafka.clients
         configs = {
             ClientType.PRODUCER: clients.producer.ProducerConfig,
             ClientType.CONSUMER: clients.consumer.ConsumerConfig,
             ClientType.ADMIN: clients.admin.AdminClientConfig,
         }
         for client_type, config in configs.items():
-            expected = defined(client._kafka, config)
+            expected = defined(client.kafka, config)
             if "share.acquire.mode" in expected:
                 expected["share.acquire.mode"] = expected["share.acquire.mode"].lower()
             assert dialect("java").defaults_of(client_type, version) == expected

@@ -112,10 +112,8 @@ class Authenticating(JavaClient):
     def while_it_works(self, during: Callable[[Any], None]) -> None:
         """Produces a record, and calls ``during`` with the producer before it is closed."""
         string = "org.apache.kafka.common.serialization.StringSerializer"
-        with self._closing(
-            self._kafka.clients.producer.KafkaProducer(self._common(key_serializer=string, value_serializer=string))
-        ) as made:
-            made.send(self._kafka.clients.producer.ProducerRecord(TOPIC, "key", "value")).get()
+        with self._closing(self.kafka.clients.producer.KafkaProducer(self._common(key_serializer=string, value_serializer=string))) as made:
+            made.send(self.kafka.clients.producer.ProducerRecord(TOPIC, "key", "value")).get()
             during(made)
 
     def telemetry_id(self, producer: Any) -> uuid.UUID:

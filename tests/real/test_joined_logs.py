@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import urllib.parse
@@ -30,14 +31,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 PROGRAM = Path(__file__).with_name("clients") / "ConnectedClients.java"
 OWN = {"producer-1", "consumer-billing-1"}
 """An admin client logs no client.id where its library chooses one."""
-LAYOUT = """status = error
-appender.out.type = Console
-appender.out.name = out
-appender.out.layout.type = PatternLayout
-appender.out.layout.pattern = [%d] %p %m (%c)%n
-rootLogger.level = info
-rootLogger.appenderRef.out.ref = out
-"""
+LAYOUT = FIXTURES / "log4j2.properties"
 
 
 def api(installation: Any, path: str) -> Any:
@@ -65,7 +59,7 @@ def details(installation: Any) -> dict[str, Any]:
 @contextmanager
 def connected_clients(address: str, topic: str, folder: Path) -> Iterator[Path]:
     """Real Java clients that log their settings to the file that is given."""
-    (folder / "log4j2.properties").write_text(LAYOUT)
+    shutil.copy(LAYOUT, folder)
     logging = [path for path in jars("broker") if path.name.startswith(("slf4j-api", "log4j-"))]
     paths = [path for path in jars("client-4.4") if not path.name.startswith("slf4j-api")]
     command = [

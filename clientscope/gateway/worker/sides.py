@@ -27,7 +27,7 @@ from clientscope.session.events import (
 if TYPE_CHECKING:
     from clientscope.gateway.worker.relay import Relay
 
-_LINGER_S = 10.0
+LINGER_S = 10.0
 """How long what is written already may take to leave a connection that has ended."""
 
 
@@ -123,7 +123,7 @@ class _Socket(asyncio.Protocol):
         else:
             transport.close()
             if transport.get_write_buffer_size():  # TLS's own last word, too, or what it has closed by itself already
-                asyncio.get_running_loop().call_later(_LINGER_S, transport.abort)
+                asyncio.get_running_loop().call_later(LINGER_S, transport.abort)
 
 
 class ClientSide(_Socket):

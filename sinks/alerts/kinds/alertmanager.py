@@ -191,10 +191,10 @@ def _follow(receiver: Receiver, texts: Texts, attempted: Attempted) -> tuple[Ale
 
 KIND = ReceiverKind(
     name="alertmanager",
-    how="**Alertmanager** (API v2) gets every open finding once a minute, and at once when something changes; a resolved one for five more "
-    "minutes. Labels are identity: `alertname` (the rule's name), `code`, `severity`, `kind`, `fingerprint`, `principal`, `client_id`, "
-    "`group`, `team`. Sentences, counts and times are annotations. Grouping, silences and repeats are Alertmanager's. While deliver "
-    "doesn't run, Alertmanager takes alerts for resolved after four minutes, as it does without Prometheus.",
+    how="**Alertmanager** (API v2) receives every open finding once a minute and at each change, and a resolved one for five more "
+    "minutes. Labels identify a finding: `alertname` (the rule's name), `code`, `severity`, `kind`, `fingerprint`, `principal`, "
+    "`client_id`, `group`, `team`. Texts, counts and times are annotations. Grouping, silences and repeats are Alertmanager's own. "
+    "If deliver stops, Alertmanager resolves its alerts after four minutes.",
     table=AlertmanagerTable,
     read=_read,
     test=_test,

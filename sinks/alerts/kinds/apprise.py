@@ -18,7 +18,7 @@ from sinks.alerts.receiver_tables import ADDRESS, MessageTable, TableReader
 from sinks.alerts.receivers import Receiver, ReceiverKind
 from sinks.alerts.sending import OK, SendResult
 
-_START_S = 15.0
+START_S = 15.0
 """For Python to start and import Apprise, beside the receiver's own time."""
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "TZ")
@@ -66,7 +66,7 @@ def ask(receiver: Receiver, message: AppriseMessage | None) -> SendResult:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**environment, "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"},
-            timeout=receiver.timeout_s + _START_S,
+            timeout=receiver.timeout_s + START_S,
             start_new_session=True,
             check=False,
         )
@@ -100,8 +100,8 @@ def _test(receiver: Receiver, url: str) -> SendResult:
 
 KIND = ReceiverKind(
     name="apprise",
-    how="**Apprise** gets title and text, as plain text that it escapes for each service, in a process of its own for each message, which "
-    "is ended when the time is up (`timeout_seconds`, and 15 s to start).",
+    how="**Apprise** receives title and text as plain text, and escapes it for each service. Each message has a process of its own, "
+    "which is ended after `timeout_seconds` and 15 s to start.",
     table=AppriseTable,
     read=_read,
     test=_test,

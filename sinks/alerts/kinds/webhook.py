@@ -193,8 +193,8 @@ def _test(receiver: Receiver, url: str) -> SendResult:
 KIND = ReceiverKind(
     name="webhook",
     how="**Web hooks** follow [Standard Webhooks](https://www.standardwebhooks.com/): `webhook-id` is the same on every retry, "
-    "`webhook-timestamp` is of the attempt, `webhook-signature` has a signature by each secret. Any of its libraries checks them. "
-    "The body is below 20 KB, as [below](#the-body-of-a-web-hook).",
+    "`webhook-timestamp` is the time of the attempt, `webhook-signature` has a signature by each secret. Its libraries verify them. "
+    "The body has less than 20 KB and is described [below](#the-body-of-a-web-hook).",
     table=WebhookTable,
     read=_read,
     test=_test,

@@ -21,7 +21,7 @@ MINUTE_MS, DAY_MS = 60_000, 86_400_000
 MOST_DAYS = 800
 
 _END_OF_TIME_MS = 2**43
-_AT_ONCE = 5_000
+ROWS_AT_ONCE = 5_000
 """Rows of a file that are in memory."""
 
 Ms = Annotated[int | None, Query(ge=0, le=_END_OF_TIME_MS)]
@@ -103,13 +103,13 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
         span = asked.span(clock())
 
         def part(offset: int) -> ClientsAnswer:
-            return past.ask("clients", span=span, q=q, sort=sort, offset=offset, limit=_AT_ONCE, now_ms=clock())
+            return past.ask("clients", span=span, q=q, sort=sort, offset=offset, limit=ROWS_AT_ONCE, now_ms=clock())
 
         first = part(0)
 
         def rows() -> Iterator[Mapping[str, object]]:
             yield from first["items"]
-            for offset in range(_AT_ONCE, first["total"], _AT_ONCE):
+            for offset in range(ROWS_AT_ONCE, first["total"], ROWS_AT_ONCE):
                 yield from part(offset)["items"]
 
         columns = tuple(PastClient.model_fields)

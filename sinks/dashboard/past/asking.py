@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 import subprocess
 import sys
 import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, overload
 
+from clientscope.local.answering import AnsweringProcess, NoReply, environment_without_secrets
 from clientscope.query import QueryError
 from sinks.dashboard.past.answers import ClientsAnswer, FindingsAnswer, PastAnswer, PastReply, SeriesAnswer, StartsAnswer
 from sinks.dashboard.past.problems import NoAnswer
@@ -23,9 +21,6 @@ WAIT_S = 25.0
 MOST_WAITING = 8
 IDLE_S = 120.0
 """Seconds without a question after which the process ends, and its memory is free again."""
-
-_PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "TZ", "LD_LIBRARY_PATH")
-"""Environment variables that are passed on: no secrets."""
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +37,7 @@ class Past:
         self._deadline_s, self._wait_s, self._idle_s = deadline_s, wait_s, idle_s
         self._waiting = threading.BoundedSemaphore(MOST_WAITING)
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: AnsweringProcess | None = None
         self._idle: threading.Timer | None = None
         self._closed = False
 
@@ -80,7 +75,7 @@ class Past:
             if not self._lock.acquire(timeout=self._wait_s):
                 raise _busy()
             try:
-                return self._ask(json.dumps({"question": question, "arguments": arguments}).encode() + b"\n")
+                return self._ask({"question": question, "arguments": arguments})
             finally:
                 self._lock.release()
         finally:
@@ -95,45 +90,33 @@ class Past:
         with self._lock:
             self._end()
 
-    def _ask(self, line: bytes) -> PastAnswer:
+    def _ask(self, question: dict[str, Any]) -> PastAnswer:
         if self._closed:
             raise _busy()
         if self._idle is not None:
             self._idle.cancel()
         process = self._process = self._process or self._started()
-        assert process.stdin is not None and process.stdout is not None
-        late = threading.Event()
-
-        def kill() -> None:
-            late.set()
-            process.kill()
-
-        deadline = threading.Timer(self._deadline_s, kill)
-        deadline.daemon = True
-        deadline.start()
         try:
-            process.stdin.write(line)
-            process.stdin.flush()
-            reply: PastReply = json.loads(process.stdout.readline())
-        except (OSError, ValueError):
-            self._end()
-            raise self._late() if late.is_set() else _ended() from None
-        finally:
-            deadline.cancel()
+            reply: PastReply = process.ask(question, self._deadline_s)
+        except NoReply as problem:
+            self._process = None
+            raise self._late() if problem.late else _ended() from None
         self._idle = threading.Timer(self._idle_s, self._end_if_idle)
         self._idle.daemon = True
         self._idle.start()
         return _answer_of(reply)
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        return subprocess.Popen(
-            [sys.executable, "-m", "sinks.dashboard.past.process", str(self._folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**environment, "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"},
-            start_new_session=True,
+    def _started(self) -> AnsweringProcess:
+        # Not by `spawn`: the kernel would end the process with the thread that starts it, and any thread may ask.
+        return AnsweringProcess(
+            subprocess.Popen(
+                [sys.executable, "-m", "sinks.dashboard.past.process", str(self._folder)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment_without_secrets(),
+                start_new_session=True,
+            )
         )
 
     def _end_if_idle(self) -> None:
@@ -147,14 +130,8 @@ class Past:
         if self._idle is not None:
             self._idle.cancel()
         process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            with suppress(OSError):
-                if stream is not None:
-                    stream.close()
+        if process is not None:
+            process.end()
 
     def _late(self) -> NoAnswer:
         return NoAnswer("late", f"history gave no answer within {self._deadline_s:g} s", "ask for a shorter range, or try again")

@@ -27,17 +27,18 @@ _OF_SHAPES = frozenset(FACETS)
 _AS_THEY_ARE = frozenset({"address", "broker"})
 """Never empty, and written in one way."""
 _SORTS = {"label": "", "clients": "clients", "connections": "connections", "finding": "worst"}
-_SUMS = (
+SUM_COLUMNS = (
     "count(*) AS clients, sum(connections) AS connections, count(*) - count(worst) AS unjudged, max(worst) AS worst, sum(worst >= 0) AS bad"
 )
+"""SQL of what is selected of a group, in the order of `SumColumns`."""
 _SUMS_OF_SUMS = ", ".join(
     f"{how}(t.{name}) AS {name}"
     for name, how in {"clients": "sum", "connections": "sum", "unjudged": "sum", "worst": "max", "bad": "sum"}.items()
 )
 
 
-class _Sums(NamedTuple):
-    """The columns of `_SUMS`, by name."""
+class SumColumns(NamedTuple):
+    """One row of `SUM_COLUMNS`, by name."""
 
     clients: int
     connections: int
@@ -66,16 +67,16 @@ def groups(
     by = ", ".join(column if column in _AS_THEY_ARE else f"ifnull({column}, '') COLLATE NOCASE" for column in columns)
     if _OF_SHAPES.issuperset(columns):
         grouped = (
-            f"SELECT {shown}, {_SUMS_OF_SUMS} FROM (SELECT shape, {_SUMS} FROM clients c WHERE {condition} GROUP BY shape) t"
+            f"SELECT {shown}, {_SUMS_OF_SUMS} FROM (SELECT shape, {SUM_COLUMNS} FROM clients c WHERE {condition} GROUP BY shape) t"
             f" JOIN shapes s ON s.id = t.shape GROUP BY {by}"
         )
     else:
-        grouped = f"SELECT {shown}, {_SUMS} FROM clients c WHERE {condition} GROUP BY {by}"
+        grouped = f"SELECT {shown}, {SUM_COLUMNS} FROM clients c WHERE {condition} GROUP BY {by}"
     order = ", ".join([*(_ordered(key, columns) for key in sort), "connections DESC", *(f"{column} NULLS LAST" for column in columns)])
     made = f"WITH made AS MATERIALIZED ({grouped}) SELECT (SELECT count(*) FROM made)"  # once for the page and for how many there are
     rows = database.rows(f"{made}, * FROM made ORDER BY {order} LIMIT ? OFFSET ?", *parameters, limit, offset)
     total = next((count for count, *_ in rows), None)
-    found = [_group(columns, named[: len(columns)], _Sums(*named[len(columns) :])) for _, *named in rows]
+    found = [_group(columns, named[: len(columns)], SumColumns(*named[len(columns) :])) for _, *named in rows]
     return found, database.value(made, *parameters) if total is None else total
 
 
@@ -85,7 +86,7 @@ def _ordered(key: Key, columns: Sequence[str]) -> str:
     return ", ".join(f"{name} {direction} NULLS LAST" for name in names)
 
 
-def _group(columns: Sequence[str], values: Sequence[Any], sums: _Sums) -> ClientGroup:
+def _group(columns: Sequence[str], values: Sequence[Any], sums: SumColumns) -> ClientGroup:
     worst = sums.worst
     named = [str(value) for value in values if value not in (None, "")]
     return ClientGroup.model_construct(

@@ -16,23 +16,26 @@ _CHUNK = 500
 _FEW = 20
 """One row in so many is few."""
 
-_CLIENT = (
+CLIENT_COLUMNS = (
     "c.id, c.key, s.cluster, s.broker, s.gateway, s.listener, s.protocol, c.address, s.principal, c.client_id, s.software, s.version,"
     " c.instance, c.application, c.connections, c.since_ms, c.since_exact, c.worst, c.found"
 )
-_CONNECTION = (
+"""SQL of what is selected of a client, in the order of `ClientColumns`."""
+CONNECTION_COLUMNS = (
     "x.id, s.cluster, s.broker, s.gateway, x.epoch, x.connection, s.listener, s.protocol, c.address, s.principal, c.client_id,"
     " s.software, s.version, c.instance, x.opened_ms, x.seen_ms, c.key"
 )
-_CLIENTS = "clients c JOIN shapes s ON s.id = c.shape"
-_CONNECTIONS = "connections x JOIN clients c ON c.id = x.client JOIN shapes s ON s.id = c.shape"
+"""SQL of what is selected of a connection, in the order of `ConnectionColumns`."""
+CLIENT_TABLES = "clients c JOIN shapes s ON s.id = c.shape"
+CONNECTION_TABLES = "connections x JOIN clients c ON c.id = x.client JOIN shapes s ON s.id = c.shape"
+"""The tables of `CONNECTION_COLUMNS`; `CLIENT_TABLES` are those of `CLIENT_COLUMNS`."""
 
 Row = tuple[Any, ...]
 """A row as SQLite returns it: a plain tuple, since Python's garbage collector passes over plain tuples of numbers and texts."""
 
 
-class _ClientRow(NamedTuple):
-    """The columns of `_CLIENT`, by name."""
+class ClientColumns(NamedTuple):
+    """One row of `CLIENT_COLUMNS`, by name."""
 
     id: int
     key: str
@@ -55,8 +58,8 @@ class _ClientRow(NamedTuple):
     found: int
 
 
-class _ConnectionRow(NamedTuple):
-    """The columns of `_CONNECTION`, by name."""
+class ConnectionColumns(NamedTuple):
+    """One row of `CONNECTION_COLUMNS`, by name."""
 
     id: int
     cluster: str
@@ -128,7 +131,7 @@ class Lists:
 
     def client_rows(self, ids: Sequence[int]) -> list[Row]:
         """Their rows, in this order; without those that have gone."""
-        return self._in_order(f"SELECT {_CLIENT} FROM {_CLIENTS} WHERE c.id", ids)
+        return self._in_order(f"SELECT {CLIENT_COLUMNS} FROM {CLIENT_TABLES} WHERE c.id", ids)
 
     def connections(self, query: Query, sort: Sequence[Key], offset: int, limit: int, key: str = "") -> tuple[list[Row], int]:
         """Rows of a page of connections, and how many there are."""
@@ -137,12 +140,14 @@ class Lists:
             return [], chosen.connections
         by = order(sort, CONNECTION_SORTS, ("c.label", "c.address", "c.key", "x.seen_ms", "x.connection"), not chosen.few)
         # Not all columns at once: what is sorted is carried along.
-        ids = self._numbers(f"SELECT x.id FROM {_CONNECTIONS} WHERE {chosen.condition} ORDER BY {by}", chosen.parameters, offset, limit)
-        return self._in_order(f"SELECT {_CONNECTION} FROM {_CONNECTIONS} WHERE x.id", ids), chosen.connections
+        ids = self._numbers(
+            f"SELECT x.id FROM {CONNECTION_TABLES} WHERE {chosen.condition} ORDER BY {by}", chosen.parameters, offset, limit
+        )
+        return self._in_order(f"SELECT {CONNECTION_COLUMNS} FROM {CONNECTION_TABLES} WHERE x.id", ids), chosen.connections
 
     def one(self, key: str) -> Row | None:
         """The row of the client of this key."""
-        row: Row | None = self._database.row(f"SELECT {_CLIENT} FROM {_CLIENTS} WHERE c.hidden = 0 AND c.key = ?", key)
+        row: Row | None = self._database.row(f"SELECT {CLIENT_COLUMNS} FROM {CLIENT_TABLES} WHERE c.hidden = 0 AND c.key = ?", key)
         return row
 
     def gone(self, key: str) -> ConnectedClient | None:
@@ -176,7 +181,7 @@ class Lists:
             condition, parameters = f"{condition} AND c.shape IN (SELECT id FROM shapes s WHERE {between})", [*parameters, *values]
             offset -= before
         by = order(sort, CLIENT_SORTS, by_index=not chosen.few)
-        tables = _CLIENTS if "s." in by else "clients c"
+        tables = CLIENT_TABLES if "s." in by else "clients c"
         return self._numbers(f"SELECT c.id FROM {tables} WHERE {condition} ORDER BY {by}", parameters, offset, limit)
 
     def _between(self, chosen: _Chosen, key: Key, offset: int, limit: int) -> tuple[str, list[Any], int]:
@@ -234,7 +239,7 @@ def connection_sort(text: str) -> tuple[Key, ...]:
 
 def client(row: Row) -> ConnectedClient:
     """A row of `Lists.client_rows` as an answer."""
-    found = _ClientRow(*row)
+    found = ClientColumns(*row)
     worst = found.worst
     return ConnectedClient.model_construct(
         key=found.key,
@@ -259,7 +264,7 @@ def client(row: Row) -> ConnectedClient:
 
 def connection(row: Row) -> ConnectionRow:
     """A row of `Lists.connections` as an answer."""
-    found = _ConnectionRow(*row)
+    found = ConnectionColumns(*row)
     return ConnectionRow.model_construct(
         cluster=found.cluster,
         broker=found.broker,

@@ -15,7 +15,7 @@ from udfs.kernels.applications import application_of
 GONE_KEPT = 10_000
 """Clients that have gone and may still be asked for."""
 
-_MANY = 5_000
+MANY = 5_000
 """Connections into empty tables that are worth making the indices anew."""
 
 _INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 17)})"
@@ -122,7 +122,7 @@ class Writing:
         if not (opened or closed or passed):
             return
         # Empty tables are filled faster without indices, and those are made once.
-        with self._database.batch(), self._database.unindexed(not self._stored and len(opened) > _MANY):
+        with self._database.batch(), self._database.unindexed(not self._stored and len(opened) > MANY):
             counts, oldest = self._delete(closed)
             self._insert(opened, counts, oldest)
             self._database.many(

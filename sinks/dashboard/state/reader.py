@@ -32,9 +32,11 @@ _LAST_DAY = (CONNECTIONS, RESULTS)
 """Read from a day ago: an open connection is recorded again every six hours."""
 
 _POLL_S = 0.2
-_CHECK_SECONDS = 1.0
 _TIMEOUT_S = 5.0
-_RETRY_SECONDS = 2.0
+CHECK_SECONDS = 1.0
+"""Between two looks at the ends of the topics."""
+RETRY_SECONDS = 2.0
+"""Until topics that could not be read are tried again."""
 
 _log = logging.getLogger(__name__)
 
@@ -83,7 +85,7 @@ class StateReader:
 
     def _fail(self, error: Exception) -> None:
         self._state.unreachable(f"Kafka at {self._kafka.bootstrap_servers} can't be read ({type(error).__name__}).")
-        self._stopping.wait(_RETRY_SECONDS)
+        self._stopping.wait(RETRY_SECONDS)
 
     def _read(self) -> None:
         with closing(TopicReader(self._kafka, "clientscope-serve", silence_s=_TIMEOUT_S, wait_ms=100)) as reader:
@@ -113,7 +115,7 @@ class StateReader:
                 self._positions |= {partition: records[-1].offset + 1 for partition, records in batches.items()}
             if time.monotonic() >= next_check:
                 self._check(reader)
-                next_check = time.monotonic() + _CHECK_SECONDS
+                next_check = time.monotonic() + CHECK_SECONDS
 
     def _is_latest(self, record: Any) -> bool:
         return not clears_old_place(record) if self._latest is None else self._latest.is_latest(record)

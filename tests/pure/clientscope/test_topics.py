@@ -41,7 +41,7 @@ def test_it_returns_once_they_are_known(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_it_gives_up_where_they_never_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "connected", lambda kafka: LateCluster(late=10**9))
-    monkeypatch.setattr(topics, "_KNOWN_S", 0.2)
+    monkeypatch.setattr(topics, "KNOWN_S", 0.2)
     with pytest.raises(EnvironmentProblem, match="are missing"):
         topics.create("127.0.0.1:1", names=[RESULTS])
 

@@ -16,7 +16,7 @@ from streaming.turns import Stopped, Turns, live_queries_behind
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LOOK_S", 0.001)
+    monkeypatch.setattr(module, "LOOK_S", 0.001)
 
 
 def in_thread(call: Callable[[], None]) -> threading.Thread:

@@ -57,7 +57,7 @@ class JavaClient(Client):
         # Without memory management the JVM keeps every object that Python saw until it ends. With it, Python's garbage collection
         # talks to a JVM that may be gone, and logs that with a traceback, at any moment.
         self._gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True, enable_memory_management=False))
-        self._kafka = self._gateway.jvm.org.apache.kafka
+        self.kafka = self._gateway.jvm.org.apache.kafka
 
     def close(self) -> None:
         self._gateway.close()
@@ -87,11 +87,11 @@ class JavaClient(Client):
             client.close()
 
     def _admin(self) -> Any:
-        return self._closing(self._kafka.clients.admin.AdminClient.create(self._common()))
+        return self._closing(self.kafka.clients.admin.AdminClient.create(self._common()))
 
     def create_topic(self, topic: str) -> None:
         with self._admin() as admin:
-            admin.createTopics([self._kafka.clients.admin.NewTopic(topic, PARTITIONS, 1)]).all().get()
+            admin.createTopics([self.kafka.clients.admin.NewTopic(topic, PARTITIONS, 1)]).all().get()
 
     def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
         settings = self._common(
@@ -100,11 +100,11 @@ class JavaClient(Client):
         )  # fmt: skip
         if how.transactional_id:
             settings["transactional.id"] = how.transactional_id
-        with self._closing(self._kafka.clients.producer.KafkaProducer(settings)) as producer:
+        with self._closing(self.kafka.clients.producer.KafkaProducer(settings)) as producer:
             if how.transactional_id:
                 producer.initTransactions()
                 producer.beginTransaction()
-            record = self._kafka.clients.producer.ProducerRecord
+            record = self.kafka.clients.producer.ProducerRecord
             futures = [producer.send(record(topic, key, value)) for key, value in messages]
             producer.flush()
             partitions = [future.get().partition() for future in futures]
@@ -120,14 +120,14 @@ class JavaClient(Client):
         taken: list[Message] = []
         positions: dict[Any, Any] = {}
         deadline = time.monotonic() + 20
-        with self._closing(self._kafka.clients.consumer.KafkaConsumer(settings)) as consumer:
+        with self._closing(self.kafka.clients.consumer.KafkaConsumer(settings)) as consumer:
             consumer.subscribe([topic])
             while len(taken) < count and time.monotonic() < deadline:
                 for record in _each(consumer.poll(self._gateway.jvm.java.time.Duration.ofMillis(200))):
                     if len(taken) < count:
                         taken.append((record.partition(), record.key(), record.value()))
-                        partition = self._kafka.common.TopicPartition(topic, record.partition())
-                        positions[partition] = self._kafka.clients.consumer.OffsetAndMetadata(record.offset() + 1)
+                        partition = self.kafka.common.TopicPartition(topic, record.partition())
+                        positions[partition] = self.kafka.clients.consumer.OffsetAndMetadata(record.offset() + 1)
             consumer.commitSync(positions)
             at_rest()
         return taken
@@ -136,7 +136,7 @@ class JavaClient(Client):
         with self._admin() as admin:
             cluster = admin.describeCluster()
             nodes = [(node.id(), f"{node.host()}:{node.port()}" == self.address) for node in _each(cluster.nodes().get())]
-            resource = self._kafka.common.config.ConfigResource
+            resource = self.kafka.common.config.ConfigResource
             kind = getattr(resource, "Type").TOPIC  # noqa: B009  "Type" is a class in a class for Py4J
             configs = admin.describeConfigs([resource(kind, topic)]).all().get()
             (config,) = configs.values()
@@ -148,8 +148,8 @@ class JavaClient(Client):
 
     def offsets(self, topic: str) -> dict[int, tuple[int, int]]:
         settings = self._common(key_deserializer=f"{_STRING}Deserializer", value_deserializer=f"{_STRING}Deserializer")
-        with self._closing(self._kafka.clients.consumer.KafkaConsumer(settings)) as consumer:
-            partitions = [self._kafka.common.TopicPartition(topic, number) for number in range(PARTITIONS)]
+        with self._closing(self.kafka.clients.consumer.KafkaConsumer(settings)) as consumer:
+            partitions = [self.kafka.common.TopicPartition(topic, number) for number in range(PARTITIONS)]
             first, end = consumer.beginningOffsets(partitions), consumer.endOffsets(partitions)
             return {partition.partition(): (first[partition], end[partition]) for partition in partitions}
 

@@ -14,7 +14,7 @@ import pytest
 from places import ROOT
 from scripted_broker import ScriptedBroker
 
-from clientscope.autostart import command
+from clientscope.autostart.command import FOLDER
 from clientscope.commands.sources import load
 from clientscope.config import ServeSettings
 
@@ -148,10 +148,18 @@ def test_help_and_usage() -> None:
     assert run("--no-such-flag").returncode == 2
 
 
-def test_it_stands_first_and_once_on_the_path() -> None:
-    assert command._python_path("") == command.FOLDER
-    assert command._python_path(f"a{os.pathsep}") == os.pathsep.join([command.FOLDER, "a", ""]), "the current folder, as it was"
-    assert command._python_path(command._python_path("a")) == os.pathsep.join([command.FOLDER, "a"])
+@pytest.mark.parametrize(
+    ("present", "then"),
+    [
+        ("", [FOLDER]),
+        (f"a{os.pathsep}", [FOLDER, "a", ""]),  # an empty entry is the current folder, as it was
+        (os.pathsep.join([FOLDER, "a"]), [FOLDER, "a"]),
+    ],
+    ids=["nothing", "an empty entry", "itself"],
+)
+def test_it_stands_first_and_once_on_the_path(present: str, then: list[str]) -> None:
+    ended = run(sys.executable, "-S", "-c", "import os; print(os.environ['PYTHONPATH'])", path=present)
+    assert ended.stdout.rstrip("\n").split(os.pathsep) == then
 
 
 def test_another_sitecustomize_is_imported(tmp_path: Path, server: ScriptedBroker) -> None:
@@ -185,7 +193,7 @@ def test_a_failure_is_one_line_and_the_application_continues(tmp_path: Path, fak
     file, text = FAKES[fake]
     (tmp_path / file).parent.mkdir()
     script(tmp_path, text, file)
-    runner = {"PYTHONPATH": f"{command.FOLDER}{os.pathsep}{tmp_path}{os.pathsep}{ROOT}"}
+    runner = {"PYTHONPATH": f"{FOLDER}{os.pathsep}{tmp_path}{os.pathsep}{ROOT}"}
     say = "import kafka; print(kafka.KafkaProducer.__name__)"
     ended = subprocess.run(
         [sys.executable, "-c", say], cwd=tmp_path, env={**os.environ, **runner}, capture_output=True, text=True, check=False

@@ -239,7 +239,7 @@ def test_nobody_there_fails_in_time_and_says_so_once(caplog: pytest.LogCaptureFi
 
 
 def test_a_broker_that_comes_later_gets_it(broker: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_ROUNDS", Backoff(0.001, 0.001))
+    monkeypatch.setattr(module, "ROUNDS", Backoff(0.001, 0.001))
     port = free_port()
     waiting = OwnConnectionPush(COLLECTED, {"bootstrap_servers": f"127.0.0.1:{port}"}, "acme-client", "1.2.3", timeout_s=10)
     came: list[CountingBroker] = []
@@ -260,7 +260,7 @@ def test_a_node_that_never_answers_is_given_up_in_time(broker: Brokers) -> None:
 
 
 def test_an_unanswered_push_is_given_up_at_the_timeout(broker: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CONNECTION_SETUP_MS", 100)
+    monkeypatch.setattr(module, "CONNECTION_SETUP_MS", 100)
     server = broker(script=(SILENT,))
     result = pushed(server, timeout_s=0.8)
     assert (result.outcome, result.detail, len(server.pushes)) == (PushOutcome.FAILED, "timed out after 0.8 s", 1)
@@ -269,7 +269,7 @@ def test_an_unanswered_push_is_given_up_at_the_timeout(broker: Brokers, monkeypa
 def test_an_answer_counts_that_takes_longer_than_a_connection_may(
     broker: Brokers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(module, "_CONNECTION_SETUP_MS", 200)
+    monkeypatch.setattr(module, "CONNECTION_SETUP_MS", 200)
     server = broker(script=(0.6,))
     assert (pushed(server).outcome, len(server.pushes), warnings(caplog)) == (PushOutcome.PUSHED, 1, [])
 
@@ -281,7 +281,7 @@ def test_retriable_errors_and_a_short_throttle_are_waited_out_on_the_connection(
 
 
 def test_a_long_throttle_is_waited_out_and_the_next_connection_pushes(broker: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CONNECTION_SETUP_MS", 400)
+    monkeypatch.setattr(module, "CONNECTION_SETUP_MS", 400)
     server = broker(script=(error(89, throttle_ms=500),))
     assert pushed(server).outcome is PushOutcome.PUSHED
     assert server.orders() == [[API_VERSIONS, PUSH_CONFIG]] * 2

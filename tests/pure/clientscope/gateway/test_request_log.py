@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import struct
+import threading
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from played import from_broker, from_client
 
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import GatewayPlace
-from clientscope.gateway.request_log import RequestLog
+from clientscope.gateway.request_log import QUEUE_LINES, RequestLog
 from clientscope.gateway.worker.messages import Logged
 from clientscope.gateway.worker.observed import MOST_UNANSWERED, Observed, RequestFilter
 from clientscope.session.session import Session
@@ -107,12 +109,27 @@ def test_f01_acks_0_leaves_nothing_behind() -> None:
     script = Script()
     for number in range(10_000):
         script.client(request(0, number))
-    assert len(script.observed._waiting) == MOST_UNANSWERED
-    assert not script.observed._fresh
+    assert len(script.lines) == 10_000 - MOST_UNANSWERED
     script.client(request(3, 10_000))
     script.broker(response(10_000))
-    assert not script.observed._waiting
     assert [total for *_, total in script.lines] == [None] * 10_000 + [0.0]
+
+
+def test_requests_without_an_answer_use_bounded_memory() -> None:
+    script = Script()
+
+    def bytes_after(requests: int) -> int:
+        for number in range(requests):
+            script.client(request(0, number))
+        script.lines.clear()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before = bytes_after(5_000)  # by then Python too keeps what it reuses
+        assert bytes_after(5_000) - before < 5_000, "not even a reference to each"
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_client_that_no_filter_asks_for_is_no_longer_looked_at() -> None:
@@ -128,7 +145,7 @@ def test_one_with_acks_0_alone_is_not_looked_at_for_ever() -> None:
     script = Script(RequestFilter(client_id="payments-*"))
     for number in range(MOST_UNANSWERED + 1):
         script.client(request(0, number))
-    assert script.stopped and not script.observed._waiting
+    assert script.stopped and script.lines == []
 
 
 @pytest.mark.parametrize(
@@ -207,7 +224,7 @@ def test_stdout_and_a_file_that_cannot_be() -> None:
         logged("/nowhere/requests.log")
 
 
-def test_what_does_not_fit_or_cannot_be_written_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_written_is_counted() -> None:
     class Full(io.StringIO):
         def write(self, text: str) -> int:
             raise OSError(28, "No space left on device")
@@ -217,9 +234,25 @@ def test_what_does_not_fit_or_cannot_be_written_is_counted(monkeypatch: pytest.M
         log.write(Logged("c", 5.0, head(3, 12, number), Identity("x"), 1.0))
     log.close()
     assert counted == [("request_log_dropped", "write_failed")] * 3
-    monkeypatch.setattr("clientscope.gateway.request_log._QUEUE_LINES", 2)
-    monkeypatch.setattr("clientscope.gateway.request_log._Listener.start", lambda self: None)
-    log, counted = logged("-", stdout=io.StringIO())
-    for number in range(5):
-        log.write(Logged("c", 5.0, head(3, 12, number), Identity("x"), 1.0))
+
+
+def test_what_does_not_fit_is_counted_and_what_fits_is_written() -> None:
+    writing, may_write = threading.Event(), threading.Event()
+
+    class Slow(io.StringIO):
+        def write(self, text: str) -> int:
+            writing.set()
+            may_write.wait(20)
+            return super().write(text)
+
+    out = Slow()
+    log, counted = logged("-", stdout=out)
+    line = Logged("c", 5.0, head(3, 12, 1), Identity("x"), 1.0)
+    log.write(line)
+    assert writing.wait(20)
+    for _ in range(QUEUE_LINES + 3):
+        log.write(line)
+    may_write.set()
+    log.close()
     assert counted == [("request_log_dropped", "queue_full")] * 3
+    assert out.getvalue().count("\n") == 1 + QUEUE_LINES

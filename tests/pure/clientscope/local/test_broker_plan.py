@@ -39,7 +39,7 @@ def test_one_of_several_takes_its_controller_port_from_the_voters() -> None:
     ],
 )
 def test_the_error_that_ended_kafka_is_reported(trace: str, cause: str) -> None:
-    assert broker._cause(trace) == cause
+    assert broker.java_cause(trace) == cause
 
 
 def test_extra_properties_override() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from places import ROOT
 
-from clientscope.query import CLIENTS, FINDINGS, QueryError, matches, parse, parse_sort, term_text, version_order
+from clientscope.query import CLIENTS, FINDINGS, QueryError, fields, matches, parse, parse_sort, term_text, version_order
 from clientscope.query.parsing import LONGEST, MOST_STARS, MOST_TERMS, MOST_VALUES
 
 NOW_MS = 1_795_330_000_000
@@ -225,3 +226,16 @@ def test_an_order_is_read_or_refused_at_its_place() -> None:
         with pytest.raises(QueryError) as caught:
             parse_sort(text, CLIENTS)
         assert (caught.value.position, caught.value.length) == (position, length)
+
+
+@pytest.mark.parametrize(
+    ("of", "known"),
+    [
+        ("clients, connections", fields.CLIENTS),
+        ("clients in history", fields.HISTORY_CLIENTS),
+        ("findings, also in history", fields.FINDINGS),
+        ("brokers", fields.BROKERS),
+    ],
+)
+def test_the_docs_list_every_field(of: str, known: fields.Fields) -> None:
+    assert f"| {of} | {' '.join(f'`{name}`' for name in known)} |" in (ROOT / "docs" / "page.md").read_text()

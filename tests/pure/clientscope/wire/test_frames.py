@@ -92,6 +92,5 @@ def test_skipping_what_passes_comes_to_the_same(frames: list[bytes], data: st.Da
             assert all(isinstance(piece, Passed) for piece in pieces)
         else:
             assert list(skipping.feed(received, treat)) == pieces
-        assert [getattr(skipping, name) for name in FrameScanner.__slots__ if name != "_needed"] == [
-            getattr(fed, name) for name in FrameScanner.__slots__ if name != "_needed"
-        ]
+    begun = frame(data.draw(payloads))[:-1]
+    assert list(skipping.feed(begun, treat)) == list(fed.feed(begun, treat)), "and both are at the same place in the stream"

@@ -9,10 +9,9 @@ import pytest
 from alert_receivers import message, receiver
 from made_findings import NOW_MS, made
 
-from sinks.alerts import active
+from sinks.alerts import active, journal
 from sinks.alerts.active import Active
 from sinks.alerts.delivery import Delivery
-from sinks.alerts.journal import Journal
 from sinks.alerts.metrics import DeliverMetrics
 from sinks.alerts.receivers import Receivers
 from sinks.alerts.sending import OK, SendResult
@@ -28,10 +27,18 @@ def test_before_it_has_read_anything_it_is_starting_and_not_ready() -> None:
 
 
 @pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
-    """What would be written, without a broker."""
-    kept: list[Any] = []
-    monkeypatch.setattr(Journal, "flush", lambda self: kept.append({topic: dict(records) for topic, records in self._unwritten.items()}))
+def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, Mapping[str, Any]]:
+    """What would be written to each topic, without a broker."""
+    kept: dict[str, Mapping[str, Any]] = {}
+
+    class Recording:
+        def __init__(self, _: Any, topic: str, __: str) -> None:
+            self.topic = topic
+
+        def write(self, records: Mapping[str, Any]) -> None:
+            kept[self.topic] = records
+
+    monkeypatch.setattr(journal, "TopicWriter", Recording)
     return kept
 
 
@@ -52,16 +59,16 @@ def test_what_was_delivered_is_written_down_and_its_plan_is_gone(written: Any, m
     assert last is not None
     assert (last.status, last.number, last.times_ms, made_of.book.plans) == ("firing", 1, [NOW_MS], {})
     made_of.journal.flush()
-    deliveries = written[0]["clientscope.deliveries"]
+    deliveries = written["clientscope.deliveries"]
     assert [value is None for value in deliveries.values()] == [True, False], "the plan is deleted, what was delivered is kept"
-    assert written[0]["clientscope.deadletter"] == {}
+    assert written.keys() == {"clientscope.deliveries"}
 
 
 @pytest.mark.parametrize(("outcome", "disabled"), [("failed", False), ("gone", True)])
 def test_what_was_given_up_is_a_dead_letter(outcome: Any, disabled: bool, written: Any) -> None:
     made_of = settled(SendResult(outcome, "HTTP 500"))
     made_of.journal.flush()
-    (letter,) = written[0]["clientscope.deadletter"].values()
+    (letter,) = written["clientscope.deadletter"].values()
     assert b"HTTP 500" in letter and b'"attempts":3' in letter
     assert ("hook" in made_of.book.disabled) is disabled
     assert bool(made_of.problems()) is disabled

@@ -20,7 +20,7 @@ def of(history: Path, topic: str, most_read: int = 1_000, most_rows: int = 1_000
 
 
 def test_few_rows_are_taken_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samples, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(samples, "ROWS_AT_ONCE", 7)
     append(tmp_path, CONNECTIONS, connections(number=20), newest_ms=NOW_MS + 5)
     append(tmp_path, CONNECTIONS, connections(number=10))
     found = of(tmp_path, CONNECTIONS)

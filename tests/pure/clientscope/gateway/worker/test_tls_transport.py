@@ -208,7 +208,7 @@ def test_nothing_is_taken_off_a_socket_that_is_not_read(context: ssl.SSLContext)
 
 def test_what_has_closed_by_itself_and_is_not_read_ends_all_the_same(context: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
     """The peer has said its close_notify, and reads nothing: its socket would stay for as long as it likes."""
-    monkeypatch.setattr(sides, "_LINGER_S", 0.05)
+    monkeypatch.setattr(sides, "LINGER_S", 0.05)
 
     async def main() -> App:
         app = App()

@@ -84,7 +84,7 @@ def test_who_says_at_once_who_it_is_is_one_event() -> None:
 
 
 def test_what_the_main_process_did_not_take_is_made_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(channels, "_MOST_UNSENT", 10_000)
+    monkeypatch.setattr(channels, "MOST_UNSENT", 10_000)
 
     async def scenario() -> tuple[list[Report], set[int], list[Any]]:
         worker, reader = await worker_and_reader()

@@ -98,15 +98,21 @@ def test_only_what_was_decided_is_taken_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "with_list"),
+    ("words", "command"),
     [
-        (["findings"], ["findings", "list"]),
-        (["findings", "-o", "csv"], ["findings", "list", "-o", "csv"]),
-        (["findings", "--help"], ["findings", "--help"]),
-        (["findings", "show", "-o", "json"], ["findings", "show", "-o", "json"]),
-        (["lint", "findings"], ["lint", "findings"]),
-        ([], []),
+        (["findings", "-o", "csv", "--help"], "clientscope findings list [-h]"),
+        (["findings", "--help"], "clientscope findings [-h] WHAT"),
+        (["findings", "show", "-o", "json", "--help"], "clientscope findings show [-h]"),
+        (["lint", "findings", "--help"], "clientscope lint [-h]"),
     ],
 )
-def test_the_word_list_may_be_left_out(words: list[str], with_list: list[str]) -> None:
-    assert cli._with_default(words) == with_list
+def test_the_word_list_may_be_left_out(words: list[str], command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(words)
+    assert capsys.readouterr().out.startswith(f"usage: {command}")
+
+
+def test_findings_alone_lists(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("CLIENTSCOPE_KAFKA_BOOTSTRAP_SERVERS", "nowhere")
+    assert cli.main(["findings"]) == 1
+    assert capsys.readouterr().err.endswith("hint: see: clientscope findings list --help\n")

@@ -56,7 +56,7 @@ def test_what_a_name_is_resolved_to_is_looked_at_at_the_connect_itself(host: str
 
 
 def test_what_it_answers_has_no_secret_and_it_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apprise, "_START_S", 2.0)
+    monkeypatch.setattr(apprise, "START_S", 2.0)
     with serving(status(401), always=hang) as server:
         sender = sender_to(f"json://user:canary-9@127.0.0.1:{server.port}/canary-10", allow_networks=LOOPBACK, timeout_s=0.5)
         results = [sender(message()), sender(message())]

@@ -77,7 +77,7 @@ def test_everything_is_answered_in_the_models_of_the_api(history: Path, asks: As
 
 
 def test_a_file_has_all_that_is_filtered_and_no_formula(history: Path, asks: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes_past, "_AT_ONCE", 2)
+    monkeypatch.setattr(routes_past, "ROWS_AT_ONCE", 2)
     rows = [connection(NOW_MS - 99, Kind.CLOSED, number, client_id=f'=HYPERLINK("{number}")') for number in range(5, 10)]
     append(history, "connections", rows)
     client = asks(history)

@@ -347,9 +347,9 @@ def test_a_file_is_not_made_of_what_is_not_known_yet() -> None:
 @pytest.mark.parametrize(
     ("columns", "tables", "row"),
     [
-        (lists._CLIENT, lists._CLIENTS, lists._ClientRow),
-        (lists._CONNECTION, lists._CONNECTIONS, lists._ConnectionRow),
-        (groups._SUMS, "clients", groups._Sums),
+        (lists.CLIENT_COLUMNS, lists.CLIENT_TABLES, lists.ClientColumns),
+        (lists.CONNECTION_COLUMNS, lists.CONNECTION_TABLES, lists.ConnectionColumns),
+        (groups.SUM_COLUMNS, "clients", groups.SumColumns),
         ("*", "pushes", IndexedPush),
     ],
 )

@@ -88,12 +88,12 @@ def _rows(state: State) -> tuple[object, ...]:
 def test_the_rows_are_the_same_however_records_are_cut(values: list[object], cuts: list[int], live_at: int, unindexed: bool) -> None:
     records = _records(values)
     one_by_one = _read(records, range(len(records)), 0)
-    many, writing._MANY = writing._MANY, 0 if unindexed else 5_000
+    many, writing.MANY = writing.MANY, 0 if unindexed else 5_000
     try:
         at_once = _read(records, [], len(records))
         cut = _read(records, cuts, live_at % (len(records) + 1))
     finally:
-        writing._MANY = many
+        writing.MANY = many
     assert _rows(at_once) == _rows(one_by_one)
     assert _rows(cut) == _rows(one_by_one)
 

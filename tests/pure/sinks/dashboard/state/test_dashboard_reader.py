@@ -105,8 +105,8 @@ def until(condition: Callable[[], bool]) -> None:
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     made = Cluster()
     monkeypatch.setattr(reader, "TopicReader", made.reader)
-    monkeypatch.setattr(reader, "_CHECK_SECONDS", 0.005)
-    monkeypatch.setattr(reader, "_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(reader, "CHECK_SECONDS", 0.005)
+    monkeypatch.setattr(reader, "RETRY_SECONDS", 0.01)
     return made
 
 
