@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 from kafka import TopicPartition
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from clientscope.kafka.reader import OffsetRange
 from streaming.turns import Stopped
@@ -29,7 +29,7 @@ class Backlog:
 
     Args:
         topics: in the order in which they are read, each with what there is to read.
-        read: what Spark is to read of a slice.
+        read: reads a slice, by a job of Spark.
         take: called with the rows of each slice; may raise `Stopped`.
         done: called with each topic once all of it was taken.
 
@@ -42,7 +42,7 @@ class Backlog:
         self,
         spark: SparkSession,
         topics: Sequence[tuple[str, Ranges]],
-        read: Callable[[Ranges], DataFrame],
+        read: Callable[[Ranges], pa.Table],
         take: Callable[[pa.Table], None],
         done: Callable[[str], None],
     ) -> None:
@@ -82,7 +82,7 @@ class Backlog:
         size = _SLICE
         while ranges and not self._stopping.is_set():
             part, ranges = cut(ranges, size)
-            rows = self._read(part).toArrow()
+            rows = self._read(part)
             self._take(rows)
             offsets = sum(end - first for first, end in part.values())
             self.left -= offsets

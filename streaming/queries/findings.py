@@ -45,7 +45,7 @@ from streaming.job_metrics import JobMetrics
 from streaming.queries.query import JobContext, JobQuery
 from streaming.queries.start import begin
 from streaming.sources import Pace, between, records
-from streaming.transforms.findings import arrivals
+from streaming.transforms.findings import arrivals, received
 from streaming.turns import Stopped
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ class FindingsQuery:
             self._backlog = Backlog(
                 job.spark,
                 [(topic, {place: found for place, found in ranges.items() if place.topic == topic}) for topic in (CONNECTIONS, CONFIGS)],
-                lambda part: prepare(between(job.spark, kafka, part, left_out)),
+                lambda part: received(prepare(between(job.spark, kafka, part, left_out))),
                 self._take,
                 self._read_whole,
             )
@@ -137,7 +137,7 @@ class FindingsQuery:
             self._turns.wait()
         except Stopped:
             return  # nothing of it is kept: the next start reads it once more
-        found = rows.toArrow().to_pylist()
+        found = received(rows).to_pylist()
         with self._lock:
             self._findings.apply(found)
             self._publish()

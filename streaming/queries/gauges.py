@@ -30,7 +30,8 @@ from streaming.queries.query import JobContext, JobQuery
 from streaming.queries.start import source, start
 from streaming.transforms.gauges import entries
 from udfs.arrays.lists import as_list
-from udfs.kernels.connection_counts import counts, newest, unpacked
+from udfs.arrays.streams import of_streams
+from udfs.kernels.connection_counts import PLACED, counts, newest
 
 _ANSWER_S = 5.0
 """The longest that a look at the topic's ends waits for Kafka."""
@@ -112,7 +113,7 @@ class GaugesQuery:
 
 def arrived(rows: pa.Table) -> list[GaugeEntry]:
     """What ``streaming.transforms.gauges.entries`` made, as the sink takes it."""
-    rows = newest(unpacked(rows.column("entries")))
+    rows = newest(of_streams(rows.column("entries"), PLACED))
     return list(map(GaugeEntry._make, zip(*(as_list(rows.column(name)) for name in GaugeEntry._fields), strict=True)))
 
 

@@ -8,7 +8,7 @@ from record_bytes import Records, config_record, connection_record, setting
 
 from clientscope.digest import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from streaming.transforms.findings import arrivals
+from streaming.transforms.findings import arrivals, received
 
 SECRET = "hunter2-canary"
 
@@ -25,7 +25,7 @@ def test_pushes_and_events_arrive_from_one_read(records: Records) -> None:
         connection_record(2, kind=4, connection_id=-1),
     )
     both = records(CONFIGS, leak, None, b"junk", newer, newer).union(records(CONNECTIONS, *events))
-    rows = [row.asDict() for row in arrivals(both, DigestKey(b"k" * 32)).collect()]
+    rows = received(arrivals(both, DigestKey(b"k" * 32))).to_pylist()
     pushes = [row for row in rows if row["kind"] is None]
     assert [row["offset"] for row in pushes] == [0, 4], "a client's newest push, and each with a secret"
     assert {row["application"] for row in pushes} == {'["User:a","orders",null]'}

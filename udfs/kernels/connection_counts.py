@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from clientscope.digest import DigestKey
 from clientscope.records.codec import Kind
+from udfs.arrays.streams import as_stream
 from udfs.decoding.decode import decoder
 from udfs.redaction.names import redact_names
 
@@ -97,9 +98,7 @@ def counts(values: pa.Array, digest_key: DigestKey | None = None) -> pa.ListArra
 def packed(
     values: pa.Array, appended_ms: pa.Array, partitions: pa.Array, offsets: pa.Array, digest_key: DigestKey | None = None
 ) -> pa.Array:
-    """The same of a whole batch as one Arrow IPC stream of `PLACED`, in the first row; null in all others. `unpacked` reads it.
-
-    Spark passes on a binary value as it is. A list of entries it would copy three times, field by field.
+    """The same of a whole batch as one stream of `PLACED` (`udfs.arrays.streams`), in the first row; null in all others.
 
     Args:
         appended_ms, partitions, offsets: of each record.
@@ -107,17 +106,8 @@ def packed(
     lists = counts(values, digest_key)
     flat, parents = lists.flatten(), pc.list_parent_indices(lists)
     places = (column.take(parents) for column in (appended_ms, partitions, offsets))
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, PLACED) as stream:
-        stream.write_batch(pa.record_batch([*flat.flatten(), *places], schema=PLACED))
-    stream_of_all = [sink.getvalue().to_pybytes()] if len(flat) else [None]
-    return pa.array([*stream_of_all, *[None] * (len(values) - 1)][: len(values)], pa.binary())
-
-
-def unpacked(streams: pa.ChunkedArray) -> pa.Table:
-    """The entries in what `packed` has returned for some batches."""
-    tables = [pa.ipc.open_stream(stream.as_buffer()).read_all() for stream in streams.drop_null()]
-    return pa.concat_tables(tables) if tables else PLACED.empty_table()
+    stream = as_stream(pa.record_batch([*flat.flatten(), *places], schema=PLACED)) if len(flat) else None
+    return pa.array([stream, *[None] * (len(values) - 1)][: len(values)], pa.binary())
 
 
 def newest(entries: pa.Table) -> pa.Table:

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_bytes import connection_record, heartbeat
 
-from udfs.kernels.connection_counts import PLACED, TYPE, counts, newest, packed, unpacked
+from udfs.arrays.streams import of_streams
+from udfs.kernels.connection_counts import PLACED, TYPE, counts, newest, packed
 
 
 def test_an_entry_per_count_and_one_per_heartbeat() -> None:
@@ -89,7 +90,7 @@ def test_a_batch_is_packed_into_its_first_row_with_the_place_of_each_entry() -> 
     values = [b"junk", heartbeat(1, [("java", "4", 2, 3, 1), ("go", "1", 1, 1, 0)]), None, connection_record(2, [("c", "1", 1, 1, 0)])]
     rows = streams(*values)
     assert [row.is_valid for row in rows] == [True, False, False, False]
-    entries = unpacked(pa.chunked_array([rows, streams(b"junk", None, first=4), streams(heartbeat(3), first=6)]))
+    entries = of_streams(pa.chunked_array([rows, streams(b"junk", None, first=4), streams(heartbeat(3), first=6)]), PLACED)
     assert entries.schema == PLACED
     expected = [entry for row in counts(pa.array(values, pa.binary())).to_pylist() for entry in row or ()]
     expected += counts(pa.array([heartbeat(3)])).to_pylist()[0]
@@ -102,4 +103,3 @@ def test_a_batch_is_packed_into_its_first_row_with_the_place_of_each_entry() -> 
 def test_no_entries_and_no_records_are_empty() -> None:
     assert streams(b"junk", None).to_pylist() == [None, None]
     assert len(streams()) == 0
-    assert unpacked(pa.chunked_array([], pa.binary())) == PLACED.empty_table()
