@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from clientscope.commands.readiness.groups import GROUPINGS, grouped, name_of
 from clientscope.commands.xray.html_file import render
 from clientscope.commands.xray.result import LogRead
-from clientscope.commands.xray.upgrade import JudgedClient, rows
+from clientscope.readiness.groups import GROUPINGS, grouped, name_of
+from clientscope.readiness.rows import JudgedClient, rows
 
 _TEMPLATE = Path(__file__).with_name("readiness.html")
 

@@ -9,16 +9,17 @@ from datetime import datetime
 
 from clientscope.commands.lint.linting import CLEAN, FOUND, WRONG
 from clientscope.commands.readiness import ReadinessSettings, page, table
-from clientscope.commands.readiness.groups import FIELDS, ReadinessGroup, grouped, name_of
 from clientscope.commands.xray import html_file
 from clientscope.commands.xray.configurations import applications
 from clientscope.commands.xray.reading import NO_REQUEST, read_logs
 from clientscope.commands.xray.result import NO_BROKER_RELEASE, LogRead, not_read
-from clientscope.commands.xray.upgrade import WORST_FIRST, JudgedClient, Upgrade, judged, logged_ms, rows, seen_on
+from clientscope.commands.xray.upgrade import Upgrade, judged, seen_on
 from clientscope.errors import SettingsError
 from clientscope.logs import files
 from clientscope.profiles import owners
 from clientscope.readiness import Readiness, target_release
+from clientscope.readiness.groups import FIELDS, ReadinessGroup, grouped, name_of
+from clientscope.readiness.rows import WORST_FIRST, JudgedClient, logged_ms, rows
 from clientscope.report.listing import Listed, show
 
 

@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.commands.readiness.groups import GROUPINGS, By, ReadinessGroup, name_of
 from clientscope.commands.xray.summary import READINESS_COLOURS
-from clientscope.commands.xray.upgrade import NAMES, ReadinessRow, clients_by_verdict
+from clientscope.readiness.groups import GROUPINGS, By, ReadinessGroup, name_of
+from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
 
 _ADDITIONAL = ("LAST SEEN", "BREAK", "UNKNOWN", "FALL BACK", "FINE", "ADVICE")
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from clientscope import cli
-from clientscope.commands.readiness.groups import FIELDS
 from clientscope.commands.xray import html_file, result
 from clientscope.commands.xray import inventory as inventories
 from clientscope.logs import files
+from clientscope.readiness.groups import FIELDS
 
 LOGS = Path(__file__).parents[4] / "fixtures" / "request_logs"
 PRODUCE = next(line for line in files.lines(LOGS / "broker-3.9.log") if '"PRODUCE"' in line and "python-orders-1" in line)
