@@ -199,7 +199,7 @@ def test_a_client_that_falls_back_fails_only_if_asked(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        ([], "no log is given"),
+        (["--bootstrap-servers", "127.0.0.1:1"], "no broker answers at 127.0.0.1:1"),
         (["nothing.log"], "no log in"),
         (["{log}", "--target", "9.9"], "9.9"),
         (["{log}", "--broker-release", "new"], "--broker-release"),
