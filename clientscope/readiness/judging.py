@@ -11,7 +11,7 @@ from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owners
 from clientscope.readiness.observed import ApiUse, ObservedClient
 from clientscope.readiness.rows import JudgedClient
-from clientscope.readiness.seen import GatewayClient, SeenClients, SeenRequests, uses
+from clientscope.readiness.seen import GatewayClient, SeenRequests, uses
 from clientscope.readiness.served import nearest_release, served, within
 from clientscope.readiness.verdict import BETWEEN_BROKERS, ReadinessVerdict, judge_readiness
 
@@ -35,9 +35,9 @@ class UpgradeQuestion:
     since_ms: int | None = None
 
 
-def judge_seen(seen: SeenClients, asked: UpgradeQuestion, now_ms: int) -> list[JudgedClient]:
-    """Every client with its verdict. Times are texts, UTC."""
-    return [_judge(key, client, asked, now_ms) for key, client in seen.clients(now_ms)]
+def judge_seen(seen: Iterable[tuple[GatewayClient, SeenRequests]], asked: UpgradeQuestion, now_ms: int) -> list[JudgedClient]:
+    """Every client of `SeenClients.clients` with its verdict. Times are texts, UTC."""
+    return [_judge(key, client, asked, now_ms) for key, client in seen]
 
 
 def oldest_release(versions: Iterable[str]) -> str | None:

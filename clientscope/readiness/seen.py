@@ -25,6 +25,7 @@ MOST_UNREAD = 1_000
 """Addresses of clients of which nothing was read."""
 KEPT_MS = 7 * 24 * 3600 * 1000
 """For how long a version counts after it was last seen: as long as the topic keeps records."""
+_EXPIRE_MS = 60_000
 
 
 class RecordedConnection(Protocol):
@@ -104,12 +105,13 @@ class SeenClients:
         self._clients: dict[GatewayClient, SeenRequests] = {}
         self._unread: dict[str, int] = {}
         self._lists: dict[bytes, bytes] = {}
+        self._expired_ms = 0
 
     def __len__(self) -> int:
         return len(self._clients)
 
     def apply(self, record: RecordedConnection, at_ms: int) -> bool:
-        """Takes a record, in any order, also repeatedly. Returns whether anything changed.
+        """Takes a record, in any order, also repeatedly. Returns whether anything is new besides a time.
 
         Only records of connections that are settled count, since a connection has another identity before.
 
@@ -125,13 +127,14 @@ class SeenClients:
         if not versions and not key.client_id and key.software_name == UNKNOWN_SOFTWARE:
             return self._note_unread(key.address, at_ms)
         client = self._clients.get(key)
+        changed = client is None or versions not in client.lists
         if client is None:
             if len(self._clients) >= self._limit:
                 self._make_room()
             client = self._clients[key] = SeenRequests()
         if not client.add(self._shared(versions), at_ms):
-            self.dropped["versions"] += 1
-        return True
+            self.dropped["seen_versions"] += 1
+        return changed
 
     def clients(self, now_ms: int) -> Iterator[tuple[GatewayClient, SeenRequests]]:
         """Those of the last seven days.
@@ -160,7 +163,10 @@ class SeenClients:
         return sum(at_ms >= now_ms - KEPT_MS for at_ms in self._unread.values())
 
     def expire(self, now_ms: int) -> None:
-        """Forgets what is older than seven days."""
+        """Forgets what is older than seven days; about once a minute, however often it is called."""
+        if now_ms - self._expired_ms < _EXPIRE_MS:
+            return
+        self._expired_ms = now_ms
         old = now_ms - KEPT_MS
         self._clients = {key: seen for key, seen in self._clients.items() if seen.last_ms >= old}
         self._unread = {address: at_ms for address, at_ms in self._unread.items() if at_ms >= old}
@@ -170,7 +176,7 @@ class SeenClients:
     def _note_unread(self, address: str, at_ms: int) -> bool:
         known = self._unread.get(address)
         if known is None and len(self._unread) >= MOST_UNREAD:
-            self.dropped["unread"] += 1
+            self.dropped["unread_addresses"] += 1
             return False
         self._unread[address] = max(known or 0, at_ms)
         return known is None
@@ -180,7 +186,7 @@ class SeenClients:
         gone = too_many(held, self._limit - max(1, self._limit // BATCH))
         for each in gone:
             del self._clients[each.key]  # type: ignore[arg-type]  # a key of ours
-        self.dropped["clients"] += len(gone)
+        self.dropped["seen_clients"] += len(gone)
 
     def _shared(self, versions: bytes) -> bytes:
         """Each list once: a fleet has few."""

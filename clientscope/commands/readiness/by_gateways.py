@@ -36,9 +36,10 @@ def look(settings: ReadinessSettings, target: str, owned: Owners) -> ReadinessRu
     """
     now, since_ms, given = now_ms(), _utc_ms(settings.since), seen_on(settings.broker_release)
     found = recorded.read(KafkaAccess.of(settings))
-    clusters = {key.cluster for key, _ in found.clients.clients(now)}
+    seen = list(found.clients.clients(now))
+    clusters = {key.cluster for key, _ in seen}
     releases = dict.fromkeys(clusters, given) if given else found.releases
-    clients = judge_seen(found.clients, UpgradeQuestion(target, releases, owned, application_of, since_ms), now)
+    clients = judge_seen(seen, UpgradeQuestion(target, releases, owned, application_of, since_ms), now)
     last_old = max((each.last_old for each in clients), default="")
     dropped = found.clients.dropped
     present = rows(each for each in clients if not each.past)
@@ -47,7 +48,7 @@ def look(settings: ReadinessSettings, target: str, owned: Owners) -> ReadinessRu
         logs=(),
         sentences=tuple(table.sentences(target, present, last_old, settings.since, utc(found.clients.first_ms))),
         unseen=tuple(_unseen(settings, found, clients, all(releases.get(cluster) for cluster in clusters), now)),
-        complete=not (dropped["clients"] or dropped["versions"] or found.unreadable),
+        complete=not (dropped["seen_clients"] or dropped["seen_versions"] or found.unreadable),
         errors=(),
         nothing="" if clients else f"no client in the {found.records:,} records of {CONNECTIONS}: {_NO_RECORD}",
         source="gateways' records of connections",
@@ -64,12 +65,12 @@ def _unseen(
         yield f"Clients of which nothing was recorded since {settings.since}, which are not judged: {past:,}."
     if unread := found.clients.unread(now_ms):
         yield _UNREAD.format(count=f"{unread:,}")
-    if dropped["clients"]:
-        yield f"Clients beyond {MOST_CLIENTS:,}, which were forgotten: {dropped['clients']:,}."
-    if dropped["unread"]:
-        yield f"Records of addresses of which nothing was read, beyond {MOST_UNREAD:,}: {dropped['unread']:,}."
-    if dropped["versions"]:
-        yield f"Lists of versions of one client beyond {MOST_LISTS}, which were forgotten: {dropped['versions']:,}."
+    if dropped["seen_clients"]:
+        yield f"Clients beyond {MOST_CLIENTS:,}, which were forgotten: {dropped['seen_clients']:,}."
+    if dropped["unread_addresses"]:
+        yield f"Records of addresses of which nothing was read, beyond {MOST_UNREAD:,}: {dropped['unread_addresses']:,}."
+    if dropped["seen_versions"]:
+        yield f"Lists of versions of one client beyond {MOST_LISTS}, which were forgotten: {dropped['seen_versions']:,}."
     if found.unreadable:
         yield f"Records of connections that could not be decoded: {found.unreadable:,}."
     if not releases_known:

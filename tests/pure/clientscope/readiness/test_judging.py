@@ -14,7 +14,7 @@ from clientscope.readiness.rows import JudgedClient, logged_ms
 
 def judged(*records: tuple[int, Any], **changes: Any) -> list[JudgedClient]:
     asked: dict[str, Any] = {"target": "4.0.0", "releases": {"c": "3.9.2"}, "owners": Owners(), "application_of": str.upper, **changes}
-    return judge_seen(seen(*records), UpgradeQuestion(**asked), NOW)
+    return judge_seen(seen(*records).clients(NOW), UpgradeQuestion(**asked), NOW)
 
 
 UNKNOWN = {"client_software_name": "unknown", "client_software_version": "unknown"}

@@ -79,13 +79,13 @@ def test_every_bound_is_counted() -> None:
     for number in range(300):
         clients.apply(record((1, 12), principal=None, client_address=f"10.0.{number}.1"), NOW + number)
     clients.apply(record((1, 12), client_id="another"), NOW)
-    assert len(clients) <= 100 and clients.dropped["clients"] == 301 - len(clients)
+    assert len(clients) <= 100 and clients.dropped["seen_clients"] == 301 - len(clients)
     for number in range(MOST_UNREAD + 5):
         clients.apply(record(client_id=None, client_software_name="unknown", client_address=str(number)), NOW)
-    assert clients.unread(NOW) == MOST_UNREAD and clients.dropped["unread"] == 5
+    assert clients.unread(NOW) == MOST_UNREAD and clients.dropped["unread_addresses"] == 5
     for number in range(MOST_LISTS + 3):
         clients.apply(record((0, number % 7), (1, number), client_id="many"), NOW + number)
-    assert clients.dropped["versions"] == 3
+    assert clients.dropped["seen_versions"] == 3
     (many,) = [of for key, of in clients.clients(NOW) if key.client_id == "many"]
     assert min(last for _, last in many.lists.values()) == NOW + 3, "what was last seen the longest ago is forgotten"
 
