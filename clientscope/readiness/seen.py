@@ -93,15 +93,19 @@ class SeenRequests:
 class SeenClients:
     """All clients of all gateways; at most ``limit`` of them, of which those of tenants above their share make room.
 
+    Args:
+        kept_ms: for how long a record counts.
+
     Attributes:
         dropped: clients that were forgotten for want of room, and lists of versions; by what it was.
         first_ms: when the first record was written that was taken; None before it.
     """
 
-    def __init__(self, limit: int = MOST_CLIENTS) -> None:
+    def __init__(self, limit: int = MOST_CLIENTS, kept_ms: int = KEPT_MS) -> None:
         self.dropped: Counter[str] = Counter()
         self.first_ms: int | None = None
         self._limit = limit
+        self._kept_ms = kept_ms
         self._clients: dict[GatewayClient, SeenRequests] = {}
         self._unread: dict[str, int] = {}
         self._lists: dict[bytes, bytes] = {}
@@ -137,12 +141,12 @@ class SeenClients:
         return changed
 
     def clients(self, now_ms: int) -> Iterator[tuple[GatewayClient, SeenRequests]]:
-        """Those of the last seven days.
+        """Those whose last record still counts.
 
         A connection without a software name is counted with the client's other connections, where those have one name: some libraries send
         theirs on their first connection alone. One that ended before is an earlier client's.
         """
-        present = {key: seen for key, seen in self._clients.items() if seen.last_ms >= now_ms - KEPT_MS}
+        present = {key: seen for key, seen in self._clients.items() if seen.last_ms >= now_ms - self._kept_ms}
         named: dict[tuple[str, ...], list[GatewayClient]] = {}
         for key in present:
             if key.software_name != UNKNOWN_SOFTWARE and key.client_id:
@@ -160,14 +164,14 @@ class SeenClients:
 
     def unread(self, now_ms: int) -> int:
         """Addresses of connections of which nothing is known: nothing was read of them, or they sent nothing."""
-        return sum(at_ms >= now_ms - KEPT_MS for at_ms in self._unread.values())
+        return sum(at_ms >= now_ms - self._kept_ms for at_ms in self._unread.values())
 
     def expire(self, now_ms: int) -> None:
-        """Forgets what is older than seven days; about once a minute, however often it is called."""
+        """Forgets what no longer counts; about once a minute, however often it is called."""
         if now_ms - self._expired_ms < _EXPIRE_MS:
             return
         self._expired_ms = now_ms
-        old = now_ms - KEPT_MS
+        old = now_ms - self._kept_ms
         self._clients = {key: seen for key, seen in self._clients.items() if seen.last_ms >= old}
         self._unread = {address: at_ms for address, at_ms in self._unread.items() if at_ms >= old}
         if self.first_ms is not None:
@@ -195,11 +199,11 @@ class SeenClients:
         return self._lists.setdefault(versions, versions)
 
 
-def uses(seen: SeenRequests, now_ms: int) -> tuple[ApiUse, ...]:
-    """What a client used in the last seven days; how often isn't known."""
+def uses(seen: SeenRequests, now_ms: int, kept_ms: int = KEPT_MS) -> tuple[ApiUse, ...]:
+    """What a client used lately, as `SeenClients` keeps it; how often isn't known."""
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for versions, (first_ms, last_ms) in seen.lists.items():
-        if last_ms < now_ms - KEPT_MS:
+        if last_ms < now_ms - kept_ms:
             continue
         for each in unpack(versions):
             before = found.get(each, (first_ms, last_ms))

@@ -26,6 +26,7 @@ from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush
 from streaming.findings.liveness import Liveness
 from streaming.findings.retention import Kept
+from streaming.findings.upgrades import RequestedVersions
 from streaming.limits import Overflow
 from udfs.kernels.applications import of_client
 from udfs.kernels.finding_inputs import TOMBSTONE
@@ -66,6 +67,7 @@ class FindingsEngine:
         self.book = Book(self.clients, policy, published)
         self._reader = InputReader()
         self._judges = fleet.Judges(thresholds)
+        self._requested = RequestedVersions()
         self._conditions = conditions
         self._changes: dict[str, fleet.Change] = {}
         self._compared_ms = self._forgot_ms = self._newest_ms = 0
@@ -141,7 +143,7 @@ class FindingsEngine:
     def limits(self) -> tuple[Overflow, ...]:
         """What its bounds left out."""
         parts = self.clients.limits, self.book.limits, self._liveness.limits
-        return *(each for part in parts for each in part), self.kept.full, self._reader.full, self._judges.full
+        return *(each for part in parts for each in part), self.kept.full, self._reader.full, self._judges.full, self._requested.full
 
     def sizes(self) -> dict[str, int]:
         """How much is kept of what."""
@@ -221,6 +223,7 @@ class FindingsEngine:
 
     def _happened(self, event: ConnectionChange) -> None:
         self._liveness.apply(event)
+        self._requested.happened(event)
         self.clients.heard()
         self.kept.happened(event)
         if event.kind == Kind.HEARTBEAT:
@@ -236,6 +239,7 @@ class FindingsEngine:
         live = self.clients.live()
         under_way = self.book.present(fleet.STORM.code)
         for rule, found in (
+            (fleet.UPGRADE, self._requested.found(live, self._judges, now_ms)),
             (fleet.DRIFT, fleet.drift(live, self._judges, now_ms)),
             (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
             (fleet.RARE, fleet.rare_values(live, self._judges)),

@@ -78,6 +78,8 @@ def gateway_id(broker: RunningBroker) -> str:
 
 
 def test_clients_are_judged_by_what_the_gateway_saw(broker: RunningBroker, gateway: RunningGateway, tmp_path: Path) -> None:
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+        admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
     work(gateway)
     with (
         RawClient.connect(gateway.address, "ready-old-1") as old,
