@@ -11,6 +11,7 @@ from played import from_client
 from clientscope.readiness.served import known_versions
 from clientscope.records.requested_versions import MOST_VERSIONS, pack, pair, unpack
 from clientscope.session import requested
+from clientscope.session.handler import READ_LIMIT
 from clientscope.session.requested import SharedVersions
 from clientscope.session.served import Served
 from clientscope.session.session import Session
@@ -54,6 +55,13 @@ def test_requests_that_the_gateway_reads_are_kept_too_but_for_its_own() -> None:
     requests(session, (18, 0), (60, 1), (1324, 0))
     assert seen(session) == [(18, 0), (60, 1)]
     assert not session.passes_from_client(request(18, 0)), "it is read each time"
+
+
+def test_a_request_that_is_too_long_to_be_read_does_not_let_the_next_ones_pass() -> None:
+    session = Session(True, 10_240)
+    long = struct.pack(">ihhih", 10 + READ_LIMIT + 1_000, 18, 0, 1, -1) + bytes(READ_LIMIT + 1_000)
+    assert Passed in [type(each) for each in from_client(session, long)]
+    assert seen(session) == [(18, 0)] and not session.passes_from_client(request(18, 0))
 
 
 def test_connections_with_the_same_versions_share_one_set() -> None:

@@ -55,6 +55,17 @@ def test_a_restart_finds_the_same() -> None:
     assert fleet.one("AN309") == found and fleet.writes == writes
 
 
+def test_news_are_judged_at_the_next_comparison() -> None:
+    fleet = Fleet()
+    connection = fleet.connect()
+    uses(fleet, connection, *NEW)
+    fleet.later(10 * SECOND)
+    assert not fleet.findings("AN309")
+    uses(fleet, connection, (2, 0))
+    fleet.later(10 * SECOND)
+    assert fleet.one("AN309").evidence == ["unknown software: ListOffsets 0, removed in 4.0.0; 1 client"]
+
+
 def test_a_client_that_never_pushed_counts_too() -> None:
     fleet = Fleet()
     uses(fleet, fleet.connect(), (18, 0), (2, 0), client_software_name="librdkafka", client_software_version="1.0.0")
