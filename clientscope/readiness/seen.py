@@ -140,6 +140,14 @@ class SeenClients:
             self.dropped["seen_versions"] += 1
         return changed
 
+    def copy(self) -> SeenClients:
+        """The same as it is now, for another thread."""
+        made = SeenClients(self._limit, self._kept_ms)
+        made.dropped, made.first_ms = self.dropped.copy(), self.first_ms
+        made._clients = {key: SeenRequests(seen.lists.copy(), seen.last_ms) for key, seen in self._clients.items()}
+        made._unread = self._unread.copy()
+        return made
+
     def clients(self, now_ms: int) -> Iterator[tuple[GatewayClient, SeenRequests]]:
         """Those whose last record still counts.
 

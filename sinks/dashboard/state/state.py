@@ -19,7 +19,7 @@ from clientscope.findings.record import Finding
 from clientscope.findings.record import State as FindingState
 from clientscope.gauges import GatewayValue, GaugeValue
 from clientscope.query import BROKERS, Query, parse
-from clientscope.readiness.seen import GatewayClient, SeenRequests
+from clientscope.readiness.seen import SeenClients
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.rows import lists as rows
 from sinks.dashboard.rows.groups import facets, group_sort, groups
@@ -66,21 +66,15 @@ class SeenNow(NamedTuple):
 
     Attributes:
         known: whether the topics have been read to their ends; else nothing here counts.
-        clients: as `SeenClients.clients` has them.
+        clients: a copy.
         releases: by cluster, the oldest release of its brokers.
-        first_ms: when the first record was written.
-        unread: addresses of connections of which nothing is known.
-        forgotten: what didn't fit into memory.
     """
 
     version: int
     feed: Feed
     known: bool
-    clients: tuple[tuple[GatewayClient, SeenRequests], ...]
+    clients: SeenClients
     releases: Mapping[str, str | None]
-    first_ms: int | None
-    unread: int
-    forgotten: int
 
 
 class State(Summary):
@@ -227,18 +221,15 @@ class State(Summary):
                 differences=differences(items),
             )
 
-    def seen_clients(self, now_ms: int) -> SeenNow:
+    def seen_clients(self) -> SeenNow:
         """What gateways have seen of clients, for upgrade readiness."""
         with self._lock:
             return SeenNow(
                 version=self._versions.of[CONNECTIONS],
                 feed=self._feed.now,
                 known=self._feed.was_live,
-                clients=tuple(self._seen.clients(now_ms)),
+                clients=self._seen.copy(),
                 releases=self._status.releases(),
-                first_ms=self._seen.first_ms,
-                unread=self._seen.unread(now_ms),
-                forgotten=self._seen.dropped.total(),
             )
 
     def series_by_minute(self, now_ms: int, count: int) -> Series:

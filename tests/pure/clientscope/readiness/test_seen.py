@@ -90,6 +90,13 @@ def test_every_bound_is_counted() -> None:
     assert min(last for _, last in many.lists.values()) == NOW + 3, "what was last seen the longest ago is forgotten"
 
 
+def test_a_copy_stays_as_it_was() -> None:
+    clients = seen((NOW - 9, record((1, 3))), (NOW - 9, record(client_id=None, client_software_name="unknown")))
+    copied = clients.copy()
+    clients.apply(record((1, 12)), NOW)
+    assert shown(copied) == {"orders java": [(1, 3, NOW - 9, NOW - 9)]} and copied.unread(NOW) == 1 and copied.first_ms == NOW - 9
+
+
 def test_one_principal_can_not_push_out_the_others() -> None:
     clients = SeenClients(limit=100)
     clients.apply(record((1, 12), principal="User:small"), NOW)
