@@ -349,7 +349,7 @@ class ClientConnection:
             yield from self._end("idle")
 
     def _report_requested(self, now_s: float) -> Iterator[ConnectionCommand]:
-        if now_s - self._requested_s >= _REQUESTED_EVERY_S:
+        if self.session.authenticated and now_s - self._requested_s >= _REQUESTED_EVERY_S:  # before it, the client is another one
             if (versions := self.unreported) is not None:
                 self._requested_s = now_s
                 yield Requested(versions)

@@ -387,6 +387,12 @@ def test_after_hours_only_versions_count_that_are_still_requested(look: bool) ->
     assert playbook.connection.unreported is None, "an idle connection says once that nothing was requested"
 
 
+def test_versions_are_not_reported_before_it_is_known_whose_they_are() -> None:
+    playbook = connected(session=Session(True, 10_240, sasl=True)) >> Received(CLIENT, HANDSHAKE) << Send(BROKER, upstream(HANDSHAKE))
+    playbook = playbook << Pause(CLIENT) >> Tick(20.0, *LIMITS) >> Tick(29.0, *LIMITS)
+    assert playbook.connection.unreported == b"\0\x11\0\1", "its end reports them"
+
+
 def test_a_connection_that_is_bypassed_keeps_what_it_has_requested() -> None:
     playbook = connected() >> Received(CLIENT, request(1)) << Send(BROKER, request(1)) >> Bypassed()
     playbook = playbook >> Received(CLIENT, request(2, key=1)) << Send(BROKER, request(2, key=1))
