@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clientscope.config.base import KafkaSettings
+from clientscope.config.base import KafkaSettings, Owners
 from clientscope.config.option import Option
 from clientscope.config_types import Address, HeaderName, HttpUrl, Networks
 
@@ -23,6 +23,7 @@ class ServeSettings(KafkaSettings):
     data_docs_dir: Path = Field(
         Path("data/history/data-docs"), description="directory of the job's Data Docs, within its history-dir; the page links them"
     )
+    owners: Owners
     external_url: Annotated[HttpUrl, Option(metavar="URL")] = Field(
         "", description="public address of the page, as in https://kafka.example/clients/; for links and cookies"
     )

@@ -24,7 +24,7 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.status import StatusPublisher
 from clientscope.gateway.tasks import Tasks
-from clientscope.gateway.worker.messages import Asked, Closed, Logged, Named, Opened, Report, Standing, WorkerPlan
+from clientscope.gateway.worker.messages import Asked, Closed, Logged, Named, Opened, Report, Standing, Used, WorkerPlan
 from clientscope.gateway.worker.pool import Workers, listen
 from clientscope.gateway.worker.template import Template
 from clientscope.policy.redaction import ClientNames
@@ -129,8 +129,10 @@ class Gateway:
                     self._opened(connection_id, address, identity, report.at_ms)
                 case Named(connection_id, identity):
                     self._records.publish(self.registry.identified(connection_id, identity, report.at_ms))
-                case Closed(connection_id, reason):
-                    self._closed(connection_id, reason, report.at_ms)
+                case Used(connection_id, versions):
+                    self._records.publish(self.registry.used(connection_id, versions, report.at_ms))
+                case Closed(connection_id, reason, requested):
+                    self._closed(connection_id, reason, report.at_ms, requested)
                 case Asked():
                     self._tasks.run(self._judge(event))
                 case Logged():
@@ -156,21 +158,22 @@ class Gateway:
         elif most and self.registry.open_from(address) > most:
             self._workers.refuse(connection_id, "max_connections_per_ip")
 
-    def _closed(self, connection_id: int, reason: str, now_ms: int) -> None:
-        if (record := self.registry.closed(connection_id, reason, now_ms)) is not None:
+    def _closed(self, connection_id: int, reason: str, now_ms: int, requested: bytes | None = None) -> None:
+        if (record := self.registry.closed(connection_id, reason, now_ms, requested)) is not None:
             self._metrics.count("connections_closed", reason)
             self._records.publish(record)
 
-    def _stand(self, connections: list[tuple[int, str, Identity]], mine: Callable[[int], bool], now_ms: int) -> None:
+    def _stand(self, connections: list[tuple[int, str, Identity, bytes]], mine: Callable[[int], bool], now_ms: int) -> None:
         """Makes good what a worker could not report."""
-        open_ids = {connection_id for connection_id, _, _ in connections}
+        open_ids = {connection_id for connection_id, *_ in connections}
         for connection_id in [number for number in self.registry.connections if mine(number) and number not in open_ids]:
             self._closed(connection_id, "unseen", now_ms)
-        for connection_id, address, identity in connections:
+        for connection_id, address, identity, versions in connections:
             if connection_id not in self.registry.connections:
                 self._opened(connection_id, address, identity, now_ms)
             elif not self.registry.knows_as(connection_id, identity):
                 self._records.publish(self.registry.identified(connection_id, identity, now_ms))
+            self._records.publish(self.registry.used(connection_id, versions, now_ms))
 
     async def _judge(self, asked: Asked) -> None:
         if (verdict := await self._pushes.judge(asked)) is not None and self._workers is not None:

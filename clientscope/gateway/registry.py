@@ -28,17 +28,24 @@ _HEARTBEATS_AT_ZERO = 3
 _PRESENT_AFTER_MS = 6 * 60 * 60 * 1000
 _COUNTS_PER_PART = 1_000  # with names at their longest, half of what a topic takes in one record
 _RECORDED_LENGTH = 256
+_MOST_REQUESTED = 1_024
+"""Different lists of versions that are held once; beyond it, each connection holds its own until the next report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One open connection."""
+    """One open connection.
+
+    Attributes:
+        requested: versions that its client has requested, as `clientscope.records.requested_versions.pack`.
+    """
 
     connection_id: int
     client_address: str
     opened_ms: int
     identity: Identity
     series: tuple[str, str]
+    requested: bytes = b""
 
 
 @dataclass(slots=True)
@@ -80,6 +87,7 @@ class ConnectionRegistry:
         self._most_bytes = most_bytes
         self._bytes = self._opened = self._closed = 0
         self._sequence = 0
+        self._requested: dict[bytes, bytes] = {}
         self._recorded_ms: dict[int, int] = {}  # when each open connection was last on the topic, the longest ago first
 
     def opened(self, connection_id: int, client_address: str, now_ms: int, identity: Identity | None = None) -> ClientConnectionRecord:
@@ -115,11 +123,28 @@ class ConnectionRegistry:
             touched.append(before.series)
         return self._record(Kind.IDENTIFIED, now_ms, after, touched, previous=before.identity)
 
-    def closed(self, connection_id: int, reason: str, now_ms: int) -> ClientConnectionRecord | None:
-        """A connection has ended, for the first time that this is called; None afterwards."""
+    def used(self, connection_id: int, versions: bytes, now_ms: int) -> ClientConnectionRecord | None:
+        """A client has requested these versions; None if that is known, or the connection is gone."""
+        before = self.connections.get(connection_id)
+        if before is None or before.requested == versions:
+            return None
+        if len(self._requested) >= _MOST_REQUESTED:
+            self._requested.clear()
+        after = replace(before, requested=self._requested.setdefault(versions, versions))
+        self.connections[connection_id] = after
+        return self._record(Kind.PRESENT, now_ms, after, [after.series])
+
+    def closed(self, connection_id: int, reason: str, now_ms: int, requested: bytes | None = None) -> ClientConnectionRecord | None:
+        """A connection has ended, for the first time that this is called; None afterwards.
+
+        Args:
+            requested: versions that its client has requested; None for those that are known.
+        """
         connection = self.connections.pop(connection_id, None)
         if connection is None:
             return None
+        if requested is not None:
+            connection = replace(connection, requested=requested)
         self._addresses[connection.client_address] -= 1
         if not self._addresses[connection.client_address]:
             del self._addresses[connection.client_address]
@@ -322,6 +347,7 @@ class ConnectionRegistry:
             heartbeat_parts=0,
             heartbeat_interval_ms=0,
             client_instances=0,
+            requested_versions=connection.requested if connection else b"",
         )
         self._sequence += 1
         if connection:

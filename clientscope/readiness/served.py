@@ -89,6 +89,13 @@ def serves(release: str, api_key: int, api_version: int) -> bool:
     return within(api_version, served(release).get(api_key))
 
 
+def known_versions() -> frozenset[tuple[int, int]]:
+    """Every (api_key, api_version) that any release of the data serves."""
+    return frozenset(
+        (key, version) for ranges in _served().values() for key, (least, most) in ranges.items() for version in range(least, most + 1)
+    )
+
+
 def removed_in(api_key: int, api_version: int, target: str | None = None) -> Removal | None:
     """Which release stops serving a version that an earlier one serves; None where none does.
 

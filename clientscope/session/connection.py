@@ -23,6 +23,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any, Protocol
 
 from clientscope.errors import WireError
+from clientscope.records.requested_versions import pack
 from clientscope.session.events import (
     BROKER,
     CLIENT,
@@ -52,8 +53,9 @@ from clientscope.session.events import (
 )  # fmt: skip
 from clientscope.session.flow import Flow, Lane
 from clientscope.session.opaque import OpaqueSession
+from clientscope.session.requested import NOTHING
 from clientscope.session.session import Observer, Out, Session
-from clientscope.session.state import Counted, Held, Identified, Identity, Pushed, ToBroker, ToClient
+from clientscope.session.state import Counted, Held, Identified, Identity, Pushed, Requested, ToBroker, ToClient
 from clientscope.wire.frames import RESPONSE_HEAD, Passed
 
 _QUIET_S = 1.0
@@ -63,6 +65,13 @@ _IDENTITY_EVERY_S = 10.0
 """Reports of a client's identity that are sent at once, and the interval of later ones: its first request, ApiVersions, SASL and telemetry
 make four.
 """
+_REQUESTED_EVERY_S = 5.0
+"""How long new versions that a client requests are gathered: it starts with a dozen."""
+_PERIOD_S = 5.5 * 3600
+"""After that the versions count anew, so that readers know when a client last used each: within the six hours after which a connection is
+recorded again in any case."""
+_PERIOD_BEGINS_S = 60.0
+"""How long a new period gathers versions before its first report."""
 
 
 class Log(Observer, Protocol):
@@ -91,7 +100,7 @@ class ClientConnection:
 
     __slots__ = (
         "_active", "_active_s", "_answered", "_broker", "_client", "_connected", "_draining", "_half_closes", "_identified",
-        "_identified_s", "_identity_held", "_log", "_opened_s", "ended", "session",
+        "_identified_s", "_identity_held", "_log", "_opened_s", "_period_s", "_requested", "_requested_s", "ended", "session",
     )  # fmt: skip
 
     def __init__(self, session: Session | OpaqueSession) -> None:
@@ -106,6 +115,8 @@ class ClientConnection:
         self._draining = self._answered = self.ended = False
         self._active = True
         self._opened_s = self._active_s = 0.0
+        self._requested: frozenset[int] | None = NOTHING  # as last reported; None where the next report is due whatever it says
+        self._requested_s = self._period_s = 0.0
         self._log: Log | None = None
 
     def handle(self, event: ConnectionEvent) -> Iterator[ConnectionCommand]:
@@ -166,7 +177,7 @@ class ClientConnection:
         flow = self._flow(event.side)
         self._half_closes &= event.half_closes
         if flow is self._client:
-            self._opened_s = self._active_s = event.now_s
+            self._opened_s = self._active_s = self._requested_s = self._period_s = event.now_s
         else:
             self._connected = True
         if flow.pauses:
@@ -330,10 +341,23 @@ class ClientConnection:
         if self._identity_held and event.now_s - self._identified_s > _IDENTITY_EVERY_S:
             self._identity_held, self._identified_s = False, event.now_s
             yield Identified(self.session.identity)
+        if self.session.requested is not self._requested or event.now_s - self._period_s > _PERIOD_S:
+            yield from self._report_requested(event.now_s)
         if not (self._answered and self.session.authenticated) and event.now_s - self._opened_s > event.unauthenticated_s:
             yield from self._end("unauthenticated_timeout")
         elif event.now_s - self._active_s > event.idle_s:
             yield from self._end("idle")
+
+    def _report_requested(self, now_s: float) -> Iterator[ConnectionCommand]:
+        if self.session.authenticated and now_s - self._requested_s >= _REQUESTED_EVERY_S:  # before it, the client is another one
+            if (versions := self.unreported) is not None:
+                self._requested_s = now_s
+                yield Requested(versions)
+            self._requested = self.session.requested
+        if now_s - self._period_s > _PERIOD_S:
+            self.session.forget_requested()
+            self._requested, self._period_s = None, now_s
+            self._requested_s = now_s + _PERIOD_BEGINS_S - _REQUESTED_EVERY_S
 
     def _on_drain(self, event: Draining) -> Iterator[ConnectionCommand]:
         """Answers can't be counted, since a produce request with acks=0 has none: silence has to do."""
@@ -350,7 +374,7 @@ class ClientConnection:
         session = self.session
         if isinstance(session, Session) and session.passable and self._client.lane is None is self._broker.lane:
             self._end_log()
-            self.session = OpaqueSession(session.identity)
+            self.session = OpaqueSession(session.identity, session.requested)
         yield from ()
 
     def _on_ended(self, event: Ended) -> Iterator[ConnectionCommand]:
@@ -367,7 +391,7 @@ class ClientConnection:
                 flow.lane = None
         session, lost = self.session, self.session.unanswered_pushes
         # A transport, its connection and the session know each other, so what they hold would stay until Python looks for cycles.
-        self.session = OpaqueSession(session.identity)
+        self.session = OpaqueSession(session.identity, session.requested)
         session.end()
         for _ in range(lost):
             yield Counted("pushes_refused", "connection_lost")
@@ -385,6 +409,16 @@ class ClientConnection:
     def identity(self) -> Identity:
         """The client's identity, as far as it is known."""
         return self.session.identity
+
+    @property
+    def requested(self) -> bytes:
+        """The versions that the client has requested, as `Requested` has them."""
+        return pack(self.session.requested)
+
+    @property
+    def unreported(self) -> bytes | None:
+        """The same, also once the connection has ended; None if the last `Requested` still holds."""
+        return None if self.session.requested == self._requested else self.requested
 
 
 _ON: dict[type[Any], Callable[[ClientConnection, Any], Iterator[ConnectionCommand]]] = {

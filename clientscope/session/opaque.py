@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clientscope.session.requested import NOTHING
 from clientscope.session.state import UNSEEN, Command, Identity, Verdict
 from clientscope.wire.frames import Passed
 
@@ -13,17 +14,23 @@ class OpaqueSession:
 
     Args:
         identity: the client's identity before, or the one that its listener allows.
+        requested: the versions that it requested before.
     """
 
-    __slots__ = ("identity",)
+    __slots__ = ("identity", "requested")
 
     authenticated = True
     unanswered_pushes = 0
     between_requests = True
     held_bytes = 0
 
-    def __init__(self, identity: Identity = UNSEEN) -> None:
+    def __init__(self, identity: Identity = UNSEEN, requested: frozenset[int] = NOTHING) -> None:
         self.identity = identity
+        self.requested = requested
+
+    def forget_requested(self) -> None:
+        """What was requested before is over."""
+        self.requested = NOTHING
 
     def passes_from_client(self, data: bytes) -> bool:
         """Everything goes to the broker."""

@@ -39,6 +39,10 @@ class Served:
                 self._answers[api_version] = body, advertised
         return LENGTH.pack(RESPONSE_HEAD.size - LENGTH.size + len(advertised)) + frame[LENGTH.size : RESPONSE_HEAD.size] + advertised
 
+    def has(self, api_key: int, api_version: int) -> bool:
+        """Whether the broker is known to serve it."""
+        return self._ranges is not None and self.lacks(api_key, api_version) is None
+
     def lacks(self, api_key: int, api_version: int) -> str | None:
         """Why the broker will not serve a request, as a counter's label; None where it does, or nothing is known yet."""
         if self._ranges is None:

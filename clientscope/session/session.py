@@ -10,9 +10,11 @@ from typing import Protocol
 
 from clientscope.errors import WireError
 from clientscope.records.codec import PrincipalSource
+from clientscope.records.requested_versions import pair
 from clientscope.session.allowance import charged, wait_s
 from clientscope.session.handler import READ_LIMIT, Pending, if_short
 from clientscope.session.handlers import HANDLERS, by_key, k1324_push_config
+from clientscope.session.requested import NOTHING, SharedVersions, is_full, is_recorded
 from clientscope.session.served import Served
 from clientscope.session.state import (
     UNSEEN,
@@ -52,7 +54,9 @@ _FULL = Held(None, "unanswered")
 _CROWDED = Held(None, "reserved_correlation_ids")
 _CLIENT_ID_ROOM = REQUEST_HEAD.size + 2 + 1024
 _BY_KEY = by_key(HANDLERS)
-_request_head, _response_head = REQUEST_HEAD.unpack_from, RESPONSE_HEAD.unpack_from
+_versioned_head = struct.Struct(">iIi").unpack_from
+"""As `REQUEST_HEAD`, with api_key and api_version as one number, a `pair`."""
+_response_head = RESPONSE_HEAD.unpack_from
 
 Bytes = bytes | memoryview
 Out = Command | Passed
@@ -80,14 +84,21 @@ class Session:
         sasl: whether the broker's listener asks for SASL authentication: no push is taken before it has succeeded.
         software: what the broker runs, for DescribeCluster (KIP-885); None leaves that untouched.
         served: what the broker serves, shared with other connections; requests beyond it are counted.
+        versions: holds what connections have requested, shared with other connections.
         clock: seconds; never goes back.
         identity: of a client that has sent nothing yet: `UNAUTHENTICATED` if it need not authenticate.
+
+    Attributes:
+        requested: versions that the client has requested since the last `forget_requested`, as `pair` numbers.
 
     Raises:
         WireError: from either direction's feeding: the stream is no Kafka protocol; close both sides.
     """
 
-    __slots__ = ("_clock", "_first", "_full_at_s", "_observer", "_requests", "_responses", "_state", "_unserved")
+    __slots__ = (
+        "_clock", "_counted", "_first", "_full_at_s", "_observer", "_passing", "_requests", "_responses", "_state", "_versions",
+        "requested",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -98,11 +109,14 @@ class Session:
         served: Served | None = None,
         clock: Callable[[], float] = monotonic,
         identity: Identity = UNSEEN,
+        versions: SharedVersions | None = None,
     ) -> None:
         self._state = SessionState(push_config, config_max_bytes, software, sasl, not sasl, served=served or Served(), identity=identity)
         self._full_at_s = 0.0
         self._clock = clock
-        self._unserved: list[Command] = []
+        self._counted: list[Command] = []
+        self._versions = SharedVersions() if versions is None else versions
+        self.requested = self._passing = NOTHING
         self._requests = FrameScanner(REQUEST_HEAD.size, SHORTEST_REQUEST)
         self._first = True
         self._observer: Observer | None = None
@@ -147,11 +161,9 @@ class Session:
         return self._responses.skip(data, self._passes_downstream)
 
     def _passes_upstream(self, data: bytes, position: int) -> bool:
-        """Whether `_treat_request` would let a request pass, and change nothing."""
-        _, key, version, correlation_id = _request_head(data, position)
-        if key in _BY_KEY or (correlation_id < 0 and is_ours(correlation_id)):
-            return False
-        return self._state.served.lacks(key, version) is None
+        """Whether `_treat_request` would let a request pass, and change nothing: as it did with the last one of this version."""
+        _, version, correlation_id = _versioned_head(data, position)
+        return version in self._passing and not (correlation_id < 0 and is_ours(correlation_id))
 
     def _passes_downstream(self, data: bytes, position: int) -> bool:
         return _response_head(data, position)[1] not in self._state.unanswered
@@ -175,9 +187,9 @@ class Session:
                     yield held
             if self._state.unanswered.crowded:
                 yield from self._settle()
-        if self._unserved:
-            unserved, self._unserved = self._unserved, []
-            yield from unserved
+        if self._counted:
+            counted, self._counted = self._counted, []
+            yield from counted
 
     def from_broker(self, data: bytes) -> Iterator[Out]:
         """What to do with bytes from the broker; `Passed` goes to the client."""
@@ -291,13 +303,32 @@ class Session:
         _, key, version, correlation_id = REQUEST_HEAD.unpack_from(head)
         if correlation_id < 0 and is_ours(correlation_id):
             state.unanswered.note(correlation_id)
+        recorded = self._record(key, version)
         if (handler := _BY_KEY.get(key)) is not None and (handler.versions is None or version in handler.versions):
             treatment = handler.wants(state, head)
             if treatment is not Treatment.PASS:
                 return treatment
         if (lack := state.served.lacks(key, version)) is not None:
-            self._unserved.append(Counted("requests_unserved", lack))
+            self._counted.append(Counted("requests_unserved", lack))
+        elif recorded and key not in _BY_KEY:
+            self._passing = self._versions.plus(self._passing, pair(key, version))
         return Treatment.PASS
+
+    def _record(self, key: int, version: int) -> bool:
+        """Keeps a version that the client requests; whether it is kept."""
+        if (requested := pair(key, version)) in self.requested:
+            return True
+        if not is_recorded(self._state.served, key, version):
+            return False
+        if is_full(self.requested):
+            self._counted.append(Counted("versions_unrecorded", "most_versions"))
+            return False
+        self.requested = self._versions.plus(self.requested, requested)
+        return True
+
+    def forget_requested(self) -> None:
+        """Begins anew with the versions that the client requests."""
+        self.requested = self._passing = NOTHING
 
     def _treat_response(self, head: bytes) -> Treatment:
         if self._state.bare_tokens is not None:

@@ -85,6 +85,13 @@ class Identified:
 
 
 @dataclass(slots=True)
+class Requested:
+    """The versions that the client has requested, in this period of six hours at most; as `clientscope.records.requested_versions.pack`."""
+
+    versions: bytes
+
+
+@dataclass(slots=True)
 class Pushed:
     """A push's turn has come: hand its settings to the policy, and take nothing more from the broker before the verdict.
 

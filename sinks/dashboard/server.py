@@ -18,6 +18,7 @@ from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
+from clientscope.profiles import owners
 from clientscope.records.topics import STATUS
 from clientscope.status.record import Condition, ProcessStatus
 from clientscope.status.writer import INTERVAL_S, StatusWriter
@@ -30,6 +31,7 @@ from sinks.dashboard.past.asking import Past
 from sinks.dashboard.state.fetching import PushFetcher
 from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.reader import TOPICS, StateReader
+from sinks.dashboard.state.readiness import ReadinessView
 from sinks.dashboard.state.state import State
 
 _GRACE_SECONDS = 3
@@ -44,10 +46,11 @@ def run(settings: ServeSettings) -> None:
     """Serves until SIGTERM or SIGINT, then returns; says ``ready`` on stdout once ``/readyz`` does.
 
     Raises:
-        SettingsError: others could reach the page without authentication, or a token file is invalid.
+        SettingsError: others could reach the page without authentication, or a token file or owners.toml is invalid.
         EnvironmentProblem: its port is taken, a topic is missing or set otherwise, or one of the page's files is missing.
     """
     access = access_of(settings, split_address(settings.listen)[0])
+    owned = owners.read_if_given(settings.owners)
     files = assets.load()
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=TOPICS, writes=(STATUS,))
@@ -78,6 +81,7 @@ def run(settings: ServeSettings) -> None:
         one_client=OneClient(state, fetch),
         deciding=Deciding(DecisionWriter(kafka)),
         past=past,
+        readiness=ReadinessView(state, owned),
         refused=refused,
     )
     server = Server(Listener("listen", BOUNDS, refused).config(app, timeout_graceful_shutdown=_GRACE_SECONDS))

@@ -1,4 +1,4 @@
-"""Comparisons of the fleet: rules about an application's live clients together, every ten seconds.
+"""Comparisons of the fleet: rules about an application's clients together, every ten seconds.
 
 They cost what the fleet is large, so they wait for their time; what follows from one push or one connection doesn't.
 """
@@ -13,7 +13,9 @@ from clientscope.profiles import Thresholds
 from streaming.findings import fleet
 from streaming.findings.book import Book
 from streaming.findings.clients import OneApplication, PushedClients
+from streaming.findings.inputs import ConnectionChange
 from streaming.findings.liveness import Liveness
+from streaming.findings.upgrades import RequestedVersions
 from streaming.limits import Overflow
 from udfs.kernels.applications import of_client
 
@@ -26,13 +28,18 @@ class Comparisons:
     def __init__(self, clients: PushedClients, liveness: Liveness, book: Book, thresholds: Thresholds) -> None:
         self._clients, self._liveness, self._book = clients, liveness, book
         self._judges = fleet.Judges(thresholds)
+        self._requested = RequestedVersions()
         self._changes: dict[str, fleet.Change] = {}
         self._compared_ms = 0
 
     @property
-    def full(self) -> Overflow:
-        """What its bound left out."""
-        return self._judges.full
+    def limits(self) -> tuple[Overflow, ...]:
+        """What its bounds left out."""
+        return self._judges.full, self._requested.full
+
+    def happened(self, event: ConnectionChange) -> None:
+        """Takes in an event of a connection, in any order."""
+        self._requested.happened(event)
 
     def started(self, application: OneApplication, change: fleet.Change) -> None:
         """Notes that a client of the application started with another configuration than the one before."""
@@ -51,6 +58,7 @@ class Comparisons:
         live = self._clients.live()
         under_way = self._book.present(fleet.STORM.code)
         for rule, found in (
+            (fleet.UPGRADE, self._requested.found(live, self._judges, now_ms)),
             (fleet.DRIFT, fleet.drift(live, self._judges, now_ms)),
             (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
             (fleet.RARE, fleet.rare_values(live, self._judges)),

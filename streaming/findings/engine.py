@@ -136,7 +136,7 @@ class FindingsEngine:
     def limits(self) -> tuple[Overflow, ...]:
         """What its bounds left out."""
         parts = self.clients.limits, self.book.limits, self._liveness.limits
-        return *(each for part in parts for each in part), self.kept.full, self._reader.full, self._comparisons.full
+        return *(each for part in parts for each in part), self.kept.full, self._reader.full, *self._comparisons.limits
 
     def sizes(self) -> dict[str, int]:
         """How much is kept of what."""
@@ -215,6 +215,7 @@ class FindingsEngine:
 
     def _happened(self, event: ConnectionChange) -> None:
         self._liveness.apply(event)
+        self._comparisons.happened(event)
         self.clients.heard()
         self.kept.happened(event)
         if event.kind == Kind.HEARTBEAT:

@@ -25,7 +25,7 @@ from streaming.limits import Limit, Overflow
 from udfs.rules.engine.rule import FIRED, Rule
 from udfs.rules.registry import FLEET_RULES
 
-DRIFT, CHANGED, RARE, VERSION, STORM = FLEET_RULES
+UPGRADE, DRIFT, CHANGED, RARE, VERSION, STORM = FLEET_RULES
 
 MOST_SETTINGS = 10
 """Settings that one finding names."""
@@ -203,6 +203,11 @@ def storms(counts: Mapping[str, Storms], live: Live, judges: Judges, under_way: 
             line = f"more than {closed // rounded * rounded - 1} connections closed within five minutes"
             found |= _one(STORM, application, {"": (None, [line])}, _of(live, application), now_ms)
     return found
+
+
+def found_in(rule: Rule, application: str, lines: list[str], live: Live, at_ms: int) -> dict[str, Found]:
+    """One finding of an application, without a setting, for these reasons."""
+    return _one(rule, application, {"": (None, lines)}, _of(live, application), at_ms)
 
 
 @lru_cache(maxsize=20_000)

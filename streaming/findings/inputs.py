@@ -116,6 +116,9 @@ class ConnectionChange(NamedTuple):
     principal: str | None
     client_id: str | None
     client: str = ""
+    software_name: str | None = None
+    software_version: str | None = None
+    requested: bytes | None = None
 
 
 _SHARED = ("application", "cluster", "gateway", "principal", "software_name", "software_version")

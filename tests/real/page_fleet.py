@@ -17,6 +17,7 @@ from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.record import Application, Client, Finding, FindingOwner, LeakPlace
 from clientscope.records.codec import Kind
+from clientscope.records.requested_versions import pack, pair
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.status.record import BrokerStatus, ProcessStatus
 from sinks.dashboard.state.state import TopicRecord
@@ -33,6 +34,9 @@ SOFTWARE = {
     ("kafka-python", "3.0.12"): 8, ("franz-go", "1.18.0"): 5, ("sarama", "1.45.1"): 4, ("aiokafka", "0.12.0"): 3, ("unknown", "unknown"): 3,
     ("apache-kafka-java", "2.8.2"): 2, ("librdkafka", "1.9.2"): 1, ("kafkajs", "2.2.4"): 1,
 }  # fmt: skip
+_USUAL = ((18, 3), (3, 12), (0, 9), (1, 12), (10, 4), (11, 7))
+REQUESTED = {"unknown": ((3, 0), (0, 2), (1, 3)), "kafkajs": ((18, 2), (3, 6), (17, 1)), "franz-go": ((18, 4), (3, 12), (71, 0), (1, 17))}
+"""Versions that clients request, by software: of these one kind breaks, of one too little was seen, and one does without client metrics."""
 APPLICATIONS = {
     "orders-service": "User:orders", "checkout": "User:orders", "payments-api": "User:payments", "ledger": "User:payments",
     "fraud-scorer": "User:analytics", "clickstream-enricher": "User:analytics", "inventory-sync": "User:inventory",
@@ -109,6 +113,7 @@ class Fleet:
         yield from self._history()
         for member in self.members:
             yield from self.opened(member, member.connections)
+            yield self._used(member)
         yield from self._gauges()
         yield from self.heartbeats(self.now_ms)
         yield from self._pushes()
@@ -258,6 +263,12 @@ class Fleet:
         where = {"cluster_id": CLUSTER, "gateway_id": gateway, "broker_id": 1 + GATEWAYS.index(gateway), "security_protocol": "SASL_SSL"}
         value = connection_record(sequence, counts, kind=kind, timestamp_ms=at_ms, **where, **fields)
         return TopicRecord(CONNECTIONS, at_ms, gateway.encode(), value)
+
+    def _used(self, member: Member) -> TopicRecord:
+        """What the member's last connection has requested."""
+        versions = REQUESTED.get(member.software[0], _USUAL)
+        requested = {"connection_id": self._connection, "requested_versions": pack([pair(*each) for each in versions])}
+        return self._connection_record(GATEWAYS[member.gateway], member.since_ms, Kind.PRESENT, **self._identity(member), **requested)
 
     def _history(self) -> Iterator[TopicRecord]:
         for back in range(HISTORY_MINUTES, 0, -1):

@@ -240,6 +240,31 @@ def test_brokers_are_searched(shared: PageServer, opens: Opens) -> None:
     expect(table).to_have_count(3)
 
 
+def test_readiness_lists_who_breaks_and_why(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=readiness&target=4.0.0")
+    table = page.get_by_role("table", name="Readiness").locator("tr.row")
+    expect(table.first).to_contain_text("breaks")
+    expect(table.first).to_contain_text("unknown software")
+    expect(page.locator(".verdicts")).to_contain_text("A version that Kafka 4.0.0 doesn't serve was last seen")
+    table.first.locator("td.chevron button").click()
+    expect(page.locator(".why")).to_contain_text("4.0.0 doesn't serve Produce 2: it was removed in 4.0.0.")
+    page.get_by_role("link", name="Software", exact=True).click()
+    expect(table.first.locator("a.to, td.strong").first).to_have_text("unknown software")
+    expect(table.filter(has_text="kafkajs 2.2.4")).to_contain_text("can't be judged yet")
+    page.get_by_label("Release of the brokers").select_option("3.9.2")
+    expect(page).to_have_url(re.compile("target=3.9.2"))
+    expect(page.locator(".verdicts")).to_contain_text("No version that Kafka 3.9.2 doesn't serve was seen since")
+    page.get_by_role("link", name="Principals", exact=True).click()
+    table.filter(has_text="User:orders").locator("a.to").click()
+    expect(page.locator("#search")).to_have_value('principal:"User:orders"')
+
+
+def test_readiness_without_a_record_says_what_is_missing(opens: Opens) -> None:
+    with serving() as server:
+        page = opens(f"{server.url}?view=readiness")
+        expect(page.locator(".state")).to_contain_text("no gateway has recorded what its clients request")
+
+
 def test_what_is_read_stays_where_it_is(own: PageServer, opens: Opens) -> None:
     page = opens(f"{own.url}?view=clients&sort=-connections")
     expect(page.locator(".list tr.row")).to_have_count(30)

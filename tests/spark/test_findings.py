@@ -20,7 +20,7 @@ def test_pushes_and_events_arrive_from_one_read(records: Records) -> None:
     newer = config_record(setting("acks", "all"), client_id="orders-3", principal="User:a")
     events = (
         connection_record(0),
-        connection_record(1, kind=1, client_id="orders-3"),
+        connection_record(1, kind=1, client_id="orders-3", requested_versions=b"\0\1\0\3"),
         b"junk",
         connection_record(2, kind=4, connection_id=-1),
     )
@@ -34,4 +34,5 @@ def test_pushes_and_events_arrive_from_one_read(records: Records) -> None:
     assert json.loads(pushes[0]["written"]) == ["token"]
     assert {"SK001", "AN101"} <= {rule["code"] for rule in json.loads(pushes[0]["rules"])}
     assert [(row["kind"], row["offset"], row["client_id"]) for row in rows if row["kind"] is not None] == [(1, 1, "orders-3"), (4, 3, None)]
-    assert SECRET not in json.dumps(rows)
+    assert [row["requested"] for row in rows if row["kind"] == 1] == [b"\0\1\0\3"]
+    assert SECRET not in repr(rows)

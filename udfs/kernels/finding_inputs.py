@@ -42,7 +42,8 @@ _OF_PUSH = {
 _OF_CONNECTION = {
     "kind": "kind",
     "sequence": "sequence",
-    **{name: field for name, field in _OF_PUSH.items() if name not in ("software_name", "software_version")},
+    **_OF_PUSH,
+    "requested": "requested_versions",
 }
 
 _NEEDED = frozenset(_OF_CONNECTION.values()) | {"security_protocol"}
@@ -74,8 +75,9 @@ TOMBSTONE = -1
 MOST_KEY_BYTES = 1_024
 """Longer keys, and those that are no text, are none of clientscope's."""
 
-CONNECTION = pa.struct([("row", pa.int64()), ("kind", pa.int8()), ("sequence", pa.int64()), *_WHO])
-"""One row per event that is kept; ``row`` is its place in the batch."""
+_OF_CONNECTIONS_ALONE = [("software_name", pa.string()), ("software_version", pa.string()), ("requested", pa.binary())]
+CONNECTION = pa.struct([("row", pa.int64()), ("kind", pa.int8()), ("sequence", pa.int64()), *_WHO, *_OF_CONNECTIONS_ALONE])
+"""One row per event that is kept; ``row`` is its place in the batch, ``requested`` what its client requested, as the record has it."""
 
 PER_INSTANCE = ("client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id")
 """Settings that instances of one application rightly differ in; they aren't compared."""

@@ -43,6 +43,7 @@ from udfs.rules import (
     an306_client_id_anonymous,
     an307_software_known_bad,
     an308_software_unknown,
+    an309_versions_removed_later,
     an310_configuration_drift,
     an311_value_unparsable,
     an401_setting_changed,
@@ -108,6 +109,7 @@ RULES: tuple[Rule, ...] = (
 """Judged push by push, by code."""
 
 FLEET_RULES: tuple[Rule, ...] = (
+    an309_versions_removed_later.RULE,
     an310_configuration_drift.RULE,
     an401_setting_changed.RULE,
     an402_value_rare_in_fleet.RULE,
@@ -117,12 +119,6 @@ FLEET_RULES: tuple[Rule, ...] = (
 """Judged over time and across the fleet (`streaming.findings`), by code; no push's result lists them."""
 
 EVERY_RULE: tuple[Rule, ...] = tuple(sorted((*RULES, *FLEET_RULES), key=lambda rule: rule.code))
-
-RESERVED = {
-    "AN309": "request versions that a later release of brokers removes (KIP-896): no push and no record of connections carries them; "
-    "`clientscope.readiness` judges them (docs/readiness.md)"
-}
-"""Codes that are taken, and why there is no rule yet; a code is never used again."""
 
 LIMITS = {rule.code: tuple(rule.limits) for rule in EVERY_RULE}
 """Every code → the names of its thresholds: what a profile may change."""

@@ -17,9 +17,9 @@ from clientscope.commands.imports.jmx_metrics import MOST_KEYS, JmxKey, JmxMetri
 from clientscope.commands.lint.linting import CLEAN, FOUND, WRONG
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray.summary import READINESS_COLOURS
-from clientscope.commands.xray.upgrade import NAMES, WORST_FIRST
 from clientscope.errors import SettingsError
 from clientscope.readiness import ObservedClient, Readiness, judge_readiness, target_release
+from clientscope.readiness.rows import NAMES, WORST_FIRST
 from clientscope.readiness.served import served, within
 from clientscope.readiness.verdict import API_VERSIONS, BETWEEN_BROKERS, OPTIONAL
 from clientscope.report.listing import Listed, show

@@ -1,6 +1,7 @@
-"""``clientscope readiness``: which clients work with brokers of another release, by the brokers' request logs.
+"""``clientscope readiness``: which clients work with brokers of another release, by what gateways recorded, or the brokers' request logs.
 
-- `groups`: clients of one application, owner, principal or software, with their verdicts.
+- `recorded`: gateways' records, read from the topics.
+- `by_gateways`, `by_logs`: clients judged by either source; `run_result` is what both return.
 - `table`, `page`: the groups for a terminal, and as a page in one file.
 - `running`: all of it, and the exit status.
 """
@@ -13,15 +14,16 @@ from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.commands.xray.settings import RequestLogSettings
-from clientscope.config import ListingSettings
+from clientscope.config import KafkaSettings, ListingSettings
 from clientscope.config.base import Owners
 from clientscope.config.option import Option
 
 
-class ReadinessSettings(RequestLogSettings, ListingSettings):
-    """Lists which clients break, fall back or work with brokers of another release, by the brokers' request logs.
+class ReadinessSettings(RequestLogSettings, ListingSettings, KafkaSettings):
+    """Lists which clients break, fall back or work with brokers of another release, by what gateways recorded on clientscope's topics,
+    or with PATH by the brokers' request logs.
 
-    Exit status: 1 for clients with a verdict of --fail-on or worse, 2 for wrong use or no such log.
+    Exit status: 1 for clients with a verdict of --fail-on or worse, 2 for wrong use, no such log or no record.
     """
 
     section = "readiness"
@@ -29,7 +31,7 @@ class ReadinessSettings(RequestLogSettings, ListingSettings):
     owners: Owners
     group_by: Literal["application", "owner", "principal", "software"] = Field("application", description="what a line is about")
     since: Annotated[str, Option(metavar="DATETIME", flag_only=True)] = Field(
-        "", description="judge by requests since then, such as '2026-11-20 08:00', by the clock of the logs; older ones are the past"
+        "", description="judge by requests since then, such as '2026-11-20 08:00', UTC or by the clock of the logs; older ones are the past"
     )
     fail_on: Literal["breaks", "unknown", "falls_back", "never"] = Field(
         "breaks", description="exit with status 1 for clients with this verdict or a worse one"

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from clientscope.commands.readiness.groups import GROUPINGS, grouped, name_of
+from clientscope.commands.readiness.run_result import ReadinessRun
 from clientscope.commands.xray.html_file import render
-from clientscope.commands.xray.result import LogRead
-from clientscope.commands.xray.upgrade import JudgedClient, rows
+from clientscope.readiness.groups import GROUPINGS, grouped, name_of
+from clientscope.readiness.rows import rows
 
 _TEMPLATE = Path(__file__).with_name("readiness.html")
 
 
-def page(target: str, clients: Sequence[JudgedClient], logs: Sequence[LogRead], sentences: Sequence[str], unseen: Sequence[str]) -> str:
-    """The page's HTML; whatever a client chose is escaped.
-
-    Args:
-        unseen: sentences on what isn't in the result.
-    """
-    present = [each for each in clients if not each.past]
-    groups = {by: [(name_of(group, by), group) for group in grouped(clients, by)] for by in GROUPINGS}
+def page(target: str, made: ReadinessRun) -> str:
+    """The page's HTML; whatever a client chose is escaped."""
+    present = [each for each in made.clients if not each.past]
+    groups = {by: [(name_of(group, by), group) for group in grouped(made.clients, by)] for by in GROUPINGS}
     return render(
         _TEMPLATE,
         "-o json",
         rows(present),
         target=target,
         groups=groups,
-        sentences=sentences,
-        unseen=unseen,
-        logs=logs,
+        sentences=made.sentences,
+        unseen=made.unseen,
+        logs=made.logs,
+        source=made.source,
+        times=made.times,
         figures=[
             (len(present), "clients"),
             (len(groups["application"]), "applications"),
             (len(groups["software"]), "kinds of software"),
-            (sum(log.requests for log in logs), "requests read"),
+            made.read,
         ],
     )

@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.commands.readiness.groups import GROUPINGS, By, ReadinessGroup, name_of
 from clientscope.commands.xray.summary import READINESS_COLOURS
-from clientscope.commands.xray.upgrade import NAMES, ReadinessRow, clients_by_verdict
+from clientscope.readiness.groups import GROUPINGS, By, ReadinessGroup, name_of
+from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
 
 _ADDITIONAL = ("LAST SEEN", "BREAK", "UNKNOWN", "FALL BACK", "FINE", "ADVICE")
 
@@ -29,11 +29,21 @@ def table(groups: Sequence[ReadinessGroup], by: By, sentences: Sequence[str], *,
     return Group(*parts, *(Text(sentence) for sentence in sentences))
 
 
-def sentences(target: str, rows: Sequence[ReadinessRow], last_old: str, since: str) -> Iterator[str]:
-    """How many clients have which verdict, and when an old version was last seen."""
+def sentences(target: str, rows: Sequence[ReadinessRow], last_old: str, since: str, first: str = "") -> Iterator[str]:
+    """How many clients have which verdict, and when an old version was last seen.
+
+    Args:
+        first: the time of the first record; empty for logs.
+    """
     counts = ", ".join(f"{NAMES[readiness]}: {clients:,}" for readiness, clients in clients_by_verdict(rows).items())
     yield f"Clients at Kafka {target}: {counts or 'none'}" + (f", by requests since {since}." if since else ".")
-    if last_old:
+    if first:
+        yield (
+            f"A version that {target} doesn't serve was last recorded at {last_old}."
+            if last_old
+            else f"No version that {target} doesn't serve was recorded since {first}, when the first record was written."
+        )
+    elif last_old:
         yield f"A version that {target} doesn't serve was last seen at {last_old}, by the clock of the logs, which name no time zone."
 
 

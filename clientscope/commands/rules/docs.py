@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from clientscope.catalog.configs import ClientType
 from udfs.rules.engine.rule import NOT_APPLICABLE, OUTCOMES, Case, Rule
-from udfs.rules.registry import EVERY_RULE, RESERVED
+from udfs.rules.registry import EVERY_RULE
 
 PAGE = Path("docs/rules.md")
 
@@ -104,8 +104,7 @@ def markdown(rules: Sequence[Rule] = EVERY_RULE) -> str:
         for rule in rules
     ]
     table = "\n".join(["| code | worst severity | bad pattern | of | needs |", "|---|---|---|---|---|", *rows])
-    reserved = "\n".join(f"- {code}: {why}." for code, why in RESERVED.items())
-    return "\n".join([_HEAD, table, "", *map(_section, rules), "## Codes that are taken", "", reserved, ""])
+    return "\n".join([_HEAD, table, "", *map(_section, rules)])
 
 
 def sources(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from clientscope.commands.rules.docs import as_json, client_types, messages, needs, sources
 from clientscope.errors import SettingsError
 from udfs.rules.engine.rule import OUTCOMES, Rule
-from udfs.rules.registry import EVERY_RULE, RESERVED
+from udfs.rules.registry import EVERY_RULE
 
 _WIDTH = 100
 
@@ -41,8 +41,6 @@ def find(code: str) -> Rule:
     by_word = {word: rule for rule in EVERY_RULE for word in (rule.code.lower(), rule.name)}
     if wanted in by_word:
         return by_word[wanted]
-    if wanted.upper() in RESERVED:
-        raise SettingsError(f"{wanted.upper()} is reserved: its rule does not exist yet", RESERVED[wanted.upper()])
     alike = get_close_matches(wanted, by_word, n=12, cutoff=0.5)
     # Codes differ by a digit, so the same digit at the same position counts.
     alike.sort(key=lambda word: -sum(left == right for left, right in zip(word, wanted, strict=False)))

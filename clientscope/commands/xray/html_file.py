@@ -11,8 +11,8 @@ from typing import NamedTuple
 import jinja2
 from markupsafe import Markup
 
-from clientscope.commands.xray.upgrade import NAMES, ReadinessRow, clients_by_verdict
 from clientscope.errors import SettingsError
+from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
 
 MOST_ROWS = 500
 """Of a table."""

@@ -13,15 +13,14 @@ from clientscope.commands.xray.asking import ClusterAnswers
 from clientscope.commands.xray.configurations import SeenConfiguration
 from clientscope.commands.xray.inventory import MOST_CLIENTS, MOST_CONNECTIONS, ClientKey, InventoriedClient, Inventory
 from clientscope.commands.xray.upgrade import (
-    ReadinessRow,
     Upgrade,
     application_shown,
     judged,
     owner_shown,
     principal_shown,
-    rows,
     software_shown,
 )
+from clientscope.readiness.rows import ReadinessRow, rows
 from clientscope.severities import SEVERITIES
 
 

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from clientscope.commands.xray.asking import ClusterAnswers
 from clientscope.commands.xray.result import ProblemRow, XrayResult
-from clientscope.commands.xray.upgrade import NAMES, ReadinessRow, clients_by_verdict
 from clientscope.readiness import Readiness
+from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
 from clientscope.report.listing import console
 
 _MOST_SOFTWARE = 15

@@ -1,11 +1,9 @@
-"""Upgrade readiness of an inventory's clients: a verdict for each, and rows of clients that are alike."""
+"""Upgrade readiness of an inventory's clients: a verdict for each."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from clientscope.catalog import sensitive
 from clientscope.commands.lint.shown import plain
@@ -13,59 +11,8 @@ from clientscope.commands.xray.inventory import ClientKey, InventoriedClient, Se
 from clientscope.errors import SettingsError
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owner, Owners
-from clientscope.readiness import ApiUse, ObservedClient, Readiness, ReadinessVerdict, judge_readiness, nearest_release
-
-NAMES = {
-    Readiness.BREAKS: "breaks",
-    Readiness.UNKNOWN: "can't be judged yet",
-    Readiness.FALLS_BACK: "falls back",
-    Readiness.FINE: "fine",
-}
-"""Of verdicts, for people; the worst first."""
-WORST_FIRST = tuple(Readiness)
-
-
-@dataclass(frozen=True)
-class ReadinessRow:
-    """Clients of one application and software with the same verdict.
-
-    Attributes:
-        reason: the first one.
-        last_old: when one of them last used a version that the target doesn't serve, as logged; empty for never, or a log without times.
-        owner: team and contact; empty for none.
-        last_seen: when one of them last sent a request, as logged.
-    """
-
-    readiness: Readiness
-    application: str
-    principal: str
-    software: str
-    clients: int
-    reason: str
-    advice: str
-    last_old: str = ""
-    owner: str = ""
-    last_seen: str = ""
-
-
-@dataclass(frozen=True)
-class JudgedClient:
-    """A client and its verdict; every name may be shown.
-
-    Attributes:
-        past: whether all of its requests are older than the time since which clients are judged.
-        last_old: as in `ReadinessRow`, of this client.
-        last_seen: the same.
-    """
-
-    verdict: ReadinessVerdict
-    application: str
-    principal: str
-    software: str
-    owner: str
-    past: bool
-    last_old: str
-    last_seen: str
+from clientscope.readiness import ApiUse, ObservedClient, judge_readiness, nearest_release
+from clientscope.readiness.rows import JudgedClient, logged_ms
 
 
 @dataclass(frozen=True)
@@ -104,37 +51,6 @@ def judged(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[ClientKey
         of: the clients' applications.
     """
     return [_judge(key, client, of[key], asked) for key, client in clients.items()]
-
-
-def rows(clients: Iterable[JudgedClient]) -> tuple[ReadinessRow, ...]:
-    """Clients that are alike, counted; the worst verdict first, and of one verdict most clients first."""
-    alike: dict[ReadinessRow, list[JudgedClient]] = defaultdict(list)
-    for each in clients:
-        verdict = each.verdict
-        reason = verdict.reasons[0].text
-        row = ReadinessRow(verdict.readiness, each.application, each.principal, each.software, 0, reason, verdict.advice, owner=each.owner)
-        alike[row].append(each)
-    made = [
-        replace(row, clients=len(same), last_old=max(each.last_old for each in same), last_seen=max(each.last_seen for each in same))
-        for row, same in alike.items()
-    ]
-    return tuple(sorted(made, key=lambda row: (WORST_FIRST.index(row.readiness), -row.clients, row.application)))
-
-
-def clients_by_verdict(found: Iterable[ReadinessRow]) -> dict[Readiness, int]:
-    """Verdicts that clients have, the worst first, with how many have it."""
-    clients: Counter[Readiness] = Counter()
-    for row in found:
-        clients[row.readiness] += row.clients
-    return {readiness: clients[readiness] for readiness in WORST_FIRST if clients[readiness]}
-
-
-def logged_ms(text: str) -> int | None:
-    """A time as logged, in ms since the epoch as if it were UTC: logged times have no zone. None for no time."""
-    try:
-        return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
-    except ValueError:
-        return None
 
 
 def application_shown(application: str) -> str:

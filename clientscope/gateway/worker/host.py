@@ -9,7 +9,7 @@ from clientscope.gateway.worker.budget import Holder
 from clientscope.gateway.worker.observed import Observed
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.session import Session
-from clientscope.session.state import Counted, Identified, Pushed
+from clientscope.session.state import Counted, Identified, Pushed, Requested
 
 if TYPE_CHECKING:
     from clientscope.gateway.worker.doors import Upstream
@@ -44,11 +44,11 @@ class Host(Protocol):
     def opened(self, relay: Relay, address: str) -> int:
         """A client has connected; returns its connection id."""
 
-    def report(self, relay: Relay, news: Identified | Counted | Pushed) -> None:
+    def report(self, relay: Relay, news: Identified | Requested | Counted | Pushed) -> None:
         """Takes in what a connection reports; the verdict on a push comes as `VerdictGiven`."""
 
-    def closed(self, relay: Relay, reason: str) -> None:
-        """A connection has ended."""
+    def closed(self, relay: Relay, reason: str, requested: bytes | None) -> None:
+        """A connection has ended; ``requested`` as `clientscope.gateway.worker.messages.Closed` has it."""
 
     def holds(self, holder: Holder, held_bytes: int) -> None:
         """Notes how many bytes are held for a connection, by one of its sides or in an incomplete frame."""

@@ -85,11 +85,20 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Used:
+    """The versions that a client has requested; see `clientscope.session.state.Requested`."""
+
+    connection_id: int
+    versions: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Closed:
-    """A connection has ended."""
+    """A connection has ended; ``requested`` are the client's versions, or None if the last `Used` still holds."""
 
     connection_id: int
     reason: str
+    requested: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +132,12 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """All open connections, after reports were lost: id, address, identity."""
+    """All open connections, after reports were lost: id, address, identity, and versions as in `Used`."""
 
-    connections: list[tuple[int, str, Identity]]
+    connections: list[tuple[int, str, Identity, bytes]]
 
 
-Event = Opened | Named | Closed | Asked | Logged | Standing
+Event = Opened | Named | Used | Closed | Asked | Logged | Standing
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from clientscope.gateway.worker.messages import (
     Logged,
     Refuse,
     Shutdown,
+    Used,
     WorkerPlan,
 )
 from clientscope.gateway.worker.observed import Observed, RequestFilter, connection_name
@@ -40,9 +41,10 @@ from clientscope.gateway.worker.reporter import Reporter
 from clientscope.gateway.worker.sides import ClientSide
 from clientscope.session.events import Bypassed, Continue, Draining, Ended, Stop, Tick, VerdictGiven
 from clientscope.session.opaque import OpaqueSession
+from clientscope.session.requested import SharedVersions
 from clientscope.session.served import Served
 from clientscope.session.session import Session
-from clientscope.session.state import Counted, Identified, Identity, Pushed, Verdict
+from clientscope.session.state import Counted, Identified, Identity, Pushed, Requested, Verdict
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 
 log = logging.getLogger(__name__)
@@ -67,7 +69,7 @@ class Worker:
         self._plan = plan
         self._reporter = Reporter(channel, lambda: self.draining.is_set() and not self._relays)
         self._doors = Doors(plan.settings, self._relay, self)
-        self._served = Served()
+        self._served, self._versions = Served(), SharedVersions()
         self._logged = RequestFilter.of(plan.settings)
         self._budget = Budget(_budget_bytes(plan), partial(self._all, Stop()), partial(self._all, Continue()), self.count, memory.give_back)
         self._next_id = plan.first_id
@@ -91,7 +93,9 @@ class Worker:
             return OpaqueSession(place.identity)
         takes_push = bool(settings.client_config_policy_class_name)
         software, identity = self._plan.software, place.identity
-        return Session(takes_push, settings.client_config_max_bytes, place.sasl, software, self._served, identity=identity)
+        return Session(
+            takes_push, settings.client_config_max_bytes, place.sasl, software, self._served, identity=identity, versions=self._versions
+        )
 
     def _relay(self, header: Header) -> ClientSide:
         client = Relay(self).client
@@ -147,11 +151,13 @@ class Worker:
         self._reporter.opened(connection_id, address)
         return connection_id
 
-    def report(self, relay: Relay, news: Identified | Counted | Pushed) -> None:
+    def report(self, relay: Relay, news: Identified | Requested | Counted | Pushed) -> None:
         """Takes in what a connection reports; the verdict on a push comes as `VerdictGiven`."""
         match news:
             case Identified(identity):
                 self._reporter.identified(relay.connection_id, identity)
+            case Requested(versions):
+                self._reporter.report(Used(relay.connection_id, versions))
             case Counted(what, reason):
                 self._reporter.count(what, reason)
             case Pushed():
@@ -176,13 +182,13 @@ class Worker:
         for relay in list(self._relays.values()):
             relay.handle(event)
 
-    def closed(self, relay: Relay, reason: str) -> None:
+    def closed(self, relay: Relay, reason: str, requested: bytes | None) -> None:
         """A connection has ended."""
         del self._relays[relay.connection_id]
         self._addresses[relay.address] -= 1
         if not self._addresses[relay.address]:
             del self._addresses[relay.address]
-        self._reporter.report(Closed(relay.connection_id, reason))
+        self._reporter.report(Closed(relay.connection_id, reason, requested))
 
     # What the main process says.
 
@@ -206,7 +212,9 @@ class Worker:
 
     def room(self) -> None:
         """The main process has read on: it gets what is now, for what it missed."""
-        self._reporter.room(lambda: [(number, relay.address, relay.connection.identity) for number, relay in self._relays.items()])
+        self._reporter.room(
+            lambda: [(number, relay.address, (of := relay.connection).identity, of.requested) for number, relay in self._relays.items()]
+        )
 
     # Time.
 

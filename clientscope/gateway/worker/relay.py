@@ -11,7 +11,7 @@ from clientscope.gateway.worker.proxy_protocol import build
 from clientscope.gateway.worker.sides import BrokerSide, ClientSide
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import BROKER, CLIENT, Certified, Connected, ConnectionEvent, End, Ended, Send, Stop
-from clientscope.session.state import Counted, Identified, Pushed
+from clientscope.session.state import Counted, Identified, Pushed, Requested
 
 
 class Relay:
@@ -65,7 +65,7 @@ class Relay:
             match command:
                 case Send(side, data):
                     (self.client if side is CLIENT else self.broker).send(data)
-                case Identified() | Counted() | Pushed():
+                case Identified() | Requested() | Counted() | Pushed():
                     self.host.report(self, command)
                 case End(reason, reset):
                     self._end(reason, reset)
@@ -77,6 +77,6 @@ class Relay:
     def _end(self, reason: str, reset: bool) -> None:
         self.received.release()
         if self.connection_id >= 0:
-            self.host.closed(self, reason)
+            self.host.closed(self, reason, self.connection.unreported)
         for side in (self.client, self.broker):
             side.close(reset)

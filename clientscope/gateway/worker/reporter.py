@@ -75,7 +75,7 @@ class Reporter:
             self._events.append(event)
             self._gather()
 
-    def room(self, connections: Callable[[], list[tuple[int, str, Identity]]]) -> None:
+    def room(self, connections: Callable[[], list[tuple[int, str, Identity, bytes]]]) -> None:
         """The main process has read on: it gets what is now, for what it missed."""
         if self.behind:
             self.behind = False

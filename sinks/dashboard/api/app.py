@@ -15,7 +15,7 @@ from clientscope.api.overview import Health
 from clientscope.bounded_http import refusals
 from clientscope.errors import ClientscopeError
 from clientscope.query import QueryError
-from sinks.dashboard.api import events, metrics, routes_access, routes_clients, routes_findings, routes_past
+from sinks.dashboard.api import events, metrics, routes_access, routes_clients, routes_findings, routes_past, routes_readiness
 from sinks.dashboard.api import routes_live as routes
 from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http import data_docs
@@ -25,6 +25,7 @@ from sinks.dashboard.http.security import SecurityMiddleware
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.past.problems import RETRY_AFTER_S, NoAnswer
 from sinks.dashboard.state.one_client import OneClient
+from sinks.dashboard.state.readiness import ReadinessView
 from sinks.dashboard.state.state import State
 
 
@@ -42,6 +43,7 @@ def create_app(
     one_client: OneClient | None = None,
     deciding: Deciding | None = None,
     past: Past | None = None,
+    readiness: ReadinessView | None = None,
     refused: Counter | None = None,
 ) -> FastAPI:
     """The application.
@@ -57,6 +59,7 @@ def create_app(
         one_client: makes one client's page; without it, no configurations are read.
         deciding: writes decisions; without it, none can be made.
         past: reads history's tables; without it, there is no history.
+        readiness: judges clients for an upgrade; by default without owners.
         refused: counts what the listener refuses, for ``/metrics``.
     """
     refused = refused or refusals(CollectorRegistry())
@@ -70,6 +73,7 @@ def create_app(
         routes.routes(state, clock, stopping, events.Streams(refused.labels("listen", "event_streams").inc)),
         routes_clients.routes(state, one_client or OneClient(state), clock),
         routes_findings.routes(state, deciding or Deciding(), clock),
+        routes_readiness.routes(readiness or ReadinessView(state), clock),
         routes_access.routes(access, external_url or None),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])

@@ -47,6 +47,7 @@ class RecordedEvent(NamedTuple):
     heartbeat_part: int
     heartbeat_parts: int
     heartbeat_interval_ms: int
+    requested_versions: bytes | None
     counts: Sequence[ListedCount]
 
 

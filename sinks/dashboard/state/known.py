@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from clientscope.api.common import Feed
 from clientscope.api.overview import Progress
 from clientscope.errors import RecordError
+from clientscope.readiness.seen import SeenClients
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.results import ResultValue
 from clientscope.topic_values import parse
@@ -63,6 +64,7 @@ class Known:
         self._findings = FindingTable(finding_limit, judging=judging)
         self._status = StatusTable()
         self._series = MinuteTable()
+        self._seen = SeenClients()
         self._counted = RecordCounts()
         self._versions = ChangeVersions()
         self._feed = FeedStatus()
@@ -123,6 +125,7 @@ class Known:
             if self._pushes.expire(now_ms):
                 self._touch(RESULTS, now_ms)
             self._series.expire(now_ms)
+            self._seen.expire(now_ms)
             if self._feed.now != "live":  # not reading, so silence says nothing about others
                 return
             with self.database.batch():
@@ -172,10 +175,11 @@ class Known:
             return self._pushes.apply(value, record.timestamp_ms, record.ahead)
         assert value is not None
         self._series.apply(value, record.timestamp_ms)
-        return self._connections.apply(value, record.timestamp_ms)
+        new = self._seen.apply(value, record.timestamp_ms)
+        return self._connections.apply(value, record.timestamp_ms) or new
 
     def _dropped(self) -> Counter[str]:
-        tables = self._gauges, self._series, self._connections, self._findings, self._index, self._status
+        tables = self._gauges, self._series, self._connections, self._findings, self._index, self._status, self._seen
         return sum((table.dropped for table in tables), Counter())
 
     def _touch(self, what: str, at_ms: int) -> None:

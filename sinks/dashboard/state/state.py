@@ -5,7 +5,7 @@ Where rows are many, they are fetched under the lock and made into answers outsi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from clientscope.api.brokers import Brokers
@@ -19,6 +19,7 @@ from clientscope.findings.record import Finding
 from clientscope.findings.record import State as FindingState
 from clientscope.gauges import GatewayValue, GaugeValue
 from clientscope.query import BROKERS, Query, parse
+from clientscope.readiness.seen import SeenClients
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.rows import lists as rows
 from sinks.dashboard.rows.groups import facets, group_sort, groups
@@ -58,6 +59,22 @@ class LastRead(NamedTuple):
     starts: tuple[IndexedPush, ...]
     starts_of_application: bool
     findings: tuple[Finding, ...]
+
+
+class SeenNow(NamedTuple):
+    """What is known for upgrade readiness at one moment.
+
+    Attributes:
+        known: whether the topics have been read to their ends; else nothing here counts.
+        clients: a copy.
+        releases: by cluster, the oldest release of its brokers.
+    """
+
+    version: int
+    feed: Feed
+    known: bool
+    clients: SeenClients
+    releases: Mapping[str, str | None]
 
 
 class State(Summary):
@@ -202,6 +219,17 @@ class State(Summary):
                 total=self._total(items),
                 items=items,
                 differences=differences(items),
+            )
+
+    def seen_clients(self) -> SeenNow:
+        """What gateways have seen of clients, for upgrade readiness."""
+        with self._lock:
+            return SeenNow(
+                version=self._versions.of[CONNECTIONS],
+                feed=self._feed.now,
+                known=self._feed.was_live,
+                clients=self._seen.copy(),
+                releases=self._status.releases(),
             )
 
     def series_by_minute(self, now_ms: int, count: int) -> Series:

@@ -10,6 +10,7 @@ from clientscope.api.overview import ProcessHealth
 from clientscope.catalog.releases import api_name
 from clientscope.errors import RecordError
 from clientscope.query import BROKERS, Query, matches
+from clientscope.readiness.judging import oldest_release
 from clientscope.status.record import STALE_AFTER, BrokerStatus, ProcessStatus
 from clientscope.topic_values import parse
 
@@ -68,6 +69,13 @@ class StatusTable:
             if (status.kind, status.id) == (kind, name):
                 return "stale" if _is_stale(status, at_ms, now_ms) else status.condition
         return None
+
+    def releases(self) -> dict[str, str | None]:
+        """By cluster, the oldest release of its brokers, as Kafka has it; None where it isn't known."""
+        versions: dict[str, list[str]] = {}
+        for status, _ in self._brokers.values():
+            versions.setdefault(status.cluster, []).append(status.software_version)
+        return {cluster: oldest_release(of) for cluster, of in versions.items()}
 
     def brokers(self, now_ms: int, query: Query = EVERYTHING) -> list[BrokerItem]:
         """Each broker that a query leaves, by cluster and number."""

@@ -76,14 +76,14 @@ export function Changes({ count: changes, apply }) {
   return html`<div class="changes" aria-live="polite">${changes > 0 && html`<button type="button" onClick=${apply}>${plural(changes, "change")}</button>`}</div>`;
 }
 
-export function Pager({ total, offset, limit, shown, what }) {
-  if (total <= limit && offset === 0) return html`<p class="pager muted">${plural(total, what)}</p>`;
+export function Pager({ total, offset, limit, shown, what, many }) {
+  if (total <= limit && offset === 0) return html`<p class="pager muted">${plural(total, what, many)}</p>`;
   const last = Math.max(0, Math.floor((total - 1) / limit) * limit);
   const link = (to, label, text, there) =>
     there
       ? html`<a class="button" href=${here({ offset: to || null, open: null })} aria-label=${label}>${text}</a>`
       : html`<span class="button off" aria-hidden="true">${text}</span>`;
-  return html`<nav class="pager" aria-label="Pages"><span class="muted">${count(offset + 1)}–${count(offset + shown)} of ${plural(total, what)}</span>
+  return html`<nav class="pager" aria-label="Pages"><span class="muted">${count(offset + 1)}–${count(offset + shown)} of ${plural(total, what, many)}</span>
     <span class="buttons">${link(0, "First page", "«", offset > 0)}${link(Math.max(0, offset - limit), "Page before", "‹", offset > 0)}
     ${link(offset + limit, "Next page", "›", offset + limit < total)}${link(last, "Last page", "»", offset + limit < total)}</span></nav>`;
 }

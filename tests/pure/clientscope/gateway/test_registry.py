@@ -146,6 +146,43 @@ def test_an_open_connection_is_recorded_again_every_six_hours() -> None:
     assert [r.connection_id for r in registry.present(3 * six_hours)] == [second]
 
 
+def test_versions_that_a_client_requests_are_recorded_once_and_at_the_end() -> None:
+    registry = ConnectionRegistry(PLACE)
+    opened = registry.opened(1, "10.0.0.1", 0, Identity("app", "java", "4.4.0"))
+    assert opened.requested_versions == b""
+    used = registry.used(1, b"\0\1\0\3", 5_000)
+    assert used is not None and (used.kind, used.requested_versions, used.client_id) == (Kind.PRESENT, b"\0\1\0\3", "app")
+    assert used.counts[0].open_connections == used.counts[0].opened_total == 1
+    assert registry.used(1, b"\0\1\0\3", 6_000) is None, "that is known"
+    assert registry.used(2, b"\0\1\0\3", 6_000) is None, "no such connection"
+    renamed = registry.identified(1, Identity("app", "java", "4.5.0"), 7_000)
+    assert renamed is not None and renamed.requested_versions == b"\0\1\0\3"
+    (again,) = registry.again([1], 8_000)
+    assert again.requested_versions == b"\0\1\0\3", "a record that was lost is made good"
+    assert all(beat.requested_versions == b"" for beat in registry.heartbeat(9_000, 5_000))
+    closed = registry.closed(1, "client_closed", 9_500)
+    assert closed is not None and closed.requested_versions == b"\0\1\0\3"
+
+
+def test_a_short_connection_says_at_its_end_what_it_requested() -> None:
+    registry = ConnectionRegistry(PLACE)
+    registry.opened(1, "10.0.0.1", 0)
+    closed = registry.closed(1, "client_closed", 1, b"\0\0\0\2")
+    assert closed is not None and decode(ClientConnectionRecord, encode(closed)).requested_versions == b"\0\0\0\2"
+
+
+def test_lists_of_versions_are_held_once_and_bounded() -> None:
+    registry = ConnectionRegistry(PLACE)
+    for number in range(3_000):
+        registry.opened(number, "10.0.0.1", 0)
+        registry.used(number, bytes([0, 1, 0, number % 2]), 1)
+        registry.used(number, number.to_bytes(4, "big"), 2)
+    registry.used(0, bytes([0, 1, 0, 1]), 3)
+    registry.used(1, b"".join([b"\0\1", b"\0\1"]), 3)
+    assert registry.connections[0].requested is registry.connections[1].requested
+    assert len(registry._requested) <= 1_024
+
+
 def test_f37_pairs_beyond_the_limit_count_as_other() -> None:
     registry = ConnectionRegistry(PLACE, most_series=3)
     for number in range(10):

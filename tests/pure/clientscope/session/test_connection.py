@@ -42,7 +42,7 @@ from clientscope.session.opaque import OpaqueSession
 from clientscope.session.playbook import Playbook, play
 from clientscope.session.served import Served
 from clientscope.session.session import Session
-from clientscope.session.state import Counted, Identified, Identity, Pushed, Verdict
+from clientscope.session.state import Counted, Identified, Identity, Pushed, Requested, Verdict
 from clientscope.session.unanswered import FIRST_ID
 from clientscope.wire.frames import FRAMES_PER_TURN
 
@@ -85,6 +85,7 @@ def as_client_sees(answered: bytes) -> bytes:
 HANDSHAKE = framed(struct.pack(">hhih", 17, 1, 1, -1), b"\0\5PLAIN")
 ACCEPTED = framed(struct.pack(">ihi", FIRST_ID, 0, 0))
 CARRIER = framed(struct.pack(">hhih", 18, 0, FIRST_ID, -1))
+METADATA_1 = b"\0\3\0\1"
 PUSHED = ClientConfig("acks", "all", 1, False)
 
 
@@ -312,7 +313,7 @@ def test_a_client_that_the_broker_has_not_accepted_in_time() -> None:
 
 def test_bytes_that_pass_unlooked_at_keep_a_connection_alive(look: bool) -> None:
     playbook = connected(look) >> Received(CLIENT, request(1)) << Send(BROKER, request(1))
-    playbook = playbook >> Received(BROKER, answer(1)) << Send(CLIENT, answer(1)) >> Tick(500.0, *LIMITS)
+    playbook = playbook >> Received(BROKER, answer(1)) << Send(CLIENT, answer(1)) >> Tick(500.0, *LIMITS) << Requested(METADATA_1)
     playbook = playbook >> Received(CLIENT, request(2)) << Send(BROKER, request(2)) >> Tick(1_000.0, *LIMITS) >> Tick(1_600.0, *LIMITS)
     playbook = playbook >> Received(BROKER, answer(2)) << Send(CLIENT, answer(2)) >> Tick(2_000.0, *LIMITS) >> Tick(2_600.0, *LIMITS)
     assert playbook >> Tick(2_600.1, *LIMITS) << End("idle")
@@ -358,7 +359,44 @@ def test_who_a_client_is_comes_now_and_then_if_it_changes_all_the_time() -> None
         identity = Identity(None, str(number), "1")
         playbook = playbook << (Identified(identity) if number < 8 else Counted("identity_changes_held", "rate"))
         playbook = playbook << Send(CLIENT, framed(own[4:10], b"\2", struct.pack(">hhh", 1324, 0, 0) + b"\0", bytes(5)))
-    assert playbook >> Tick(11.0, *LIMITS) << Identified(Identity(None, "9", "1")) >> Tick(12.0, *LIMITS)
+    assert playbook >> Tick(11.0, *LIMITS) << Identified(Identity(None, "9", "1")) << Requested(b"\0\x12\0\3") >> Tick(12.0, *LIMITS)
+
+
+def test_versions_are_reported_some_seconds_after_they_were_first_requested_and_not_again(look: bool) -> None:
+    fetch = request(3, key=1)
+    playbook = connected(look) >> Received(CLIENT, request(1)) << Send(BROKER, request(1))
+    playbook = playbook >> Received(BROKER, answer(1)) << Send(CLIENT, answer(1)) >> Tick(4.9, *LIMITS)
+    playbook = playbook >> Tick(5.0, *LIMITS) << Requested(METADATA_1) >> Tick(60.0, *LIMITS)
+    playbook = playbook >> Received(CLIENT, request(2) + fetch) << Send(BROKER, request(2) + fetch)
+    playbook = playbook >> Tick(61.0, *LIMITS) << Requested(b"\0\1\0\1" + METADATA_1)
+    assert playbook.connection.unreported is None
+    playbook = playbook >> Received(CLIENT, request(4, key=2)) << Send(BROKER, request(4, key=2)) >> Tick(62.0, *LIMITS)
+    assert playbook >> Ended("gateway_stopping") << End("gateway_stopping")
+    assert playbook.connection.unreported == b"\0\1\0\1" + b"\0\2\0\1" + METADATA_1, "a connection's end reports the rest"
+
+
+def test_after_hours_only_versions_count_that_are_still_requested(look: bool) -> None:
+    playbook = connected(look) >> Received(CLIENT, request(1) + request(2, key=1)) << Send(BROKER, request(1) + request(2, key=1))
+    playbook = playbook >> Received(BROKER, answer(1)) << Send(CLIENT, answer(1))
+    playbook = playbook >> Tick(5.0, *LIMITS) << Requested(b"\0\1\0\1" + METADATA_1)
+    period_s, limits = 5.5 * 3600 + 1, (30.0, 1e9)
+    playbook = playbook >> Tick(period_s, *limits) >> Received(CLIENT, request(3)) << Send(BROKER, request(3))
+    playbook = playbook >> Tick(period_s + 59, *limits) >> Tick(period_s + 60, *limits) << Requested(METADATA_1)
+    playbook = playbook >> Tick(2 * period_s, *limits)
+    assert playbook >> Tick(2 * period_s + 60, *limits) << Requested(b"")
+    assert playbook.connection.unreported is None, "an idle connection says once that nothing was requested"
+
+
+def test_versions_are_not_reported_before_it_is_known_whose_they_are() -> None:
+    playbook = connected(session=Session(True, 10_240, sasl=True)) >> Received(CLIENT, HANDSHAKE) << Send(BROKER, upstream(HANDSHAKE))
+    playbook = playbook << Pause(CLIENT) >> Tick(20.0, *LIMITS) >> Tick(29.0, *LIMITS)
+    assert playbook.connection.unreported == b"\0\x11\0\1", "its end reports them"
+
+
+def test_a_connection_that_is_bypassed_keeps_what_it_has_requested() -> None:
+    playbook = connected() >> Received(CLIENT, request(1)) << Send(BROKER, request(1)) >> Bypassed()
+    playbook = playbook >> Received(CLIENT, request(2, key=1)) << Send(BROKER, request(2, key=1))
+    assert playbook >> Tick(5.0, *LIMITS) << Requested(METADATA_1)
 
 
 # Bypass.

@@ -54,7 +54,7 @@ def test_overview(client: TestClient, state: State) -> None:
     assert body["software"] == [row]
 
 
-@pytest.mark.parametrize("name", ["gauges", "connections", "clients", "results", "results?fired=true", "findings"])
+@pytest.mark.parametrize("name", ["gauges", "connections", "clients", "results", "results?fired=true", "findings", "readiness"])
 def test_lists_are_unknown_then_empty(client: TestClient, state: State, name: str) -> None:
     body = client.get(f"/api/v1/{name}").json()
     assert (body["total"], body["items"], body["feed"]) == (None, [], "starting")
@@ -97,6 +97,7 @@ def test_openapi_describes_every_answer(client: TestClient) -> None:
         "logout",
         "me",
         "overview",
+        "readiness",
         "results",
         "series",
     ]

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from clientscope import cli
-from clientscope.commands.readiness.groups import FIELDS
 from clientscope.commands.xray import html_file, result
 from clientscope.commands.xray import inventory as inventories
 from clientscope.logs import files
+from clientscope.readiness.groups import FIELDS
 
 LOGS = Path(__file__).parents[4] / "fixtures" / "request_logs"
 PRODUCE = next(line for line in files.lines(LOGS / "broker-3.9.log") if '"PRODUCE"' in line and "python-orders-1" in line)
@@ -199,7 +199,7 @@ def test_a_client_that_falls_back_fails_only_if_asked(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        ([], "no log is given"),
+        (["--bootstrap-servers", "127.0.0.1:1"], "no broker answers at 127.0.0.1:1"),
         (["nothing.log"], "no log in"),
         (["{log}", "--target", "9.9"], "9.9"),
         (["{log}", "--broker-release", "new"], "--broker-release"),

@@ -25,7 +25,7 @@ PLAN = WorkerPlan(1 << 32, GatewaySettings(), GatewayPlace("cluster", 1, "gatewa
 def relay(address: str) -> Any:
     """Of a relay, what a worker keeps of it."""
     answers: list[Any] = []
-    connection = SimpleNamespace(identity=Identity("app"))
+    connection = SimpleNamespace(identity=Identity("app"), requested=b"")
     return SimpleNamespace(address=address, connection=connection, connection_id=-1, answers=answers, handle=answers.append)
 
 
@@ -69,7 +69,7 @@ def test_who_says_at_once_who_it_is_is_one_event() -> None:
             one.connection_id = worker.opened(one, one.address)
         worker.report(quick, Identified(Identity("before")))
         worker.report(quick, Identified(Identity("quick")))
-        worker.closed(quick, "client_closed")
+        worker.closed(quick, "client_closed", None)
         reports = await read_until_quiet(reader)
         worker.report(slow, Identified(Identity("slow")))
         return reports + await read_until_quiet(reader)
@@ -96,7 +96,7 @@ def test_what_the_main_process_did_not_take_is_made_good(monkeypatch: pytest.Mon
             if number % 50 == 0:
                 await asyncio.sleep(0.006)
             if number % 2:
-                worker.closed(one, "client_closed")
+                worker.closed(one, "client_closed", None)
         asking = relays[-2]
         worker.report(asking, Pushed(7, ()))
         await asyncio.sleep(0.01)
@@ -114,7 +114,7 @@ def test_what_the_main_process_did_not_take_is_made_good(monkeypatch: pytest.Mon
                 seen.discard(connection_id)
             case Standing(connections):
                 standing += 1
-                seen = {connection_id for connection_id, _, _ in connections}
+                seen = {connection_id for connection_id, *_ in connections}
     assert standing
     assert seen == open_ids
     assert sum(report.counts.get(("upstream_failures", "TimeoutError"), 0) for report in reports) == 5_000

@@ -75,4 +75,3 @@ def test_every_rule_is_registered_once_and_in_order() -> None:
     assert codes == sorted(set(codes))
     assert sorted(files) == sorted(f"{rule.code.lower()}_{rule.name}" for rule in rules.EVERY_RULE)
     assert len({rule.name for rule in rules.EVERY_RULE}) == len(codes)
-    assert not set(codes) & set(rules.RESERVED)

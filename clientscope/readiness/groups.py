@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from clientscope.commands.xray.upgrade import WORST_FIRST, JudgedClient, ReadinessRow, clients_by_verdict, rows
-from clientscope.readiness import Readiness
+from clientscope.readiness.rows import WORST_FIRST, JudgedClient, ReadinessRow, clients_by_verdict, rows
+from clientscope.readiness.verdict import Readiness
 
 By = Literal["application", "owner", "principal", "software"]
 GROUPINGS: tuple[By, ...] = ("application", "owner", "principal", "software")

@@ -1,0 +1,30 @@
+"""Versions of APIs that a client requested, as ``ClientConnectionRecord.RequestedVersions`` has them: four bytes each, in ascending order.
+
+Two int16 each, api_key and api_version. Within a process such a pair is one number, `pair`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterable
+
+MOST_VERSIONS = 64
+"""Pairs of one connection; a client uses 10 to 20. Of a record with more only so many are read."""
+
+_SIZE = 4
+
+
+def pair(api_key: int, api_version: int) -> int:
+    """One number for both, each an int16: what `struct` reads from a request's head as one uint32."""
+    return (api_key & 0xFFFF) << 16 | (api_version & 0xFFFF)
+
+
+def pack(pairs: Collection[int]) -> bytes:
+    """The field's value."""
+    return struct.pack(f">{len(pairs)}I", *sorted(pairs))
+
+
+def unpack(value: bytes | None) -> Iterable[tuple[int, int]]:
+    """(api_key, api_version) of each pair that is whole, at most `MOST_VERSIONS`."""
+    whole = (value or b"")[: MOST_VERSIONS * _SIZE]
+    return struct.iter_unpack(">hh", whole[: len(whole) // _SIZE * _SIZE])

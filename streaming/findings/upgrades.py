@@ -1,0 +1,149 @@
+"""AN309: applications whose clients request versions that a later release of brokers doesn't serve.
+
+By the records of connections alone, so a client that never pushed counts too. The job reads these from seven hours ago at its start, and
+every open connection has a record in that time: a restart finds the same.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from clientscope.catalog.releases import api_name
+from clientscope.errors import SettingsError
+from clientscope.findings.fingerprints import application_key
+from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, removed_in, target_release
+from clientscope.readiness.seen import SeenClients, uses
+from streaming.findings.fleet import UPGRADE, Found, Judges, Live, found_in
+from streaming.findings.inputs import ConnectionChange
+from streaming.limits import Limit, Overflow
+from udfs.kernels.applications import of_client
+
+KEPT_MS = 7 * 60 * 60_000
+"""As long as the job reads back connections at its start."""
+MOST_CLIENTS = 20_000
+_SEEN_ON = "2.4.0"
+"""The release that brokers count as: the oldest that gateways support. Each later one serves more new versions, so a client that passes
+over what this one serves passes it over at any."""
+_AGAIN_MS = 60_000
+_MOST_LINES = 10
+
+REQUESTING = Limit(
+    "requesting_clients",
+    MOST_CLIENTS,
+    "clients whose requested versions are known",
+    "of those who have more than their share some are forgotten until their next record, and AN309 doesn't count them",
+    "low",
+)
+
+log = logging.getLogger(__name__)
+
+Versions = frozenset[tuple[int, int]]
+
+
+class _Recorded(NamedTuple):
+    """A connection's event, under a record's names."""
+
+    kind: int
+    cluster_id: str
+    client_address: str
+    principal: str | None
+    client_id: str | None
+    client_software_name: str
+    client_software_version: str
+    requested_versions: bytes | None
+
+
+class RequestedVersions:
+    """What clients requested lately, and which applications stop to work at the release of their profile. Times are ms since the epoch."""
+
+    def __init__(self) -> None:
+        self.full = Overflow(REQUESTING)
+        self._seen = SeenClients(MOST_CLIENTS, KEPT_MS)
+        self._changed = True
+        self._judged_ms = 0
+        self._found: dict[str, Found] = {}
+        self._unknown: set[str] = set()
+
+    def happened(self, event: ConnectionChange) -> None:
+        """Takes in an event of a connection, in any order."""
+        record = _Recorded(
+            event.kind,
+            event.cluster,
+            event.address,
+            event.principal,
+            event.client_id,
+            event.software_name or "",
+            event.software_version or "",
+            None if event.requested is None else bytes(event.requested),
+        )
+        before = self._seen.dropped["seen_clients"]
+        self._changed |= self._seen.apply(record, event.appended_ms)
+        if dropped := self._seen.dropped["seen_clients"] - before:
+            self.full.exceeded("some of those who have the most", dropped)
+
+    def found(self, live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
+        """Findings by fingerprint, made anew with news, and else once a minute."""
+        if self._changed or abs(now_ms - self._judged_ms) >= _AGAIN_MS:
+            self._changed, self._judged_ms = False, now_ms
+            self._seen.expire(now_ms)
+            self._found = self._judge(live, judges, now_ms)
+        return self._found
+
+    def _judge(self, live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
+        lines: dict[str, Counter[str]] = defaultdict(Counter)
+        last_ms: Counter[str] = Counter()
+        for key, client in self._seen.clients(now_ms):
+            application = application_key(key.principal or None, of_client(key.client_id or None), None)
+            limits = judges.limits(UPGRADE, application)
+            target = None if limits is None else self._target(limits)
+            if target is None:
+                continue
+            used = uses(client, now_ms, KEPT_MS)
+            broken = _broken(frozenset((use.api_key, use.api_version) for use in used), key.software_name, key.software_version, target)
+            if broken:
+                lines[application][_line(key.software_name, key.software_version, broken, target)] += 1
+                last_ms[application] = max(last_ms[application], *(use.last_ms for use in used if (use.api_key, use.api_version) in broken))
+        found: dict[str, Found] = {}
+        for application, of_clients in lines.items():
+            found |= found_in(UPGRADE, application, _sentences(of_clients), live, last_ms[application])
+        return found
+
+    def _target(self, limits: Mapping[str, float]) -> str | None:
+        """The release of a profile; None for one that isn't known, which is logged once."""
+        text = f"{int(limits['target_major'])}.{int(limits['target_minor'])}"
+        try:
+            return target_release(text)
+        except SettingsError as error:
+            if text not in self._unknown:
+                self._unknown.add(text)
+                log.warning("AN309 judges nothing of a profile whose target is %s: %s", text, error)
+            return None
+
+
+@lru_cache(maxsize=4_096)
+def _broken(used: Versions, software_name: str, software_version: str, target: str) -> Versions:
+    """The versions that are refused at the target; none for a client that works there, or can't be judged."""
+    observed = ObservedClient(tuple(ApiUse(*each) for each in sorted(used)), software_name, software_version, _SEEN_ON)
+    reasons = judge_readiness(observed, target).reasons
+    return frozenset(
+        (reason.api_key, reason.api_version)
+        for reason in reasons
+        if reason.readiness is Readiness.BREAKS and reason.api_key is not None and reason.api_version is not None
+    )
+
+
+def _line(software_name: str, software_version: str, broken: Iterable[tuple[int, int]], target: str) -> str:
+    software = "unknown software" if software_name in ("", "unknown") else f"{software_name} {software_version}"
+    versions = ", ".join(f"{api_name(key) or f'API {key}'} {version}" for key, version in sorted(broken))
+    releases = {removal.first for key, version in broken if (removal := removed_in(key, version, target)) is not None}
+    return f"{software}: {versions}" + (f", removed in {', '.join(sorted(releases))}" if releases else f", not in {target}")
+
+
+def _sentences(of_clients: Mapping[str, int]) -> list[str]:
+    order = sorted(of_clients.items(), key=lambda item: (-item[1], item[0]))
+    lines = [f"{line}; {count} client{'s' if count > 1 else ''}" for line, count in order[:_MOST_LINES]]
+    return lines if len(order) <= _MOST_LINES else [*lines, f"and {len(order) - _MOST_LINES} more kinds of clients"]

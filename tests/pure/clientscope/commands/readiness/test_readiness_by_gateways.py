@@ -1,0 +1,201 @@
+"""`clientscope readiness` without a log: records as gateways write them, through the command to its output and exit status."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from record_bytes import connection_record, heartbeat
+
+from clientscope import cli
+from clientscope.clock import now_ms
+from clientscope.commands.readiness import by_gateways, recorded
+from clientscope.commands.readiness.recorded import GatewayRecords
+from clientscope.readiness.judging import utc
+from clientscope.records.codec import Kind
+from clientscope.records.requested_versions import pack, pair
+from clientscope.status.record import BrokerStatus
+
+NOW = now_ms()
+HOUR = 3600 * 1000
+OLD = ((3, 0), (0, 2), (1, 3))
+NEW = ((18, 3), (3, 9), (0, 9), (1, 12))
+LIBRDKAFKA = {"client_software_name": "librdkafka", "client_software_version": "1.0.0"}
+PYTHON = {"client_software_name": "kafka-python", "client_software_version": "3.0.12"}
+
+
+def used(*versions: tuple[int, int], kind: Kind = Kind.PRESENT, **fields: Any) -> bytes:
+    """A record of a connection that requested these versions."""
+    requested = pack([pair(*each) for each in versions])
+    named = {"client_id": "orders-1", "principal": "User:alice", "client_address": "10.0.0.1"}
+    return connection_record(1, kind=kind, **{**named, **fields}, requested_versions=requested)
+
+
+def broker(version: str, number: int = 1) -> bytes:
+    status = BrokerStatus(
+        id=f"c/{number}", cluster="c", broker=number, software_version=version, source="inferred", apis={}, told_ms=1, interval_ms=1000
+    )
+    return status.model_dump_json().encode()
+
+
+MIXED = (
+    (NOW - 3 * HOUR, used(*OLD)),
+    (NOW - 2 * HOUR, used(*OLD, client_id="orders-2", kind=Kind.CLOSED)),
+    (NOW - HOUR, used(*NEW, client_id="orders-3", **PYTHON)),
+    (NOW - HOUR, used(*NEW, client_id="billing-1", principal="User:bob", **PYTHON)),
+    (NOW - HOUR, used((18, 0), (0, 2), client_id="legacy-1", principal="User:bob", **LIBRDKAFKA)),
+    (NOW, heartbeat(9)),
+)
+"""Of 4.0.0: two that break and one that is fine of one application, one that is fine, and one that chose an old version."""
+
+
+@pytest.fixture(autouse=True)
+def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+class Topics:
+    """Records that are read in place of a broker's."""
+
+    def __init__(self) -> None:
+        self.found = GatewayRecords()
+
+    def write(self, records: Iterable[tuple[int, bytes | None]], *status: bytes) -> None:
+        self.found.add_connections(records)
+        self.found.add_status(status)
+
+
+@pytest.fixture
+def topics(monkeypatch: pytest.MonkeyPatch) -> Topics:
+    """The reading from Kafka itself is in tests/real."""
+    written = Topics()
+    monkeypatch.setattr(recorded, "read", lambda kafka: written.found)
+    return written
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = cli.main(["readiness", "--target", "4.0.0", *words])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    status, out, _ = run(capsys, *words, "-o", "json", "--fail-on", "never")
+    assert status == 0
+    found: list[dict[str, Any]] = json.loads(out)
+    return found
+
+
+def test_clients_are_judged_by_what_gateways_recorded(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+    topics.write(MIXED, broker("3.9–4.0"), broker("4.0", 2))
+    found = {row["application"]: row for row in listed(capsys)}
+    assert {name: (row["readiness"], row["breaks"], row["fine"]) for name, row in found.items()} == {
+        "orders": ("breaks", 2, 1), "legacy": ("breaks", 1, 0), "billing": ("fine", 0, 1),
+    }  # fmt: skip
+    orders = found["orders"]
+    assert (orders["principal"], orders["last_old"], orders["last_seen"]) == ("User:alice", utc(NOW - 2 * HOUR), utc(NOW - HOUR))
+    assert "never seen to send ApiVersions" in orders["reason"]
+    assert "the broker (3.9.0) serves up to" in found["legacy"]["reason"], "of several brokers the oldest counts"
+
+
+def test_without_the_brokers_release_what_a_client_passed_over_is_unknown(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+    topics.write(MIXED[-2:])
+    assert [row["readiness"] for row in listed(capsys)] == ["unknown"]
+    assert "--broker-release" in run(capsys)[2]
+    topics.write((), broker("3.9"), broker("", 2))
+    assert [row["readiness"] for row in listed(capsys)] == ["unknown"], "one broker's release isn't known"
+    assert [row["readiness"] for row in listed(capsys, "--broker-release", "3.9")] == ["breaks"]
+    assert "--broker-release" not in run(capsys, "--broker-release", "3.9")[2]
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("owner", [("payments (#payments)", 3), ("", 2)]),
+        ("principal", [("User:alice", 3), ("User:bob", 2)]),
+        ("software", [("unknown software", 2), ("librdkafka 1.0.0", 1), ("kafka-python 3.0.12", 2)]),
+    ],
+)
+def test_groups(by: str, expected: list[tuple[str, int]], topics: Topics, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    owners = tmp_path / "owners.toml"
+    owners.write_text('[[owner]]\nteam = "payments"\ncontact = "#payments"\nclient_id = "orders-*"\n')
+    topics.write(MIXED, broker("3.9"))
+    assert [(row[by], row["clients"]) for row in listed(capsys, "--owners", str(owners), "--group-by", by)] == expected
+
+
+def test_exit_status(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+    topics.write(MIXED[3:4])
+    assert [run(capsys, "--fail-on", each)[0] for each in ("breaks", "unknown", "falls_back")] == [0, 0, 0]
+    topics.write([(NOW, b"\0\0nothing")])
+    assert [run(capsys, "--fail-on", each)[0] for each in ("breaks", "unknown")] == [0, 1], "a record that can't be decoded is unknown"
+    topics.write(MIXED)
+    assert [run(capsys, "--fail-on", each)[0] for each in ("breaks", "never")] == [1, 0]
+
+
+def test_without_a_record_there_is_nothing_to_judge(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+    topics.write([(NOW, heartbeat(1))])
+    status, out, err = run(capsys)
+    assert (status, out) == (2, "")
+    assert "no client in the 1 records of clientscope.connections" in err
+
+
+def test_when_an_old_version_was_last_recorded_is_printed(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+    topics.write(MIXED[3:4])
+    assert f"No version that 4.0.0 doesn't serve was recorded since {utc(NOW - HOUR)}" in run(capsys)[1]
+    topics.write(MIXED)
+    assert f"A version that 4.0.0 doesn't serve was last recorded at {utc(NOW - HOUR)}." in run(capsys)[1]
+
+
+def test_an_upgraded_client_is_judged_by_what_it_used_since(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+    topics.write([(NOW - 3 * HOUR, used(*OLD)), (NOW - 2 * HOUR, used(*OLD, client_id="orders-2")), (NOW - HOUR, used(*NEW, **PYTHON))])
+    since = utc(NOW - HOUR - 60_000)
+    (row,) = listed(capsys, "--since", since)
+    assert (row["readiness"], row["clients"], row["last_old"]) == ("fine", 1, utc(NOW - 2 * HOUR))
+    assert listed(capsys, "--since", since.replace("Z", "")) == [row], "a time without a zone is UTC"
+    assert "which are not judged: 2." in run(capsys, "--since", since)[2]
+    status, out, err = run(capsys, "--since", utc(NOW + HOUR))
+    assert (status, out) == (2, "") and f"the latest is of {utc(NOW - HOUR)}" in err
+    assert run(capsys, "--since", "yesterday")[0] == 2
+
+
+def test_clients_of_which_nothing_was_read_are_counted(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+    passed = {"client_id": None, "principal": None, "security_protocol": "SSL"}
+    topics.write([(NOW, used(**passed, client_address=f"10.0.0.{number % 2}")) for number in range(5)] + [*MIXED[3:4]])
+    status, _, err = run(capsys)
+    assert status == 0 and "or that sent nothing: 2." in err
+
+
+def test_names_are_redacted_and_escaped(topics: Topics, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    topics.write(
+        [
+            (NOW, used(*OLD, client_id="AKIAIOSFODNN7EXAMPLE")),
+            (NOW, used(*OLD, client_id="=1+1\x1b<script>alert(1)</script>", principal="User:<b>")),
+        ]
+    )
+    page = tmp_path / "page.html"
+    for output in ("table", "csv", "json"):
+        out = run(capsys, "-o", output, "--html", str(page))[1]
+        assert "AKIA" not in out and "\x1b" not in out
+    assert "<script" not in page.read_text() and "&lt;script&gt;" in page.read_text()
+    assert "gateways&#39; records of connections · times are UTC" in page.read_text()
+    assert re.search(r"<b>2</b> <span[^>]*>records read", page.read_text())
+
+
+def test_every_bound_that_is_reached_is_printed(
+    topics: Topics, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topics.found.clients = recorded.SeenClients(limit=10)
+    topics.write(
+        [
+            (NOW + number, used(*NEW, client_id=f"orders-{number}", client_address=f"10.0.0.{number}", principal=None))
+            for number in range(30)
+        ]
+    )
+    status, out, err = run(capsys, "--fail-on", "unknown", "-o", "json")
+    assert status == 1, "what was forgotten is unknown"
+    assert json.loads(out)[0]["clients"] <= 10
+    assert f"Clients beyond {by_gateways.MOST_CLIENTS:,}, which were forgotten" in err

@@ -1,0 +1,119 @@
+"""session/requested: versions that a client requests are kept once for all connections, up to a bound, and nothing that it makes up."""
+
+from __future__ import annotations
+
+import struct
+
+from hypothesis import given
+from hypothesis import strategies as st
+from played import from_client
+
+from clientscope.readiness.served import known_versions
+from clientscope.records.requested_versions import MOST_VERSIONS, pack, pair, unpack
+from clientscope.session import requested
+from clientscope.session.handler import READ_LIMIT
+from clientscope.session.requested import SharedVersions
+from clientscope.session.served import Served
+from clientscope.session.session import Session
+from clientscope.session.state import Counted
+from clientscope.wire.frames import Passed
+
+KNOWN = sorted(known_versions())
+INT16 = st.integers(-(2**15), 2**15 - 1)
+
+
+def request(api_key: int, api_version: int, correlation_id: int = 1) -> bytes:
+    return struct.pack(">ihhih", 10, api_key, api_version, correlation_id, -1)
+
+
+def requests(session: Session, *versions: tuple[int, int]) -> list[object]:
+    """What the session says of requests, but for their bytes."""
+    said: list[object] = []
+    for version in versions:
+        frame = request(*version)
+        if not session.passes_from_client(frame):
+            said += [each for each in from_client(session, frame) if not isinstance(each, Passed)]
+    return said
+
+
+def seen(session: Session) -> list[tuple[int, int]]:
+    return list(unpack(pack(session.requested)))
+
+
+def test_each_version_is_kept_once_and_passes_unlooked_at_from_then_on() -> None:
+    session = Session(True, 10_240)
+    assert not session.passes_from_client(request(1, 3)), "a version is looked at the first time"
+    requests(session, (1, 3), (0, 2), (1, 3), (1, 12))
+    assert seen(session) == [(0, 2), (1, 3), (1, 12)]
+    assert session.passes_from_client(request(1, 3) + request(1, 12))
+    session.forget_requested()
+    assert seen(session) == [] and not session.passes_from_client(request(1, 3))
+
+
+def test_requests_that_the_gateway_reads_are_kept_too_but_for_its_own() -> None:
+    session = Session(True, 10_240)
+    requests(session, (18, 0), (60, 1), (1324, 0))
+    assert seen(session) == [(18, 0), (60, 1)]
+    assert not session.passes_from_client(request(18, 0)), "it is read each time"
+
+
+def test_a_request_that_is_too_long_to_be_read_does_not_let_the_next_ones_pass() -> None:
+    session = Session(True, 10_240)
+    long = struct.pack(">ihhih", 10 + READ_LIMIT + 1_000, 18, 0, 1, -1) + bytes(READ_LIMIT + 1_000)
+    assert Passed in [type(each) for each in from_client(session, long)]
+    assert seen(session) == [(18, 0)] and not session.passes_from_client(request(18, 0))
+
+
+def test_connections_with_the_same_versions_share_one_set() -> None:
+    shared = SharedVersions()
+    first, second = (Session(True, 10_240, versions=shared) for _ in range(2))
+    requests(first, (3, 1), (1, 4), (0, 7))
+    requests(second, (3, 1), (1, 4), (0, 7), (1, 4))
+    assert first.requested is second.requested and len(first.requested) == 3
+
+
+def test_shared_sets_are_bounded() -> None:
+    shared = SharedVersions()
+    for number in range(3 * requested._MOST_SETS):
+        assert shared.plus(frozenset(), number) == {number}
+        assert len(shared) <= requested._MOST_SETS
+
+
+@given(st.lists(st.tuples(INT16, INT16), max_size=50))
+def test_what_a_client_makes_up_is_not_kept(versions: list[tuple[int, int]]) -> None:
+    session = Session(True, 10_240)
+    requests(session, *versions)
+    assert set(seen(session)) == set(versions) & set(KNOWN)
+
+
+def test_a_version_of_a_later_broker_is_kept() -> None:
+    served = Served()
+    body = struct.pack(">hi", 0, 1) + struct.pack(">hhh", 999, 4, 5)
+    served.learn(struct.pack(">ii", 4 + len(body), 1) + body, 0)
+    session = Session(True, 10_240, served=served)
+    assert requests(session, (999, 4), (999, 6)) == [Counted("requests_unserved", "unsupported_version")]
+    assert seen(session) == [(999, 4)]
+
+
+def test_a_version_that_the_broker_refuses_is_kept_and_counted_each_time() -> None:
+    served = Served()
+    body = struct.pack(">hi", 0, 1) + struct.pack(">hhh", 1, 4, 17)
+    served.learn(struct.pack(">ii", 4 + len(body), 1) + body, 0)
+    session = Session(True, 10_240, served=served)
+    assert requests(session, (1, 3), (1, 3)) == 2 * [Counted("requests_unserved", "unsupported_version")]
+    assert seen(session) == [(1, 3)]
+
+
+def test_of_a_connection_with_very_many_versions_the_rest_is_counted() -> None:
+    session = Session(False, 10_240)
+    plain = [each for each in KNOWN if each[0] not in (17, 18, 36)][: MOST_VERSIONS + 3]
+    said = requests(session, *plain)
+    assert said == 3 * [Counted("versions_unrecorded", "most_versions")]
+    assert len(seen(session)) == MOST_VERSIONS
+    assert session.passes_from_client(request(*plain[0]))
+
+
+@given(st.integers(0, 2**16 - 1), st.integers(0, 2**16 - 1), st.integers(-(2**31), 2**31 - 1))
+def test_a_pair_is_what_the_head_of_a_request_has(api_key: int, api_version: int, correlation_id: int) -> None:
+    head = struct.pack(">iHHi", 8, api_key, api_version, correlation_id)
+    assert struct.unpack(">iIi", head)[1] == pair(*struct.unpack_from(">hh", head, 4))

@@ -1,0 +1,137 @@
+"""sinks/dashboard upgrade readiness: from gateways' records to the API's answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from page_state import NOW_MS, live, opened
+
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.owners import Owner, Owners
+from clientscope.readiness import known_releases
+from clientscope.records.codec import Kind
+from clientscope.records.requested_versions import pack, pair
+from clientscope.records.topics import STATUS
+from clientscope.status.record import BrokerStatus
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.state.readiness import ReadinessView, targets
+from sinks.dashboard.state.state import State, TopicRecord
+
+OLD = ((3, 0), (0, 2), (1, 3))
+NEW = ((18, 3), (3, 9), (0, 9), (1, 12))
+OWNERS = Owners(((ClientPattern(principal=("User:alice",)), Owner("payments", "#payments")),))
+
+
+def used(number: int, *versions: tuple[int, int], at_ms: int = NOW_MS - 60_000, kind: Kind = Kind.PRESENT, **fields: Any) -> TopicRecord:
+    """A connection that requested these versions; several with a number of their own are several clients."""
+    named = {"client_id": f"orders-{number}", "principal": "User:alice", "client_software_name": "unknown", **fields}
+    return opened(number, at_ms=at_ms, kind=kind, requested_versions=pack([pair(*each) for each in versions]), **named)
+
+
+def broker(version: str) -> TopicRecord:
+    status = BrokerStatus(id="c/1", cluster="c", broker=1, software_version=version, source="jmx", apis={}, told_ms=1, interval_ms=1000)
+    return TopicRecord(STATUS, NOW_MS, status.key, status.model_dump_json().encode())
+
+
+def asked(state: State, words: str = "target=4.0.0", owners: Owners | None = None) -> dict[str, Any]:
+    app = create_app(state, {}, lambda: NOW_MS, loopback_only=True, readiness=ReadinessView(state, owners))
+    answer = TestClient(app, base_url="http://localhost").get(f"/api/v1/readiness?{words}")
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+MIXED = (
+    used(1, *OLD, at_ms=NOW_MS - 50_000),
+    used(2, *NEW),
+    used(3, *NEW, client_id="billing", principal="User:bob", kind=Kind.CLOSED),
+    used(4, (18, 0), (0, 2), client_id="legacy", principal="User:bob", client_software_name="librdkafka", client_software_version="1.0"),
+)
+
+
+def test_applications_with_the_worst_verdict_first() -> None:
+    answer = asked(live(*MIXED), owners=OWNERS)
+    assert [(row["label"], row["verdict"], row["with_verdict"], row["clients"]) for row in answer["items"]] == [
+        ("orders", "breaks", 1, 2), ("legacy", "unknown", 1, 1), ("billing", "fine", 1, 1),
+    ]  # fmt: skip
+    orders = answer["items"][0]
+    assert orders["owner"] == "payments (#payments)"
+    assert (orders["last_old_ms"], orders["last_seen_ms"]) == (NOW_MS - 50_000, NOW_MS - 50_000)
+    assert "Produce 2" in orders["reason"]
+    assert (answer["target"], answer["total"], answer["verdicts"]) == ("4.0.0", 3, {"breaks": 1, "unknown": 1, "fine": 2})
+    assert (answer["last_old_ms"], answer["first_ms"], answer["release_known"]) == (NOW_MS - 50_000, NOW_MS - 60_000, False)
+
+
+def test_the_brokers_release_comes_from_their_status() -> None:
+    answer = asked(live(*MIXED, broker("3.9")))
+    assert answer["release_known"]
+    assert {row["label"]: row["verdict"] for row in answer["items"]}["legacy"] == "breaks"
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("owner", [("payments (#payments)", "breaks"), (None, "unknown")]),
+        ("principal", [("User:alice", "breaks"), ("User:bob", "unknown")]),
+        ("software", [("unknown software", "breaks"), ("librdkafka 1.0", "unknown")]),
+    ],
+)
+def test_groups(by: str, expected: list[tuple[str | None, str]]) -> None:
+    answer = asked(live(*MIXED), f"target=4.0.0&by={by}", OWNERS)
+    assert [(row["label"], row["verdict"]) for row in answer["items"]] == expected
+    paged = asked(live(*MIXED), f"target=4.0.0&by={by}&offset=1&limit=1", OWNERS)
+    assert (paged["total"], paged["offset"], [row["label"] for row in paged["items"]]) == (2, 1, [expected[1][0]])
+
+
+def test_the_target_decides() -> None:
+    assert asked(live(*MIXED), "target=3.9")["verdicts"] == {"fine": 4}
+    assert asked(live(*MIXED), "")["target"] == known_releases()[-1]
+    state = live(*MIXED)
+    app = create_app(state, {}, lambda: NOW_MS, loopback_only=True)
+    answer = TestClient(app, base_url="http://localhost").get("/api/v1/readiness?target=9.9")
+    assert answer.status_code == 400 and "9.9" in answer.json()["detail"]
+    assert targets()[0] == known_releases()[-1] and "4.0.0" in targets() and "3.9.2" in targets()
+
+
+def test_nothing_counts_before_the_topics_were_read() -> None:
+    state = State()
+    state.apply(MIXED)
+    answer = asked(state)
+    assert (answer["total"], answer["items"], answer["first_ms"]) == (None, [], None)
+
+
+def test_a_new_version_is_news_and_a_repeated_one_is_not() -> None:
+    state = live(used(1, *NEW))
+    view = ReadinessView(state)
+
+    def verdicts(now_ms: int) -> dict[str, int]:
+        return view.groups("4.0.0", "application", 10, 0, now_ms).verdicts
+
+    assert verdicts(NOW_MS) == {"fine": 1}
+    version = state.version
+    state.apply([used(1, *NEW, at_ms=NOW_MS)])
+    assert state.version == version
+    state.apply([used(1, *OLD, at_ms=NOW_MS)])
+    assert state.version > version and verdicts(NOW_MS + 1) == {"unknown": 1}
+
+
+def test_what_did_not_fit_and_what_was_not_read_is_counted() -> None:
+    nobody = {"client_id": None, "principal": None}
+    records = [used(number, client_address=f"10.0.1.{number}", kind=Kind.CLOSED, **nobody) for number in range(3)]
+    many = [used(100 + number, (1, number % 18), (0, number % 10), client_id="many") for number in range(40)]
+    state = live(*records, *many)
+    answer = asked(state)
+    assert answer["unread"] == 3
+    assert answer["forgotten"] == state.counts().dropped["seen_versions"] > 0
+
+
+def test_an_answer_about_many_clients_is_at_most_ten_seconds_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sinks.dashboard.state.readiness._FEW", 0)
+    state = live(used(1, *NEW))
+    view = ReadinessView(state)
+    first = view.groups("4.0.0", "application", 10, 0, NOW_MS)
+    state.apply([used(1, *OLD, at_ms=NOW_MS)])
+    assert view.groups("4.0.0", "application", 10, 0, NOW_MS + 9_999) == first
+    assert view.groups("4.0.0", "application", 10, 0, NOW_MS + 10_000).verdicts == {"unknown": 1}

@@ -1,0 +1,134 @@
+"""AN309: applications that stop to work at a later release of brokers, by the records of their connections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from fleets import HOUR, MINUTE, SECOND, Fleet
+from record_bytes import connection_record, heartbeat
+
+from clientscope.profiles import Profile, Thresholds
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.thresholds import ProfileChoice
+from clientscope.records.codec import Kind
+from clientscope.records.requested_versions import pack, pair
+from streaming.findings import upgrades
+from streaming.findings.inputs import ConnectionChange
+from udfs.kernels.finding_inputs import connected
+
+OLD = ((3, 0), (0, 2), (1, 3))
+NEW = ((18, 3), (3, 9), (0, 9), (1, 12))
+
+
+def uses(fleet: Fleet, connection: int, *versions: tuple[int, int], kind: Kind = Kind.PRESENT, **changes: Any) -> None:
+    """A connection's record with the versions that its client requested."""
+    fields = {"principal": "User:a", "client_id": "orders-1", "client_address": "10.0.0.1", **changes}
+    fleet._happens(connection, kind, 1, **fields, requested_versions=pack([pair(*each) for each in versions]))
+
+
+def test_an_application_that_breaks_is_a_finding_until_it_is_upgraded() -> None:
+    fleet = Fleet()
+    first = fleet.client("orders-1", instance=1)
+    uses(fleet, first, *OLD)
+    uses(fleet, fleet.client("orders-2", instance=2, client_address="10.0.0.2"), *NEW, client_id="orders-2", client_address="10.0.0.2")
+    fleet.later(10 * SECOND)
+    found = fleet.one("AN309")
+    assert (found.state, found.severity, found.application.client_id) == ("open", "medium", "orders")
+    assert found.evidence == ["unknown software: Produce 2, Fetch 3, removed in 4.0.0; 1 client"]
+    uses(fleet, first, *OLD, kind=Kind.CLOSED)
+    uses(fleet, fleet.client("orders-1", instance=3), *NEW)
+    fleet.later(6 * HOUR)
+    assert fleet.one("AN309").state == "open", "a later record may still have such a version"
+    fleet.later(HOUR + MINUTE)
+    assert fleet.one("AN309").state == "resolved"
+
+
+def test_a_restart_finds_the_same() -> None:
+    fleet = Fleet()
+    uses(fleet, fleet.connect(), *OLD)
+    fleet.later(10 * SECOND)
+    found, writes = fleet.one("AN309"), fleet.writes
+    fleet.start()
+    fleet.later(MINUTE)
+    assert fleet.one("AN309") == found and fleet.writes == writes
+
+
+def test_news_are_judged_at_the_next_comparison() -> None:
+    fleet = Fleet()
+    connection = fleet.connect()
+    uses(fleet, connection, *NEW)
+    fleet.later(10 * SECOND)
+    assert not fleet.findings("AN309")
+    uses(fleet, connection, (2, 0))
+    fleet.later(10 * SECOND)
+    assert fleet.one("AN309").evidence == ["unknown software: ListOffsets 0, removed in 4.0.0; 1 client"]
+
+
+def test_a_client_that_never_pushed_counts_too() -> None:
+    fleet = Fleet()
+    uses(fleet, fleet.connect(), (18, 0), (2, 0), client_software_name="librdkafka", client_software_version="1.0.0")
+    fleet.later(10 * SECOND)
+    assert fleet.one("AN309").evidence == ["librdkafka 1.0.0: ListOffsets 0, removed in 4.0.0; 1 client"]
+
+
+@pytest.mark.parametrize("versions", [NEW, ((18, 3), (3, 9)), ((18, 9), (3, 9), (0, 9)), ()])
+def test_who_works_or_can_not_be_judged_is_no_finding(versions: tuple[tuple[int, int], ...]) -> None:
+    fleet = Fleet()
+    uses(fleet, fleet.connect(), *versions)
+    fleet.later(10 * SECOND)
+    assert not fleet.findings("AN309")
+
+
+@pytest.mark.parametrize(
+    ("profile", "fires"),
+    [
+        (Profile("later", limits={"AN309": {"target_minor": 4}}), True),
+        (Profile("earlier", limits={"AN309": {"target_major": 3, "target_minor": 9}}), False),
+        (Profile("nonsense", limits={"AN309": {"target_major": 99}}), False),
+        (Profile("without", off=frozenset({"AN309"})), False),
+    ],
+)
+def test_the_target_is_the_profiles(profile: Profile, fires: bool) -> None:
+    choose = ProfileChoice(((ClientPattern(principal=("User:a",)), 1),))
+    fleet = Fleet(thresholds=Thresholds((Profile("apache"), profile), choose))
+    uses(fleet, fleet.connect(), *OLD)
+    uses(fleet, fleet.connect("others-1", principal="User:b"), *OLD, client_id="others-1", principal="User:b")
+    fleet.later(10 * SECOND)
+    names = {each.application.client_id for each in fleet.findings("AN309")}
+    assert names == ({"orders", "others"} if fires else {"others"})
+
+
+def test_one_application_has_one_finding_with_a_line_for_each_kind_of_client() -> None:
+    fleet = Fleet()
+    for number in range(30):
+        software = {"client_software_name": "made", "client_software_version": str(number)} if number >= 3 else {}
+        names = {"client_id": f"orders-{number}", "client_address": f"10.0.0.{number}", **software}
+        uses(fleet, fleet.connect(f"orders-{number}", address=f"10.0.0.{number}"), *OLD, **names)
+    fleet.later(10 * SECOND)
+    found = fleet.one("AN309")
+    assert found.evidence[0].endswith("; 3 clients") and found.evidence[-1] == "and 18 more kinds of clients"
+
+
+def test_clients_beyond_the_bound_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upgrades, "MOST_CLIENTS", 10)
+    requested = upgrades.RequestedVersions()
+    for number in range(30):
+        who = "10.0.0.1", "User:a", f"app{number}x", "", "java", "1"
+        requested.happened(ConnectionChange(number, Kind.PRESENT, number, "c", 1, "g", 1, number, *who, b"\0\1\0\3"))
+    assert requested.full.count >= 20
+
+
+def test_a_batch_keeps_what_each_connection_requested() -> None:
+    """Of several events of a connection the last one is kept, which has all versions of the period."""
+    values = [
+        connection_record(1, connection_id=1, kind=Kind.OPENED),
+        connection_record(2, connection_id=1, kind=Kind.PRESENT, requested_versions=b"\0\1\0\3"),
+        connection_record(3, connection_id=1, kind=Kind.CLOSED, requested_versions=b"\0\1\0\3\0\3\0\0", client_software_name="java"),
+        heartbeat(4),
+    ]
+    found = connected(pa.array(values, pa.binary())).to_pylist()
+    assert [(row["kind"], row["requested"], row["software_name"]) for row in found] == [
+        (Kind.CLOSED, b"\0\1\0\3\0\3\0\0", "java"), (Kind.HEARTBEAT, b"", "unknown"),
+    ]  # fmt: skip

@@ -1,0 +1,162 @@
+"""Upgrade readiness by what a gateway recorded: real clients and old requests at a real broker of 3.9, the command and the page's API."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import kafka
+import pytest
+from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from observe import connection_records, eventually, statuses
+
+from clientscope.client.raw import RawClient
+from clientscope.demo.fleet import Fleet
+from clientscope.local.process import free_port
+from clientscope.records.codec import Kind
+from clientscope.records.requested_versions import unpack
+
+TOPIC = "readiness"
+METADATA, FETCH, LIST_OFFSETS = 3, 1, 2
+EMPTY = {
+    (METADATA, 0): struct.pack(">i", 0),
+    (FETCH, 3): struct.pack(">iiiii", -1, 0, 0, 1, 0),
+    (LIST_OFFSETS, 0): struct.pack(">ii", -1, 0),
+}
+"""Bodies of requests of which clients of 0.10 are made: of no topic, but Metadata, which is of all."""
+
+
+def asks(client: RawClient, api_key: int, version: int) -> None:
+    """Sends a request of such a version and waits for its answer: the broker serves it."""
+    name = client.client_id.encode()
+    client.send_frame(struct.pack(">hhih", api_key, version, 7, len(name)) + name + EMPTY[api_key, version])
+    assert client.receive_frame()[:4] == struct.pack(">i", 7)
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    started, running = start_broker(tmp_path_factory.mktemp("readiness") / "broker", "broker-3.9")
+    yield running
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+    with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("gateway"), listen=broker.advertised) as running:
+        yield running
+
+
+def work(gateway: RunningGateway) -> None:
+    """What a program does that uses kafka-python: one record there, and back in a group."""
+    common = {"bootstrap_servers": gateway.address, "client_id": "ready-new-1"}
+    with closing(kafka.KafkaProducer(**common)) as producer:
+        producer.send(TOPIC, b"one").get(timeout=30)
+    options = {"group_id": "ready", "auto_offset_reset": "earliest", "consumer_timeout_ms": 30_000}
+    with closing(kafka.KafkaConsumer(TOPIC, **common, **options)) as consumer:
+        assert next(consumer).value == b"one"
+        consumer.commit()
+
+
+def listed(broker: RunningBroker, *words: str) -> tuple[int, dict[str, dict[str, Any]], str]:
+    """Status, applications by name, and standard error of the command."""
+    command = [sys.executable, "-m", "clientscope.cli", "readiness", "--bootstrap-servers", broker.internal, "-o", "json", *words]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert ended.returncode in (0, 1), ended.stderr
+    return ended.returncode, {row["application"]: row for row in json.loads(ended.stdout)}, ended.stderr
+
+
+def gateway_id(broker: RunningBroker) -> str:
+    return next(name for kind, name in statuses(broker.internal) if kind == "gateway")
+
+
+def test_clients_are_judged_by_what_the_gateway_saw(broker: RunningBroker, gateway: RunningGateway, tmp_path: Path) -> None:
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+        admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
+    work(gateway)
+    with (
+        RawClient.connect(gateway.address, "ready-old-1") as old,
+        RawClient.connect(gateway.address, "ready-chose-1") as chose,
+        RawClient.connect(gateway.address, "ready-quiet-1") as quiet,
+    ):
+        asks(old, METADATA, 0)
+        for _ in range(100):
+            asks(old, FETCH, 3)
+        chose.api_versions("librdkafka", "1.0.0", version=3)
+        asks(chose, LIST_OFFSETS, 0)
+        quiet.api_versions("mystery", "1.0", version=3)
+
+        def known() -> bool:
+            applications = set(listed(broker, "--target", "4.0.0")[1])
+            return {"ready-old", "ready-chose", "ready-quiet", "ready-new"} <= applications
+
+        assert eventually(known, 60), "while the connections are open"
+        assert eventually(lambda: any(kind == "broker" for kind, _ in statuses(broker.internal)), 30)
+
+        status, found, errors = listed(broker, "--target", "4.0.0")
+        assert status == 1
+        assert {name: row["readiness"] for name, row in found.items() if name.startswith("ready")} == {
+            "ready-old": "breaks", "ready-chose": "breaks", "ready-quiet": "unknown", "ready-new": "fine",
+        }  # fmt: skip
+        assert (
+            "4.0.0 doesn't serve Fetch 3: it was removed in 4.0.0. The client was never seen to send ApiVersions"
+            in found["ready-old"]["reason"]
+        )
+        assert "ListOffsets 0" in found["ready-chose"]["reason"] and "the broker (3.9." in found["ready-chose"]["reason"]
+        assert "Upgrade librdkafka to 1.8.2" in found["ready-chose"]["advice"]
+        assert found["ready-new"]["software"].startswith("kafka-python 3")
+        assert found["ready-old"]["last_old"] and not found["ready-new"]["last_old"]
+        assert "--broker-release" not in errors, "the brokers' release comes from the gateway's status"
+        status, found, _ = listed(broker, "--target", "3.9")
+        assert status == 0 and found["ready-old"]["readiness"] == "fine"
+
+        records = connection_records(broker.internal, gateway_id(broker))
+        present = Counter(record.client_id for record in records if record.kind == Kind.PRESENT)
+        assert present["ready-old-1"] == 1, "a hundred requests of one version are one record"
+        (of_old,) = [record for record in records if (record.client_id, record.kind) == ("ready-old-1", Kind.PRESENT)]
+        assert list(unpack(of_old.requested_versions)) == [(FETCH, 3), (METADATA, 0)]
+
+    with RawClient.connect(gateway.address, "ready-short-1") as short:
+        asks(short, FETCH, 3)
+
+    def closed() -> bool:
+        ends = [each for each in connection_records(broker.internal, gateway_id(broker)) if each.kind == Kind.CLOSED]
+        return [(FETCH, 3)] in [list(unpack(each.requested_versions)) for each in ends if each.client_id == "ready-short-1"]
+
+    assert eventually(closed, 20), "a short connection says at its end what it requested"
+    the_page_shows_the_same(broker, tmp_path)
+
+
+def the_page_shows_the_same(broker: RunningBroker, folder: Path) -> None:
+    owners = folder / "owners.toml"
+    owners.write_text('[[owner]]\nteam = "payments"\ncontact = "#payments"\nclient_id = "ready-old-*"\n')
+    address = f"127.0.0.1:{free_port()}"
+    processes = Fleet(folder, lambda line: None)
+
+    def ask(words: str) -> Any:
+        with urllib.request.urlopen(f"http://{address}/api/v1/readiness?{words}", timeout=10) as answer:
+            return json.loads(answer.read())
+
+    try:
+        processes.start(
+            "serve", "serve", "--bootstrap-servers", broker.internal, "--listen", address, "--owners", str(owners),
+            "--data-docs-dir", str(folder / "docs"),
+        )  # fmt: skip
+        processes.await_ready("serve")
+        answer = ask("target=4.0.0")
+        assert answer["release_known"]
+        assert {row["label"]: row["verdict"] for row in answer["items"] if (row["label"] or "").startswith("ready")} == {
+            "ready-old": "breaks", "ready-chose": "breaks", "ready-short": "breaks", "ready-quiet": "unknown", "ready-new": "fine",
+        }  # fmt: skip
+        by_owner = {row["label"]: (row["verdict"], row["clients"]) for row in ask("target=4.0.0&by=owner")["items"]}
+        assert by_owner["payments (#payments)"] == ("breaks", 1)
+        assert set(ask("target=3.9&by=software")["verdicts"]) == {"fine", "unknown"}
+    finally:
+        processes.stop()

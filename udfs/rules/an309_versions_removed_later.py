@@ -1,0 +1,49 @@
+"""AN309: request versions that a later release of brokers doesn't serve.
+
+What
+    A connected client requests versions of the protocol that the release ``target_major``.``target_minor`` removed, and would do so
+    there: it never sends ApiVersions, or chooses an old version although newer ones are offered. It is over seven hours after the last
+    record with such a version. A target that isn't known fires nothing.
+
+Why
+    Kafka 4.0 removed old versions (KIP-896). A broker closes the connection of a client that requests one, whatever its configuration,
+    so the client stops to work with the upgrade of the brokers.
+
+Example
+    a consumer with ``api_version=(0, 10)`` that sends Fetch 3, at brokers of 3.9
+
+Use instead
+    A release of the client library that knows newer versions, without settings that pin an old one.
+
+Source
+    KIP-896: https://cwiki.apache.org/confluence/display/KAFKA/KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
+
+
+def evaluate(batch: Batch) -> Judgement:
+    """Nothing can be said of a push: `streaming.findings` judges connections by this rule."""
+    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
+
+
+RULE = Rule(
+    code="AN309",
+    name="versions_removed_later",
+    severity="medium",
+    messages=(
+        "A push says nothing of requests.",
+        "The later release serves all versions that the client requests.",
+        "This application requests versions that a later release of brokers doesn't serve, and stops to work there: "
+        "upgrade its client library, and remove settings that pin an old protocol version.",
+    ),
+    evaluate=evaluate,
+    needs=Needs.WIRE,
+    limits={"target_major": 4, "target_minor": 0},
+    cases=(Case(NOT_EVALUABLE, {"acks": "all"}),),
+)
