@@ -53,25 +53,13 @@ from clientscope.session.events import (
 )  # fmt: skip
 from clientscope.session.flow import Flow, Lane
 from clientscope.session.opaque import OpaqueSession
-from clientscope.session.requested import NOTHING
+from clientscope.session.reports import ClientReports
 from clientscope.session.session import Observer, Out, Session
-from clientscope.session.state import Counted, Held, Identified, Identity, Pushed, Requested, ToBroker, ToClient
+from clientscope.session.state import Counted, Held, Identified, Identity, Pushed, ToBroker, ToClient
 from clientscope.wire.frames import RESPONSE_HEAD, Passed
 
 _QUIET_S = 1.0
 """A draining connection's broker has answered all when it says nothing for so long: a Fetch waits half a second by default."""
-_IDENTITIES_AT_ONCE = 8
-_IDENTITY_EVERY_S = 10.0
-"""Reports of a client's identity that are sent at once, and the interval of later ones: its first request, ApiVersions, SASL and telemetry
-make four.
-"""
-_REQUESTED_EVERY_S = 5.0
-"""How long new versions that a client requests are gathered: it starts with a dozen."""
-_PERIOD_S = 5.5 * 3600
-"""After that the versions count anew, so that readers know when a client last used each: within the six hours after which a connection is
-recorded again in any case."""
-_PERIOD_BEGINS_S = 60.0
-"""How long a new period gathers versions before its first report."""
 
 
 class Log(Observer, Protocol):
@@ -99,8 +87,8 @@ class ClientConnection:
     """
 
     __slots__ = (
-        "_active", "_active_s", "_answered", "_broker", "_client", "_connected", "_draining", "_half_closes", "_identified",
-        "_identified_s", "_identity_held", "_log", "_opened_s", "_period_s", "_requested", "_requested_s", "ended", "session",
+        "_active", "_active_s", "_answered", "_broker", "_client", "_connected", "_draining", "_half_closes", "_log", "_opened_s",
+        "_reports", "ended", "session",
     )  # fmt: skip
 
     def __init__(self, session: Session | OpaqueSession) -> None:
@@ -109,14 +97,10 @@ class ClientConnection:
         self._broker = Flow(BROKER)
         self._connected = False
         self._half_closes = True
-        self._identified = 0
-        self._identified_s = 0.0
-        self._identity_held = False
+        self._reports = ClientReports()
         self._draining = self._answered = self.ended = False
         self._active = True
         self._opened_s = self._active_s = 0.0
-        self._requested: frozenset[int] | None = NOTHING  # as last reported; None where the next report is due whatever it says
-        self._requested_s = self._period_s = 0.0
         self._log: Log | None = None
 
     def handle(self, event: ConnectionEvent) -> Iterator[ConnectionCommand]:
@@ -177,7 +161,8 @@ class ClientConnection:
         flow = self._flow(event.side)
         self._half_closes &= event.half_closes
         if flow is self._client:
-            self._opened_s = self._active_s = self._requested_s = self._period_s = event.now_s
+            self._opened_s = self._active_s = event.now_s
+            self._reports.begin(event.now_s)
         else:
             self._connected = True
         if flow.pauses:
@@ -273,7 +258,7 @@ class ClientConnection:
                 elif isinstance(piece, Held):
                     return piece
                 elif isinstance(piece, Identified):
-                    yield self._identify()
+                    yield self._reports.identify(self.session)
                 else:
                     yield piece
                     if isinstance(piece, Pushed):
@@ -282,14 +267,6 @@ class ClientConnection:
             yield Counted("frames_refused", error.reason)
             yield from self._end(error.reason)
         return None
-
-    def _identify(self) -> Identified | Counted:
-        """Reports the client's identity; a client that changes its name all the time is reported at intervals."""
-        self._identified += 1
-        if self._identified > _IDENTITIES_AT_ONCE:
-            self._identity_held = True
-            return Counted("identity_changes_held", "rate")
-        return Identified(self.session.identity)
 
     def _on_verdict_given(self, event: VerdictGiven) -> Iterator[ConnectionCommand]:
         if commands := self.session.answer(event.token, event.verdict):
@@ -338,26 +315,11 @@ class ClientConnection:
         """Comes often, so moving a byte costs no more than a flag."""
         if self._active:
             self._active, self._active_s = False, event.now_s
-        if self._identity_held and event.now_s - self._identified_s > _IDENTITY_EVERY_S:
-            self._identity_held, self._identified_s = False, event.now_s
-            yield Identified(self.session.identity)
-        if self.session.requested is not self._requested or event.now_s - self._period_s > _PERIOD_S:
-            yield from self._report_requested(event.now_s)
+        yield from self._reports.tick(self.session, event.now_s)
         if not (self._answered and self.session.authenticated) and event.now_s - self._opened_s > event.unauthenticated_s:
             yield from self._end("unauthenticated_timeout")
         elif event.now_s - self._active_s > event.idle_s:
             yield from self._end("idle")
-
-    def _report_requested(self, now_s: float) -> Iterator[ConnectionCommand]:
-        if self.session.authenticated and now_s - self._requested_s >= _REQUESTED_EVERY_S:  # before it, the client is another one
-            if (versions := self.unreported) is not None:
-                self._requested_s = now_s
-                yield Requested(versions)
-            self._requested = self.session.requested
-        if now_s - self._period_s > _PERIOD_S:
-            self.session.forget_requested()
-            self._requested, self._period_s = None, now_s
-            self._requested_s = now_s + _PERIOD_BEGINS_S - _REQUESTED_EVERY_S
 
     def _on_drain(self, event: Draining) -> Iterator[ConnectionCommand]:
         """Answers can't be counted, since a produce request with acks=0 has none: silence has to do."""
@@ -418,7 +380,7 @@ class ClientConnection:
     @property
     def unreported(self) -> bytes | None:
         """The same, also once the connection has ended; None if the last `Requested` still holds."""
-        return None if self.session.requested == self._requested else self.requested
+        return self._reports.unreported(self.session)
 
 
 _ON: dict[type[Any], Callable[[ClientConnection, Any], Iterator[ConnectionCommand]]] = {
