@@ -1,4 +1,4 @@
-"""``--publish``: clients of request logs and of their own logs in the same rules, findings, page and history as pushes."""
+"""``--publish``: clients of request logs, of their own logs and of captures in the same rules, findings, page and history as pushes."""
 
 from __future__ import annotations
 
@@ -65,15 +65,20 @@ def keys(installation: Any, origin: Origin) -> dict[bytes, int]:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("command", ["import client-logs", "xray"])
+@pytest.mark.parametrize("command", ["import client-logs", "xray", "import pcap"])
 def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(command: str, installation: Any, tmp_path: Path) -> None:
     if command == "xray":
         origin, name, log = Origin.REQUEST_LOG, "request_log", FIXTURES / "request_logs" / "broker.log"
+    elif command == "import pcap":
+        origin, name, log = Origin.CAPTURE, "capture", FIXTURES / "captures" / "clients.pcap"
     else:
         origin, name, log = Origin.CLIENT_LOG, "client_log", tmp_path / "app.log"
         text = (FIXTURES / "client_logs" / "java-4.4.log").read_text()
         log.write_text(text.replace("transactional.id = null", f"transactional.id = password={CANARY}"))
-    status, said = published(installation, *command.split(), str(log))
+    words = [*command.split(), str(log)]
+    if command == "import pcap":
+        words += ["--port", "19999"]
+    status, said = published(installation, *words)
     assert status == 0, said
     of_topic = keys(installation, origin)
     assert of_topic and f"published {len(of_topic)} clients to clientscope.configs" in said
@@ -82,7 +87,7 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(command: str, ins
     rows = results(installation, name)
     assert [row for row in rows if row["rules"]]
     assert {row["instance_id"] for row in rows} == {key.decode().partition("/")[0] for key in of_topic}
-    if command != "xray":
+    if command == "import client-logs":
         (producer,) = [row for row in rows if row["client_id"] == "orders-1"]
         assert {rule["code"] for rule in producer["rules"]} == {"AN105", "AN109", "AN112", "SK002"}
 
@@ -94,7 +99,7 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(command: str, ins
     assert eventually(opened, SLOW), api(installation, "findings?limit=1000")
     assert eventually(lambda: len(history(installation, origin)) == len(of_topic), SLOW), "no row is quarantined"
 
-    assert published(installation, *command.split(), str(log))[0] == 0
+    assert published(installation, *words)[0] == 0
     assert set(keys(installation, origin)) == set(of_topic), "a later run replaces the records"
     for topic in (CONFIGS, RESULTS, FINDINGS, QUARANTINE):
         for message in read_all(installation.broker.internal, topic):

@@ -35,7 +35,7 @@ def parts(made: XrayResult) -> Iterator[RenderableType]:
     size = sum(log.size for log in made.logs) / 1024**2
     yield Text(
         f"{_counted(made.clients, 'client')} of {_counted(made.applications, 'application')} "
-        f"on {_counted(made.connections, 'connection')}, by {_counted(made.requests, 'request')} in {size:.1f} MiB of logs",
+        f"on {_counted(made.connections, 'connection')}, by {_counted(made.requests, 'request')} in {size:.1f} MiB",
         "bold",
     )
     if made.answers.brokers:
