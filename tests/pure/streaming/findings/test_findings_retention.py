@@ -118,7 +118,7 @@ def topics(tmp_path: Path) -> Topics:
     return made
 
 
-def test_months_of_daily_redeploys_with_and_without_restarts(tmp_path: Path) -> None:
+def test_f50_months_of_daily_redeploys_with_and_without_restarts(tmp_path: Path) -> None:
     """A fleet that is new each day: the topic has those of thirty days, and each tombstone is written once."""
     ended = {}
     for restarts in (False, True):
@@ -146,7 +146,7 @@ def test_months_of_daily_redeploys_with_and_without_restarts(tmp_path: Path) -> 
     assert ended[False] == ended[True]
 
 
-def test_of_an_application_that_is_deployed_each_day_the_last_hundred_that_are_gone_stay(topics: Topics) -> None:
+def test_f50_of_an_application_that_is_deployed_each_day_the_last_hundred_that_are_gone_stay(topics: Topics) -> None:
     of_one_day, number = 40, 0
     for _ in range(12):
         today = range(number + 1, number + 1 + of_one_day)
