@@ -9,11 +9,11 @@ import traceback
 from collections.abc import Sequence
 from functools import partial
 
-from clientscope.commands import sources
+from clientscope.commands import sources, wrong_use
 from clientscope.commands.command import Command, CommandGroup
 from clientscope.commands.parser import parser
 from clientscope.commands.registry import ENTRIES
-from clientscope.errors import ClientscopeError
+from clientscope.errors import ClientscopeError, SettingsError
 
 _ALONE = {entry.name: entry.alone for entry in ENTRIES if isinstance(entry, CommandGroup) and entry.alone}
 
@@ -39,8 +39,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         Its exit status: 0, `Command.error_status` for an error that the user can fix, 2 for wrong use.
     """
-    flags = vars(parser().parse_args(_with_default(sys.argv[1:] if argv is None else argv)))
-    command: Command = flags["_command"]
+    words = _with_default(sys.argv[1:] if argv is None else argv)
+    try:
+        wrong_use.check_command(words, ENTRIES)
+        known, unknown = parser().parse_known_args(words)
+        flags = vars(known)
+        command: Command = flags["_command"]
+        if unknown:
+            raise wrong_use.of_arguments(unknown, command)
+    except SettingsError as error:
+        show(error)
+        return 2
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     # A broker that restarts, or is not up yet: our own processes report it, in one line.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)

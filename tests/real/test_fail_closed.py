@@ -70,7 +70,7 @@ def test_f39_a_setting_that_nobody_knows_ends_the_start(command: str, tmp_path: 
         settings.write_text(text)
         assert said in refused(tmp_path, command, "--config", str(settings), "--bootstrap-servers", NOWHERE)
     assert "No such file" in refused(tmp_path, command, "--config", str(tmp_path / "none.toml"), "--bootstrap-servers", NOWHERE)
-    assert "unrecognized arguments: --no-such-flag" in refused(tmp_path, command, "--no-such-flag", "--bootstrap-servers", NOWHERE)
+    assert "unknown flag --no-such-flag" in refused(tmp_path, command, "--no-such-flag", "--bootstrap-servers", NOWHERE)
     variable = f"CLIENTSCOPE_{command.upper()}_NO_SUCH_KEY"
     assert variable in refused(tmp_path, command, "--bootstrap-servers", NOWHERE, **{variable: "1"})
 

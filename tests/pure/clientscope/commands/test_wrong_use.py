@@ -1,0 +1,47 @@
+"""Words that are no command, flag or argument: two lines, the nearest that is one, and exit status 2."""
+
+from __future__ import annotations
+
+import pytest
+
+from clientscope import cli
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "hint"),
+    [
+        ("findngs", "clientscope has no command 'findngs'", "did you mean findings? clientscope --help lists all"),
+        ("--debug findngs show x", "clientscope has no command 'findngs'", "did you mean findings? clientscope --help lists all"),
+        ("zzz", "clientscope has no command 'zzz'", "clientscope --help lists all"),
+        ("findings lst", "clientscope findings has no command 'lst'", "did you mean list? clientscope findings --help lists all"),
+        (
+            "deliver dead lst", "clientscope deliver dead has no command 'lst'",
+            "did you mean list? clientscope deliver dead --help lists all",
+        ),
+        (
+            "stream --bootstrap-server kafka:9092", "unknown flag --bootstrap-server",
+            "did you mean --bootstrap-servers? clientscope stream --help lists all",
+        ),
+        ("findings --limt=3", "unknown flag --limt", "did you mean --limit? clientscope findings list --help lists all"),
+        ("stream --zzz", "unknown flag --zzz", "clientscope stream --help lists all"),
+        ("rules AN101 AN102", "unexpected argument 'AN102'", "clientscope rules --help lists what the command takes"),
+        (f"{'x' * 500}", f"clientscope has no command {'x' * 60!r}", "clientscope --help lists all"),
+    ],
+)  # fmt: skip
+def test_two_lines_say_what_is_meant(words: str, error: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(words.split()) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.splitlines()) == ("", [f"error: {error}", f"hint: {hint}"])
+
+
+@pytest.mark.parametrize("words", ["--help", "findings --help", "stream --help", "-h", "--version"])
+def test_help_is_no_wrong_use(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(words.split())
+    assert ended.value.code == 0
+    assert "error" not in capsys.readouterr().err
+
+
+def test_a_secret_is_no_flag_that_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["stream", "--kafka-sasl-passwrd", "hunter2"]) == 2
+    assert "password?" not in capsys.readouterr().err
