@@ -58,7 +58,7 @@ class _Recorded(NamedTuple):
 
 
 class RequestedVersions:
-    """What clients requested lately, and which applications stop to work at the release of their profile. Times are ms since the epoch."""
+    """What clients requested lately, and which applications stop working at the release of their profile. Times are ms since the epoch."""
 
     def __init__(self) -> None:
         self.full = Overflow(REQUESTING)

@@ -7,7 +7,7 @@ What
 
 Why
     Kafka 4.0 removed old versions (KIP-896). A broker closes the connection of a client that requests one, whatever its configuration,
-    so the client stops to work with the upgrade of the brokers.
+    so the client stops working with the upgrade of the brokers.
 
 Example
     a consumer with ``api_version=(0, 10)`` that sends Fetch 3, at brokers of 3.9
@@ -39,7 +39,7 @@ RULE = Rule(
     messages=(
         "A push says nothing of requests.",
         "The later release serves all versions that the client requests.",
-        "This application requests versions that a later release of brokers doesn't serve, and stops to work there: "
+        "This application requests versions that a later release of brokers doesn't serve, and stops working there: "
         "upgrade its client library, and remove settings that pin an old protocol version.",
     ),
     evaluate=evaluate,

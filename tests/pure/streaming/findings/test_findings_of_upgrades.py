@@ -1,4 +1,4 @@
-"""AN309: applications that stop to work at a later release of brokers, by the records of their connections."""
+"""AN309: applications that stop working at a later release of brokers, by the records of their connections."""
 
 from __future__ import annotations
 
