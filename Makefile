@@ -12,7 +12,7 @@ help:            ## what there is
 demo: venv       ## everything on this machine, with real clients; Ctrl-C ends it
 	@$(BIN)/clientscope demo $(ARGS)
 
-test: venv chromium prometheus faketime check test-pure test-pythons-short test-spark test-real   ## checks and all tests
+test: venv chromium prometheus faketime check test-pure test-spark test-real   ## checks and all tests, on this Python
 # By file, so that what a file shares is started once; the files in the order of tests/conftest.py, the longest first.
 TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
 # These wait more than they compute, on two cores too.
@@ -31,7 +31,7 @@ test-real: venv chromium prometheus faketime class-data  ## a real broker, gatew
 	$(BIN)/pytest tests/real $(THREE_AT_A_TIME)
 test-pythons: venv prometheus  ## the pure tests on each other Python that is here (3.11 to 3.13)
 	.ci/pythons $(TWO_AT_A_TIME)
-test-pythons-short: venv prometheus  ## the same on the oldest and the newest alone, without the files that take longest, as in make test
+test-pythons-short: venv prometheus  ## the same on the oldest and the newest alone, without the files that take longest, as CI does
 	PYTHONS="3.11 3.13" TEST_SHORT_FORMS=1 .ci/pythons $(TWO_AT_A_TIME)
 test-long: venv faketime  ## the long forms: ten-minute outages, 20 kills, a million fuzzed pushes, 1,000 interleavings (needs Atheris, so Linux)
 	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0

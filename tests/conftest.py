@@ -43,7 +43,7 @@ LONG_PURE = (
     "test_plain_english",
 )  # fmt: skip
 """Files of pure tests in which most of the time goes, into computing and other programs and not into what Python itself brings: Hypothesis,
-histories that are played, Arrow, Prometheus, processes, the project's own texts. On each other Python `make test` leaves them out
+histories that are played, Arrow, Prometheus, processes, the project's own texts. On each other Python CI leaves them out
 (`TEST_SHORT_FORMS=1`); `make test-pythons` runs them too."""
 
 
