@@ -43,11 +43,11 @@ from clientscope.records.codec import encode
 from clientscope.session.state import Identity
 from streaming import small_batches
 from streaming.gauges import GaugeEntry, Gauges
-from streaming.queries.gauges import arrived
+from streaming.queries.gauges import arrived, gauge_entries
 from streaming.session import session
 from streaming.transforms import kernel
 from streaming.transforms.gauges import entries
-from udfs.kernels.connection_counts import TYPE, counts, newest
+from udfs.kernels.connection_counts import TYPE, counts
 
 GATEWAYS = 20
 TURNOVER = 100
@@ -169,12 +169,6 @@ def in_rows(records: DataFrame) -> DataFrame:
     return records.select("timestamp", "partition", "offset", F.explode(lists).alias("entry")).select("entry.*", *place)
 
 
-def from_rows(rows: DataFrame) -> list[GaugeEntry]:
-    """What the sink takes."""
-    columns = newest(rows.toArrow())
-    return [GaugeEntry(*values) for values in zip(*(columns.column(name).to_pylist() for name in GaugeEntry._fields), strict=True)]
-
-
 def aggregated(rows: DataFrame) -> DataFrame:
     """By Spark's own aggregation."""
     newest = F.max_by(F.struct(*_REST), F.struct("epoch", "sequence"))
@@ -225,7 +219,7 @@ def measure(spark: SparkSession, way: Callable[[DataFrame], DataFrame], source: 
     is_ours = way is WAYS[OURS]
 
     def write(frame: DataFrame, _batch_id: int) -> None:
-        gauges.apply(arrived(frame.toArrow()) if is_ours else from_rows(frame), now=0)
+        gauges.apply((arrived if is_ours else gauge_entries)(frame.toArrow()), now=0)
 
     rows = way(spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(source)))
     mode = "append" if is_ours else "update"

@@ -15,7 +15,7 @@ from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.readiness.observed import UNKNOWN_SOFTWARE, ApiUse
 from clientscope.records.client_key import tenant_of
 from clientscope.records.codec import Kind
-from clientscope.records.requested_versions import unpack
+from clientscope.records.requested_versions import bounded, unpack
 from clientscope.topic_values import clean
 
 MOST_CLIENTS = 20_000
@@ -126,7 +126,7 @@ class SeenClients:
             self.first_ms = at_ms
         if record.kind not in (Kind.PRESENT, Kind.CLOSED):
             return False
-        versions = record.requested_versions or b""
+        versions = bounded(record.requested_versions)
         key = _key(record)
         if not versions and not key.client_id and key.software_name == UNKNOWN_SOFTWARE:
             return self._note_unread(key.address, at_ms)

@@ -24,7 +24,12 @@ def pack(pairs: Collection[int]) -> bytes:
     return struct.pack(f">{len(pairs)}I", *sorted(pairs))
 
 
+def bounded(value: bytes | None) -> bytes:
+    """What may be kept of a record's value: the pairs that are whole, at most `MOST_VERSIONS`."""
+    value = value or b""
+    return value[: min(MOST_VERSIONS, len(value) // _SIZE) * _SIZE]
+
+
 def unpack(value: bytes | None) -> Iterable[tuple[int, int]]:
-    """(api_key, api_version) of each pair that is whole, at most `MOST_VERSIONS`."""
-    whole = (value or b"")[: MOST_VERSIONS * _SIZE]
-    return struct.iter_unpack(">hh", whole[: len(whole) // _SIZE * _SIZE])
+    """(api_key, api_version) of each pair of `bounded`."""
+    return struct.iter_unpack(">hh", bounded(value))

@@ -17,6 +17,7 @@ from clientscope.errors import SettingsError
 from clientscope.findings.fingerprints import application_key
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, removed_in, target_release
 from clientscope.readiness.seen import SeenClients, uses
+from clientscope.records.requested_versions import unpack
 from streaming.findings.fleet import UPGRADE, Found, Judges, Live, found_in
 from streaming.findings.inputs import ConnectionChange
 from streaming.limits import Limit, Overflow
@@ -29,6 +30,8 @@ _SEEN_ON = "2.4.0"
 """The release that brokers count as: the oldest that gateways support. Each later one serves more new versions, so a client that passes
 over what this one serves passes it over at any."""
 _AGAIN_MS = 60_000
+FEW_CLIENTS = 500
+"""Clients that are judged with any news; 20,000 take a quarter of a second, in which no other finding is made."""
 _MOST_LINES = 10
 
 REQUESTING = Limit(
@@ -66,7 +69,7 @@ class RequestedVersions:
         self._changed = True
         self._judged_ms = 0
         self._found: dict[str, Found] = {}
-        self._unknown: set[str] = set()
+        self._targets: dict[str, str | None] = {}
 
     def happened(self, event: ConnectionChange) -> None:
         """Takes in an event of a connection, in any order."""
@@ -78,7 +81,7 @@ class RequestedVersions:
             event.client_id,
             event.software_name or "",
             event.software_version or "",
-            None if event.requested is None else bytes(event.requested),
+            event.requested,
         )
         before = self._seen.dropped["seen_clients"]
         self._changed |= self._seen.apply(record, event.appended_ms)
@@ -86,8 +89,8 @@ class RequestedVersions:
             self.full.exceeded("some of those who have the most", dropped)
 
     def found(self, live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
-        """Findings by fingerprint, made anew with news, and else once a minute."""
-        if self._changed or abs(now_ms - self._judged_ms) >= _AGAIN_MS:
+        """Findings by fingerprint, made anew once a minute, and with any news of few clients."""
+        if (self._changed and len(self._seen) <= FEW_CLIENTS) or abs(now_ms - self._judged_ms) >= _AGAIN_MS:
             self._changed, self._judged_ms = False, now_ms
             self._seen.expire(now_ms)
             self._found = self._judge(live, judges, now_ms)
@@ -102,9 +105,9 @@ class RequestedVersions:
             target = None if limits is None else self._target(limits)
             if target is None:
                 continue
-            used = uses(client, now_ms, KEPT_MS)
-            broken = _broken(frozenset((use.api_key, use.api_version) for use in used), key.software_name, key.software_version, target)
-            if broken:
+            lists = frozenset(versions for versions, (_, seen_ms) in client.lists.items() if seen_ms >= now_ms - KEPT_MS)
+            if broken := _broken(lists, key.software_name, key.software_version, target):
+                used = uses(client, now_ms, KEPT_MS)
                 lines[application][_line(key.software_name, key.software_version, broken, target)] += 1
                 last_ms[application] = max(last_ms[application], *(use.last_ms for use in used if (use.api_key, use.api_version) in broken))
         found: dict[str, Found] = {}
@@ -115,18 +118,19 @@ class RequestedVersions:
     def _target(self, limits: Mapping[str, float]) -> str | None:
         """The release of a profile; None for one that isn't known, which is logged once."""
         text = f"{int(limits['target_major'])}.{int(limits['target_minor'])}"
-        try:
-            return target_release(text)
-        except SettingsError as error:
-            if text not in self._unknown:
-                self._unknown.add(text)
+        if text not in self._targets:
+            try:
+                self._targets[text] = target_release(text)
+            except SettingsError as error:
+                self._targets[text] = None
                 log.warning("AN309 judges nothing of a profile whose target is %s: %s", text, error)
-            return None
+        return self._targets[text]
 
 
 @lru_cache(maxsize=4_096)
-def _broken(used: Versions, software_name: str, software_version: str, target: str) -> Versions:
-    """The versions that are refused at the target; none for a client that works there, or can't be judged."""
+def _broken(lists: frozenset[bytes], software_name: str, software_version: str, target: str) -> Versions:
+    """Of these lists of versions those that are refused at the target; none for a client that works there, or can't be judged."""
+    used = {each for versions in lists for each in unpack(versions)}
     observed = ObservedClient(tuple(ApiUse(*each) for each in sorted(used)), software_name, software_version, _SEEN_ON)
     reasons = judge_readiness(observed, target).reasons
     return frozenset(

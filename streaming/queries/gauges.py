@@ -113,7 +113,12 @@ class GaugesQuery:
 
 def arrived(rows: pa.Table) -> list[GaugeEntry]:
     """What ``streaming.transforms.gauges.entries`` made, as the sink takes it."""
-    rows = newest(of_streams(rows.column("entries"), PLACED))
+    return gauge_entries(of_streams(rows.column("entries"), PLACED))
+
+
+def gauge_entries(rows: pa.Table) -> list[GaugeEntry]:
+    """The same of rows of `PLACED`."""
+    rows = newest(rows)
     return list(map(GaugeEntry._make, zip(*(as_list(rows.column(name)) for name in GaugeEntry._fields), strict=True)))
 
 

@@ -21,9 +21,10 @@ def record(*versions: tuple[int, int], kind: Kind = Kind.PRESENT, **changes: Any
         "client_id": "orders",
         "client_software_name": "java",
         "client_software_version": "4.4.0",
+        "requested_versions": pack([pair(*each) for each in versions]),
         **changes,
     }
-    return SimpleNamespace(kind=kind, requested_versions=pack([pair(*each) for each in versions]), **fields)
+    return SimpleNamespace(kind=kind, **fields)
 
 
 def seen(*records: tuple[int, Any]) -> SeenClients:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from record_bytes import connection_record
 
 from clientscope.records.codec import ClientConnectionRecord, decode
-from clientscope.records.requested_versions import MOST_VERSIONS, pack, pair, unpack
+from clientscope.records.requested_versions import MOST_VERSIONS, bounded, pack, pair, unpack
 
 INT16 = st.integers(-(2**15), 2**15 - 1)
 OF_0_1 = connection_record(1)
@@ -22,6 +22,7 @@ def test_what_was_packed_is_found(versions: set[tuple[int, int]]) -> None:
 @given(st.binary(max_size=600))
 def test_any_bytes_are_a_bounded_list(value: bytes) -> None:
     assert len(list(unpack(value))) == min(len(value) // 4, MOST_VERSIONS)
+    assert value.startswith(bounded(value)) and list(unpack(bounded(value))) == list(unpack(value))
 
 
 def test_a_record_has_the_versions_and_one_of_before_has_none() -> None:

@@ -66,6 +66,20 @@ def test_news_are_judged_at_the_next_comparison() -> None:
     assert fleet.one("AN309").evidence == ["unknown software: ListOffsets 0, removed in 4.0.0; 1 client"]
 
 
+def test_of_many_clients_news_are_judged_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To judge 20,000 with each news would hold up all other findings."""
+    monkeypatch.setattr(upgrades, "FEW_CLIENTS", 1)
+    fleet = Fleet()
+    for number in range(2):
+        uses(fleet, fleet.connect(), *NEW, client_id=f"orders-{number}")
+    fleet.later(10 * SECOND)
+    uses(fleet, fleet.connect(), (2, 0), client_id="late-1")
+    fleet.later(20 * SECOND)
+    assert not fleet.findings("AN309")
+    fleet.later(MINUTE)
+    assert fleet.one("AN309").application.client_id == "late"
+
+
 def test_a_client_that_never_pushed_counts_too() -> None:
     fleet = Fleet()
     uses(fleet, fleet.connect(), (18, 0), (2, 0), client_software_name="librdkafka", client_software_version="1.0.0")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from readiness_runs import listed, run
 from record_bytes import connection_record, heartbeat
 
-from clientscope import cli
 from clientscope.clock import now_ms
 from clientscope.commands.readiness import by_gateways, recorded
 from clientscope.commands.readiness.recorded import GatewayRecords
@@ -75,19 +75,6 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> Topics:
     written = Topics()
     monkeypatch.setattr(recorded, "read", lambda kafka: written.found)
     return written
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    status = cli.main(["readiness", "--target", "4.0.0", *words])
-    said = capsys.readouterr()
-    return status, said.out, said.err
-
-
-def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
-    status, out, _ = run(capsys, *words, "-o", "json", "--fail-on", "never")
-    assert status == 0
-    found: list[dict[str, Any]] = json.loads(out)
-    return found
 
 
 def test_clients_are_judged_by_what_gateways_recorded(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:

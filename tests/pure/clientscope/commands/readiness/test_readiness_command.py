@@ -9,11 +9,10 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from readiness_runs import listed, run
 
-from clientscope import cli
 from clientscope.commands.xray import html_file, result
 from clientscope.commands.xray import inventory as inventories
 from clientscope.logs import files
@@ -68,19 +67,6 @@ def log_of(folder: Path, lines: Sequence[str], name: str = "broker.log") -> str:
 def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table is as wide as it needs to be, whatever the terminal is that the tests run in."""
     monkeypatch.delenv("COLUMNS", raising=False)
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    status = cli.main(["readiness", "--target", "4.0.0", *words])
-    said = capsys.readouterr()
-    return status, said.out, said.err
-
-
-def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
-    status, out, _ = run(capsys, *words, "-o", "json", "--fail-on", "never")
-    assert status == 0
-    found: list[dict[str, Any]] = json.loads(out)
-    return found
 
 
 def test_applications_with_the_worst_verdict_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
