@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from clientscope.fair_share import BATCH, HeldEntry, too_many
@@ -52,10 +52,11 @@ _FORGET_CLIENT_MS = 60 * 60_000
 
 @dataclass(frozen=True)
 class PushStart:
-    """A configuration that an application started with and had not had lately."""
+    """A configuration that an application started with and had not had lately; ``client`` is the one that did."""
 
     appended_ms: int
     settings: Settings
+    client: str
 
 
 @dataclass
@@ -146,7 +147,7 @@ class PushedClients:
             if known.appended_ms <= push.appended_ms:
                 return None
             starts.remove(known)
-        insort(starts, PushStart(push.appended_ms, push.settings), key=lambda start: start.appended_ms)
+        insort(starts, PushStart(push.appended_ms, push.settings, push.client), key=lambda start: start.appended_ms)
         if len(starts) > STARTS.most:
             del starts[0]
             self._starts_full.left_out(push.tenant)
@@ -156,6 +157,16 @@ class PushedClients:
             if alike:
                 return alike[-1], starts[number]
         return None
+
+    def erase_starts(self, application: str, client: str) -> None:
+        """Forgets the configurations that a client started its application with, unless another client has the same."""
+        if (known := self.applications.get(application)) is None:
+            return
+        for place, start in reversed(list(enumerate(known.starts))):
+            if start.client == client:
+                others = (push.client for push in known.clients.values() if push.client != client and push.settings == start.settings)
+                other = next(others, None)
+                known.starts[place : place + 1] = [] if other is None else [replace(start, client=other)]
 
     def is_live(self, client: str) -> bool:
         """Whether a client is connected."""

@@ -50,6 +50,11 @@ class Comparisons:
         for application in applications:
             self._changes.pop(application.key, None)
 
+    def erased(self, application: str, client: str) -> None:
+        """Forgets what a client had before its application's last change, or has since."""
+        if (change := self._changes.get(application)) is not None and client in (change.before.client, change.now.client):
+            del self._changes[application]
+
     def at(self, now_ms: int) -> None:
         """Compares, if it is time again."""
         if abs(now_ms - self._compared_ms) < _EVERY_MS:  # a clock may have been set back

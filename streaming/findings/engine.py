@@ -200,8 +200,11 @@ class FindingsEngine:
                 return
         if self._ending.pop(key, None) is not None:
             return
-        client = self.kept.client(key)
+        client, application = self.kept.client(key), self.kept.application(key)
         self.kept.ended(key)
+        if application is not None:  # F35: nor do comparisons name what it had
+            self.clients.erase_starts(application, client)
+            self._comparisons.erased(application, client)
         if client == key and (push := self.clients.erase(client)) is not None:
             self.book.forgotten([push], [], now_ms)
 

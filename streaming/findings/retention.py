@@ -160,6 +160,11 @@ class Kept:
         """Whose record it is."""
         return self._clients.get(key, key)
 
+    def application(self, key: str) -> str | None:
+        """Of which application a record's client is; None without a record."""
+        record = self._records.get(key)
+        return None if record is None else record.application
+
     def seen(self) -> dict[str, int]:
         """When clients were last seen, where that is more than an hour after their push."""
         return {self.client(key): record.seen_ms for key, record in self._records.items() if record.seen_ms - record.pushed_ms > _HOUR_MS}

@@ -129,6 +129,47 @@ def test_f35_what_only_an_erased_client_had_is_gone_with_it(settings: dict[str, 
     assert fleet.findings()[0].state == "open", "whoever comes again is found again"
 
 
+@pytest.mark.parametrize("wait_ms", [0, 3 * HOUR])
+@pytest.mark.parametrize("erased", [1, 2])
+def test_f35_a_change_that_only_an_erased_client_shows_is_gone_with_it(erased: int, wait_ms: int) -> None:
+    fleet = Fleet()
+    for instance, acks in ((1, "all"), (2, "1")):
+        connection = fleet.client("orders-1", instance, settings={"acks": acks})
+        fleet.later(10 * SECOND)
+        fleet.close(connection, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
+        fleet.later(MINUTE)
+    assert fleet.one("AN401").evidence == ["acks: all before, 1 now"]
+    fleet.later(wait_ms)
+    fleet.erase(fleet.engine_rows()[erased - 1]["client"])
+    fleet.later(MINUTE)
+    assert all(each.state == "resolved" for each in fleet.findings("AN401"))
+    fleet.erase(fleet.engine_rows()[2 - erased]["client"])
+    fleet.later(MINUTE)
+    assert not fleet.published
+
+
+def test_f35_what_an_erased_client_started_with_is_no_before_of_a_later_change() -> None:
+    fleet = Fleet()
+    fleet.client("orders-1", 1, settings={"acks": "all"})
+    fleet.later(MINUTE)
+    fleet.erase(fleet.engine_rows()[0]["client"])
+    fleet.later(MINUTE)
+    fleet.client("orders-1", 2, settings={"acks": "1"})
+    fleet.later(10 * SECOND)
+    assert not fleet.findings("AN401")
+
+
+def test_what_an_erased_client_started_with_is_known_of_another_one_that_has_it() -> None:
+    fleet = Fleet()
+    for instance in (1, 2):
+        fleet.client(f"orders-{instance}", instance, settings={"acks": "all"})
+    fleet.erase(fleet.engine_rows()[0]["client"])
+    fleet.later(MINUTE)
+    fleet.client("orders-3", 3, settings={"acks": "1"})
+    fleet.later(10 * SECOND)
+    assert fleet.one("AN401").evidence == ["acks: all before, 1 now"]
+
+
 def test_no_two_findings_read_the_same() -> None:
     fleet = Fleet()
     for number, (principal, settings) in enumerate(

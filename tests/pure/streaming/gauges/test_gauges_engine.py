@@ -166,6 +166,15 @@ def test_a_heartbeat_counts_once_all_its_parts_have_come_in_any_order() -> None:
     assert changed(gauges.apply([parts[1]], now=0)) == {key(JAVA): None}
 
 
+def test_parts_of_an_earlier_process_complete_no_heartbeat() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([beat(10, heartbeat_parts=2)], now=0)
+    gauges.apply([series(JAVA, 0, 1, epoch=2)], now=0)
+    last = beat(11, epoch=2, heartbeat_part=1, heartbeat_parts=2)
+    assert changed(gauges.apply([last], now=0)) == {}
+    assert changed(gauges.apply([beat(10, epoch=2, heartbeat_parts=2)], now=0)) == {key(JAVA): None}
+
+
 def test_parts_that_are_lost_make_nothing_void_and_are_not_kept_for_ever() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([series(JAVA, 0, 1)], now=0)

@@ -166,6 +166,16 @@ def test_an_answer_waits_for_the_policy_however_long_it_may_take_and_no_longer()
     in_a_loop(case)
 
 
+def test_a_process_without_a_push_has_no_deadline() -> None:
+    async def case() -> None:
+        async with running(deadline_s=0.2) as it:
+            before = await it.pid()
+            await asyncio.sleep(0.6)
+            assert await it.pid() == before
+
+    in_a_loop(case)
+
+
 @pytest.mark.usefixtures("patient")
 def test_a_policy_may_wait_for_what_it_publishes() -> None:
     async def case() -> None:
