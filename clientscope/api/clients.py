@@ -11,7 +11,7 @@ from clientscope.findings.record import Finding
 from clientscope.results import ReadOriginName
 from clientscope.severities import Severity
 
-GroupBy = Literal["application", "principal", "software", "address", "broker"]
+GroupBy = Literal["application", "owner", "principal", "software", "address", "broker"]
 """What clients are put together by; ``software`` is a name and a version."""
 
 Source = Literal["pushed", "default", "redacted"]
@@ -43,6 +43,7 @@ class ConnectionRow(Model):
     opened_ms: int | None = Field(description="Null where it was opened before the records that were read.")
     seen_ms: int = Field(description="When a record first had it.")
     client: str = Field(default="", description="The `key` of its client.")
+    owner: str | None = Field(default=None, description="The team of its client.")
 
 
 class Connections(Listing):
@@ -67,6 +68,7 @@ class ConnectedClient(Model):
     software_version: str
     instance_id: str | None
     application: str | None = Field(description="client_id without its instance part.")
+    owner: str | None = Field(default=None, description="The team that owners.toml names; null where none fits.")
     connections: int
     since_ms: int
     since_exact: bool = Field(description="False where it was opened before the records that were read.")

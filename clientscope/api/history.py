@@ -35,6 +35,8 @@ class PastClient(Model):
 
     client_id: str | None
     application: str | None = Field(description="client_id without its instance part.")
+    owner: str | None = Field(default=None, description="The team that owners.toml names; null where none fits.")
+    brokers: list[int] = Field(default=[], description="Ids of those that it was connected to.")
     principal: str | None
     address: str
     software_name: str

@@ -31,12 +31,14 @@ class Field:
     Attributes:
         about: in a few words, for help.
         choices: of a CHOICE, its values.
+        within: the field that a term with an order needs beside it, since values of different ones don't compare.
     """
 
     name: str
     kind: FieldKind
     about: str
     choices: tuple[str, ...] = ()
+    within: str = ""
 
     @property
     def expected(self) -> tuple[str, ...]:
@@ -61,9 +63,10 @@ def _fields(*fields: Field) -> Fields:
 
 CLIENTS: Fields = _fields(
     Field("software", FieldKind.TEXT, "name of the client library"),
-    Field("version", FieldKind.VERSION, "its version"),
+    Field("version", FieldKind.VERSION, "its version; compared within a library, so beside software:", within="software"),
     Field("client_id", FieldKind.TEXT, "client.id"),
     Field("application", FieldKind.TEXT, "client.id without its instance part"),
+    Field("owner", FieldKind.TEXT, "the team that it belongs to (owners.toml)"),
     Field("principal", FieldKind.TEXT, "the name that it authenticated with"),
     Field("address", FieldKind.TEXT, "IP address"),
     Field("listener", FieldKind.TEXT, "the broker's listener"),
@@ -79,7 +82,8 @@ CLIENTS: Fields = _fields(
 """Fields of a connected client, and of its connections."""
 
 HISTORY_CLIENTS: Fields = _fields(
-    *(CLIENTS[name] for name in ("software", "version", "client_id", "application", "principal", "address")),
+    *(CLIENTS[name] for name in ("software", "version", "client_id", "application", "owner", "principal", "address")),
+    Field("broker", FieldKind.NUMBER, "the id of one that it was connected to"),
     Field("connections", FieldKind.NUMBER, "how many it had in the time asked about"),
     Field("open", FieldKind.NUMBER, "how many of them were open at its end"),
     Field("first_seen", FieldKind.TIME, "when it was first seen in that time"),

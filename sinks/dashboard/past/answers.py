@@ -35,6 +35,8 @@ class SeenClient(TypedDict):
 
     client_id: str | None
     application: str | None
+    owner: str | None
+    brokers: list[int]
     principal: str | None
     address: str
     software_name: str

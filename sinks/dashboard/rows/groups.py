@@ -13,11 +13,12 @@ from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.schema import Database
 from sinks.dashboard.rows.sql import where
 
-FACETS = ("software", "version", "principal", "listener", "protocol", "broker", "cluster", "gateway")
+FACETS = ("software", "version", "owner", "principal", "listener", "protocol", "broker", "cluster", "gateway")
 """Fields with counts, beside ``finding``; each is a column of ``shapes``."""
 
 _GROUPED_BY: dict[GroupBy, tuple[str, ...]] = {
     "application": ("application",),
+    "owner": ("owner",),
     "principal": ("principal",),
     "software": ("software", "version"),
     "address": ("address",),

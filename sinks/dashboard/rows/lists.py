@@ -18,12 +18,12 @@ _FEW = 20
 
 CLIENT_COLUMNS = (
     "c.id, c.key, s.cluster, s.broker, s.gateway, s.listener, s.protocol, c.address, s.principal, c.client_id, s.software, s.version,"
-    " c.instance, c.application, c.connections, c.since_ms, c.since_exact, c.worst, c.found"
+    " c.instance, c.application, s.owner, c.connections, c.since_ms, c.since_exact, c.worst, c.found"
 )
 """SQL of what is selected of a client, in the order of `ClientColumns`."""
 CONNECTION_COLUMNS = (
     "x.id, s.cluster, s.broker, s.gateway, x.epoch, x.connection, s.listener, s.protocol, c.address, s.principal, c.client_id,"
-    " s.software, s.version, c.instance, x.opened_ms, x.seen_ms, c.key"
+    " s.software, s.version, c.instance, x.opened_ms, x.seen_ms, c.key, s.owner"
 )
 """SQL of what is selected of a connection, in the order of `ConnectionColumns`."""
 CLIENT_TABLES = "clients c JOIN shapes s ON s.id = c.shape"
@@ -51,6 +51,7 @@ class ClientColumns(NamedTuple):
     version: str
     instance: str | None
     application: str | None
+    owner: str | None
     connections: int
     since_ms: int
     since_exact: int
@@ -78,6 +79,7 @@ class ConnectionColumns(NamedTuple):
     opened_ms: int | None
     seen_ms: int
     key: str
+    owner: str | None
 
 
 class _ValueCount(NamedTuple):
@@ -153,7 +155,7 @@ class Lists:
     def gone(self, key: str) -> ConnectedClient | None:
         """A client that has gone lately."""
         found = self._writing.gone(key)
-        return None if found is None else _gone(key, *found)
+        return None if found is None else _gone(key, *found, self._writing.owner_of(found[0]))
 
     def _chosen(self, query: Query, key: str = "") -> _Chosen:
         """What a query, and a client's key where there is one, leave."""
@@ -255,6 +257,7 @@ def client(row: Row) -> ConnectedClient:
         software_version=found.version,
         instance_id=found.instance,
         application=found.application,
+        owner=found.owner,
         connections=found.connections,
         since_ms=found.since_ms,
         since_exact=bool(found.since_exact),
@@ -282,6 +285,7 @@ def connection(row: Row) -> ConnectionRow:
         opened_ms=found.opened_ms,
         seen_ms=found.seen_ms,
         client=found.key,
+        owner=found.owner,
     )
 
 
@@ -291,7 +295,7 @@ def chunks(ids: Sequence[int], size: int = _CHUNK) -> Iterator[Sequence[int]]:
         yield ids[begin : begin + size]
 
 
-def _gone(key: str, identity: ClientIdentity, since_ms: int) -> ConnectedClient:
+def _gone(key: str, identity: ClientIdentity, since_ms: int, owner: str | None) -> ConnectedClient:
     return ConnectedClient(
         key=key,
         cluster=identity.cluster,
@@ -306,6 +310,7 @@ def _gone(key: str, identity: ClientIdentity, since_ms: int) -> ConnectedClient:
         software_version=identity.version,
         instance_id=identity.instance,
         application=None,
+        owner=owner,
         connections=0,
         since_ms=since_ms,
         since_exact=False,

@@ -13,7 +13,7 @@ _TABLES = """
 CREATE TABLE shapes (  -- what many clients have in common: few rows, so that conditions on them cost little
     id INTEGER PRIMARY KEY,
     cluster TEXT NOT NULL, broker INTEGER NOT NULL, gateway TEXT NOT NULL, listener TEXT NOT NULL, protocol TEXT NOT NULL,
-    principal TEXT, software TEXT NOT NULL, version TEXT NOT NULL, version_order TEXT
+    principal TEXT, software TEXT NOT NULL, version TEXT NOT NULL, owner TEXT, version_order TEXT
 );
 CREATE TABLE clients (
     id INTEGER PRIMARY KEY,

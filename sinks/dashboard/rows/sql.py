@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from clientscope.query import Between, Compare, Is, Key, Pattern, Query, Term
+from clientscope.query import Between, Choice, Compare, Is, Key, Pattern, Query, Term
 from clientscope.query.fields import CLIENTS, NONE, FieldKind
 from clientscope.query.terms import Condition
 
@@ -13,7 +13,7 @@ Sql = tuple[str, list[Any]]
 
 OF_SHAPES = {
     "software": "software", "version": "version", "principal": "principal", "listener": "listener", "protocol": "protocol",
-    "broker": "broker", "cluster": "cluster", "gateway": "gateway",
+    "broker": "broker", "cluster": "cluster", "gateway": "gateway", "owner": "owner",
 }  # fmt: skip
 """Fields that are columns of ``shapes``."""
 
@@ -49,21 +49,49 @@ def where(query: Query, codes: Collection[str]) -> Sql:
     Args:
         codes: of all findings there are, to find those that a pattern means.
     """
-    conditions: list[str] = []
-    parameters: list[Any] = []
-    of_shapes: list[str] = []
-    shape_parameters: list[Any] = []
-    for term in query.terms:
-        condition, values = _of_term(term, codes)
-        if term.negated:
-            # NULL is no: what isn't known isn't so, and its opposite holds.
-            condition = f"NOT ifnull({condition}, 0)"
-        (of_shapes if term.field in OF_SHAPES else conditions).append(condition)
-        (shape_parameters if term.field in OF_SHAPES else parameters).extend(values)
     # All that is asked of shapes at once: few rows are looked at, and of clients one number each.
-    shapes = [f"c.shape IN (SELECT id FROM shapes WHERE {' AND '.join(of_shapes)})"] if of_shapes else []
-    # likely: else an index that has ``hidden`` and not what is asked for seems cheaper than the table.
-    return " AND ".join(["likely(c.hidden = 0)", *shapes, *conditions]), [*shape_parameters, *parameters]
+    of_shapes = [part for part in query.terms if _is_of_shapes(part)]
+    others = [part for part in query.terms if not _is_of_shapes(part)]
+    conditions: list[Sql] = [("likely(c.hidden = 0)", [])]  # else an index that has ``hidden`` and not what is asked for seems cheaper
+    if of_shapes:
+        condition, values = _all(_part(part, codes) for part in of_shapes)
+        conditions.append((f"c.shape IN (SELECT id FROM shapes WHERE {condition})", values))
+    return _all([*conditions, *(_of_clients(part, codes) for part in others)])
+
+
+def _is_of_shapes(part: Term | Choice) -> bool:
+    """Whether rows of ``shapes`` alone decide it."""
+    if isinstance(part, Choice):
+        return all(_is_of_shapes(each) for query in part.any_of for each in query.terms)
+    return part.field in OF_SHAPES
+
+
+def _of_clients(part: Term | Choice, codes: Collection[str]) -> Sql:
+    """A condition on ``clients c``, where a part of it may be of ``shapes``."""
+    if isinstance(part, Choice):
+        return _opposite(part, _any(_all(_of_clients(each, codes) for each in query.terms) for query in part.any_of))
+    condition, values = _part(part, codes)
+    return (f"c.shape IN (SELECT id FROM shapes WHERE {condition})", values) if part.field in OF_SHAPES else (condition, values)
+
+
+def _part(part: Term | Choice, codes: Collection[str]) -> Sql:
+    """A condition on the table that a part is of; a choice here has one such table."""
+    if isinstance(part, Choice):
+        return _opposite(part, _any(_all(_part(each, codes) for each in query.terms) for query in part.any_of))
+    return _opposite(part, _of_term(part, codes))
+
+
+def _opposite(part: Term | Choice, of: Sql) -> Sql:
+    """NULL is no: what isn't known isn't so, and its opposite holds."""
+    return (f"NOT ifnull({of[0]}, 0)", of[1]) if part.negated else of
+
+
+def _all(parts: Iterable[Sql]) -> Sql:
+    conditions, parameters = [], []
+    for condition, values in parts:
+        conditions.append(condition)
+        parameters += values
+    return " AND ".join(conditions), parameters
 
 
 def order(keys: Sequence[Key], columns: dict[str, str], last: Sequence[str] = _IN_ORDER, by_index: bool = True) -> str:
@@ -91,7 +119,7 @@ def _of_term(term: Term, codes: Collection[str]) -> Sql:
 def _any(parts: Iterable[Sql]) -> Sql:
     conditions, parameters = [], []
     for condition, values in parts:
-        conditions.append(condition)
+        conditions.append(f"({condition})" if " AND " in condition else condition)
         parameters += values
     return f"({' OR '.join(conditions)})", parameters
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import version_order
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.schema import LISTED, NO_CLIENT_ID, Database, listed
@@ -20,7 +22,15 @@ MANY = 5_000
 
 _INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 17)})"
 
+_OWNERS_KEPT = 20_000
+"""Principals and client ids whose owner isn't looked for again."""
+
 Shape = tuple[str | int | None, ...]
+"""What a client shares with many: the first eight values of its identity, and its owner."""
+
+
+_SHARED = 8
+"""Values of an identity that many have in common, from its first."""
 
 
 class ClientIdentity(NamedTuple):
@@ -43,11 +53,6 @@ class ClientIdentity(NamedTuple):
         """24 digits that no other identity has."""
         return blake2b(repr(self).encode(), digest_size=12).hexdigest()
 
-    @property
-    def shape(self) -> Shape:
-        """What it shares with many: the columns of a row of ``shapes``."""
-        return self[:8]
-
 
 class OpenConnection(NamedTuple):
     """An open connection; ``key`` is its identity's."""
@@ -68,7 +73,8 @@ class OpenConnection(NamedTuple):
 class Writing:
     """Rows of connections as they open and close.  Changes since the last `flush` are in no table yet."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, owners: Owners = NO_OWNERS) -> None:
+        self._owner_of = lru_cache(_OWNERS_KEPT)(owners.team_of)
         self.judging = Judging(database)
         self._database = database
         self._shapes: dict[Shape, int] = {}
@@ -113,6 +119,10 @@ class Writing:
     def gone(self, key: str) -> tuple[ClientIdentity, int] | None:
         """A client that has gone lately, and since when it was there."""
         return self._gone.get(key)
+
+    def owner_of(self, identity: ClientIdentity) -> str | None:
+        """The team that a client belongs to, by its principal and client id: its connections don't say its group."""
+        return self._owner_of(identity.principal, identity.client_id)
 
     def flush(self) -> None:
         """Writes all changes since the last call into the tables."""
@@ -211,12 +221,12 @@ class Writing:
         )
 
     def _shape(self, identity: ClientIdentity) -> int:
-        shape = identity.shape
+        shape = (*identity[:_SHARED], self.owner_of(identity))
         number = self._shapes.get(shape)
         if number is None:
             cursor = self._database.run(
-                "INSERT INTO shapes (cluster, broker, gateway, listener, protocol, principal, software, version, version_order)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO shapes (cluster, broker, gateway, listener, protocol, principal, software, version, owner, version_order)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 *shape,
                 version_order(identity.version),
             )
@@ -238,7 +248,7 @@ class Writing:
             if not self._members[number]:
                 del self._members[number], self._shapes[shape], self._shape_of[number]
                 self._database.run("DELETE FROM shapes WHERE id = ?", number)
-            _keep(self._gone, key, (ClientIdentity._make((*shape, *own)), since_ms))
+            _keep(self._gone, key, (ClientIdentity._make((*shape[:_SHARED], *own)), since_ms))
 
     def _set_oldest(self, clients: Iterable[int]) -> None:
         """Since when clients are there, without those that have gone."""

@@ -10,6 +10,7 @@ from uuid import UUID
 from clientscope.api.clients import ConnectedClient, ConnectionRow
 from clientscope.api.overview import GatewayStatus
 from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import Query
 from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.records.codec import Kind
@@ -65,10 +66,12 @@ class ConnectionTable:
     What `apply` takes in comes into the tables by ``writing.flush``: together, which is faster.
     """
 
-    def __init__(self, limit: int = 100_000, gateway_limit: int = 10_000, database: Database | None = None) -> None:
+    def __init__(
+        self, limit: int = 100_000, gateway_limit: int = 10_000, database: Database | None = None, owners: Owners = NO_OWNERS
+    ) -> None:
         self.dropped: Counter[str] = Counter()
         self.database = database or Database()
-        self.writing = Writing(self.database)
+        self.writing = Writing(self.database, owners)
         self.reading = Lists(self.database, self.writing)
         self._limit = limit
         self._gateway_limit = gateway_limit

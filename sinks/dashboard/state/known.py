@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from clientscope.api.common import Feed
 from clientscope.api.overview import Progress
 from clientscope.errors import RecordError
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.readiness.seen import SeenClients
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.results import ResultValue
@@ -54,10 +55,11 @@ class Known:
         result_limit: int = 1_000,
         finding_limit: int = 10_000,
         push_limit: int = 200_000,
+        owners: Owners = NO_OWNERS,
     ) -> None:
         self._lock = threading.RLock()
         self._gauges = GaugeTable(gauge_limit)
-        self._connections = ConnectionTable(connection_limit)
+        self._connections = ConnectionTable(connection_limit, owners=owners)
         judging = self._connections.writing.judging
         self._index = PushIndex(self._connections.database, judging, push_limit)
         self._pushes = PushTable(result_limit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from clientscope.api.overview import Check, GatewayStatus, Overview, SoftwareRow, Versions
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.state.known import Known
 
@@ -15,8 +16,8 @@ SOFTWARE_ROWS = 200
 class Summary(Known):
     """`Known`, with an overview of everything."""
 
-    def __init__(self, **limits: int) -> None:
-        super().__init__(**limits)
+    def __init__(self, owners: Owners = NO_OWNERS, **limits: int) -> None:
+        super().__init__(owners=owners, **limits)
         self._overview: Overview | None = None
 
     def overview(self, now_ms: int) -> Overview:

@@ -18,6 +18,7 @@ from clientscope.api.series import Series
 from clientscope.findings.record import Finding
 from clientscope.findings.record import State as FindingState
 from clientscope.gauges import GatewayValue, GaugeValue
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import BROKERS, Query, parse
 from clientscope.readiness.seen import SeenClients
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
@@ -83,8 +84,8 @@ class State(Summary):
     Every method may be called from any thread.  Before the feed is live, views say so and hold no numbers.
     """
 
-    def __init__(self, **limits: int) -> None:
-        super().__init__(**limits)
+    def __init__(self, owners: Owners = NO_OWNERS, **limits: int) -> None:
+        super().__init__(owners, **limits)
         self._facets: dict[tuple[str, int], tuple[Facets, int]] = {}
 
     @property

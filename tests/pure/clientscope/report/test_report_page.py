@@ -93,7 +93,7 @@ def test_clients_with_what_is_wrong_with_each(page: str, capsys: pytest.CaptureF
 
 
 def test_the_search_and_the_formats_are_the_apis(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert clients(page, "-o", "jsonl", "version:<3", "software:java") == 0
+    assert clients(page, "-o", "jsonl", "software:java", "version:<3") == 0
     (line,) = capsys.readouterr().out.splitlines()
     one = json.loads(line)
     assert (one["client_id"], one["software_version"], one["findings"]["worst"]) == ("app", "2.8.1", "high")

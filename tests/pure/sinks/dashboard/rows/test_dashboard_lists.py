@@ -16,6 +16,8 @@ from page_state import INSTANCE, NOW_MS, found, live, opened, pushed, result
 from record_bytes import heartbeat
 
 from clientscope.api.clients import ConnectedClient
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.owners import Owner, Owners
 from clientscope.query import CLIENTS, QueryError, matches, parse, term_text
 from clientscope.records.codec import Kind
 from clientscope.records.topics import CONNECTIONS
@@ -59,9 +61,15 @@ def many() -> State:
         pushed(3, client_id="orders-1", client_address="10.0.0.0"),
         result(3, client_id="orders-1", address="10.0.0.0"),
     ]
-    return live(*records)
+    return live(*records, owners=OWNERS)
 
 
+OWNERS = Owners(
+    (
+        (ClientPattern(principal=("User:alice",)), Owner("payments", "#payments")),
+        (ClientPattern(client_id=("o*", "O*")), Owner("Web shop", "web@example.com")),
+    )
+)
 MANY = many()
 
 
@@ -71,7 +79,8 @@ def values(client: ConnectedClient) -> tuple[dict[str, Any], str]:
     searched = (client.client_id, client.principal, client.address, client.software_name, client.software_version)
     return {
         "software": client.software_name, "version": client.software_version, "client_id": client.client_id,
-        "application": client.application, "principal": client.principal, "address": client.address, "listener": client.listener,
+        "application": client.application, "owner": client.owner,
+        "principal": client.principal, "address": client.address, "listener": client.listener,
         "protocol": client.security_protocol, "broker": client.broker, "cluster": client.cluster, "gateway": client.gateway,
         "instance": client.instance_id, "connections": client.connections, "since": client.since_ms,
         "finding": None if client.findings is None else counted,
@@ -97,7 +106,8 @@ _TERMS = st.one_of(
     st.builds(term_text, _OF_TEXT, st.sampled_from([*_TEXTS, None])),
     st.builds("{}:{}*".format, _OF_TEXT, st.lists(_PIECE, max_size=4).map("".join)),
     st.lists(_PIECE, min_size=1, max_size=4).map("".join).filter(lambda text: text.strip("*-")),
-    st.builds("version:{}{}".format, st.sampled_from(["<", "<=", ">", ">="]), st.sampled_from(["2", "2.5.3", "2.6", "10"])),
+    st.builds("software:lib* version:{}{}".format, st.sampled_from(["<", "<=", ">", ">="]), st.sampled_from(["2", "2.5.3", "2.6", "10"])),
+    st.sampled_from(["owner:payments", 'owner:"web shop"', 'owner:""', "owner:*a*"]),
     st.sampled_from(["version:2.*", "version:unknown", "broker:0", "broker:>0", "broker:0,1", "connections:>1", "connections:1"]),
     st.sampled_from(["finding:none", "finding:not-judged", "finding:>=high", "finding:low", "finding:SK*", "finding:AN204,critical"]),
     st.sampled_from(["since:>2h", "since:<=90min", "since:2026-11-22", "since:<2026-11-22"]),
@@ -105,9 +115,17 @@ _TERMS = st.one_of(
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.tuples(st.booleans(), _TERMS), max_size=3))
-def test_sql_finds_what_the_grammar_means(terms: list[tuple[bool, str]]) -> None:
-    q = " ".join(("-" if negated and not term.startswith("-") else "") + term for negated, term in terms)
+@given(
+    st.recursive(
+        st.builds("{}{}".format, st.sampled_from(["", "-"]), _TERMS),
+        lambda inner: (
+            st.builds("{}({})".format, st.sampled_from(["", "-"]), st.lists(inner, min_size=1, max_size=3).map(" OR ".join))
+            | st.lists(inner, max_size=3).map(" ".join)
+        ),
+        max_leaves=5,
+    )
+)
+def test_sql_finds_what_the_grammar_means(q: str) -> None:
     try:
         query = parse(q, CLIENTS, NOW_MS)
     except QueryError:
@@ -247,6 +265,19 @@ def test_groups_sum_up_and_their_query_leaves_just_them(group: Any) -> None:
     assert paged == groups.items
     by_clients = [each.clients for each in MANY.client_groups(group, 1_000, sort="-clients").items]
     assert by_clients == sorted(by_clients, reverse=True)
+
+
+def test_the_first_owner_that_fits_is_the_client_s() -> None:
+    owned = {client.client_id: client.owner for client in MANY.clients(1_000, q="principal:User:ANONYMOUS").items}
+    assert owned["orders-1"] == "Web shop"
+    assert owned["ünï"] is None
+    assert {client.owner for client in MANY.clients(1_000, q="principal:User:alice").items} == {"payments", "Web shop", None}, "user:Alice"
+    assert {client.principal for client in MANY.clients(1_000, q="owner:payments").items} == {"User:alice"}
+    assert {each.owner for each in MANY.connections(1_000, q="owner:payments").items} == {"payments"}
+    (client,) = MANY.clients(1, q="owner:payments").items
+    gone = live(opened(1, principal="User:alice"), opened(1, kind=Kind.CLOSED, principal="User:alice"), owners=OWNERS)
+    assert client.owner == "payments"
+    assert gone.clients(1).total == 0
 
 
 def test_facets_count_what_their_terms_leave() -> None:
