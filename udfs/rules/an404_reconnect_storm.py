@@ -35,6 +35,7 @@ RULE = Rule(
     code="AN404",
     name="reconnect_storm",
     severity="medium",
+    risks=("cost",),
     messages=(
         "One push says nothing of connections.",
         "Connections are kept.",
