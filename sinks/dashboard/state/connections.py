@@ -89,7 +89,7 @@ class ConnectionTable:
         if record.kind == Kind.HEARTBEAT:
             return self._heartbeat(name, gateway, record, arrived_ms) or changed
         if record.kind == Kind.CLOSED:
-            return self._close(gateway, record.connection_id, record.sequence) or changed
+            return self._close(gateway, record) or changed
         return self._upsert(name, gateway, record) or changed
 
     def expire(self, now_ms: int) -> bool:
@@ -100,7 +100,7 @@ class ConnectionTable:
             late, lost = silent_ms > 2 * gateway.interval_ms, silent_ms > LOST_AFTER * gateway.interval_ms
             changed |= (late, lost) != (gateway.late, gateway.lost)
             if lost != gateway.lost:
-                self.writing.hide_gateway(name, lost)
+                self.writing.lose_gateway(name, lost)
             gateway.late, gateway.lost = late, lost
         return changed
 
@@ -147,7 +147,7 @@ class ConnectionTable:
         if gateway is not None and record.gateway_epoch <= gateway.epoch:
             return (gateway if record.gateway_epoch == gateway.epoch else None), False
         if gateway is not None:
-            self._forget(name)
+            self._forget(name, int(record.timestamp_ms))
         elif len(self._gateways) >= self._gateway_limit:
             self.dropped["gateways"] += 1
             return None, False
@@ -157,24 +157,25 @@ class ConnectionTable:
 
     def _heartbeat(self, name: str, gateway: _Gateway, record: AnyEvent, arrived_ms: int) -> bool:
         if record.heartbeat_interval_ms <= 0:  # its goodbye
-            self._forget(name)
+            self._forget(name, int(record.timestamp_ms))
             return True
         changed = gateway.heartbeat_ms is None or gateway.late or gateway.lost
         if gateway.lost:
-            self.writing.hide_gateway(name, False)
+            self.writing.lose_gateway(name, False)
         gateway.heartbeat_ms = gateway.expected_from_ms = arrived_ms
         gateway.interval_ms = record.heartbeat_interval_ms
         gateway.late = gateway.lost = False
         return changed
 
-    def _close(self, gateway: _Gateway, connection_id: int, sequence: int) -> bool:
+    def _close(self, gateway: _Gateway, record: AnyEvent) -> bool:
+        connection_id, sequence = record.connection_id, record.sequence
         gateway.closed[connection_id] = sequence
         if len(gateway.closed) > _CLOSED_LIMIT:
             gateway.closed.popitem(last=False)
         known = gateway.open.pop(connection_id, None)
         if known is None:
             return False
-        self._gone(known)
+        self._gone(known, int(record.timestamp_ms))
         return True
 
     def _upsert(self, name: str, gateway: _Gateway, record: AnyEvent) -> bool:
@@ -218,20 +219,20 @@ class ConnectionTable:
         gone = too_many(held, self._limit - max(1, self._limit // BATCH))
         for each in gone:
             gateway, number = cast(tuple[str, int], each.key)
-            self._gone(self._gateways[gateway].open.pop(number))
+            self._gone(self._gateways[gateway].open.pop(number), None)
         self.dropped["connections"] += len(gone)
         return self._held < self._limit
 
-    def _gone(self, known: _Open) -> None:
+    def _gone(self, known: _Open, at_ms: int | None) -> None:
         _, row, *_, tenant = known
         self._held -= 1
         self._of_tenant[tenant] -= 1
-        self.writing.close(row)
+        self.writing.close(row, at_ms)
 
-    def _forget(self, name: str) -> None:
+    def _forget(self, name: str, at_ms: int) -> None:
         gateway = self._gateways.pop(name)
         for known in gateway.open.values():
-            self._gone(known)
+            self._gone(known, at_ms)
         self.writing.forget_gateway(name)
 
 
