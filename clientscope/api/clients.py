@@ -75,6 +75,11 @@ class ConnectedClient(Model):
     since_exact: bool = Field(description="False where it was opened before the records that were read.")
     disconnected_ms: int | None = Field(default=None, description="When it closed its last connection; null while it has one.")
     opened_per_minute: float = Field(default=0, description="Connections that it opened in the last five minutes, by minute.")
+    bytes_in_per_second: int | None = Field(
+        default=None, description="From the client, at the last heartbeat; null where it wasn't measured."
+    )
+    bytes_out_per_second: int | None = Field(default=None, description="To the client, likewise.")
+    active_ms: int | None = Field(default=None, description="The last heartbeat of its gateway in whose time any bytes passed.")
     risks: list[Risk] = Field(default=[], description="What may happen by its findings.")
     findings: FindingsSummary | None = Field(description="Null where its configuration was not judged: that is not clean.")
 

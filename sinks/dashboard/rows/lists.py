@@ -21,7 +21,7 @@ _FEW = 20
 CLIENT_COLUMNS = (
     "c.id, c.key, s.cluster, s.broker, s.gateway, s.listener, s.protocol, c.address, s.principal, c.client_id, s.software, s.version,"
     " c.instance, c.application, s.owner, c.connections, c.since_ms, c.since_exact,"
-    " c.worst, c.found, c.risks, c.gone_ms, c.opened"
+    " c.worst, c.found, c.risks, c.gone_ms, c.opened, c.bytes_in, c.bytes_out, c.active_ms"
 )
 """SQL of what is selected of a client, in the order of `ClientColumns`."""
 CONNECTION_COLUMNS = (
@@ -63,6 +63,9 @@ class ClientColumns(NamedTuple):
     risks: str
     gone_ms: int | None
     opened: int
+    bytes_in: int | None
+    bytes_out: int | None
+    active_ms: int | None
 
 
 class ConnectionColumns(NamedTuple):
@@ -264,6 +267,9 @@ def client(row: Row) -> ConnectedClient:
         since_exact=bool(found.since_exact),
         disconnected_ms=found.gone_ms,
         opened_per_minute=found.opened / MINUTES,
+        bytes_in_per_second=found.bytes_in,
+        bytes_out_per_second=found.bytes_out,
+        active_ms=found.active_ms,
         risks=cast(list[Risk], found.risks.split()),
         findings=None if worst is None else FindingsSummary(worst=SEVERITIES[worst] if worst >= 0 else None, count=found.found),
     )

@@ -30,6 +30,8 @@ CREATE TABLE clients (
     codes TEXT NOT NULL,           -- of its findings, each between spaces
     risks TEXT NOT NULL,           -- likewise
     gone_ms INTEGER,               -- when it closed its last connection; NULL while it has one
+    bytes_in INTEGER, bytes_out INTEGER,  -- per second; NULL where its gateway hasn't said it yet
+    active_ms INTEGER,             -- the last heartbeat that said of any
     opened INTEGER NOT NULL,       -- connections in the last minutes, of those that are closed too
     search TEXT NOT NULL           -- what words are searched for in, in lower case
 );

@@ -22,7 +22,7 @@ OF_SHAPES = {
 _OF_CLIENTS = {
     "client_id": "c.client_id", "application": "c.application", "address": "c.address", "instance": "c.instance",
     "connections": "c.connections", "since": "c.since_ms", "finding": "c.worst", "disconnected": "c.gone_ms",
-    "opened_per_minute": "c.opened",
+    "opened_per_minute": "c.opened", "bytes_in_per_second": "c.bytes_in", "bytes_out_per_second": "c.bytes_out", "active": "c.active_ms",
 }  # fmt: skip
 
 _AWAY = {"yes": HERE, "no": GONE}

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import version_order
+from clientscope.records.traffic import Passed
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.openings import Openings
 from sinks.dashboard.rows.schema import GONE, HERE, LISTED, LOST, NO_CLIENT_ID, Database, listed
@@ -21,7 +22,7 @@ GONE_KEPT = 10_000
 MANY = 5_000
 """Connections into empty tables that are worth making the indices anew."""
 
-_INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 20)})"
+_INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 23)})"
 
 _OWNERS_KEPT = 20_000
 """Principals and client ids whose owner isn't looked for again."""
@@ -115,6 +116,7 @@ class Writing:
         self._closed: dict[int, _Closing] = {}
         self._passed: dict[str, tuple[OpenConnection, _Closing]] = {}
         """Connections that closed before they came into the table, the last one of each client."""
+        self._traffic: dict[str, tuple[Mapping[str, Passed], int]] = {}
 
     def open(self, row: int, opened: OpenConnection) -> None:
         """A connection is there, or in place of what was row ``row``.  Numbers of rows rise, and none is used again."""
@@ -144,6 +146,10 @@ class Writing:
         if row <= self._stored and row not in self._moved:
             self._closed[row] = closing
 
+    def traffic(self, gateway: str, rates: Mapping[str, Passed], at_ms: int) -> None:
+        """Notes what a gateway has measured: bytes per second of its clients by their keys; the others were idle."""
+        self._traffic[gateway] = rates, at_ms
+
     def lose_gateway(self, gateway: str, lost: bool) -> None:
         """Hides the connected clients of a gateway that is lost, or shows them again."""
         (self._lost.add if lost else self._lost.discard)(gateway)
@@ -164,7 +170,8 @@ class Writing:
         moved, self._moved = self._moved, set()
         closed, self._closed = self._closed, {}
         passed, self._passed = self._passed, {}
-        if not (opened or moved or closed or passed):
+        traffic, self._traffic = self._traffic, {}
+        if not (opened or moved or closed or passed or traffic):
             return
         # Empty tables are filled faster without indices, and those are made once.
         with self._database.batch(), self._database.unindexed(not self._clients and len(opened) > MANY):
@@ -177,8 +184,21 @@ class Writing:
             numbers |= self._pass(passed, left)
             self._leave([client for client, count in counts.items() if count < 0], left)
             self.openings.flush(numbers)
+            for gateway, measured in traffic.items():
+                self._measure(gateway, *measured)
         self._stored = max(self._stored, *opened, 0)
         self.judging.has_clients = self._clients > 0
+
+    def _measure(self, gateway: str, rates: Mapping[str, Passed], at_ms: int) -> None:
+        self._database.run(
+            "UPDATE clients SET bytes_in = 0, bytes_out = 0 WHERE bytes_in + bytes_out > 0"
+            " AND shape IN (SELECT id FROM shapes WHERE gateway = ?)",
+            gateway,
+        )
+        self._database.many(
+            f"UPDATE clients SET bytes_in = ?, bytes_out = ?, active_ms = ? WHERE key = ? AND away <> {GONE}",
+            ((*passed, at_ms, key) for key, passed in rates.items()),
+        )
 
     def _delete(
         self, rows: Iterable[int], closed: Mapping[int, _Closing]
@@ -291,6 +311,9 @@ class Writing:
             codes,
             risks,
             None,
+            None,
+            None,
+            None,
             0,
             "\n".join(text for text in searched if text).lower(),
         )
@@ -316,7 +339,7 @@ class Writing:
         without = self._database.rows(f"SELECT id FROM clients WHERE id IN {LISTED} AND connections = 0", listed({*fewer, *left}))
         gone = sorted((left[client][0], client) for (client,) in without if client in left)
         self._database.many(
-            f"UPDATE clients SET away = {GONE}, gone_ms = ?, since_ms = ?, since_exact = ? WHERE id = ?",
+            f"UPDATE clients SET away = {GONE}, bytes_in = NULL, bytes_out = NULL, gone_ms = ?, since_ms = ?, since_exact = ? WHERE id = ?",
             ((closing.at_ms, *left[client][1], client) for closing, client in gone),
         )
         for _, client in gone:

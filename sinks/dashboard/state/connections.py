@@ -14,6 +14,7 @@ from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import Query
 from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.records.codec import Kind
+from clientscope.records.traffic import Passed, measured, unpack
 from clientscope.topic_values import clean
 from sinks.dashboard.rows import Database, Lists, Writing
 from sinks.dashboard.rows import lists as rows
@@ -165,7 +166,19 @@ class ConnectionTable:
         gateway.heartbeat_ms = gateway.expected_from_ms = arrived_ms
         gateway.interval_ms = record.heartbeat_interval_ms
         gateway.late = gateway.lost = False
+        if measured(record.traffic):
+            self.writing.traffic(name, self._rates(gateway, record.traffic), arrived_ms)
+            return True
         return changed
+
+    def _rates(self, gateway: _Gateway, traffic: bytes | None) -> dict[str, Passed]:
+        """Bytes per second from clients and to them, by their keys."""
+        rates: dict[str, Passed] = {}
+        for connection, bytes_in, bytes_out in unpack(traffic):
+            if (known := gateway.open.get(connection)) is not None:
+                before = rates.get(known[2], (0, 0))
+                rates[known[2]] = before[0] + bytes_in, before[1] + bytes_out
+        return rates
 
     def _close(self, gateway: _Gateway, record: AnyEvent) -> bool:
         connection_id, sequence = record.connection_id, record.sequence

@@ -21,6 +21,7 @@ from clientscope.profiles.owners import Owner, Owners
 from clientscope.query import CLIENTS, QueryError, matches, parse, term_text
 from clientscope.records.codec import Kind
 from clientscope.records.topics import CONNECTIONS
+from clientscope.records.traffic import pack
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.api.export import inert
 from sinks.dashboard.http import assets
@@ -89,7 +90,8 @@ def values(client: ConnectedClient) -> tuple[dict[str, Any], str]:
         "instance": client.instance_id, "connections": client.connections, "since": client.since_ms,
         "finding": None if client.findings is None else counted, "risk": tuple(client.risks),
         "connected": "yes" if client.disconnected_ms is None else "no", "disconnected": client.disconnected_ms,
-        "opened_per_minute": client.opened_per_minute,
+        "opened_per_minute": client.opened_per_minute, "active": client.active_ms,
+        "bytes_in_per_second": client.bytes_in_per_second, "bytes_out_per_second": client.bytes_out_per_second,
     }, "\n".join(text for text in searched if text).lower()  # fmt: skip
 
 
@@ -372,6 +374,27 @@ def test_openings_count_for_five_minutes_whoever_the_connection_turns_out_to_be(
     state.tick(NOW_MS + 360_000)
     (batch,) = state.clients(5, q="connected:no").items
     assert batch.opened_per_minute == 0
+
+
+def test_bytes_per_second_are_those_of_the_last_heartbeat() -> None:
+    def beat(number: int, passed: dict[int, tuple[int, int]] | None, at_ms: int) -> TopicRecord:
+        said = {} if passed is None else {"traffic": pack(1_000, passed)}
+        return TopicRecord(CONNECTIONS, at_ms, b"gw", heartbeat(number, gateway_id="gw", **said))
+
+    def rates() -> dict[str | None, tuple[int | None, int | None, int | None]]:
+        found = state.clients(5).items
+        return {each.client_id: (each.bytes_in_per_second, each.bytes_out_per_second, each.active_ms) for each in found}
+
+    state = live(opened(1), opened(2), opened(3, client_id="quiet"), opened(4, client_id="gone"), beat(5, None, NOW_MS))
+    assert set(rates().values()) == {(None, None, None)}, "a gateway of 0.1.0"
+    state.apply([beat(6, {1: (100, 5), 2: (20, 0), 4: (1, 1), 77: (9, 9)}, NOW_MS + 1_000)])
+    assert rates() == {"app": (120, 5, NOW_MS + 1_000), "gone": (1, 1, NOW_MS + 1_000), "quiet": (None, None, None)}
+    state.apply([opened(7, connection_id=4, kind=Kind.CLOSED, client_id="gone"), beat(8, {3: (7, 0)}, NOW_MS + 2_000)])
+    assert rates() == {"app": (0, 0, NOW_MS + 1_000), "quiet": (7, 0, NOW_MS + 2_000)}
+    (gone,) = state.clients(5, q="connected:no").items
+    assert gone.bytes_in_per_second is None
+    assert [client.client_id for client in state.clients(5, sort="-bytes_in_per_second").items] == ["quiet", "app"]
+    assert [client.client_id for client in state.clients(5, q="active:>=1s", now_ms=NOW_MS + 2_000).items] == ["app"]
 
 
 def test_a_client_goes_with_its_last_connection() -> None:
