@@ -8,6 +8,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, TypeVar
 
@@ -25,6 +26,10 @@ _SILENT_S = 15.0
 
 
 Answer = TypeVar("Answer", bound=Model)
+
+
+class UnknownResource(SettingsError):
+    """What was asked for is not there: a client that serve doesn't know, or a table that history doesn't have."""
 
 
 class Api:
@@ -49,7 +54,8 @@ class Api:
 
         Raises:
             EnvironmentProblem: nothing answers, or something else than clientscope, or it requires a token.
-            SettingsError: a parameter is wrong; says where, if it is the search.
+            UnknownResource: there is no such thing.
+        SettingsError: a parameter is wrong; says where, if it is the search.
         """
         query = urllib.parse.urlencode({name: value for name, value in parameters.items() if value not in ("", None)})
         with self._open(f"{path}?{query}" if query else path, _TIMEOUT_S) as response:
@@ -113,6 +119,10 @@ class Api:
             where = int(said["position"])
             expected = ", ".join(map(str, (said.get("expected") or [])[:10]))
             return SettingsError(f"the search is wrong at character {where + 1}: {detail}", f"expected: {expected}" if expected else None)
+        if status == HTTPStatus.NOT_FOUND:
+            return UnknownResource(detail, said.get("hint"))
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return EnvironmentProblem(detail, said.get("hint"))
         return SettingsError(detail, said.get("hint"))
 
     def _unreachable(self, error: Exception) -> EnvironmentProblem:
