@@ -16,8 +16,8 @@ from clientscope.query import term_text
 from clientscope.report.api import Api, UnknownResource
 from clientscope.report.changes import change_lines
 from clientscope.report.findings.selecting import SHOWN_DIGITS
-from clientscope.report.findings.table import COLOURS, time_of
-from clientscope.report.text import age, plain
+from clientscope.report.findings.table import COLOURS
+from clientscope.report.text import age, plain, time_of
 
 MOST_CANDIDATES = 20
 
