@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from rich.console import Group
+from rich.padding import Padding
 from rich.text import Text
 
 from clientscope.api.clients import SettingChange
@@ -27,3 +29,8 @@ def change_lines(changes: Sequence[SettingChange] | None, none: str) -> Iterator
                 yield plain(f"- {change.key} = {change.before}")
             if change.after is not None:
                 yield plain(f"+ {change.key} = {change.after}")
+
+
+def indented(lines: Iterable[Text]) -> Padding:
+    """Lines below a heading; what is folded is indented too."""
+    return Padding(Group(*lines), (0, 0, 0, 2))
