@@ -9,6 +9,7 @@ from pydantic import Field
 from clientscope.api.common import Feed, Listing, Model
 from clientscope.findings.record import Finding
 from clientscope.results import ReadOriginName
+from clientscope.risks import Risk
 from clientscope.severities import Severity
 
 GroupBy = Literal["application", "owner", "principal", "software", "address", "broker"]
@@ -72,6 +73,7 @@ class ConnectedClient(Model):
     connections: int
     since_ms: int
     since_exact: bool = Field(description="False where it was opened before the records that were read.")
+    risks: list[Risk] = Field(default=[], description="What may happen by its findings.")
     findings: FindingsSummary | None = Field(description="Null where its configuration was not judged: that is not clean.")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from clientscope.risks import RISKS
 from clientscope.severities import SEVERITIES
 
 NONE, NOT_JUDGED = "none", "not-judged"
@@ -50,7 +51,7 @@ class Field:
             FieldKind.SEVERITY: (*SEVERITIES, f">={SEVERITIES[-2]}"),
             FieldKind.FINDING: (*SEVERITIES, f">={SEVERITIES[-2]}", "SK001", "AN1*", NONE, NOT_JUDGED),
             FieldKind.TIME: ("<1h", ">7d", "2026-12-31", ">=2026-12-31T08:00"),
-            FieldKind.CHOICE: self.choices,
+            FieldKind.CHOICE: (*self.choices, '""'),
         }[self.kind]
 
 
@@ -76,6 +77,7 @@ CLIENTS: Fields = _fields(
     Field("gateway", FieldKind.TEXT, "the gateway's id"),
     Field("instance", FieldKind.TEXT, "client instance id (KIP-1324)"),
     Field("finding", FieldKind.FINDING, "what is wrong with it: worst severity, a rule, none or not-judged"),
+    Field("risk", FieldKind.CHOICE, "what may happen by its findings", RISKS),
     Field("connections", FieldKind.NUMBER, "how many it has open"),
     Field("since", FieldKind.TIME, "when the oldest of them was opened, or how long ago"),
 )
@@ -95,6 +97,7 @@ FINDINGS: Fields = _fields(
     Field("code", FieldKind.TEXT, "the rule's"),
     Field("name", FieldKind.TEXT, "the rule's name"),
     Field("severity", FieldKind.SEVERITY, "how bad it is"),
+    Field("risk", FieldKind.CHOICE, "what may happen where nothing is done", RISKS),
     Field("state", FieldKind.CHOICE, "what is to be done", ("open", "stopped", "resolved", "closed")),
     Field("confidence", FieldKind.CHOICE, "low of what only looks like it", ("high", "low")),
     Field("kind", FieldKind.CHOICE, "what it is about", ("setting", "leak", "fleet", "operation")),

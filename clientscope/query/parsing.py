@@ -221,7 +221,7 @@ def _finding(field: Field, operator: Operator | None, value: SearchValue, now_ms
 
 def _choice(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
     word = (value.text or "").lower()
-    if operator not in (None, "=") or word not in field.choices:
+    if operator not in (None, "=") or (word not in field.choices and not value.quoted):
         raise _wrong(field, value, begin, f"{field.name} is one of {', '.join(field.choices)}")
     return Pattern((word,))
 

@@ -6,7 +6,7 @@ import json
 import textwrap
 from difflib import get_close_matches
 
-from clientscope.commands.rules.docs import as_json, client_types, messages, needs, sources
+from clientscope.commands.rules.docs import as_json, client_types, messages, needs, risks, sources
 from clientscope.errors import SettingsError
 from udfs.rules.engine.rule import OUTCOMES, Rule
 from udfs.rules.registry import EVERY_RULE
@@ -50,8 +50,11 @@ def find(code: str) -> Rule:
 
 
 def _table() -> None:
-    rows = [("CODE", "SEVERITY", "NAME", "OF", "NEEDS", "KEYS")]
-    rows += [(rule.code, rule.severity, rule.name, client_types(rule), needs(rule), ", ".join(rule.keys)) for rule in EVERY_RULE]
+    rows = [("CODE", "SEVERITY", "RISKS", "NAME", "OF", "NEEDS", "KEYS")]
+    rows += [
+        (rule.code, rule.severity, ", ".join(rule.risks), rule.name, client_types(rule), needs(rule), ", ".join(rule.keys))
+        for rule in EVERY_RULE
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -67,6 +70,7 @@ def _explain(rule: Rule) -> None:
     _section("Says", *(f"{outcome.replace('_', ' ')}: {text}" for outcome, text in zip(OUTCOMES, messages(rule), strict=True) if text))
     facts = {
         "severity": rule.severity,
+        "risks": risks(rule),
         "of": client_types(rule),
         "libraries": ", ".join(document["dialects"] or ["all"]),
         "needs": needs(rule),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from clientscope.api.clients import ConnectedClient, ConnectionRow, FindingsSummary
 from clientscope.query import CLIENTS, Key, Query, parse, parse_sort
+from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.schema import LISTED, Database, listed
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS, OF_SHAPES, order, where
@@ -18,7 +19,7 @@ _FEW = 20
 
 CLIENT_COLUMNS = (
     "c.id, c.key, s.cluster, s.broker, s.gateway, s.listener, s.protocol, c.address, s.principal, c.client_id, s.software, s.version,"
-    " c.instance, c.application, s.owner, c.connections, c.since_ms, c.since_exact, c.worst, c.found"
+    " c.instance, c.application, s.owner, c.connections, c.since_ms, c.since_exact, c.worst, c.found, c.risks"
 )
 """SQL of what is selected of a client, in the order of `ClientColumns`."""
 CONNECTION_COLUMNS = (
@@ -57,6 +58,7 @@ class ClientColumns(NamedTuple):
     since_exact: int
     worst: int | None
     found: int
+    risks: str
 
 
 class ConnectionColumns(NamedTuple):
@@ -261,6 +263,7 @@ def client(row: Row) -> ConnectedClient:
         connections=found.connections,
         since_ms=found.since_ms,
         since_exact=bool(found.since_exact),
+        risks=cast(list[Risk], found.risks.split()),
         findings=None if worst is None else FindingsSummary(worst=SEVERITIES[worst] if worst >= 0 else None, count=found.found),
     )
 
@@ -314,5 +317,6 @@ def _gone(key: str, identity: ClientIdentity, since_ms: int, owner: str | None) 
         connections=0,
         since_ms=since_ms,
         since_exact=False,
+        risks=[],
         findings=None,
     )

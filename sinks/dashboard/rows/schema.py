@@ -28,6 +28,7 @@ CREATE TABLE clients (
     client_id TEXT, instance TEXT, application TEXT,
     key TEXT NOT NULL UNIQUE,
     codes TEXT NOT NULL,           -- of its findings, each between spaces
+    risks TEXT NOT NULL,           -- likewise
     search TEXT NOT NULL           -- what words are searched for in, in lower case
 );
 CREATE TABLE connections (

@@ -111,6 +111,8 @@ def _of_term(term: Term, codes: Collection[str]) -> Sql:
         column = OF_SHAPES[term.field]
         return _any(_condition(each, column, CLIENTS[term.field].kind) for each in term.any_of)
     kind = CLIENTS[term.field].kind
+    if term.field == "risk":
+        return _any(_risk(each) for each in term.any_of)
     if kind is FieldKind.FINDING:
         return _any(_finding(each, codes) for each in term.any_of)
     return _any(_condition(each, _OF_CLIENTS[term.field], kind) for each in term.any_of)
@@ -147,6 +149,11 @@ def _word(condition: Condition) -> Sql:
     if condition.text is not None:
         return "instr(c.search, ?) > 0", [condition.text.lower()]
     return "c.search LIKE ? ESCAPE '\\'", ["%" + "%".join(_escaped(part.lower()) for part in condition.parts) + "%"]
+
+
+def _risk(condition: Condition) -> Sql:
+    assert isinstance(condition, Pattern)
+    return ("instr(c.risks, ?) > 0", [f" {condition.text} "]) if condition.text else ("c.risks = ''", [])
 
 
 def _finding(condition: Condition, codes: Collection[str]) -> Sql:

@@ -20,7 +20,7 @@ GONE_KEPT = 10_000
 MANY = 5_000
 """Connections into empty tables that are worth making the indices anew."""
 
-_INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 17)})"
+_INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 18)})"
 
 _OWNERS_KEPT = 20_000
 """Principals and client ids whose owner isn't looked for again."""
@@ -198,7 +198,7 @@ class Writing:
         self._gone.pop(oldest.key, None)
         application = application_of(identity.client_id) if identity.client_id else None
         searched = (identity.client_id, identity.principal, identity.address, identity.software, identity.version)
-        worst, found, codes = self.judging.of_client(
+        worst, found, codes, risks = self.judging.of_client(
             identity.principal, identity.client_id or "", identity.address, application or "", identity.instance, identity.cluster
         )
         return (
@@ -217,6 +217,7 @@ class Writing:
             application,
             oldest.key,
             codes,
+            risks,
             "\n".join(text for text in searched if text).lower(),
         )
 

@@ -15,15 +15,17 @@ from clientscope.findings.record import TO_DO, Finding, State
 from clientscope.query import FINDINGS, Query, matches, parse, parse_sort, term_text
 from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.report.findings.selecting import client_ids, principals
+from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES, Severity
 from clientscope.topic_values import parse as parse_value
 from sinks.dashboard.rows.judging import Judging, of_finding
+from udfs.rules.registry import risks_of
 
 MAX_KEY_BYTES = 256
 
 Suppressed = Literal["no", "only", "all"]
 Confidence = Literal["high", "low", "all"]
-FindingGroupBy = Literal["code", "principal", "owner", "severity"]
+FindingGroupBy = Literal["code", "principal", "owner", "severity", "risk"]
 
 
 class FindingChoice(NamedTuple):
@@ -49,6 +51,7 @@ class _Kept(NamedTuple):
     state: State
     severity: str
     code: str
+    risks: tuple[Risk, ...]
     confidence: str
     suppressed: bool
     kind_of: str
@@ -65,6 +68,8 @@ class _Kept(NamedTuple):
 
     @classmethod
     def of(cls, finding: Finding) -> _Kept:
+        if not finding.risks:  # of an earlier release
+            finding = finding.model_copy(update={"risks": list(risks_of(finding.code))})
         owner = finding.owner.team if finding.owner else None
         named = tuple(sorted(principals(finding))), tuple(sorted(client_ids(finding)))
         searched = (finding.fingerprint, finding.code, finding.name, finding.message, owner or "", *named[0], *named[1])
@@ -73,6 +78,7 @@ class _Kept(NamedTuple):
             finding.state,
             finding.severity,
             finding.code,
+            tuple(finding.risks),
             finding.confidence,
             finding.suppressed is not None,
             finding.kind,
@@ -111,6 +117,7 @@ class _Kept(NamedTuple):
             "code": self.code,
             "name": self.name,
             "severity": self.severity,
+            "risk": self.risks,
             "state": self.state,
             "confidence": self.confidence,
             "kind": self.kind_of,
@@ -126,6 +133,8 @@ class _Kept(NamedTuple):
         """The groups that it is in; one at least."""
         if group == "principal":
             return self.principals or (None,)
+        if group == "risk":
+            return self.risks or (None,)
         return ({"code": self.code, "owner": self.owner, "severity": self.severity}[group],)
 
 

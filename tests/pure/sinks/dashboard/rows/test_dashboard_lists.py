@@ -83,7 +83,7 @@ def values(client: ConnectedClient) -> tuple[dict[str, Any], str]:
         "principal": client.principal, "address": client.address, "listener": client.listener,
         "protocol": client.security_protocol, "broker": client.broker, "cluster": client.cluster, "gateway": client.gateway,
         "instance": client.instance_id, "connections": client.connections, "since": client.since_ms,
-        "finding": None if client.findings is None else counted,
+        "finding": None if client.findings is None else counted, "risk": tuple(client.risks),
     }, "\n".join(text for text in searched if text).lower()  # fmt: skip
 
 
@@ -110,6 +110,7 @@ _TERMS = st.one_of(
     st.sampled_from(["owner:payments", 'owner:"web shop"', 'owner:""', "owner:*a*"]),
     st.sampled_from(["version:2.*", "version:unknown", "broker:0", "broker:>0", "broker:0,1", "connections:>1", "connections:1"]),
     st.sampled_from(["finding:none", "finding:not-judged", "finding:>=high", "finding:low", "finding:SK*", "finding:AN204,critical"]),
+    st.sampled_from(["risk:secret", "risk:stall,loss", "risk:drift", 'risk:""']),
     st.sampled_from(["since:>2h", "since:<=90min", "since:2026-11-22", "since:<2026-11-22"]),
 )
 
@@ -280,11 +281,29 @@ def test_the_first_owner_that_fits_is_the_client_s() -> None:
     assert gone.clients(1).total == 0
 
 
+def test_a_client_is_at_risk_by_its_findings_once_each() -> None:
+    of_client = {"application": {"client_id": "app", "principal": "User:alice"}, "clients": [{"client_id": "app", "address": "10.0.0.1"}]}
+    of_client["clients"][0]["principal"] = "User:alice"  # type: ignore[index]
+    there = opened(1, client_id="app", client_address="10.0.0.1", principal="User:alice")
+    state = live(there, found(1, code="AN103", risks=["loss", "duplicates"], **of_client), found(2, code="AN101", **of_client))
+    (client,) = state.clients(5, q="risk:loss risk:duplicates").items
+    assert client.risks == ["loss", "duplicates"], "AN101's record has none yet, and is about loss"
+    assert state.clients(5, q="risk:stall").total == 0
+    assert {value.q: value.clients for facet in state.facets(5).items if facet.field == "risk" for value in facet.values} == {
+        "risk:loss": 1,
+        "risk:duplicates": 1,
+    }
+    state.apply([found(1, code="AN103", state="resolved", **of_client)])
+    (client,) = state.clients(5).items
+    assert client.risks == ["loss"]
+
+
 def test_facets_count_what_their_terms_leave() -> None:
     found = MANY.facets(2, q="connections:>0", now_ms=NOW_MS)
     assert [facet.field for facet in found.items][-1] == "finding"
     for facet in found.items:
-        assert sum(each.clients for each in facet.values) + facet.others == found.total
+        if facet.field != "risk":  # of which a client may have several, or none
+            assert sum(each.clients for each in facet.values) + facet.others == found.total
         for each in facet.values:
             assert MANY.clients(1, q=f"connections:>0 {each.q}").total == each.clients, each.q
 
