@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from clientscope.api.common import ApiProblem, QueryProblem
 from clientscope.api.history import PastClient, PastClients, PastDifferences, PastFindings, PastSeries, PastStarts, PastThere
 from clientscope.errors import SettingsError
-from clientscope.query import FINDINGS, HISTORY_CLIENTS, parse
+from clientscope.query import HISTORY_CLIENTS, HISTORY_FINDINGS, parse
 from sinks.dashboard.api.export import FORMATS, csv_of, json_of
 from sinks.dashboard.api.routes_clients import Limit, Offset, Q, Sort
 from sinks.dashboard.past.answers import ClientsAnswer
@@ -161,14 +161,14 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
         limit: Limit = 100,
     ) -> PastFindings:
         """The findings at a time, each in its last state recorded by then."""
-        parse(q, FINDINGS, clock())
+        parse(q, HISTORY_FINDINGS, clock())
         found = past.ask("findings_at", at_ms=clock() if at is None else at, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
         return PastFindings.model_validate({"offset": offset, **found})
 
     @router.get("/findings/ended", responses=_WRONG)
     def ended(asked: Asked, q: Q = "", sort: Sort = "-ended", offset: Offset = 0, limit: Limit = 100) -> PastFindings:
         """What was resolved or closed."""
-        parse(q, FINDINGS, clock())
+        parse(q, HISTORY_FINDINGS, clock())
         found = past.ask("findings_ended", span=asked.span(clock()), q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
         return PastFindings.model_validate({"offset": offset, **found})
 
