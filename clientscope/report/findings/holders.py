@@ -57,18 +57,18 @@ def _one(finding: Finding) -> Iterator[RenderableType]:
         plain(finding.severity, COLOURS[finding.severity]), " ", plain(f"{finding.code} {finding.name}: {_state(finding)}", "bold")
     )
     yield plain(f"clientscope findings show {finding.fingerprint[:SHOWN_DIGITS]}", "dim")
-    places = _table("SETTING", "APPLICATION", "CLIENTS NOW", "LAST PUSHED")
+    places = Table(header_style="bold", box=None, pad_edge=False)
+    for heading in ("SETTING", "APPLICATION", "CLIENTS NOW", "LAST PUSHED"):
+        right, whole = heading == "CLIENTS NOW", heading in ("CLIENTS NOW", "LAST PUSHED")
+        places.add_column(heading, overflow="fold", no_wrap=whole, justify="right" if right else "left")
     for place in finding.places:
         cells = (place.key, application(place.application), str(place.clients), time_of(place.last_seen_ms))
         places.add_row(*map(plain, cells))
     yield _below(places)
     if more := finding.place_count - len(finding.places):
         yield _below(plain(f"and {more} more places"))
-    clients = _table("CLIENT", "SOFTWARE", "PRINCIPAL", "ADDRESS", "PUSHED", "CONNECTED")
     for client in finding.clients:
-        clients.add_row(*map(plain, _client(client)))
-    if finding.clients:
-        yield _below(clients)
+        yield _below(Group(*_client(client)))
     named = sum(client.disconnected_ms is None for client in finding.clients)
     if (more := finding.client_count - named) > 0:
         yield _below(plain(f"and {more} more clients that are connected now"))
@@ -83,17 +83,12 @@ def _state(finding: Finding) -> str:
     return f"{finding.state}; {now} client{'s' * (now != 1)} that pushed it {'is' if now == 1 else 'are'} connected now"
 
 
-def _client(client: Client) -> tuple[str, ...]:
-    software = " ".join(filter(None, (client.software_name, client.software_version))) or "unknown"
-    connected = "now" if client.disconnected_ms is None else f"last {time_of(client.disconnected_ms)}"
-    return client.client_id or "–", software, client.principal or "–", client.address or "–", time_of(client.pushed_ms), connected
-
-
-def _table(*headings: str) -> Table:
-    made = Table(header_style="bold", box=None, pad_edge=False)
-    for heading in headings:
-        made.add_column(heading, overflow="fold", justify="right" if heading == "CLIENTS NOW" else "left")
-    return made
+def _client(client: Client) -> Iterator[Text]:
+    now = "connected now" if client.disconnected_ms is None else f"not connected, last seen {time_of(client.disconnected_ms)}"
+    yield plain(f"{client.client_id or 'without client.id'}: {now}")
+    software = " ".join(filter(None, (client.software_name, client.software_version))) or "unknown software"
+    about = (software, client.principal, client.address, f"pushed {time_of(client.pushed_ms)}")
+    yield plain(f"  {', '.join(filter(None, about))}", "dim")
 
 
 def _below(part: RenderableType) -> Padding:
