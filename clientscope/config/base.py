@@ -46,7 +46,10 @@ class ListingSettings(Settings):
         "table", description="format; wide has more columns, name prints the names that other commands take"
     )
     sort: Annotated[str, Option(metavar="FIELDS", flag_only=True)] = Field(
-        "", description="fields of the JSON to sort by, separated by commas; -field sorts in descending order"
+        "", description="fields of the JSON, or columns of -o csv, to sort by, separated by commas; -field sorts in descending order"
+    )
+    columns: Annotated[str, Option(metavar="COLUMNS", flag_only=True)] = Field(
+        "", description="show these columns alone, separated by commas: those of -o csv, as in client_id,software_version"
     )
     limit: Annotated[int, Option(flag_only=True)] = Field(0, ge=0, description="list at most this many; 0 lists all")
     watch: Annotated[bool, Option(flag_only=True)] = Field(

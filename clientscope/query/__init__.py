@@ -11,7 +11,7 @@ Texts are compared without regard to the case of ASCII letters.  Pure: no I/O, n
 from __future__ import annotations
 
 from clientscope.query.error import QueryError
-from clientscope.query.fields import BROKERS, CLIENTS, FINDINGS, HISTORY_CLIENTS, Field, FieldKind, Fields
+from clientscope.query.fields import BROKERS, CLIENTS, FINDINGS, HISTORY_CLIENTS, HISTORY_FINDINGS, Field, FieldKind, Fields
 from clientscope.query.matching import matches
 from clientscope.query.parsing import parse
 from clientscope.query.sorting import Key, parse_sort
@@ -23,6 +23,7 @@ __all__ = [
     "CLIENTS",
     "FINDINGS",
     "HISTORY_CLIENTS",
+    "HISTORY_FINDINGS",
     "Between",
     "Choice",
     "Compare",

@@ -111,11 +111,16 @@ FINDINGS: Fields = _fields(
     Field("principal", FieldKind.TEXT, "of an application or client that has it"),
     Field("client_id", FieldKind.TEXT, "of an application or client that has it"),
     Field("owner", FieldKind.TEXT, "the team that it belongs to"),
+    Field("setting", FieldKind.TEXT, "a setting that it is about"),
+    Field("digest", FieldKind.TEXT, "keyed digest of a secret: its first digits and a star"),
     Field("fingerprint", FieldKind.TEXT, "its first digits and a star"),
     Field("clients", FieldKind.NUMBER, "how many have it now"),
     Field("since", FieldKind.TIME, "when it was last opened, or how long ago"),
 )
 """Fields of a finding."""
+
+HISTORY_FINDINGS: Fields = {name: field for name, field in FINDINGS.items() if name not in ("setting", "digest")}
+"""Fields of a finding in history, which has no settings."""
 
 BROKERS: Fields = _fields(
     Field("software", FieldKind.TEXT, "name of what it runs"),

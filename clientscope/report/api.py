@@ -8,6 +8,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, TypeVar
 
@@ -22,9 +23,15 @@ from clientscope.secret_files import require_private
 _TIMEOUT_S = 10.0
 _SILENT_S = 15.0
 """An event stream says every five seconds that it lives."""
+_NO_ROUTE = "Not Found"
+"""FastAPI's answer for an address that no route of it has: serve is of an earlier release."""
 
 
 Answer = TypeVar("Answer", bound=Model)
+
+
+class UnknownResource(SettingsError):
+    """What was asked for is not there: a client that serve doesn't know, or a table that history doesn't have."""
 
 
 class Api:
@@ -41,17 +48,21 @@ class Api:
             require_private(settings.token_file, "--token-file", "the page's administrator has it")
             self._headers["authorization"] = f"Bearer {settings.token_file.read_text('utf-8').strip()}"
 
-    def get(self, path: str, parameters: Mapping[str, object], answer: type[Answer]) -> Answer:
-        """What answers ``GET api/v1/<path>``; parameters that are empty are left out.
+    def get(self, path: str, parameters: Mapping[str, object], answer: type[Answer], keep_empty: bool = False) -> Answer:
+        """What answers ``GET api/v1/<path>``; parameters that are None or empty are left out.
 
         Args:
             answer: the model of the answer.  Further fields, of a later release, are ignored.
+            keep_empty: an empty text means something.
 
         Raises:
             EnvironmentProblem: nothing answers, or something else than clientscope, or it requires a token.
-            SettingsError: a parameter is wrong; says where, if it is the search.
+            UnknownResource: there is no such thing.
+        SettingsError: a parameter is wrong; says where, if it is the search.
         """
-        query = urllib.parse.urlencode({name: value for name, value in parameters.items() if value not in ("", None)})
+        query = urllib.parse.urlencode(
+            {name: value for name, value in parameters.items() if value is not None and (value != "" or keep_empty)}
+        )
         with self._open(f"{path}?{query}" if query else path, _TIMEOUT_S) as response:
             try:
                 return self._parsed(response.read(), answer)
@@ -113,6 +124,12 @@ class Api:
             where = int(said["position"])
             expected = ", ".join(map(str, (said.get("expected") or [])[:10]))
             return SettingsError(f"the search is wrong at character {where + 1}: {detail}", f"expected: {expected}" if expected else None)
+        if status == HTTPStatus.NOT_FOUND:
+            if detail == _NO_ROUTE:
+                return EnvironmentProblem(f"the page at {self._url} can't answer this", "run the command in the release that serve has")
+            return UnknownResource(detail, said.get("hint"))
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return EnvironmentProblem(detail, said.get("hint"))
         return SettingsError(detail, said.get("hint"))
 
     def _unreachable(self, error: Exception) -> EnvironmentProblem:

@@ -73,7 +73,7 @@ def run(settings: FindingsListSettings) -> int:
             left_out=tuple(wanted.left_out(every, len(chosen))),
         )
 
-    listing.show(settings, formats.FIELDS, ask)
+    listing.show(settings, formats.FIELDS, ask, formats.COLUMNS)
     return 0
 
 

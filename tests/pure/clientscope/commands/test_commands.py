@@ -38,11 +38,11 @@ def test_every_file_is_registered() -> None:
     assert len(registry.MODULES) == len(set(registry.MODULES))
 
 
-@pytest.mark.parametrize("folder", ["checkpoints", "deliver", "findings", "history"])
+@pytest.mark.parametrize("folder", ["checkpoints", "client", "deliver", "findings", "history"])
 def test_every_file_of_a_group_is_registered(folder: str) -> None:
     with_command = {path.stem for path in (FOLDER / folder).glob("*.py") if "COMMAND = Command(" in path.read_text()}
     (group,) = (entry for entry in registry.ENTRIES if isinstance(entry, CommandGroup) and entry.name == folder)
-    assert {"_".join(command.words[1:]) for command in registry.flat(group.commands)} == with_command
+    assert {"_".join(command.words[1:]).replace("-", "_") for command in registry.flat(group.commands)} == with_command
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -309,7 +309,8 @@ def test_an_order_is_read_or_refused_at_its_place() -> None:
     [
         ("clients, connections", fields.CLIENTS),
         ("clients in history", fields.HISTORY_CLIENTS),
-        ("findings, also in history", fields.FINDINGS),
+        ("findings", fields.FINDINGS),
+        ("findings in history", fields.HISTORY_FINDINGS),
         ("brokers", fields.BROKERS),
     ],
 )

@@ -238,4 +238,4 @@ def test_what_commands_print_is_what_the_api_says(page: str, capsys: pytest.Capt
         said = json.load(response)["items"]
     assert clients(page, "-o", "json") == 0
     assert json.loads(capsys.readouterr().out) == said
-    assert set(FIELDS) <= ConnectedClient.model_fields.keys()
+    assert {field.partition(".")[0] for field in FIELDS} <= ConnectedClient.model_fields.keys()
