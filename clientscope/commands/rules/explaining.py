@@ -28,8 +28,8 @@ FIELDS = ("code", "severity", "risks", "name", "title", "client_types", "dialect
 
 
 _LIBRARIES = tuple(dialect.name for dialect in DIALECTS)
-_WORDS = re.compile(r"[\w-]+")
-"""What may be a rule's code or name."""
+_WORD = re.compile(r'[^\s:"()*-][^\s:"()*]*')
+"""What may be a rule's code or name: a term without a field."""
 
 
 def run(settings: RulesSettings) -> int:
@@ -40,7 +40,7 @@ def run(settings: RulesSettings) -> int:
     """
     if settings.watch:
         raise SettingsError("--watch is not for rules", "they change with a release of clientscope alone")
-    one = settings.search[0] if len(settings.search) == 1 and _WORDS.fullmatch(settings.search[0]) else None
+    one = settings.search[0] if len(settings.search) == 1 and _WORD.fullmatch(settings.search[0]) else None
     named = _named(one) if one else None
     if named and settings.output == "json":
         print(json.dumps(as_json(named), ensure_ascii=False, indent=2))
