@@ -122,6 +122,30 @@ FINDINGS: Fields = _fields(
 HISTORY_FINDINGS: Fields = {name: field for name, field in FINDINGS.items() if name not in ("setting", "digest")}
 """Fields of a finding in history, which has no settings."""
 
+CONNECTIONS: Fields = {
+    name: CLIENTS[name]
+    for name in ("software", "version", "client_id", "principal", "address", "listener", "protocol", "instance", "since")
+}
+"""Fields of a connection that a gateway knows by itself."""
+
+READINESS: Fields = _fields(
+    *(CLIENTS[name] for name in ("software", "version", "application", "owner", "principal")),
+    Field("verdict", FieldKind.CHOICE, "what becomes of it at brokers of the target", ("breaks", "unknown", "falls_back", "fine")),
+)
+"""Fields of a client that is judged for an upgrade."""
+
+RULES: Fields = _fields(
+    Field("code", FieldKind.TEXT, "the rule's"),
+    Field("name", FieldKind.TEXT, "the rule's name"),
+    Field("severity", FieldKind.SEVERITY, "the worst that it has"),
+    Field("risk", FieldKind.CHOICE, "what may happen where nothing is done", RISKS),
+    Field("type", FieldKind.TEXT, "a kind of client that it is for, such as producer"),
+    Field("library", FieldKind.TEXT, "a client library that it is for"),
+    Field("needs", FieldKind.TEXT, "what must be known to judge"),
+    Field("key", FieldKind.TEXT, "a setting that it is about"),
+)
+"""Fields of a rule."""
+
 BROKERS: Fields = _fields(
     Field("software", FieldKind.TEXT, "name of what it runs"),
     Field("version", FieldKind.VERSION, "its version"),

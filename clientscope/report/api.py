@@ -18,6 +18,7 @@ from clientscope.api.common import Model
 from clientscope.api.overview import Overview
 from clientscope.config import PageSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.report.searching import wrong_search
 from clientscope.secret_files import require_private
 
 _TIMEOUT_S = 10.0
@@ -60,9 +61,8 @@ class Api:
             UnknownResource: there is no such thing.
         SettingsError: a parameter is wrong; says where, if it is the search.
         """
-        query = urllib.parse.urlencode(
-            {name: value for name, value in parameters.items() if value is not None and (value != "" or keep_empty)}
-        )
+        given = {name: value for name, value in parameters.items() if value is not None and (value != "" or keep_empty)}
+        query = urllib.parse.urlencode(given, doseq=True)
         with self._open(f"{path}?{query}" if query else path, _TIMEOUT_S) as response:
             try:
                 return self._parsed(response.read(), answer)
@@ -114,16 +114,14 @@ class Api:
     def _refused(self, status: int, body: bytes) -> Exception:
         try:
             said = json.loads(body)
-            detail = str(said["detail"])[:500]
-        except (ValueError, KeyError, TypeError):
+            detail = _detail(said["detail"])
+        except (ValueError, LookupError, TypeError):
             return self._unreachable(ValueError(f"status {status}"))
         if status in (401, 403):
             hint = "--token-file, or CLIENTSCOPE_PAGE_TOKEN_FILE, names the file that holds one"
             return EnvironmentProblem(f"the page at {self._url} requires a token", hint)
         if "position" in said:
-            where = int(said["position"])
-            expected = ", ".join(map(str, (said.get("expected") or [])[:10]))
-            return SettingsError(f"the search is wrong at character {where + 1}: {detail}", f"expected: {expected}" if expected else None)
+            return wrong_search(int(said["position"]), detail, said.get("expected") or [])
         if status == HTTPStatus.NOT_FOUND:
             if detail == _NO_ROUTE:
                 return EnvironmentProblem(f"the page at {self._url} can't answer this", "run the command in the release that serve has")
@@ -136,3 +134,11 @@ class Api:
         reason = getattr(error, "reason", None) or str(error) or type(error).__name__
         hint = "--url is where the page is; is clientscope serve running?"
         return EnvironmentProblem(f"no clientscope serve answers at {self._url}: {reason}", hint)
+
+
+def _detail(said: Any) -> str:
+    """What was wrong; of a parameter that can't be so, its name and why, never its value."""
+    if isinstance(said, list):
+        first = said[0]
+        return f"{first['loc'][-1]}: {first['msg']}"[:500]
+    return str(said)[:500]

@@ -9,12 +9,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.api.findings import FindingList
-from clientscope.errors import EnvironmentProblem
 from clientscope.findings.record import Client, Finding
 from clientscope.findings.wording import application
 from clientscope.query import term_text
 from clientscope.report.api import Api
+from clientscope.report.findings.fetching import every
 from clientscope.report.findings.selecting import SHOWN_DIGITS
 from clientscope.report.findings.table import COLOURS
 from clientscope.report.text import plain, time_of
@@ -25,9 +24,6 @@ NOBODY = (
     "Leaks that were closed are forgotten after 30 days, and a push without a digest key can't be compared."
 )
 
-_MOST = 1_000
-_STATES = ("open", "stopped", "resolved", "closed")
-
 
 def fetch(api: Api, digests: Iterable[str]) -> list[Finding]:
     """The findings in every state that have one of the digests.
@@ -35,11 +31,7 @@ def fetch(api: Api, digests: Iterable[str]) -> list[Finding]:
     Raises:
         EnvironmentProblem: no serve answers, it requires a token, or it is still reading its topics.
     """
-    query = f"{term_text('digest', *digests)} {term_text('state', *_STATES)}"
-    answer = api.get("findings", {"q": query, "suppressed": "all", "limit": _MOST}, FindingList)
-    if answer.total is None:
-        raise EnvironmentProblem("the page is still reading its topics; findings are not available yet", "repeat the command in a minute")
-    return answer.items
+    return every(api, term_text("digest", *digests))
 
 
 def view(found: Sequence[Finding]) -> RenderableType:

@@ -22,6 +22,9 @@ COLUMNS = (
 """Of CSV: a line for each changed setting; the software is one of them."""
 
 SOFTWARE = "software"
+_NAMED = 3
+"""client.ids in a heading; the others are counted."""
+
 _NONE = "no start in the 30 days before to compare with"
 
 
@@ -65,8 +68,8 @@ def view(found: Sequence[PastDifference]) -> RenderableType | None:
 
 
 def _title(one: PastDifference) -> Text:
-    named = ", ".join(each or "without client.id" for each in one.client_ids)
-    more = one.clients - len(one.client_ids)
+    named = ", ".join(each or "without client.id" for each in one.client_ids[:_NAMED])
+    more = one.clients - min(_NAMED, len(one.client_ids))
     who = f"{named} and {more} more" if more else named
     return Text.assemble(plain(who, "bold"), plain(f"  {one.client_type or 'client'} of {one.principal or 'no principal'}"))
 

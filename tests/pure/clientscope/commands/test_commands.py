@@ -93,4 +93,4 @@ def test_wrong_words_are_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
 def test_rules_of_an_unknown_code_or_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["rules", "AN999"]) == 1
     assert cli.main(["rules", "-o", "xml"]) == 1
-    assert "--output: Input should be 'text' or 'json'" in capsys.readouterr().err
+    assert "--output: Input should be 'table', 'wide', 'json', 'jsonl', 'csv' or 'name'" in capsys.readouterr().err

@@ -31,6 +31,7 @@ from sinks.dashboard.http.access import LOCAL, Access, Token
 from sinks.dashboard.state.record import TopicRecord
 
 HOSTILE = "a\x1b[31mb[red]c"
+SHOWN = HOSTILE.replace("\x1b", "\ufffd")
 SECRET = "0123456789abcdef0123"
 
 
@@ -101,6 +102,24 @@ def test_the_search_and_the_formats_are_the_apis(page: str, capsys: pytest.Captu
     assert len(capsys.readouterr().out.splitlines()) == 3
     assert clients(page, "software:nothing") == 0
     assert capsys.readouterr().err == "no client matches\n"
+
+
+@pytest.mark.parametrize(
+    ("terms", "left"),
+    [
+        (["-software:java"], [SHOWN]),
+        (["-owner:nobody", "-instance:x", "client_id:other"], ["other"]),
+        (["-(client_id:app OR client_id:other)"], [SHOWN]),
+        (["--", "-app"], [SHOWN, "other"]),
+    ],
+)
+def test_negated_terms_are_no_flags(page: str, terms: list[str], left: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """``-owner:…`` is not ``-o wner:…``."""
+    assert clients(page, "-o", "jsonl", *terms) == 0
+    assert [json.loads(line)["client_id"] for line in capsys.readouterr().out.splitlines()] == left
+    assert clients(page, "-sofware:x") == 1
+    assert "error: the search is wrong at character 2: there is no field sofware" in capsys.readouterr().err
+    assert clients(page, "-x") == 2
 
 
 def test_a_mistake_in_the_search_is_shown_at_its_place(page: str, capsys: pytest.CaptureFixture[str]) -> None:
