@@ -67,14 +67,14 @@ class Application:
 
 _SAFE = {"acks": "all", "enable.idempotence": "true", "linger.ms": "5", "compression.type": "lz4"}
 APPLICATIONS = (
-    Application("payments-api", 40, ("apache-kafka-java", "3.9.1"), _SAFE, "User:payments"),
-    Application("payments-ledger", 20, ("apache-kafka-java", "4.1.0"), _SAFE, "User:payments", broker=2),
+    Application("payments-api", 40, ("apache-kafka-java", "3.9.2"), _SAFE, "User:payments"),
+    Application("payments-ledger", 20, ("apache-kafka-java", "4.4.0"), _SAFE, "User:payments", broker=2),
     Application("web-cart", 30, ("librdkafka", "2.5.3"), _SAFE, broker=2),
     Application("web-old", 12, ("unknown", "unknown"), None, versions=_LONG_AGO),
     Application("clicks", 25, ("librdkafka", "2.3.0"), {**_SAFE, "acks": "0", "enable.idempotence": "false"}, broker=2),
     Application("metrics-agent", 15, ("Sarama", "v1.46.0"), {"acks": "1", "linger.ms": "5", "compression.type": "lz4"}),
-    Application("billing", 6, ("apache-kafka-java", "3.9.1"), _SAFE, "User:billing", gone=2),
-    Application("orders", 10, ("apache-kafka-java", "3.9.1"), _SAFE, "User:orders", broker=2),
+    Application("billing", 6, ("apache-kafka-java", "3.9.2"), _SAFE, "User:billing", gone=2),
+    Application("orders", 10, ("apache-kafka-java", "3.9.2"), _SAFE, "User:orders", broker=2),
     Application("reader", 42, ("kafka-python", "2.2.3"), {"group.id": "readers", "enable.auto.commit": "false"}),
 )
 assert sum(application.clients for application in APPLICATIONS) == 200
