@@ -11,6 +11,7 @@ from rich.text import Text
 from clientscope.api.clients import ClientList, ConnectedClient, FindingsSummary
 from clientscope.report.api import Api
 from clientscope.report.findings.table import COLOURS
+from clientscope.report.listing import is_narrow
 from clientscope.report.text import age, plain
 
 FIELDS = (
@@ -41,16 +42,19 @@ def fetch(api: Api, search: str) -> tuple[list[ConnectedClient], list[str]]:
 
 
 def table(found: Sequence[ConnectedClient], now_s: float, *, wide: bool = False) -> Table | None:
-    """A row for each; what clients chose themselves is shown as it is."""
+    """A row for each; what clients chose themselves is shown as it is.  A narrow terminal has no principals and addresses."""
     if not found:
         return None
     view = Table(header_style="bold", box=None, pad_edge=False)
-    more = ("LISTENER", "BROKER", "GATEWAY", "INSTANCE") if wide else ()
-    for heading in ("CLIENT.ID", "SOFTWARE", "VERSION", "PRINCIPAL", "ADDRESS", *more, "CONNECTIONS", "SINCE", "FINDINGS"):
+    whose = wide or not is_narrow()
+    more = (*(("PRINCIPAL", "ADDRESS") if whose else ()), *(("LISTENER", "BROKER", "GATEWAY", "INSTANCE") if wide else ()))
+    for heading in ("CLIENT.ID", "SOFTWARE", "VERSION", *more, "CONNECTIONS", "SINCE", "FINDINGS"):
         justify: JustifyMethod = "right" if heading in ("CONNECTIONS", "SINCE", "BROKER") else "left"
         view.add_column(heading, overflow="fold", no_wrap=heading not in ("CLIENT.ID", "SOFTWARE", "PRINCIPAL"), justify=justify)
     for each in found:
-        cells = [each.client_id or "–", each.software_name, each.software_version, each.principal or "–", each.address]
+        cells = [each.client_id or "–", each.software_name, each.software_version]
+        if whose:
+            cells += [each.principal or "–", each.address]
         if wide:
             cells += [each.listener, str(each.broker), each.gateway, each.instance_id or "–"]
         since = ("" if each.since_exact else ">") + age(now_s - each.since_ms / 1000)
