@@ -15,6 +15,11 @@ from clientscope.commands.command import Command, CommandGroup
 from clientscope.commands.parser import parser
 from clientscope.commands.registry import ENTRIES
 from clientscope.errors import ClientscopeError, SettingsError
+from clientscope.query import QueryError
+
+WRONG_USE = 2
+_WRONG = (SettingsError, QueryError)
+"""What was typed or configured is wrong; all else that can be fixed is wrong with what is around: `Command.error_status`."""
 
 _ALONE = {entry.name: entry.alone for entry in ENTRIES if isinstance(entry, CommandGroup) and entry.alone}
 
@@ -32,8 +37,11 @@ _NEGATED = re.compile(r"-(\(|[A-Za-z_]{2,}:)")
 
 
 def _as_arguments(words: Sequence[str]) -> list[str]:
-    """A space before each negated term, so that argparse takes it for an argument."""
-    return [f" {word}" if _NEGATED.match(word) else word for word in words]
+    """A space before each negated term, and before a descending field after ``--sort``, so that argparse takes it for an argument."""
+    return [
+        f" {word}" if _NEGATED.match(word) or (before == "--sort" and word.startswith("-")) else word
+        for before, word in zip(("", *words), words, strict=False)
+    ]
 
 
 def _as_given(value: object) -> object:
@@ -54,7 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command.
 
     Returns:
-        Its exit status: 0, `Command.error_status` for an error that the user can fix, 2 for wrong use.
+        Its exit status: the command's own, 0 if all went well; 2 if an argument, a setting, or a search is wrong; `Command.error_status`
+        if a broker, a file, or a right is missing.
     """
     words = _with_default(sys.argv[1:] if argv is None else argv)
     try:
@@ -66,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise wrong_use.of_arguments([str(_as_given(word)) for word in unknown], command)
     except SettingsError as error:
         show(error)
-        return 2
+        return WRONG_USE
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     # A broker that restarts, or is not up yet: our own processes report it, in one line.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
@@ -77,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         show(error)
         if flags["debug"]:
             traceback.print_exc()
-        return command.error_status
+        return WRONG_USE if isinstance(error, _WRONG) else command.error_status
     except BrokenPipeError:  # `| head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -79,9 +79,16 @@ CLIENTS: Fields = _fields(
     Field("finding", FieldKind.FINDING, "what is wrong with it: worst severity, a rule, none or not-judged"),
     Field("risk", FieldKind.CHOICE, "what may happen by its findings", RISKS),
     Field("connections", FieldKind.NUMBER, "how many it has open"),
+    Field("opened_per_minute", FieldKind.NUMBER, "how many it opened by minute, within the last five"),
+    Field("bytes_in_per_second", FieldKind.NUMBER, "bytes per second from it, at its gateway's last heartbeat"),
+    Field("bytes_out_per_second", FieldKind.NUMBER, "bytes per second to it, likewise"),
+    Field("active", FieldKind.TIME, "when bytes last passed, or how long ago: >1h of those that are idle"),
     Field("since", FieldKind.TIME, "when the oldest of them was opened, or how long ago"),
+    Field("connected", FieldKind.CHOICE, "no of those that have gone; by default yes", ("yes", "no")),
+    Field("disconnected", FieldKind.TIME, "when it closed its last connection, or how long ago"),
 )
-"""Fields of a connected client, and of its connections."""
+"""Fields of a client, and of its connections.  Clients that have gone are left out unless ``connected`` or ``disconnected`` is asked
+for."""
 
 HISTORY_CLIENTS: Fields = _fields(
     *(CLIENTS[name] for name in ("software", "version", "client_id", "application", "owner", "principal", "address")),

@@ -78,7 +78,7 @@ def test_a_command_without_settings_in_files_reads_none(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLIENTSCOPE_GATEWAY_LISTN", "x")
     assert cli.main(argv) == 0
-    assert cli.main(["topics"]) == 1
+    assert cli.main(["topics"]) == 2
     assert "unknown" in capsys.readouterr().err
 
 
@@ -91,6 +91,6 @@ def test_wrong_words_are_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_rules_of_an_unknown_code_or_format(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["rules", "AN999"]) == 1
-    assert cli.main(["rules", "-o", "xml"]) == 1
+    assert cli.main(["rules", "AN999"]) == 2
+    assert cli.main(["rules", "-o", "xml"]) == 2
     assert "--output: Input should be 'table', 'wide', 'json', 'jsonl', 'csv' or 'name'" in capsys.readouterr().err

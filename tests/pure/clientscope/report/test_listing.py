@@ -205,6 +205,6 @@ def test_an_error_is_two_lines_and_with_debug_a_traceback_too() -> None:
     command = [sys.executable, "-m", "clientscope"]
     wrong = ["connections", "--admin", "127.0.0.1:1", "--sort", "nothing"]
     plain = subprocess.run([*command, *wrong], check=False, capture_output=True, text=True, timeout=60)
-    assert (plain.returncode, [line.split(":")[0] for line in plain.stderr.splitlines()]) == (1, ["error", "hint"])
+    assert (plain.returncode, [line.split(":")[0] for line in plain.stderr.splitlines()]) == (2, ["error", "hint"])
     debug = subprocess.run([*command, "--debug", *wrong], check=False, capture_output=True, text=True, timeout=60)
     assert "Traceback" in debug.stderr and "error: --sort" in debug.stderr

@@ -135,7 +135,7 @@ def test_negated_terms_are_no_flags(page: str, terms: list[str], left: list[str]
 
 
 def test_a_mistake_in_the_search_is_shown_at_its_place(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert clients(page, "java", "sofware:x") == 1
+    assert clients(page, "java", "sofware:x") == 2
     error, hint = capsys.readouterr().err.splitlines()
     assert error.startswith("error: the search is wrong at character 6: ")
     assert "software" in hint
@@ -147,7 +147,7 @@ def test_a_page_that_wants_a_token(locked: str, tmp_path: Path, capsys: pytest.C
     token = tmp_path / "token"
     token.write_text(SECRET)
     token.chmod(0o644)
-    assert clients(locked, "--token-file", str(token)) == 1
+    assert clients(locked, "--token-file", str(token)) == 2
     assert "every user of this machine may use it" in capsys.readouterr().err
     token.chmod(0o600)
     assert clients(locked, "--token-file", str(token), "-o", "name") == 0
