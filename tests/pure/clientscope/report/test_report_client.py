@@ -85,7 +85,7 @@ def test_json_is_the_apis(page: str, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_client_id_of_several_names_the_candidates(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     both = keys(page, capsys, "client_id:twice")
-    assert show(page, "twice") == 1
+    assert show(page, "twice") == 2
     error, hint, *lines = capsys.readouterr().err.splitlines()
     assert error == "error: 2 connected clients have the client.id 'twice'" and hint.startswith("hint: give the key")
     assert sorted(line.split()[0] for line in lines) == sorted(both)
@@ -102,7 +102,7 @@ def test_a_hostile_name_is_shown_as_it_is(page: str, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("given", ["nothing", "no such one", "*", "../overview", 'a"b\\', "a?b#c", "x" * 500])
 def test_nobody_has_that_name(page: str, given: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert show(page, given) == 1
+    assert show(page, given) == 2
     error, hint = capsys.readouterr().err.splitlines()
     assert error.startswith("error: no client that is connected, or was lately, has the key or client.id")
     assert "clientscope history clients" in hint and len(error) < 200

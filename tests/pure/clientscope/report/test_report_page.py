@@ -129,7 +129,7 @@ def test_negated_terms_are_no_flags(page: str, terms: list[str], left: list[str]
     """``-owner:…`` is not ``-o wner:…``."""
     assert clients(page, "-o", "jsonl", *terms) == 0
     assert [json.loads(line)["client_id"] for line in capsys.readouterr().out.splitlines()] == left
-    assert clients(page, "-sofware:x") == 1
+    assert clients(page, "-sofware:x") == 2
     assert "error: the search is wrong at character 2: there is no field sofware" in capsys.readouterr().err
     assert clients(page, "-x") == 2
 

@@ -140,7 +140,7 @@ def test_it_is_never_an_argument(page: str, keys: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("flags", [(), ("--digest-key-file", "/nonexistent/digest.key")])
 def test_without_a_key(page: str, flags: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["findings", "who-has", "--url", page, *flags]) == 1
+    assert cli.main(["findings", "who-has", "--url", page, *flags]) == 2
     assert capsys.readouterr().err.startswith(("error: --digest-key-file is required", "error: digest_key_file /nonexistent"))
 
 
