@@ -91,7 +91,7 @@ def test_who_used_a_version_and_what_they_pushed(shared: PageServer, opens: Open
     expect(page.locator("[data-state=no-match]")).to_be_visible()
     page.get_by_role("link", name="Clear filters").click()
     expect(page.locator(".list tr.row").first).to_be_visible()
-    page.locator("#search").fill("'\\ OR img")
+    page.locator("#search").fill("'\\ or img")
     expect(page.locator("[data-state=no-match]")).to_be_visible()
     page.locator("#search").fill('"<img"')
     expect(page.locator(".list tr.row")).to_have_count(1)

@@ -104,6 +104,18 @@ def test_the_search_and_the_formats_are_the_apis(page: str, capsys: pytest.Captu
     assert capsys.readouterr().err == "no client matches\n"
 
 
+def test_a_narrow_terminal_has_fewer_columns_rather_than_folded_names(
+    page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert clients(page) == 0
+    headings, *rows = capsys.readouterr().out.splitlines()
+    assert headings.split() == ["CLIENT.ID", "SOFTWARE", "VERSION", "CONNECTIONS", "SINCE", "FINDINGS"] and len(rows) == 3
+    monkeypatch.delenv("COLUMNS")
+    assert clients(page) == 0
+    assert "10.0.0.2" in capsys.readouterr().out, "a pipe is as wide as it needs to be"
+
+
 @pytest.mark.parametrize(
     ("terms", "left"),
     [
