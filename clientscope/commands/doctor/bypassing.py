@@ -12,12 +12,13 @@ from contextlib import closing
 
 from kafka.errors import KafkaError
 
+from clientscope.catalog.sensitive_values import judge_value
 from clientscope.commands.doctor.result import CheckResult, not_checked, ok, warning
 from clientscope.commands.doctor.situation import CLIENT_ID, Situation
 from clientscope.errors import RecordError
 from clientscope.kafka.groups import DescribedGroup, consumer_groups
 from clientscope.kafka.reader import OffsetRange, TopicReader
-from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.codec import ClientConnectionRecord, ValueState, decode
 from clientscope.records.topics import CONNECTIONS
 
 _LAST_RECORDS = 50_000
@@ -60,12 +61,19 @@ def judge(groups: Iterable[DescribedGroup], recorded: set[str], *, complete: boo
         return ok(f"the client.id of each of {len(members)} group members is known to a gateway; {_CANNOT}")
     if not complete:
         return not_checked(f"{len(past)} group members are unknown, but not all groups and connections were read; {_CANNOT}")
-    listed = ", ".join(f"{client[:60]!r} of group {group[:60]!r}" for group, client in past[:_SHOWN])
+    listed = ", ".join(f"{_shown(client)} of group {_shown(group)}" for group, client in past[:_SHOWN])
     and_more = f", and {len(past) - _SHOWN} more" if len(past) > _SHOWN else ""
     return warning(
         f"{len(past)} group members were recorded by no gateway: {listed}{and_more}; {_CANNOT}",
         "let these clients bootstrap at a gateway; see listeners for ways past it",
     )
+
+
+def _shown(name: str) -> str:
+    """A name that a client chose: bounded, and not at all if it may be a secret."""
+    if any(judge_value(part) in (ValueState.VALUE_SHAPE, ValueState.LOOKS_RANDOM) for part in (name, *name.split())):
+        return "(hidden: it looks like a secret)"
+    return repr(name[:60])
 
 
 def _recorded(situation: Situation) -> tuple[set[str], bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 from clientscope.commands.doctor.result import CheckResult, not_checked, ok, problem, warning
 from clientscope.commands.doctor.situation import Situation
@@ -23,7 +24,9 @@ def check_checkpoints(situation: Situation) -> Iterator[CheckResult]:
     for each in found:
         text = f"{each.query}: {each.what}"
         if running:  # files change while they are read
-            yield warning(f"{text}; {running} is writing", "verify again", f"clientscope checkpoints verify --checkpoint-dir {folder}")
+            yield warning(
+                f"{text}; {running} is writing", "verify again", f"clientscope checkpoints verify --checkpoint-dir {quote(str(folder))}"
+            )
         else:
             yield problem(text, each.hint)
     if not found:

@@ -55,7 +55,7 @@ def _compare(reader: TopicReader, ends: dict[object, int]) -> CheckResult:
 def judge(ahead_ms: int) -> CheckResult:
     """A clock that is ahead of the broker's by so many ms (negative: behind), a record's way to here included."""
     where = "ahead of" if ahead_ms >= 0 else "behind"
-    text = f"this machine's clock is {abs(ahead_ms) / 1000:.1f} s {where} the brokers'; the way of a record to here counts as ahead"
+    text = f"this machine's clock is {abs(ahead_ms) / 1000:.1f} s {where} the brokers', a record's way to here included"
     remedy = "synchronise both by NTP: ages and times of clients are wrong by as much"
     if abs(ahead_ms) >= _WRONG_MS:
         return problem(text, remedy, "timedatectl status")

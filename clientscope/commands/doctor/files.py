@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 
 from cryptography import x509
 
@@ -26,7 +27,12 @@ def check_files(situation: Situation) -> Iterator[CheckResult]:
     try:
         situation.access = KafkaAccess.of(situation.kafka)
     except SettingsError as error:
-        found.append(problem(str(error), error.hint or ""))
+        found.append(_refused(str(error), error))
+    else:
+        if path := situation.kafka.kafka_sasl_password_file:
+            found.append(ok(f"[kafka] sasl.password.file {path}"))
+        if path := situation.kafka.kafka_ssl_key_location:
+            found.append(ok(f"[kafka] ssl.key.location {path}"))
     yield from found or [not_checked("no settings name a key or a token file")]
 
 
@@ -38,7 +44,7 @@ def _digest_keys(situation: Situation) -> Iterator[CheckResult]:
         try:
             ids[process] = DigestKey.read(settings.digest_key_file).key_id
         except SettingsError as error:
-            yield _refused(process, error)
+            yield _refused(f"[{process}] {error}", error)
             continue
         yield ok(f"[{process}] digest_key_file {settings.digest_key_file}")
     if len(ids) == 2 and len(set(ids.values())) == 2:
@@ -61,7 +67,7 @@ def _tokens(situation: Situation) -> Iterator[CheckResult]:
             try:
                 tokens.read(path, name)
             except SettingsError as error:
-                yield _refused(process, error)
+                yield _refused(f"[{process}] {error}", error)
             else:
                 yield ok(f"[{process}] {name} {path}")
 
@@ -75,16 +81,16 @@ def _private_keys(situation: Situation) -> Iterator[CheckResult]:
             try:
                 require_private(path, name)
             except SettingsError as error:
-                yield _refused("gateway", error)
+                yield _refused(f"[gateway] {error}", error)
             else:
                 yield ok(f"[gateway] {name} {path}")
 
 
-def _refused(process: str, error: SettingsError) -> CheckResult:
+def _refused(text: str, error: SettingsError) -> CheckResult:
     hint = error.hint or "correct the setting, or put the file there"
     if hint.startswith("chmod"):
-        return problem(f"[{process}] {error}", "take the others' rights away", hint)
-    return problem(f"[{process}] {error}", hint)
+        return problem(text, "let only its owner use it", f"chmod 600 {quote(hint.removeprefix('chmod 600 '))}")
+    return problem(text, hint)
 
 
 def check_certificates(situation: Situation) -> Iterator[CheckResult]:

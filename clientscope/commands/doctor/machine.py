@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from shlex import quote
 
 from clientscope.commands.doctor.result import CheckResult, ok, problem, warning
 from clientscope.commands.doctor.situation import Situation
@@ -75,8 +76,8 @@ def check_disk(situation: Situation) -> Iterator[CheckResult]:
         free = shutil.disk_usage(there).free
         text = f"{free / _GIB:,.1f} GiB are free for {folder}"
         if free < _FULL_BYTES:
-            yield problem(text, "free some space before the job writes: a full disk parks its queries", f"df -h {there}")
+            yield problem(text, "free some space before the job writes: a full disk parks its queries", f"df -h {quote(str(there))}")
         elif free < _LOW_BYTES:
-            yield warning(text, "history and checkpoints grow; see how much before it is full", f"df -h {there}")
+            yield warning(text, "history and checkpoints grow; see how much before it is full", f"df -h {quote(str(there))}")
         else:
             yield ok(text)

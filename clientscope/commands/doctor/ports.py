@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http.client import HTTPException
 
 from clientscope.commands.doctor.probing import probe
@@ -65,16 +65,22 @@ def _check(process: str, name: str, host: str, port: int, *, tls: bool) -> Check
     )
 
 
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""For addresses of this machine, whatever proxy the environment names."""
+
+_PAGES: Mapping[str, tuple[str, Callable[[bytes], bool]]] = {
+    "metrics-listen": ("metrics", lambda page: b"\nclientscope_" in page),
+    "admin-listen": ("v1/bypass", lambda page: page.strip() in (b"true", b"false")),
+    "listen": ("api/v1/me", lambda page: b'"role"' in page),
+}
+
+
 def _is_ours(host: str, port: int, name: str) -> bool:
-    """Whether what answers there has a page that only clientscope has."""
-    path, mark = {
-        "metrics-listen": ("metrics", b"clientscope_"),
-        "admin-listen": ("v1/connections", b"["),
-        "listen": ("metrics", b"clientscope_"),
-    }[name]
+    """Whether what answers there has a page that clientscope's process has; all of these need no token."""
+    path, recognised = _PAGES[name]
+    shown = f"[{host}]" if ":" in host else host
     try:
-        shown = f"[{host}]" if ":" in host else host
-        with urllib.request.urlopen(f"http://{shown}:{port}/{path}", timeout=TIMEOUT_S) as response:
-            return mark in response.read(1024 * 1024)
+        with _OPENER.open(f"http://{shown}:{port}/{path}", timeout=TIMEOUT_S) as response:
+            return recognised(response.read(1024 * 1024))
     except (OSError, ValueError, HTTPException):
         return False

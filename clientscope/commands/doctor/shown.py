@@ -66,15 +66,20 @@ def versions(situation: Situation) -> dict[str, str]:
 
 def summary(of: Mapping[str, str], results: Results) -> list[str]:
     """Lines for an issue; what is as it should be is counted, the rest is listed."""
-    lines = [f"{name}: {plain(value).plain}" for name, value in of.items()]
+    lines = [f"{name}: {_line(value)}" for name, value in of.items()]
     for title, found in results:
         others = [each for each in found if each.outcome is not Outcome.OK]
         if not others:
             lines.append(f"{title}: ok")
         elif len(others) < len(found):
             lines.append(f"{title}: {len(found) - len(others)} ok")
-        lines += [f"{title}: {each.outcome}: {plain(each.text).plain}" for each in others]
+        lines += [f"{title}: {each.outcome}: {_line(each.text)}" for each in others]
     return lines
+
+
+def _line(text: str) -> str:
+    """In one line, and without what ends a code block of Markdown."""
+    return plain(text).plain.replace("`", "'")
 
 
 def counted(results: Results) -> str:

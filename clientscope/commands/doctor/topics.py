@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from shlex import quote
 from typing import Any
 
 from kafka.errors import KafkaError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
@@ -93,16 +94,19 @@ def judge(described: Mapping[str, Mapping[str, Any]], principal: str, process: s
     if not any("DESCRIBE" in (each.get("authorized_operations") or ()) or each["error_code"] for each in described.values()):
         yield not_checked("the brokers don't show rights; each process checks its own when it starts")
         return
+    if complete := [name for name, lacks in lacking.items() if not lacks]:
+        yield ok(f"{principal} has the rights of {', '.join(complete)}")
     for name, lacks in lacking.items():
         if not lacks:
-            yield ok(f"{principal} has the rights of {name}")
             continue
         listed = "; ".join(f"{operation} on {', '.join(topics)}" for operation, topics in lacks.items())
         text = f"{principal} lacks rights of {name}: {listed}"
         operation, topics = next(iter(lacks.items()))
         command = " ".join(f"--topic {topic}" for topic in topics)
         granted = (
-            f"kafka-acls.sh --add --allow-principal {principal} --operation {operation} {command}" if principal.startswith("User:") else ""
+            f"kafka-acls.sh --add --allow-principal {quote(principal)} --operation {operation} {command}"
+            if principal.startswith("User:")
+            else ""
         )
         if runs and not process:
             yield warning(text, f"if {name} has another principal, run this with its settings and --process {name}")
@@ -126,4 +130,4 @@ def _lacking(described: Mapping[str, Mapping[str, Any]], reads: Collection[str],
 
 
 def _servers(situation: Situation) -> str:
-    return situation.kafka.bootstrap_servers.replace(" ", "")
+    return quote(situation.kafka.bootstrap_servers.replace(" ", ""))
