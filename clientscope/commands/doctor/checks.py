@@ -24,7 +24,7 @@ from clientscope.errors import ClientscopeError
 
 
 @dataclass(frozen=True)
-class Check:
+class DoctorCheck:
     """One check.
 
     Attributes:
@@ -39,23 +39,23 @@ class Check:
 
 
 CHECKS = (
-    Check("java", check_java),
-    Check("spark", check_spark),
-    Check("disk", check_disk),
-    Check("files", check_files),
-    Check("certificates", check_certificates),
-    Check("ports", check_ports),
-    Check("checkpoints", check_checkpoints, limit_s=120.0),
-    Check("brokers", check_brokers, limit_s=60.0),
-    Check("listeners", check_listeners, limit_s=60.0),
-    Check("topics", check_topics, limit_s=60.0),
-    Check("rights", check_rights),
-    Check("clocks", check_clocks),
-    Check("bypass", check_bypassing, limit_s=60.0),
+    DoctorCheck("java", check_java),
+    DoctorCheck("spark", check_spark),
+    DoctorCheck("disk", check_disk),
+    DoctorCheck("files", check_files),
+    DoctorCheck("certificates", check_certificates),
+    DoctorCheck("ports", check_ports),
+    DoctorCheck("checkpoints", check_checkpoints, limit_s=120.0),
+    DoctorCheck("brokers", check_brokers, limit_s=60.0),
+    DoctorCheck("listeners", check_listeners, limit_s=60.0),
+    DoctorCheck("topics", check_topics, limit_s=60.0),
+    DoctorCheck("rights", check_rights),
+    DoctorCheck("clocks", check_clocks),
+    DoctorCheck("bypass", check_bypassing, limit_s=60.0),
 )
 
 
-def run_all(situation: Situation, checks: Iterable[Check] = CHECKS) -> Iterator[tuple[str, list[CheckResult]]]:
+def run_all(situation: Situation, checks: Iterable[DoctorCheck] = CHECKS) -> Iterator[tuple[str, list[CheckResult]]]:
     """Each check's title and results, as soon as it is over. A check that fails or hangs is not checked; the others run."""
     try:
         for check in checks:
@@ -66,7 +66,7 @@ def run_all(situation: Situation, checks: Iterable[Check] = CHECKS) -> Iterator[
                 limited(5.0, situation.admin.close)
 
 
-def _run(check: Check, situation: Situation) -> list[CheckResult]:
+def _run(check: DoctorCheck, situation: Situation) -> list[CheckResult]:
     found: list[CheckResult] = []
 
     def collect() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from clientscope.commands.doctor.checkpoints import check_checkpoints
@@ -26,6 +27,6 @@ def test_none_damaged_and_in_use(tmp_path: Path) -> None:
         found = list(check_checkpoints(here))
         assert {each.outcome for each in found} == {Outcome.WARNING}
         assert all(each.command.endswith(f"--checkpoint-dir '{tmp_path}/c p'") for each in found)
-    (damaged / "offsets" / "0").unlink()
+    shutil.rmtree(damaged / "offsets")
     assert [each.outcome for each in check_checkpoints(here)] == [Outcome.OK]
     assert [each.outcome for each in check_checkpoints(Situation(KafkaSettings(), None, None, None, None))] == [Outcome.NOT_CHECKED]

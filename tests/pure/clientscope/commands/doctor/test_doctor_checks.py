@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from clientscope.commands.doctor.brokers import check_brokers
-from clientscope.commands.doctor.checks import CHECKS, Check, run_all
+from clientscope.commands.doctor.checks import CHECKS, DoctorCheck, run_all
 from clientscope.commands.doctor.result import CheckResult, Outcome, ok
 from clientscope.commands.doctor.situation import Situation
 from clientscope.config import KafkaSettings
@@ -34,7 +34,7 @@ def well(_: Situation) -> Iterator[CheckResult]:
 
 
 def test_the_others_run() -> None:
-    found = dict(run_all(nobody(), (Check("a", fails), Check("b", hangs, limit_s=0.1), Check("c", well))))
+    found = dict(run_all(nobody(), (DoctorCheck("a", fails), DoctorCheck("b", hangs, limit_s=0.1), DoctorCheck("c", well))))
     assert [[(each.outcome, each.text) for each in results] for results in found.values()] == [
         [(Outcome.OK, "first"), (Outcome.NOT_CHECKED, "no right")],
         [(Outcome.NOT_CHECKED, "no answer within 0 s")],
