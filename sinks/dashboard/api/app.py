@@ -15,7 +15,7 @@ from clientscope.api.overview import Health
 from clientscope.bounded_http import refusals
 from clientscope.errors import ClientscopeError
 from clientscope.query import QueryError
-from sinks.dashboard.api import events, metrics, routes_access, routes_clients, routes_findings, routes_past, routes_readiness
+from sinks.dashboard.api import events, metrics, routes_access, routes_clients, routes_findings, routes_past, routes_readiness, routes_rules
 from sinks.dashboard.api import routes_live as routes
 from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http import data_docs
@@ -74,6 +74,7 @@ def create_app(
         routes_clients.routes(state, one_client or OneClient(state), clock),
         routes_findings.routes(state, deciding or Deciding(), clock),
         routes_readiness.routes(readiness or ReadinessView(state), clock),
+        routes_rules.routes(),
         routes_access.routes(access, external_url or None),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])

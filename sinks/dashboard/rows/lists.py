@@ -124,6 +124,10 @@ class Lists:
         """Clients that are there."""
         return int(self._database.value("SELECT count(*) FROM clients WHERE hidden = 0"))
 
+    def judged_count(self) -> int:
+        """Those of `client_count` whose configuration a rule could judge."""
+        return int(self._database.value("SELECT count(worst) FROM clients WHERE hidden = 0"))
+
     def clients(self, query: Query, sort: Sequence[Key], offset: int, limit: int) -> tuple[list[Row], int]:
         """Rows of a page of clients, and how many there are."""
         chosen = self._chosen(query)
