@@ -330,6 +330,15 @@ def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
         page.locator("a", has_text="Home").click()
         expect(page).to_have_title("Data quality")
     assert requests and all(url.startswith(f"{address}data-docs/") for url in requests), requests
+    page.get_by_role("link", name="Back to clientscope").click()
+    expect(page).to_have_url(address)
+    expect(page.locator("#feed")).to_have_text("Live")
+    for scheme in ("light", "dark"):
+        plain = opens("about:blank", color_scheme=scheme)  # from the disk, as axe can't run in the sandbox
+        for file in sorted((tmp_path / "data-docs").glob("*.html")):
+            plain.goto(file.as_uri())
+            assert serious(plain) == [], (file.name, scheme)
+            assert plain.get_by_role("link", name="Back to clientscope").count() == 1
 
 
 def test_as_many_clients_as_a_large_cluster_has(opens: Opens) -> None:

@@ -243,3 +243,49 @@ def test_clients_are_sorted_by_the_worst_finding(shared: PageServer, opens: Open
     places = [next(place for place, word in enumerate(order) if word in text) for text in shown]
     assert places == sorted(places)
     assert len(set(places)) >= 5
+
+
+def test_a_finding_is_copied_as_markdown_and_has_a_permanent_link(shared: PageServer, opens: Opens) -> None:
+    member = shared.fleet.members[0]
+    evil = "@all **bold** [x](https://evil.example) `code` <img src=x>"
+    finding = made(
+        850,
+        code="AN101",
+        message=f"{evil}: set ``acks=all``",
+        settings=[{"key": "client.rack", "value": "a`b``c", "origin": "set"}],
+        clients=[{"client_id": evil, "address": member.address}],
+        opened_ms=shared.fleet.now_ms,
+    )
+    shared.apply([shared.fleet.finding(finding)])
+    page = opens(f"{shared.url}?view=finding&id={finding.fingerprint}&source=x", permissions=["clipboard-read", "clipboard-write"])
+    expect(page.locator(".pairs.details")).to_contain_text("Why")
+    page.get_by_role("button", name="Copy as Markdown").click()
+    expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
+    text = str(page.evaluate("navigator.clipboard.readText()"))
+    lines = text.splitlines()
+    assert lines[0].startswith("**high, AN101 acks zero**: @\u2060all \\*\\*bold\\*\\* \\[x\\]\\(https\\://evil\\.example\\)")
+    assert lines[0].endswith("set ` acks=all `")
+    assert "- Settings: ``` client.rack=a`b``c ```" in lines
+    assert "<img" not in text.replace("\\<img", "")
+    permanent = f"{shared.url}?view=finding&id={finding.fingerprint}"
+    assert f"- Finding: <{permanent}>" in lines
+    link = page.get_by_role("link", name="Permanent link")
+    assert link.get_attribute("href") == permanent
+    link.click()
+    expect(page).to_have_url(permanent)
+    expect(page.locator("h1")).to_contain_text("@all")
+    assert serious(page) == []
+
+
+def test_an_empty_system_says_how_the_first_client_connects(opens: Opens) -> None:
+    with serving() as server:
+        page = opens(f"{server.url}?view=clients")
+        steps = page.locator(".first-client li")
+        expect(steps).to_have_count(3)
+        for step, word in enumerate(("advertised.listeners=", "clientscope gateway --bootstrap-servers", "clientscope-run python app.py")):
+            expect(steps.nth(step).locator("code")).to_contain_text(word)
+        server.apply(Fleet(now_ms(), clients=0).heartbeats(now_ms()))
+        expect(page.locator(".list")).to_contain_text("No client is connected.")
+        expect(steps).to_have_count(3)
+        expect(steps.first.locator("code")).to_have_text("bootstrap.servers=HOST:9092")
+        assert serious(page) == []

@@ -5,9 +5,11 @@ import { feed, me } from "../core/feed.js";
 import { now } from "../core/format.js";
 import { html, useState } from "../core/html.js";
 import { useListing } from "../core/listing.js";
+import { findingAsMarkdown, permanent } from "../core/markdown.js";
 import { href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
 import { Marked, Severity, Time } from "../parts/bits.js";
+import { Copy } from "../parts/copy.js";
 import { Command, Details, hasRule, stateSince, stateWord } from "../parts/finding.js";
 import { CatchingUp, Failed, Loading, Nothing } from "../parts/states.js";
 
@@ -42,6 +44,8 @@ export function Finding() {
   return html`${up}
     <div class="head title finding-title"><${Severity} of=${finding.severity} /><h1><${Marked} text=${finding.message} /></h1></div>
     <p class="since"><span class="state-word" data-state=${stateWord(finding)}>${stateWord(finding)}</span> since <${Time} ms=${stateSince(finding)} /></p>
+    <p class="buttons"><${Copy} text=${() => findingAsMarkdown(finding, rule?.why)}>Copy as Markdown<//>
+      <a class="button" href=${permanent("finding", { id: finding.fingerprint })}>Permanent link</a></p>
     <div class="columns one-finding"><section class="card" aria-label="What is known of it"><${Details} finding=${finding} why=${rule?.why} /></section>
       <section class="card" aria-labelledby="decide"><header><h2 id="decide">Decide</h2></header><${Decide} finding=${finding} key=${finding.fingerprint} /></section></div>`;
 }

@@ -9,6 +9,7 @@ import { here, href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
 import { Bar, Code, Marked, Severity, Software, Time, Word, inZone, worstFirst } from "../parts/bits.js";
 import { Chart } from "../parts/chart.js";
+import { FirstClient } from "../parts/first.js";
 import { Health } from "../parts/health.js";
 import { PastChart, RANGES, spanOf, toPast, useHasPast } from "../parts/past.js";
 import { CatchingUp, Failed, Loading, Nothing, instead } from "../parts/states.js";
@@ -144,16 +145,11 @@ function Ranges({ hasPast, longer }) {
 
 export function NoGateway({ overview }) {
   const gateways = overview?.gateways ?? [];
-  if (gateways.length) {
-    return html`<${Nothing}><p>No client is connected.</p>
-      <p class="muted">Clients show up here once they connect through <bdi>${gateways
-        .slice(0, 3)
-        .map((g) => g.gateway)
-        .join(", ")}</bdi>.</p><//>`;
-  }
-  return html`<${Nothing}><p>Nothing yet: no gateway has sent a heartbeat.</p>
-    <p class="muted">Put one in front of a broker, and let the broker's CLIENT listener advertise it:</p>
-    <p><${Code}>clientscope gateway --listen HOST:PORT --upstream BROKER:PORT<//></p><//>`;
+  if (!gateways.length)
+    return html`<${Nothing}><p>Nothing yet: no gateway has sent a heartbeat. The first client connects in three lines:</p><${FirstClient} /><//>`;
+  const names = gateways.slice(0, 3).map((one) => one.gateway);
+  return html`<${Nothing}><p>No client is connected.</p>
+    <p class="muted">Clients show up here once they connect through <bdi>${names.join(", ")}</bdi>:</p><${FirstClient} hasGateway /><//>`;
 }
 
 export function NothingJudged({ why }) {
