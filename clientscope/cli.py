@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -14,6 +15,11 @@ from clientscope.commands.command import Command, CommandGroup
 from clientscope.commands.parser import parser
 from clientscope.commands.registry import ENTRIES
 from clientscope.errors import ClientscopeError, SettingsError
+from clientscope.query import QueryError
+
+WRONG_USE = 2
+_WRONG = (SettingsError, QueryError)
+"""What was typed or configured is wrong; all else that can be fixed is wrong with what is around: `Command.error_status`."""
 
 _ALONE = {entry.name: entry.alone for entry in ENTRIES if isinstance(entry, CommandGroup) and entry.alone}
 
@@ -24,6 +30,25 @@ def _with_default(argv: Sequence[str]) -> list[str]:
     if words[:1] and words[0] in _ALONE and (len(words) == 1 or (words[1].startswith("-") and words[1] not in ("-h", "--help"))):
         words.insert(1, _ALONE[words[0]])
     return words
+
+
+_NEGATED = re.compile(r"-(\(|[A-Za-z_]{2,}:)")
+"""A negated term of a search, such as ``-owner:payments``: argparse would take it for the flag ``-o``."""
+
+
+def _as_arguments(words: Sequence[str]) -> list[str]:
+    """A space before each negated term, and before a descending field after ``--sort``, so that argparse takes it for an argument."""
+    return [
+        f" {word}" if _NEGATED.match(word) or (before == "--sort" and word.startswith("-")) else word
+        for before, word in zip(("", *words), words, strict=False)
+    ]
+
+
+def _as_given(value: object) -> object:
+    """What `_as_arguments` changed, as it was given."""
+    if isinstance(value, list):
+        return [_as_given(each) for each in value]
+    return value[1:] if isinstance(value, str) and value.startswith(" ") and _NEGATED.match(value, 1) else value
 
 
 def show(error: ClientscopeError) -> None:
@@ -37,19 +62,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command.
 
     Returns:
-        Its exit status: 0, `Command.error_status` for an error that the user can fix, 2 for wrong use.
+        Its exit status: the command's own, 0 if all went well; 2 if an argument, a setting, or a search is wrong; `Command.error_status`
+        if a broker, a file, or a right is missing.
     """
     words = _with_default(sys.argv[1:] if argv is None else argv)
     try:
         wrong_use.check_command(words, ENTRIES)
-        known, unknown = parser().parse_known_args(words)
-        flags = vars(known)
-        command: Command = flags["_command"]
+        known, unknown = parser().parse_known_args(_as_arguments(words))
+        flags = {name: _as_given(value) for name, value in vars(known).items()}
+        command: Command = known._command
         if unknown:
-            raise wrong_use.of_arguments(unknown, command)
+            raise wrong_use.of_arguments([str(_as_given(word)) for word in unknown], command)
     except SettingsError as error:
         show(error)
-        return 2
+        return WRONG_USE
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     # A broker that restarts, or is not up yet: our own processes report it, in one line.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
@@ -60,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         show(error)
         if flags["debug"]:
             traceback.print_exc()
-        return command.error_status
+        return WRONG_USE if isinstance(error, _WRONG) else command.error_status
     except BrokenPipeError:  # `| head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -54,7 +54,7 @@ class Connections(Listing):
 
 
 class ConnectedClient(Model):
-    """Open connections that share an identity; `since_ms` is the oldest one's."""
+    """Open connections that share an identity, or the last ones that did; `since_ms` is the oldest one's."""
 
     key: str = Field(description="Names this client in addresses; the same as long as its identity is.")
     cluster: str
@@ -73,6 +73,13 @@ class ConnectedClient(Model):
     connections: int
     since_ms: int
     since_exact: bool = Field(description="False where it was opened before the records that were read.")
+    disconnected_ms: int | None = Field(default=None, description="When it closed its last connection; null while it has one.")
+    opened_per_minute: float = Field(default=0, description="Connections that it opened in the last five minutes, by minute.")
+    bytes_in_per_second: int | None = Field(
+        default=None, description="From the client, at the last heartbeat; null where it wasn't measured."
+    )
+    bytes_out_per_second: int | None = Field(default=None, description="To the client, likewise.")
+    active_ms: int | None = Field(default=None, description="The last heartbeat of its gateway in whose time any bytes passed.")
     risks: list[Risk] = Field(default=[], description="What may happen by its findings.")
     findings: FindingsSummary | None = Field(description="Null where its configuration was not judged: that is not clean.")
 

@@ -17,7 +17,7 @@ class Command:
         run: gets the settings, and returns the exit status.
         long_running: a defect ends it with a traceback, since its log may be the only trace of it.
         reloads: `run` also gets a function that reads the settings again.
-        error_status: exit status of an error that the user can fix.
+        error_status: exit status of an error of the environment: no broker, no right. Wrong use is 2 with every command.
     """
 
     settings: type[Settings]

@@ -16,6 +16,9 @@ Settings come from flags, from the environment (CLIENTSCOPE_…, named in each c
 
 Try it:            clientscope demo
 On your cluster:   clientscope topics, then gateway, stream and serve; see docs/install.md
+
+Exit status: 0 done; 1 not done (no broker, no right, or what a command's --help says);
+2 wrong use: a flag, a setting, a file of settings or a search is wrong; 130 ended by Ctrl-C.
 """
 
 

@@ -13,6 +13,7 @@ MODULES = (
     "gateway",
     "connections",
     "clients",
+    "client",
     "top",
     "api_versions",
     "brokers",

@@ -11,7 +11,19 @@ Texts are compared without regard to the case of ASCII letters.  Pure: no I/O, n
 from __future__ import annotations
 
 from clientscope.query.error import QueryError
-from clientscope.query.fields import BROKERS, CLIENTS, FINDINGS, HISTORY_CLIENTS, Field, FieldKind, Fields
+from clientscope.query.fields import (
+    BROKERS,
+    CLIENTS,
+    CONNECTIONS,
+    FINDINGS,
+    HISTORY_CLIENTS,
+    HISTORY_FINDINGS,
+    READINESS,
+    RULES,
+    Field,
+    FieldKind,
+    Fields,
+)
 from clientscope.query.matching import matches
 from clientscope.query.parsing import parse
 from clientscope.query.sorting import Key, parse_sort
@@ -21,8 +33,12 @@ from clientscope.query.versions import version_order
 __all__ = [
     "BROKERS",
     "CLIENTS",
+    "CONNECTIONS",
     "FINDINGS",
     "HISTORY_CLIENTS",
+    "HISTORY_FINDINGS",
+    "READINESS",
+    "RULES",
     "Between",
     "Choice",
     "Compare",

@@ -15,7 +15,8 @@ from clientscope.report.text import age, plain
 
 FIELDS = (
     "key", "client_id", "software_name", "software_version", "principal", "address", "listener", "security_protocol", "broker", "cluster",
-    "gateway", "instance_id", "application", "owner", "connections", "since_ms", "risks", "findings",
+    "gateway", "instance_id", "application", "owner", "connections", "since_ms", "disconnected_ms", "opened_per_minute",
+    "bytes_in_per_second", "bytes_out_per_second", "active_ms", "risks", "findings.worst", "findings.count",
 )  # fmt: skip
 """Fields of a client, as the API names them."""
 

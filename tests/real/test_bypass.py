@@ -170,7 +170,7 @@ def test_f39_a_token_file_that_is_wrong_ends_the_start(broker: RunningBroker, tm
         path.chmod(mode)
         command = [sys.executable, "-m", "clientscope", "gateway", "--bootstrap-servers", broker.internal, "--admin-token-file", str(path)]
         started = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        assert started.returncode == 1
+        assert started.returncode == 2
         return started.stderr
 
     assert "every user of this machine" in refused(TOKEN, 0o604)

@@ -48,5 +48,5 @@ def test_only_this_machine_under_its_own_name(gateway: Any) -> None:
         urllib.request.urlopen(request, timeout=5)
     command = [sys.executable, "-m", "clientscope.cli", "gateway", "--admin-listen", "0.0.0.0:9465"]
     ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert "is not loopback" in ended.stderr

@@ -302,7 +302,7 @@ def refused_start(cluster: Cluster, *flags: str) -> str:
          "--upstream", f"127.0.0.1:{cluster.secure_port}", "--listener-name", "SECURE", *flags],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    assert started.returncode == 1
+    assert started.returncode == 2
     return started.stderr
 
 

@@ -10,7 +10,7 @@ from clientscope.catalog.dialects.kafka_python import KAFKA_PYTHON
 from clientscope.catalog.dialects.kafkajs import KAFKAJS
 from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 from clientscope.catalog.dialects.sarama import SARAMA
-from clientscope.errors import ClientscopeError
+from clientscope.errors import SettingsError
 
 DIALECTS = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA, KAFKAJS, FRANZ_GO, SARAMA)
 
@@ -19,9 +19,9 @@ def dialect(name: str) -> Dialect:
     """The dialect of this name.
 
     Raises:
-        ClientscopeError: there is no such dialect.
+        SettingsError: there is no such dialect.
     """
     for each in DIALECTS:
         if each.name == name:
             return each
-    raise ClientscopeError(f"unknown dialect {name!r}", f"known: {', '.join(each.name for each in DIALECTS)}")
+    raise SettingsError(f"unknown dialect {name!r}", f"known: {', '.join(each.name for each in DIALECTS)}")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientscope.client.connection_settings import librdkafka
-from clientscope.errors import ClientscopeError
+from clientscope.errors import SettingsError
 
 _RENAMED = {
     "brokers": "bootstrap.servers",
@@ -35,9 +35,7 @@ def _as_librdkafka(settings: Mapping[str, Any]) -> dict[str, Any]:
             found[name] = ("," if name == "bootstrap.servers" else "\n").join(found[name])
     mechanism = str(settings.get("sasl.mechanism", "")).upper()
     if mechanism not in ("", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
-        raise ClientscopeError(
-            f"sasl.mechanism {mechanism} can't be taken over from KafkaJS", "plain, scram-sha-256 and scram-sha-512 can be"
-        )
+        raise SettingsError(f"sasl.mechanism {mechanism} can't be taken over from KafkaJS", "plain, scram-sha-256 and scram-sha-512 can be")
     tls = settings.get("ssl") is True or any(name.startswith("ssl.") for name in settings)
     found["security.protocol"] = ("SASL_" if mechanism else "") + ("SSL" if tls else "PLAINTEXT")
     if mechanism:

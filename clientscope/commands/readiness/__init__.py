@@ -30,6 +30,9 @@ class ReadinessSettings(RequestLogSettings, ListingSettings, KafkaSettings):
     max_bytes: int = Field(1024 * 1024 * 1024, ge=1024, description="stop after so many bytes of the logs")
     owners: Owners
     group_by: Literal["application", "owner", "principal", "software"] = Field("application", description="what a line is about")
+    search: Annotated[str, Option(metavar="TERMS", flag_only=True)] = Field(
+        "", description='judge only these clients: terms of the page\'s search, as in "owner:payments -software:librdkafka"'
+    )
     since: Annotated[str, Option(metavar="DATETIME", flag_only=True)] = Field(
         "", description="judge by requests since then, such as '2026-11-20 08:00', UTC or by the clock of the logs; older ones are the past"
     )

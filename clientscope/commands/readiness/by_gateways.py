@@ -9,6 +9,7 @@ from clientscope.clock import now_ms
 from clientscope.commands.readiness import ReadinessSettings, recorded, table
 from clientscope.commands.readiness.recorded import GatewayRecords
 from clientscope.commands.readiness.run_result import ReadinessRun
+from clientscope.commands.readiness.searched import searched
 from clientscope.commands.xray.result import NO_BROKER_RELEASE
 from clientscope.commands.xray.upgrade import seen_on
 from clientscope.errors import SettingsError
@@ -39,7 +40,8 @@ def look(settings: ReadinessSettings, target: str, owned: Owners) -> ReadinessRu
     seen = list(found.clients.clients(now))
     clusters = {key.cluster for key, _ in seen}
     releases = dict.fromkeys(clusters, given) if given else found.releases
-    clients = judge_seen(seen, UpgradeQuestion(target, releases, owned, application_of, since_ms), now)
+    every = judge_seen(seen, UpgradeQuestion(target, releases, owned, application_of, since_ms), now)
+    clients = list(searched(every, settings.search))
     last_old = max((each.last_old for each in clients), default="")
     dropped = found.clients.dropped
     present = rows(each for each in clients if not each.past)
@@ -50,7 +52,7 @@ def look(settings: ReadinessSettings, target: str, owned: Owners) -> ReadinessRu
         unseen=tuple(_unseen(settings, found, clients, all(releases.get(cluster) for cluster in clusters), now)),
         complete=not (dropped["seen_clients"] or dropped["seen_versions"] or found.unreadable),
         errors=(),
-        nothing="" if clients else f"no client in the {found.records:,} records of {CONNECTIONS}: {_NO_RECORD}",
+        nothing="" if every else f"no client in the {found.records:,} records of {CONNECTIONS}: {_NO_RECORD}",
         source="gateways' records of connections",
         times="times are UTC",
         read=(found.records, "records read"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from clientscope.commands.lint.linting import CLEAN, FOUND, WRONG
 from clientscope.commands.readiness import ReadinessSettings, by_gateways, by_logs, page, table
 from clientscope.commands.readiness.run_result import ReadinessRun
+from clientscope.commands.readiness.searched import searched
 from clientscope.commands.xray import html_file
 from clientscope.errors import SettingsError
 from clientscope.profiles import owners
@@ -26,10 +28,16 @@ def run(settings: ReadinessSettings) -> int:
     if settings.watch:
         raise SettingsError("--watch is not for readiness", "the page of clientscope serve shows it live")
     target = target_release(settings.target)
+    searched((), settings.search)  # an invalid search reads nothing
     owned = owners.read_if_given(settings.owners)
     made = by_logs.look(settings, target, owned) if settings.paths else by_gateways.look(settings, target, owned)
     if made.nothing:
         return _wrong(made.errors or (made.nothing,))
+    if settings.search and not made.clients:
+        print("no client matches the search", file=sys.stderr)
+        return _wrong(made.errors) if made.errors else CLEAN
+    if settings.search:
+        made = replace(made, sentences=(f"Only clients that match {settings.search!r}.", *made.sentences))
     if all(each.past for each in made.clients):
         latest = max((each.last_seen for each in made.clients), default="")
         return _wrong((f"no request since {settings.since} in {made.source}: the latest is of {latest}", *made.errors))

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from clientscope.findings.record import Client, Finding, LeakPlace
 from clientscope.findings.wording import application, unmarked
-from clientscope.report.findings.table import COLOURS, time_of
-from clientscope.report.text import age, capitalized, plain
+from clientscope.report.findings.table import COLOURS
+from clientscope.report.text import age, capitalized, plain, time_of
 from clientscope.topic_values import Setting
 
 _KINDS = {

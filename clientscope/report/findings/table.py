@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -12,7 +11,7 @@ from rich.text import Text
 from clientscope.findings.record import Finding
 from clientscope.findings.wording import unmarked
 from clientscope.report.findings.selecting import SHOWN_DIGITS
-from clientscope.report.text import age, plain
+from clientscope.report.text import age, plain, time_of
 
 Printed = RenderableType
 
@@ -39,14 +38,6 @@ def findings(listed: Sequence[Finding], now_ms: int, *, wide: bool = False) -> R
 def printable(text: str) -> str:
     """What others chose, without control characters."""
     return plain(text).plain
-
-
-def time_of(ms: int) -> str:
-    """ISO 8601, in UTC, to the second."""
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
-    except (OverflowError, ValueError, OSError):  # a clock of somebody else's
-        return f"{ms} ms"
 
 
 def _table(listed: Sequence[Finding], now_ms: int, wide: bool) -> Table:

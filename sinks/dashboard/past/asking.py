@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 from clientscope.local.answering import AnsweringProcess, NoReply, environment_without_secrets
 from clientscope.query import QueryError
-from sinks.dashboard.past.answers import ClientsAnswer, FindingsAnswer, PastAnswer, PastReply, SeriesAnswer, StartsAnswer
+from sinks.dashboard.past.answers import ClientsAnswer, DifferencesAnswer, FindingsAnswer, PastAnswer, PastReply, SeriesAnswer, StartsAnswer
 from sinks.dashboard.past.problems import NoAnswer
 
 DEADLINE_S = 20.0
@@ -65,6 +65,8 @@ class Past:
     def ask(self, question: Literal["clients"], **arguments: Any) -> ClientsAnswer: ...
     @overload
     def ask(self, question: Literal["starts"], **arguments: Any) -> StartsAnswer: ...
+    @overload
+    def ask(self, question: Literal["differences"], **arguments: Any) -> DifferencesAnswer: ...
     @overload
     def ask(self, question: Literal["findings_at", "findings_ended"], **arguments: Any) -> FindingsAnswer: ...
 

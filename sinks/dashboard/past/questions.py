@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
-from sinks.dashboard.past import clients, findings, pushes, series
-from sinks.dashboard.past.answers import ClientsAnswer, FindingsAnswer, PastAnswer, SeriesAnswer, StartsAnswer
+from sinks.dashboard.past import clients, differences, findings, pushes, series
+from sinks.dashboard.past.answers import ClientsAnswer, DifferencesAnswer, FindingsAnswer, PastAnswer, SeriesAnswer, StartsAnswer
 from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Span, Tables
 
@@ -51,8 +51,11 @@ class Questions:
         found = self._once(("clients", *span), lambda: clients.clients(self._tables, Span(*span), self._owners))
         return clients.page(found, **chosen)
 
-    def _starts(self, span: tuple[int, int], whose: dict[str, str | None], offset: int, limit: int) -> StartsAnswer:
-        return pushes.starts(self._tables, Span(*span), Whose(**whose), offset, limit)
+    def _starts(self, span: tuple[int, int], whose: dict[str, str | None], **chosen: Any) -> StartsAnswer:
+        return pushes.starts(self._tables, Span(*span), Whose(**whose), **chosen)
+
+    def _differences(self, span: tuple[int, int], whose: dict[str, str | None]) -> DifferencesAnswer:
+        return differences.differences(self._tables, Span(*span), Whose(**whose))
 
     def _findings_at(self, at_ms: int, **chosen: Any) -> FindingsAnswer:
         found = self._once(("findings", at_ms), lambda: findings.at_a_time(self._tables, at_ms))

@@ -8,6 +8,8 @@ from typing import Any
 from clientscope.query import Between, Choice, Compare, Is, Key, Pattern, Query, Term
 from clientscope.query.fields import CLIENTS, NONE, FieldKind
 from clientscope.query.terms import Condition
+from sinks.dashboard.rows.openings import MINUTES
+from sinks.dashboard.rows.schema import GONE, HERE, LOST
 
 Sql = tuple[str, list[Any]]
 
@@ -19,9 +21,11 @@ OF_SHAPES = {
 
 _OF_CLIENTS = {
     "client_id": "c.client_id", "application": "c.application", "address": "c.address", "instance": "c.instance",
-    "connections": "c.connections", "since": "c.since_ms", "finding": "c.worst",
+    "connections": "c.connections", "since": "c.since_ms", "finding": "c.worst", "disconnected": "c.gone_ms",
+    "opened_per_minute": "c.opened", "bytes_in_per_second": "c.bytes_in", "bytes_out_per_second": "c.bytes_out", "active": "c.active_ms",
 }  # fmt: skip
 
+_AWAY = {"yes": HERE, "no": GONE}
 _IN_ORDER = ("c.label", "c.address", "c.key")
 
 CLIENT_SORTS: dict[str, str] = {
@@ -52,7 +56,9 @@ def where(query: Query, codes: Collection[str]) -> Sql:
     # All that is asked of shapes at once: few rows are looked at, and of clients one number each.
     of_shapes = [part for part in query.terms if _is_of_shapes(part)]
     others = [part for part in query.terms if not _is_of_shapes(part)]
-    conditions: list[Sql] = [("likely(c.hidden = 0)", [])]  # else an index that has ``hidden`` and not what is asked for seems cheaper
+    asks_for_gone = query.asks_for("connected") or query.asks_for("disconnected")
+    # likely: else an index that has ``away`` and not what is asked for seems cheaper than the table.
+    conditions: list[Sql] = [(f"c.away <> {LOST}" if asks_for_gone else f"likely(c.away = {HERE})", [])]
     if of_shapes:
         condition, values = _all(_part(part, codes) for part in of_shapes)
         conditions.append((f"c.shape IN (SELECT id FROM shapes WHERE {condition})", values))
@@ -111,6 +117,10 @@ def _of_term(term: Term, codes: Collection[str]) -> Sql:
         column = OF_SHAPES[term.field]
         return _any(_condition(each, column, CLIENTS[term.field].kind) for each in term.any_of)
     kind = CLIENTS[term.field].kind
+    if term.field == "connected":
+        return _any(_connected(each) for each in term.any_of)
+    if term.field == "opened_per_minute":
+        return _any(_opened_per_minute(each) for each in term.any_of)
     if term.field == "risk":
         return _any(_risk(each) for each in term.any_of)
     if kind is FieldKind.FINDING:
@@ -149,6 +159,17 @@ def _word(condition: Condition) -> Sql:
     if condition.text is not None:
         return "instr(c.search, ?) > 0", [condition.text.lower()]
     return "c.search LIKE ? ESCAPE '\\'", ["%" + "%".join(_escaped(part.lower()) for part in condition.parts) + "%"]
+
+
+def _connected(condition: Condition) -> Sql:
+    assert isinstance(condition, Pattern)
+    return f"c.away = {_AWAY.get(condition.text or '', LOST)}", []
+
+
+def _opened_per_minute(condition: Condition) -> Sql:
+    assert isinstance(condition, Compare)
+    assert isinstance(condition.value, int)
+    return f"c.opened {condition.operator} ?", [condition.value * MINUTES]
 
 
 def _risk(condition: Condition) -> Sql:

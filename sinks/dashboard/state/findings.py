@@ -75,6 +75,8 @@ class _Kept(NamedTuple):
     kind_of: str
     principals: tuple[str, ...]
     client_ids: tuple[str, ...]
+    settings: tuple[str, ...]
+    digests: tuple[str, ...]
     owner: str | None
     clients: int
     opened_ms: int
@@ -101,6 +103,8 @@ class _Kept(NamedTuple):
             finding.suppressed is not None,
             finding.kind,
             *named,
+            tuple(sorted({each.key for each in finding.settings} | {each.key for each in finding.places})),
+            tuple(sorted({each.digest for each in finding.settings if each.digest})),
             owner,
             finding.client_count,
             finding.opened_ms,
@@ -142,6 +146,8 @@ class _Kept(NamedTuple):
             "principal": self.principals,
             "client_id": self.client_ids,
             "owner": self.owner,
+            "setting": self.settings,
+            "digest": self.digests,
             "fingerprint": self.fingerprint,
             "clients": self.clients,
             "since": self.opened_ms,
@@ -154,6 +160,12 @@ class _Kept(NamedTuple):
         if group == "risk":
             return self.risks or (None,)
         return ({"code": self.code, "owner": self.owner, "severity": self.severity}[group],)
+
+
+def finding_matches(finding: Finding, query: Query) -> bool:
+    """Whether a query leaves a finding: in the lists of page and command line alike."""
+    kept = _Kept.of(finding)
+    return matches(query, FINDINGS, kept._values(), kept.search)
 
 
 _SORTED_BY: dict[str, Callable[[_Kept], int | str]] = {

@@ -185,9 +185,9 @@ class State(Summary):
         """What is known of one client, and of its pushes, at one moment; None where nothing is."""
         with self._lock:
             row = self._reading.one(key) if self._feed.was_live else None
-            client = rows.client(row) if row else self._reading.gone(key)
-            if client is None:
+            if row is None:
                 return None
+            client = rows.client(row)
             names = tenant(client.principal), client.client_id or "", client.address
             key_of_push = key_of_client(client.cluster, client.principal, client.address, client.instance_id)
             push = self._index.of_client(names[1], names[2], names[0], key_of_push)
@@ -198,7 +198,7 @@ class State(Summary):
                 version=self._versions.of[CONNECTIONS],
                 feed=self._feed.now,
                 client=client,
-                connected=row is not None,
+                connected=client.disconnected_ms is None,
                 connections=tuple(map(rows.connection, self._reading.connections(Query(), (), 0, MOST_CONNECTIONS, key)[0])),
                 push=push,
                 starts=tuple(starts),

@@ -87,5 +87,5 @@ def test_one_rule_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_a_rule_that_is_none(word: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["rules", word]) == 1
+    assert cli.main(["rules", word]) == 2
     assert hint in capsys.readouterr().err

@@ -100,7 +100,7 @@ def test_what_is_said_once_is_no_setting_of_a_file_or_the_environment(tmp_path: 
 
 
 def test_errors_are_a_line_and_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["gateway", "--listen", "x"]) == 1
+    assert cli.main(["gateway", "--listen", "x"]) == 2
     assert capsys.readouterr().err == "error: --listen: 'x' is not HOST:PORT, as in 127.0.0.1:9092\nhint: see: clientscope gateway --help\n"
 
 

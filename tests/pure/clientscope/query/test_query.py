@@ -309,8 +309,12 @@ def test_an_order_is_read_or_refused_at_its_place() -> None:
     [
         ("clients, connections", fields.CLIENTS),
         ("clients in history", fields.HISTORY_CLIENTS),
-        ("findings, also in history", fields.FINDINGS),
+        ("findings", fields.FINDINGS),
+        ("findings in history", fields.HISTORY_FINDINGS),
         ("brokers", fields.BROKERS),
+        ("connections of one gateway (`clientscope connections`)", fields.CONNECTIONS),
+        ("readiness (`clientscope readiness --search`)", fields.READINESS),
+        ("rules (`clientscope rules`)", fields.RULES),
     ],
 )
 def test_the_docs_list_every_field(of: str, known: fields.Fields) -> None:

@@ -31,6 +31,7 @@ from sinks.dashboard.http.access import LOCAL, Access, Token
 from sinks.dashboard.state.record import TopicRecord
 
 HOSTILE = "a\x1b[31mb[red]c"
+SHOWN = HOSTILE.replace("\x1b", "\ufffd")
 SECRET = "0123456789abcdef0123"
 
 
@@ -103,8 +104,26 @@ def test_the_search_and_the_formats_are_the_apis(page: str, capsys: pytest.Captu
     assert capsys.readouterr().err == "no client matches\n"
 
 
+@pytest.mark.parametrize(
+    ("terms", "left"),
+    [
+        (["-software:java"], [SHOWN]),
+        (["-owner:nobody", "-instance:x", "client_id:other"], ["other"]),
+        (["-(client_id:app OR client_id:other)"], [SHOWN]),
+        (["--", "-app"], [SHOWN, "other"]),
+    ],
+)
+def test_negated_terms_are_no_flags(page: str, terms: list[str], left: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """``-owner:…`` is not ``-o wner:…``."""
+    assert clients(page, "-o", "jsonl", *terms) == 0
+    assert [json.loads(line)["client_id"] for line in capsys.readouterr().out.splitlines()] == left
+    assert clients(page, "-sofware:x") == 1
+    assert "error: the search is wrong at character 2: there is no field sofware" in capsys.readouterr().err
+    assert clients(page, "-x") == 2
+
+
 def test_a_mistake_in_the_search_is_shown_at_its_place(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert clients(page, "java", "sofware:x") == 1
+    assert clients(page, "java", "sofware:x") == 2
     error, hint = capsys.readouterr().err.splitlines()
     assert error.startswith("error: the search is wrong at character 6: ")
     assert "software" in hint
@@ -116,7 +135,7 @@ def test_a_page_that_wants_a_token(locked: str, tmp_path: Path, capsys: pytest.C
     token = tmp_path / "token"
     token.write_text(SECRET)
     token.chmod(0o644)
-    assert clients(locked, "--token-file", str(token)) == 1
+    assert clients(locked, "--token-file", str(token)) == 2
     assert "every user of this machine may use it" in capsys.readouterr().err
     token.chmod(0o600)
     assert clients(locked, "--token-file", str(token), "-o", "name") == 0
@@ -238,4 +257,4 @@ def test_what_commands_print_is_what_the_api_says(page: str, capsys: pytest.Capt
         said = json.load(response)["items"]
     assert clients(page, "-o", "json") == 0
     assert json.loads(capsys.readouterr().out) == said
-    assert set(FIELDS) <= ConnectedClient.model_fields.keys()
+    assert {field.partition(".")[0] for field in FIELDS} <= ConnectedClient.model_fields.keys()

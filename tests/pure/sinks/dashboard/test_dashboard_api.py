@@ -89,6 +89,7 @@ def test_openapi_describes_every_answer(client: TestClient) -> None:
         "history",
         "history/clients",
         "history/clients/export",
+        "history/diff",
         "history/findings",
         "history/findings/ended",
         "history/series",

@@ -191,5 +191,5 @@ def test_the_commands(pushes: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = ["--history-dir", str(pushes.parent)]
     assert cli.main(["history", "maintain", *directory, "--retention-days", "400"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[0] == "pushes"
-    assert cli.main(["history", "erase", *directory]) == 1
+    assert cli.main(["history", "erase", *directory]) == 2
     assert "error: --client-id or --principal is required" in capsys.readouterr().err

@@ -101,7 +101,7 @@ def test_json_and_yaml_flat_or_nested() -> None:
 )
 def test_a_wrong_file_is_said_and_not_quoted(push: Push, name: str, content: str, message: str) -> None:
     status, out, err = push(name, content, "--dry-run")
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert err.startswith(f"error: {message}")
     assert "\nhint: " in err
     assert "hunter2" not in err
@@ -110,9 +110,9 @@ def test_a_wrong_file_is_said_and_not_quoted(push: Push, name: str, content: str
 def test_not_utf_8_and_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SettingsError, match=r"c\.json is not JSON: it isn't UTF-8"):
         parse(Path("c.json"), b'{"a": "\xff"}')
-    assert cli.main(["push", "--properties", str(tmp_path / "none.properties")]) == 1
+    assert cli.main(["push", "--properties", str(tmp_path / "none.properties")]) == 2
     assert "none.properties: No such file or directory" in capsys.readouterr().err
-    assert cli.main(["push"]) == 1
+    assert cli.main(["push"]) == 2
     assert capsys.readouterr().err.startswith("error: --properties is missing\nhint: ")
 
 
@@ -158,7 +158,7 @@ def test_who_it_is(push: Push, content: str, flags: tuple[str, ...], who: str) -
 
 def test_a_client_that_the_library_has_not(push: Push) -> None:
     status, out, err = push("c.yaml", "application_id: a", "--dialect", "aiokafka", "--dry-run")
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert err == "error: aiokafka has no streams client\nhint: --client-type may be producer, consumer, admin\n"
 
 
@@ -181,7 +181,7 @@ def test_the_version_decides_about_defaults(push: Push) -> None:
 def test_wrong_flags(push: Push, flags: tuple[str, ...], message: str) -> None:
     # With = since argparse takes a value that begins with - for a flag.
     status, _, err = push("c.properties", "acks=1", "=".join(flags))
-    assert status == 1
+    assert status == 2
     assert message in err
 
 
@@ -198,7 +198,7 @@ def test_nothing_left_to_push_and_nowhere_to_push_it(push: Push) -> None:
     assert (status, out) == (1, "")
     assert err.startswith("error: nothing to push from c.properties; held back as sensitive: 'app.password'\nhint: ")
     status, out, err = push("c.properties", "acks=1")
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert err == "error: c.properties has no bootstrap.servers\nhint: set it there, or give --bootstrap-servers HOST:PORT\n"
 
 

@@ -66,7 +66,7 @@ def test_what_is_refused(given: dict[str, Any], error: str) -> None:
 
 def test_no_error_quotes_the_secret(capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["findings", "close", "00000002", "--as", "rotated", "--why", "was password=hunter2-Xy"]
-    assert cli.main(flags) == 1
+    assert cli.main(flags) == 2
     assert "hunter2" not in "".join(capsys.readouterr())
 
 
@@ -114,5 +114,5 @@ def test_the_word_list_may_be_left_out(words: list[str], command: str, capsys: p
 
 def test_findings_alone_lists(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("CLIENTSCOPE_KAFKA_BOOTSTRAP_SERVERS", "nowhere")
-    assert cli.main(["findings"]) == 1
+    assert cli.main(["findings"]) == 2
     assert capsys.readouterr().err.endswith("hint: see: clientscope findings list --help\n")
