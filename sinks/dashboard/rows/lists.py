@@ -133,7 +133,7 @@ class Lists:
 
     def judged_count(self) -> int:
         """Those of `client_count` whose configuration a rule could judge."""
-        return int(self._database.value("SELECT count(worst) FROM clients WHERE hidden = 0"))
+        return int(self._database.value(f"SELECT count(worst) FROM clients WHERE away = {HERE}"))
 
     def clients(self, query: Query, sort: Sequence[Key], offset: int, limit: int) -> tuple[list[Row], int]:
         """Rows of a page of clients, and how many there are."""
