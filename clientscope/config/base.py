@@ -16,11 +16,13 @@ class Settings(BaseModel):
 
     Attributes:
         subcommand: the words after ``section``, for a command below another word.
+        reads_secret: a secret is on standard input; one that is given as an argument by mistake is not repeated in the error.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # --help validates nothing
     section: ClassVar[str]
     subcommand: ClassVar[str] = ""
+    reads_secret: ClassVar[bool] = False
 
     @classmethod
     def words(cls) -> list[str]:

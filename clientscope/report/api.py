@@ -31,7 +31,7 @@ _NO_ROUTE = "Not Found"
 Answer = TypeVar("Answer", bound=Model)
 
 
-class UnknownResource(SettingsError):
+class UnknownResource(EnvironmentProblem):
     """What was asked for is not there: a client that serve doesn't know, or a table that history doesn't have."""
 
 

@@ -26,7 +26,7 @@ _STARTS_OF = {"client": "Starts of this client", "application": "Starts of its a
 
 
 def fetch(api: Api, given: str) -> ClientDetail:
-    """The client of this key, or of this client.id if one connected client alone has it.
+    """The client of this key, or of this client.id if one client alone has it: one that is connected, or else one that was lately.
 
     Raises:
         EnvironmentProblem: no serve answers, it requires a token, or it is still reading its topics.
@@ -34,14 +34,18 @@ def fetch(api: Api, given: str) -> ClientDetail:
     """
     if _KEY.fullmatch(given) and (found := _of_key(api, given)) is not None:
         return found
-    named = api.get("clients", {"q": term_text("client_id", given), "limit": MOST_CANDIDATES}, ClientList)
-    if named.total is None:
-        raise EnvironmentProblem("the page is still reading its topics; clients are not available yet", "repeat the command in a minute")
-    if len(named.items) == 1 and (found := _of_key(api, named.items[0].key)) is not None:
-        return found
     said = plain(given[:64]).plain
-    if named.total > 1:
-        raise SettingsError(f"{named.total} connected clients have the client.id {said!r}", "\n".join(_candidates(named)))
+    for connected, about in (("yes", "connected clients"), ("no", "clients that were connected")):
+        query = f"{term_text('client_id', given)} {term_text('connected', connected)}"
+        named = api.get("clients", {"q": query, "limit": MOST_CANDIDATES}, ClientList)
+        if named.total is None:
+            raise EnvironmentProblem(
+                "the page is still reading its topics; clients are not available yet", "repeat the command in a minute"
+            )
+        if len(named.items) == 1 and (found := _of_key(api, named.items[0].key)) is not None:
+            return found
+        if named.total > 1:
+            raise SettingsError(f"{named.total} {about} have the client.id {said!r}", "\n".join(_candidates(named)))
     raise SettingsError(
         f"no client that is connected, or was lately, has the key or client.id {said!r}",
         "clientscope clients lists the connected ones, clientscope history clients --last 24h those of the last day",
@@ -100,6 +104,8 @@ def _pairs(client: ConnectedClient, connected: bool, now_s: float) -> Iterator[t
     yield "connections", str(client.connections if connected else 0)
     earlier = "" if client.since_exact else "before "
     yield "connected since", f"{earlier}{time_of(client.since_ms)} ({age(now_s - client.since_ms / 1000)} ago)"
+    if (gone := client.disconnected_ms) is not None:
+        yield "last connected", f"{time_of(gone)} ({age(now_s - gone / 1000)} ago)"
     yield "key", client.key
 
 

@@ -29,6 +29,9 @@ EVERY_S = 2.0
 _WIDEST = 100_000
 """Characters of a line in a pipe."""
 
+_NARROW = 100
+"""Columns of a terminal from which on a table has all that it has by default."""
+
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection)."""
 
@@ -95,6 +98,12 @@ def console(usual: Console, view: RenderableType) -> Console:
         return usual
     widest = usual.options.update(max_width=_WIDEST)
     return Console(file=usual.file, width=max(usual.measure(view, options=widest).maximum, usual.width), no_color=usual.no_color)
+
+
+def is_narrow() -> bool:
+    """Whether the terminal is so narrow that a table leaves columns out: folded names can't be read."""
+    usual = Console()
+    return (usual.is_terminal or "COLUMNS" in os.environ) and usual.width < _NARROW
 
 
 def _print_once(form: _Form, asked: Listed[Item]) -> None:

@@ -20,6 +20,7 @@ class FindingsWhoHasSettings(PageSettings):
 
     section = "findings"
     subcommand = "who-has"
+    reads_secret = True
     digest_key_file: Annotated[Path | None, Option(section="stream")] = Field(
         None, description="keys of the HMAC digests, the same as the gateways'; required"
     )

@@ -9,26 +9,27 @@ from clientscope.clock import now_ms
 from clientscope.commands.readiness import ReadinessSettings, recorded, table
 from clientscope.commands.readiness.recorded import GatewayRecords
 from clientscope.commands.readiness.run_result import ReadinessRun
-from clientscope.commands.readiness.searched import searched
 from clientscope.commands.xray.result import NO_BROKER_RELEASE
 from clientscope.commands.xray.upgrade import seen_on
 from clientscope.errors import SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.profiles.owners import Owners
+from clientscope.query import Query
 from clientscope.readiness.judging import UpgradeQuestion, judge_seen, utc
 from clientscope.readiness.rows import JudgedClient, rows
+from clientscope.readiness.searching import searched
 from clientscope.readiness.seen import MOST_CLIENTS, MOST_LISTS, MOST_UNREAD
 from clientscope.records.topics import CONNECTIONS
 from udfs.kernels.applications import application_of
 
 _NO_RECORD = "start a gateway of this release, or give PATH: brokers' logs with lines of kafka.request.logger"
-_UNREAD = (
+UNREAD = (
     "Addresses with connections of which nothing was read, or that sent nothing: {count}. Nothing is read of TLS that passes through, "
     "by a gateway that is bypassed, and by gateways of earlier releases."
 )
 
 
-def look(settings: ReadinessSettings, target: str, owned: Owners) -> ReadinessRun:
+def look(settings: ReadinessSettings, target: str, owned: Owners, query: Query) -> ReadinessRun:
     """Reads the topics and judges the clients.
 
     Raises:
@@ -41,7 +42,7 @@ def look(settings: ReadinessSettings, target: str, owned: Owners) -> ReadinessRu
     clusters = {key.cluster for key, _ in seen}
     releases = dict.fromkeys(clusters, given) if given else found.releases
     every = judge_seen(seen, UpgradeQuestion(target, releases, owned, application_of, since_ms), now)
-    clients = list(searched(every, settings.search))
+    clients = searched(every, query)
     last_old = max((each.last_old for each in clients), default="")
     dropped = found.clients.dropped
     present = rows(each for each in clients if not each.past)
@@ -66,7 +67,7 @@ def _unseen(
     if past := sum(each.past for each in clients):
         yield f"Clients of which nothing was recorded since {settings.since}, which are not judged: {past:,}."
     if unread := found.clients.unread(now_ms):
-        yield _UNREAD.format(count=f"{unread:,}")
+        yield UNREAD.format(count=f"{unread:,}")
     if dropped["seen_clients"]:
         yield f"Clients beyond {MOST_CLIENTS:,}, which were forgotten: {dropped['seen_clients']:,}."
     if dropped["unread_addresses"]:

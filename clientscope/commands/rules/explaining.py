@@ -15,7 +15,7 @@ from clientscope.commands.rules import RulesSettings
 from clientscope.commands.rules.docs import as_json, client_types, messages, needs, risks, sources
 from clientscope.errors import SettingsError
 from clientscope.query import RULES, matches
-from clientscope.report.listing import Listed, show
+from clientscope.report.listing import Listed, is_narrow, show
 from clientscope.report.searching import parsed
 from clientscope.report.text import plain
 from udfs.rules.engine.rule import OUTCOMES, Rule
@@ -124,12 +124,13 @@ def _table(rules: Sequence[Rule], wide: bool) -> Table | None:
     if not rules:
         return None
     view = Table(header_style="bold", box=None, pad_edge=False)
-    headings = ("CODE", "SEVERITY", "RISKS", "NAME", "OF", "NEEDS", "KEYS")
-    for heading in (*headings, *(("TITLE",) if wide else ())):
+    headings = ("CODE", "SEVERITY", "RISKS", "NAME", "OF", "NEEDS", "KEYS", "TITLE")
+    shown = len(headings) if wide else 4 if is_narrow() else len(headings) - 1
+    for heading in headings[:shown]:
         view.add_column(heading, overflow="fold", no_wrap=heading in ("CODE", "SEVERITY", "NAME"))
     for rule in rules:
         cells = [rule.code, rule.severity, ", ".join(rule.risks), rule.name, client_types(rule), needs(rule), ", ".join(rule.keys)]
-        view.add_row(*map(plain, [*cells, *([rule.documentation.title] if wide else [])]))
+        view.add_row(*map(plain, [*cells, rule.documentation.title][:shown]))
     return view
 
 

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from clientscope.api.history import PastClient, PastClients
 from clientscope.report.api import Api
+from clientscope.report.listing import is_narrow
 from clientscope.report.text import plain, time_of
 
 FIELDS = (
@@ -37,17 +38,23 @@ def fetch(api: Api, search: str, since: int | None, until: int | None) -> tuple[
 
 
 def table(found: Sequence[PastClient], of: PastClients, *, wide: bool = False) -> RenderableType | None:
-    """A row for each, below how many there are in the range; what clients chose themselves is shown as it is."""
+    """A row for each, below how many there are in the range; what clients chose themselves is shown as it is.
+
+    A narrow terminal has no principals and addresses.
+    """
     if not found:
         return None
     view = Table(header_style="bold", box=None, pad_edge=False)
-    headings = ["CLIENT.ID", "SOFTWARE", "VERSION", "PRINCIPAL", "ADDRESS"]
+    whose = wide or not is_narrow()
+    headings = ["CLIENT.ID", "SOFTWARE", "VERSION", *(["PRINCIPAL", "ADDRESS"] if whose else [])]
     headings += ["OWNER", "BROKERS", "CONNECTIONS", "OPEN", "FIRST SEEN", "LAST SEEN"] if wide else ["CONNECTIONS", "LAST SEEN"]
     for heading in headings:
         folds = heading in ("CLIENT.ID", "SOFTWARE", "PRINCIPAL", "OWNER")
         view.add_column(heading, overflow="fold", no_wrap=not folds, justify="right" if heading in ("CONNECTIONS", "OPEN") else "left")
     for each in found:
-        cells = [each.client_id or "–", each.software_name, each.software_version, each.principal or "–", each.address]
+        cells = [each.client_id or "–", each.software_name, each.software_version]
+        if whose:
+            cells += [each.principal or "–", each.address]
         if wide:
             cells += [each.owner or "–", " ".join(map(str, each.brokers)), str(each.connections), str(each.open)]
             cells += [time_of(each.first_seen_ms), time_of(each.last_seen_ms)]

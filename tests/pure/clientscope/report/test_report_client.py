@@ -12,6 +12,7 @@ from served_page import serving
 
 from clientscope import cli
 from clientscope.local.process import free_port
+from clientscope.records.codec import Kind
 
 HOSTILE = "a\x1b[31mb[red]c"
 HOUR_MS = 3_600_000
@@ -30,6 +31,8 @@ def page() -> Iterator[str]:
         opened(2, client_id="twice", client_address="10.0.0.2", client_software_name="go", client_software_version="1.0"),
         opened(3, client_id="twice", client_address="10.0.0.3", client_software_name="go", client_software_version="1.0"),
         opened(4, client_id=HOSTILE, client_address="10.0.0.4", client_software_name=HOSTILE, client_software_version="1.0"),
+        opened(5, client_id="gone", client_address="10.0.0.5"),
+        opened(6, client_id="gone", client_address="10.0.0.5", kind=Kind.CLOSED, connection_id=5, at_ms=NOW_MS - 30_000),
         *pushes,
         result(1, rules=["AN101"], instance_id=str(INSTANCE), software_name="apache-kafka-java", software_version="2.8.1"),
         found(1, message="acks=1 may lose records", use_instead="acks=all"),
@@ -85,7 +88,7 @@ def test_json_is_the_apis(page: str, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_client_id_of_several_names_the_candidates(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     both = keys(page, capsys, "client_id:twice")
-    assert show(page, "twice") == 1
+    assert show(page, "twice") == 2
     error, hint, *lines = capsys.readouterr().err.splitlines()
     assert error == "error: 2 connected clients have the client.id 'twice'" and hint.startswith("hint: give the key")
     assert sorted(line.split()[0] for line in lines) == sorted(both)
@@ -102,10 +105,20 @@ def test_a_hostile_name_is_shown_as_it_is(page: str, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("given", ["nothing", "no such one", "*", "../overview", 'a"b\\', "a?b#c", "x" * 500])
 def test_nobody_has_that_name(page: str, given: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert show(page, given) == 1
+    assert show(page, given) == 2
     error, hint = capsys.readouterr().err.splitlines()
     assert error.startswith("error: no client that is connected, or was lately, has the key or client.id")
     assert "clientscope history clients" in hint and len(error) < 200
+
+
+def test_one_that_has_gone(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    assert show(page, "gone") == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == "gone unknown unknown not connected" and "connections 0" in lines
+    assert any(line.startswith("last connected 2026-11-22T06:46:10+00:00") for line in lines)
+    assert cli.main(["clients", "--url", page, "connected:no"]) == 0
+    assert " gone " in capsys.readouterr().out.splitlines()[1]
 
 
 def test_no_page_answers(capsys: pytest.CaptureFixture[str]) -> None:

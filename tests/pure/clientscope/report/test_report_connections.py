@@ -170,7 +170,7 @@ def test_a_gateways_connections_are_searched_as_in_every_list(
         assert cli.main([*admin, "-o", "csv", "--columns", "ClientId", *terms]) == 0
         assert capsys.readouterr().out.splitlines()[1:] == left
         assert cli.main([*admin, "--client-id", "orders-1", *terms]) == 0, "the filters hold besides"
-        assert cli.main([*admin, "broker:1"]) == 1
+        assert cli.main([*admin, "broker:1"]) == 2
         assert "error: the search is wrong at character 1: there is no field broker" in capsys.readouterr().err
 
 
@@ -183,5 +183,5 @@ def test_serve_has_the_connections_of_every_gateway(capsys: pytest.CaptureFixtur
         assert cli.main(["connections", "--url", page]) == 0
         title, headings, *rows = capsys.readouterr().out.splitlines()
         assert title.strip() == "2 connections on listener CLIENT (PLAINTEXT)" and "BROKER" in headings.split() and len(rows) == 2
-        assert cli.main(["connections", "--url", page, "sofware:x"]) == 1
+        assert cli.main(["connections", "--url", page, "sofware:x"]) == 2
         assert "error: the search is wrong at character 1" in capsys.readouterr().err

@@ -104,6 +104,18 @@ def test_the_search_and_the_formats_are_the_apis(page: str, capsys: pytest.Captu
     assert capsys.readouterr().err == "no client matches\n"
 
 
+def test_a_narrow_terminal_has_fewer_columns_rather_than_folded_names(
+    page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert clients(page) == 0
+    headings, *rows = capsys.readouterr().out.splitlines()
+    assert headings.split() == ["CLIENT.ID", "SOFTWARE", "VERSION", "CONNECTIONS", "SINCE", "FINDINGS"] and len(rows) == 3
+    monkeypatch.delenv("COLUMNS")
+    assert clients(page) == 0
+    assert "10.0.0.2" in capsys.readouterr().out, "a pipe is as wide as it needs to be"
+
+
 @pytest.mark.parametrize(
     ("terms", "left"),
     [
@@ -117,7 +129,7 @@ def test_negated_terms_are_no_flags(page: str, terms: list[str], left: list[str]
     """``-owner:…`` is not ``-o wner:…``."""
     assert clients(page, "-o", "jsonl", *terms) == 0
     assert [json.loads(line)["client_id"] for line in capsys.readouterr().out.splitlines()] == left
-    assert clients(page, "-sofware:x") == 1
+    assert clients(page, "-sofware:x") == 2
     assert "error: the search is wrong at character 2: there is no field sofware" in capsys.readouterr().err
     assert clients(page, "-x") == 2
 

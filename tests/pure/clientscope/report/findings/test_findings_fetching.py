@@ -78,7 +78,7 @@ def test_what_is_not_listed_and_what_is_wrong(page: str, capsys: pytest.CaptureF
     assert cli.main(["findings", "list", "--url", page, "state:resolved", "code:AN101", "--state", "closed"]) == 0
     assert "none is closed; 1 in other states" in capsys.readouterr().err
     for words in (["cod:AN101"], ["code:AN101", "severity:>=wrong"]):
-        assert cli.main(["findings", "list", "--url", f"http://127.0.0.1:{free_port()}", *words]) == 1
+        assert cli.main(["findings", "list", "--url", f"http://127.0.0.1:{free_port()}", *words]) == 2
         assert "error: the search is wrong at character" in capsys.readouterr().err, "before anything is asked"
     assert cli.main(["findings", "list", "--url", f"http://127.0.0.1:{free_port()}"]) == 1
     assert "no clientscope serve answers" in capsys.readouterr().err

@@ -133,14 +133,17 @@ def test_on_a_terminal_it_is_typed_without_an_echo(page: str, keys: Path) -> Non
     assert IN_USE.encode() not in shown and b"Only the broker knows" in shown
 
 
-def test_it_is_never_an_argument(page: str, keys: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["findings", "who-has", "--url", page, "--digest-key-file", str(keys), IN_USE]) == 2
-    assert "unexpected argument" in capsys.readouterr().err
+@pytest.mark.parametrize("given", [IN_USE, f"-x{IN_USE}", f"--value={IN_USE}", f"--{IN_USE}"])
+def test_it_is_never_an_argument_and_not_repeated(page: str, keys: Path, given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["findings", "who-has", "--url", page, "--digest-key-file", str(keys), given]) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith("error: an unexpected argument") and "standard input" in err
+    assert IN_USE not in out + err
 
 
 @pytest.mark.parametrize("flags", [(), ("--digest-key-file", "/nonexistent/digest.key")])
 def test_without_a_key(page: str, flags: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["findings", "who-has", "--url", page, *flags]) == 1
+    assert cli.main(["findings", "who-has", "--url", page, *flags]) == 2
     assert capsys.readouterr().err.startswith(("error: --digest-key-file is required", "error: digest_key_file /nonexistent"))
 
 

@@ -74,7 +74,7 @@ def test_clients_take_the_grammar_and_the_flags_of_all_lists(page: str, capsys: 
     assert capsys.readouterr().out.split() == ["payments", "orders-1"]
     assert history(page, "clients", *DAY, "-o", "csv", "client_id:orders-1", "--columns", "client_id,last_seen,brokers,owner") == 0
     assert capsys.readouterr().out == "client_id,last_seen,brokers,owner\norders-1,2026-09-21T14:04:00+00:00,1,\n"
-    assert history(page, "clients", *DAY, "sofware:x") == 1
+    assert history(page, "clients", *DAY, "sofware:x") == 2
     assert capsys.readouterr().err.startswith("error: the search is wrong at character 1: ")
 
 
@@ -151,7 +151,7 @@ def test_a_hostile_client_is_shown_as_it_is(page: str, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("command", ["starts", "diff"])
 def test_it_must_be_given_whose(page: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert history(page, command) == 1
+    assert history(page, command) == 2
     assert capsys.readouterr().err.startswith("error: say whose: --application, --client-id, --principal or --address\nhint: ")
     assert history(page, command, "--client-id", "", *DAY) == 0, "clients that have none"
 
@@ -161,7 +161,7 @@ def test_no_page_or_no_history(words: tuple[str, ...], capsys: pytest.CaptureFix
     assert history(f"http://127.0.0.1:{free_port()}", *words) == 1
     assert "error: no clientscope serve answers" in capsys.readouterr().err
     with serving(live()) as without:
-        assert history(without, *words) == 1
+        assert history(without, *words) == 2
     assert capsys.readouterr().err == (
         "error: this page has no history\nhint: start clientscope serve with --history-dir, the streaming job's\n"
     )

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from clientscope.query import READINESS, matches
+from clientscope.query import READINESS, Query, matches
 from clientscope.readiness.rows import JudgedClient
-from clientscope.report.searching import parsed
 
 _UNKNOWN = "unknown software"
 
 
-def searched(clients: Iterable[JudgedClient], search: str) -> Iterator[JudgedClient]:
-    """Those that the search leaves.
-
-    Raises:
-        SettingsError: the search is invalid; says where.
-    """
-    query = parsed((search,), READINESS, 0)
-    return (each for each in clients if matches(query, READINESS, _values(each), _words(each)))
+def searched(clients: Iterable[JudgedClient], query: Query) -> list[JudgedClient]:
+    """Those that a query of the fields `clientscope.query.READINESS` leaves."""
+    return [each for each in clients if not query.terms or matches(query, READINESS, _values(each), _words(each))]
 
 
 def _values(client: JudgedClient) -> dict[str, object]:
