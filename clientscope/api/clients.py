@@ -187,6 +187,14 @@ class ClientStart(Model):
     changes: list[SettingChange] | None = Field(description="To the start before; null of the oldest, and where one of both is gone.")
 
 
+class UnjudgedRule(Model):
+    """A rule that could not judge a client's last push."""
+
+    code: str
+    name: str = Field(description="Empty for a rule that this release doesn't know.")
+    why: str = Field(description="What it needs and did not get, in one sentence.")
+
+
 class ClientDetail(Model):
     """One client, whether it is connected or has just gone."""
 
@@ -198,5 +206,8 @@ class ClientDetail(Model):
     configuration: Configuration | None
     why: str | None = Field(description="Why `configuration` or `starts` is null, in one sentence.")
     findings: list[Finding] | None = Field(description="What to fix first first; null where it was not judged.")
+    not_judged_by: list[UnjudgedRule] | None = Field(
+        default=None, description="Rules that could not judge its last push; null where no result of it is kept."
+    )
     starts: list[ClientStart] | None = Field(description="The newest first, at most ten; null where they could not be read.")
     starts_of: Literal["client", "application"] = Field(description="`application`: starts at other addresses are among them.")

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from clientscope.findings.record import Finding
+from clientscope.findings.wording import unmarked
 from clientscope.report.findings.selecting import SHOWN_DIGITS
 from clientscope.report.text import age, plain, time_of
 
@@ -64,5 +65,5 @@ def _cells(finding: Finding, now_ms: int, wide: bool) -> list[Text]:
     if wide:
         owner = f"{finding.owner.team} ({finding.owner.contact})" if finding.owner else "–"
         times = [plain(time_of(ms)) for ms in (finding.first_seen_ms, finding.last_seen_ms)]
-        return [*start, plain(owner), plain(finding.message), *times, *end]
-    return [*start, plain(finding.message), plain(age((now_ms - finding.opened_ms) / 1000)), *end]
+        return [*start, plain(owner), plain(unmarked(finding.message)), *times, *end]
+    return [*start, plain(unmarked(finding.message)), plain(age((now_ms - finding.opened_ms) / 1000)), *end]

@@ -131,6 +131,10 @@ class Lists:
         """Clients that are there."""
         return int(self._database.value(f"SELECT count(*) FROM clients WHERE away = {HERE}"))
 
+    def judged_count(self) -> int:
+        """Those of `client_count` whose configuration a rule could judge."""
+        return int(self._database.value(f"SELECT count(worst) FROM clients WHERE away = {HERE}"))
+
     def clients(self, query: Query, sort: Sequence[Key], offset: int, limit: int) -> tuple[list[Row], int]:
         """Rows of a page of clients, and how many there are."""
         chosen = self._chosen(query)

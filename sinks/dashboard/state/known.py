@@ -27,6 +27,7 @@ from sinks.dashboard.state.pushes import PushTable
 from sinks.dashboard.state.record import TopicRecord
 from sinks.dashboard.state.series import MinuteTable
 from sinks.dashboard.state.status import StatusTable
+from sinks.dashboard.state.unjudged import UnjudgedRules
 
 DISAGREE_AFTER_MS = 5_000
 """For how long the gauges may differ from the gateways' records before that is worth telling: they are two ways through."""
@@ -63,6 +64,7 @@ class Known:
         judging = self._connections.writing.judging
         self._index = PushIndex(self._connections.database, judging, push_limit)
         self._pushes = PushTable(result_limit)
+        self._unjudged = UnjudgedRules()
         self._findings = FindingTable(finding_limit, judging=judging)
         self._status = StatusTable()
         self._series = MinuteTable()
@@ -175,6 +177,7 @@ class Known:
             return False
         if isinstance(value, ResultValue):
             self._index.put(configs.judged(value, record.timestamp_ms))
+            self._unjudged.put(value.partition, value.offset, value.not_evaluable)
             return self._pushes.apply(value, record.timestamp_ms, record.ahead)
         assert value is not None
         self._series.apply(value, record.timestamp_ms)

@@ -59,6 +59,7 @@ class Summary(Known):
             connections=rows.total() if known else None,
             software_versions=len({row[1:] for row in rows}) if known else None,
             clients=self._connections.reading.client_count() if known else None,
+            judged=self._connections.reading.judged_count() if known else None,
             pushes=self._pushes.pushes_of_day() if known else None,
             findings=self._findings.overview() if known and not nothing_judged else None,
             findings_detail=nothing_judged or None if known else None,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from clientscope.api.brokers import Brokers
-from clientscope.api.clients import ClientGroups, ClientList, ConnectedClient, ConnectionRow, Connections, Facets, GroupBy
+from clientscope.api.clients import ClientGroups, ClientList, ConnectedClient, ConnectionRow, Connections, Facets, GroupBy, UnjudgedRule
 from clientscope.api.common import Feed
 from clientscope.api.findings import FindingGroups, FindingList
 from clientscope.api.gauges import GaugeList
@@ -60,6 +60,7 @@ class LastRead(NamedTuple):
     starts: tuple[IndexedPush, ...]
     starts_of_application: bool
     findings: tuple[Finding, ...]
+    not_judged_by: list[UnjudgedRule] | None
 
 
 class SeenNow(NamedTuple):
@@ -203,6 +204,7 @@ class State(Summary):
                 starts=tuple(starts),
                 starts_of_application=of_application,
                 findings=tuple(found),
+                not_judged_by=self._unjudged.of(push.partition, push.offset) if push else None,
             )
 
     def brokers(self, now_ms: int, q: str = "") -> Brokers:

@@ -8,7 +8,7 @@ import { useListing } from "../core/listing.js";
 import { here, href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
 import { Software, Time, Word } from "../parts/bits.js";
-import { FindingList } from "../parts/finding.js";
+import { FindingList, RuleLink } from "../parts/finding.js";
 import { Diff, PastStarts, useHasPast } from "../parts/past.js";
 import { CatchingUp, Failed, Loading, Nothing } from "../parts/states.js";
 import { ConnectionTable } from "./clients.js";
@@ -43,7 +43,7 @@ export function Client() {
             : findings.length
               ? html`<${FindingList} items=${findings} scope=${`client ${client.key}`} brief />`
               : html`<${Nothing} good><p>Judged, and nothing was found.</p><//>`
-        }</section>
+        }<${NotJudgedBy} rules=${answer.not_judged_by} /></section>
       <section class="card wide" aria-labelledby="configuration"><${Configuration} answer=${answer} /></section>
       <section class="card wide" aria-labelledby="history"><header><h2 id="history">Starts</h2><span class="muted">what changed from each start to the next</span></header><${Starts} answer=${answer} /><${Older} answer=${answer} /></section>
       <section class="card wide" aria-labelledby="open-connections"><header><h2 id="open-connections">Connections</h2><span class="muted">${plural(client.connections, "open connection")}</span></header>
@@ -64,6 +64,13 @@ function Identity({ client, connected }) {
     [connected ? "Connected since" : "Was connected since", html`<${Time} ms=${client.since_ms} before=${!client.since_exact} />`],
   ];
   return html`<dl class="pairs">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+}
+
+// Which rules couldn't say anything, and what they lack.
+function NotJudgedBy({ rules }) {
+  if (!rules?.length) return null;
+  return html`<details class="unjudged"><summary>${plural(rules.length, "rule")} could not judge it</summary>
+    <ul>${rules.map(({ code, name, why }) => html`<li key=${code}><${RuleLink} code=${code} name=${name} /> <bdi>${why || "The reason is not known to this release."}</bdi></li>`)}</ul></details>`;
 }
 
 const ORIGINS = {

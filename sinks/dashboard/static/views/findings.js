@@ -2,12 +2,12 @@
 
 import { address } from "../core/api.js";
 import { feed } from "../core/feed.js";
-import { SEVERITIES, count, plural } from "../core/format.js";
+import { SEVERITIES, count, plural, words } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useListing } from "../core/listing.js";
 import { go, here, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
-import { Severity, Word } from "../parts/bits.js";
+import { Marked, Severity, Word } from "../parts/bits.js";
 import { FindingList } from "../parts/finding.js";
 import { Search } from "../parts/search.js";
 import { Nothing, instead } from "../parts/states.js";
@@ -90,6 +90,16 @@ function Groups({ answer, group, q, scope }) {
       kind: group === "code" ? "mono strong" : "strong",
       cell: (row) => (group === "severity" ? html`<${Severity} of=${row.label} />` : html`<${Word} text=${row.label} none="none" />`),
     },
+    ...(group === "code"
+      ? [
+          {
+            label: "What to do",
+            kind: "sentence",
+            cell: (row) =>
+              html`<b>${words(row.name ?? "")}</b><br /><span class="muted"><${Marked} text=${row.use_instead ?? ""} /></span>`,
+          },
+        ]
+      : []),
     { label: "Worst", cell: (row) => html`<${Severity} of=${row.worst} />` },
     { label: "Findings", kind: "number strong", cell: (row) => count(row.findings) },
     { label: "To do", kind: "number", cell: (row) => count(row.to_do) },

@@ -7,7 +7,7 @@ import { useListing } from "../core/listing.js";
 import { go, here, href, useRoute } from "../core/route.js";
 import { settings } from "../core/settings.js";
 import { useSignal } from "../core/signal.js";
-import { Severity, Software, Time, Word, application, inZone } from "../parts/bits.js";
+import { Marked, Severity, Software, Time, Word, application, inZone } from "../parts/bits.js";
 import { NoPast, PastChart, PastRanges, PastStarts, insteadOfPast, pastRange, spanOf, toPast } from "../parts/past.js";
 import { Search } from "../parts/search.js";
 import { Failed, Loading, Nothing } from "../parts/states.js";
@@ -52,6 +52,7 @@ function Past({ params }) {
   const toVersion = (one) => toPast(params, { q: software(one.software_name, one.software_version) });
   return html`<div class="head"><h1>History</h1>${!starts && html`<${Search} key=${list} label=${list ? "Search findings" : "Search clients"} examples=${EXAMPLES[list]} error=${listing.error} />`}</div>
     <section class="card" aria-labelledby="over-time"><header class="tools"><h2 id="over-time">Connections over time</h2><${Range} params=${params} /></header>
+      ${q && html`<p class="notice" role="note">The chart is of all clients: the search applies to the list below it.</p>`}
       ${between ? html`<${PastChart} between=${between} toVersion=${toVersion} height=${260} />` : html`<${NoRange} />`}</section>
     <section class="card list" aria-label=${starts ? "Starts" : LISTS[list]}>
       <header class="tools"><nav class="segments" aria-label="Rows">${Object.entries(LISTS).map(
@@ -158,7 +159,7 @@ const Seen = ({ ms, beyond, word }) => (beyond ? html`<span class="muted">${word
 function Findings({ answer, sort, ended, scope }) {
   const columns = [
     { label: "Severity", kind: "severity", sortable: "severity", downFirst: true, cell: (f) => html`<${Severity} of=${f.severity} />` },
-    { label: "What", kind: "sentence", link: true, cell: (f) => html`<bdi>${f.message}</bdi>` },
+    { label: "What", kind: "sentence", link: true, cell: (f) => html`<${Marked} text=${f.message} />` },
     { label: "Whose", kind: "whose", cell: (f) => html`<bdi>${application(f)}</bdi>` },
     { label: "Clients", kind: "number", sortable: "clients", downFirst: true, cell: (f) => count(f.client_count) },
     {

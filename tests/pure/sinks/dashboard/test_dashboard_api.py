@@ -100,6 +100,7 @@ def test_openapi_describes_every_answer(client: TestClient) -> None:
         "overview",
         "readiness",
         "results",
+        "rules/{code}",
         "series",
     ]
     assert {"Overview", "ResultRow", "Finding", "ConnectedClient", "ConnectionRow", "GaugeValue"} <= set(document["components"]["schemas"])
