@@ -18,8 +18,9 @@ from clientscope.clock import now_ms
 from clientscope.digest import DigestKey
 from clientscope.records.codec import Kind, ValueState
 from clientscope.records.requested_versions import pack, pair
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS
 from clientscope.records.traffic import pack as pack_traffic
+from clientscope.status.record import BrokerStatus
 
 CLUSTER = "played"
 SECRET = "canary-played-4711"
@@ -107,6 +108,11 @@ class PlayedFleet:
                 self._event(producer, billing, number, Kind.CLOSED, self._open[f"billing-{number}"])
             for broker in (1, 2):
                 self._heartbeat(producer, broker)
+                status = BrokerStatus(
+                    id=f"{CLUSTER}/{broker}", cluster=CLUSTER, broker=broker, gateway=f"gw-{broker}", told_ms=now_ms(),
+                    interval_ms=3_600_000, software_name="apache-kafka", software_version="3.9.1", source="declared",
+                )  # fmt: skip
+                producer.send(STATUS, key=status.key, value=status.model_dump_json().encode())
 
     def orders_start_otherwise(self) -> None:
         """All clients of the orders are restarted, with acks=1."""

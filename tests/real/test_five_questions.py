@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -16,13 +17,21 @@ from typing import Any
 import pytest
 from conftest import start_broker
 from observe import eventually
+from page_browser import Opens, watched
 from played_fleet import MAY_LOSE, OWNERS, SECRET, STORM_ADDRESS, STORM_CLOSED, PlayedFleet
+from playwright.sync_api import Browser, expect
 
 from clientscope.demo.fleet import Fleet
 from clientscope.digest import DigestKey
 from clientscope.local.process import free_port
 
 SLOW = 90.0
+
+
+@pytest.fixture
+def opens(browser: Browser) -> Iterator[Opens]:
+    with watched(browser) as opening:
+        yield opening
 
 
 @dataclass(frozen=True)
@@ -94,11 +103,20 @@ def test_which_teams_must_upgrade_before_kafka_4(site: Site) -> None:
     found = json.loads(
         site.cli(
             "readiness", "--bootstrap-servers", site.internal, "--owners", str(site.owners_file), "--target", "4.0.0",
-            "--broker-release", "3.9.1", "--group-by", "owner", "-o", "json", ended=1,
+            "--group-by", "owner", "-o", "json", ended=1,
         )
     )  # fmt: skip
-    breaks = {row["owner"].split(" ")[0]: row["clients"] for row in found if row["readiness"] == "breaks"}
+    breaks = {row["owner"].split(" ")[0]: row["breaks"] for row in found if row["breaks"]}
     assert breaks == {"web": 12}
+
+
+def test_which_teams_must_upgrade_in_one_click(site: Site, opens: Opens) -> None:
+    page = opens(f"{site.page}/?view=readiness&target=4.0.0")
+    page.get_by_role("link", name="Owners", exact=True).click()
+    first = page.locator(".list tr.row").first
+    expect(first).to_contain_text("web")
+    expect(first).to_contain_text(re.compile(r"breaks.*12"))
+    expect(page.locator(".list tr.row", has_text="payments")).not_to_contain_text("breaks")
 
 
 def test_which_producers_may_lose_data(site: Site) -> None:
@@ -112,6 +130,17 @@ def test_which_producers_may_lose_data(site: Site) -> None:
     assert {client["owner"] for client in site.rows("clients", "risk:loss", "application:clicks")} == {"data"}
     assert {finding["severity"] for finding in site.findings("AN101")} == {"high"}
     assert {finding["severity"] for finding in site.findings("AN116")} == {"medium"}, "milder"
+
+
+def test_producers_that_may_lose_data_on_the_page(site: Site, opens: Opens) -> None:
+    page = opens(f"{site.page}/?view=clients&group=application")
+    risk = page.locator("aside.facets section", has=page.get_by_role("heading", name="risk", exact=True))
+    risk.get_by_role("link", name=re.compile("^loss")).click()
+    expect(page.locator("#search")).to_have_value("risk:loss")
+    rows = page.locator(".list tr.row")
+    expect(rows).to_have_count(len(MAY_LOSE))
+    for application, clients in MAY_LOSE.items():
+        expect(rows.filter(has_text=application)).to_contain_text(str(clients))
 
 
 def test_what_changed_before_the_incident(site: Site) -> None:
@@ -128,19 +157,36 @@ def test_what_changed_before_the_incident(site: Site) -> None:
     assert "acks = all" in site.cli("client", "show", "orders-3", "--url", site.page)
 
 
+def test_what_changed_on_the_client_s_page(site: Site, opens: Opens) -> None:
+    page = opens(f"{site.page}/?view=clients&q=client_id:orders-3")
+    page.locator(".list tr.row a").first.click()
+    changed = page.locator("section", has=page.locator("#history"))
+    expect(changed).to_contain_text(re.compile("acks.*all.*1", re.DOTALL))
+
+
 def test_who_leaked_this_password_and_is_it_in_use(site: Site) -> None:
     def said() -> str:
         return site.cli("findings", "who-has", "--digest-key-file", str(site.key_file), "--url", site.page, stdin=SECRET)
 
     assert eventually(lambda: "billing-0" in said(), SLOW), said()
-    answer = said()
+    answer = " ".join(said().split())  # in whatever width
     assert "sasl.jaas.config" in answer
     assert "4 clients that pushed it are connected now" in answer
     assert answer.count("not connected, last seen") == 2
     assert "Only the broker knows whether the password still works" in answer
     assert SECRET not in answer
     gone = site.rows("clients", "application:billing", "connected:no")
+    assert len(gone) == 2
     assert sorted(client["client_id"] for client in gone) == ["billing-4", "billing-5"]
+
+
+def test_a_leak_on_the_page_says_who_is_connected_now(site: Site, opens: Opens) -> None:
+    digest = DigestKey.read(site.key_file).digest(SECRET).hex()
+    page = opens(f"{site.page}/?view=findings&q=digest:{digest}")
+    page.locator(".list tr.row a").first.click()
+    expect(page.locator("main")).to_contain_text("billing-0")
+    expect(page.locator("main")).to_contain_text("4 clients that pushed it are connected now. Only the broker knows")
+    expect(page.get_by_text("last connected").first).to_be_visible()
 
 
 def test_who_overloads_broker_1_with_connections(site: Site) -> None:
@@ -158,3 +204,15 @@ def test_who_overloads_broker_1_with_connections(site: Site) -> None:
     assert storm["severity"] == "high"
     assert storm["evidence"][1:] == ["broker 1", f"address {STORM_ADDRESS}", "software kafka-python 2.0.2"]
     assert "batch-job-0" in [client["client_id"] for client in site.rows("history", "clients", "broker:1", "--last", "1h")]
+
+
+def test_a_storm_on_the_page(site: Site, opens: Opens) -> None:
+    page = opens(f"{site.page}/?view=clients&q=broker:1 connected:yes,no&sort=-opened_per_minute&columns=software,address,opened,in")
+    first = page.locator(".list tr.row").first
+    expect(first).to_contain_text("batch-job-0")
+    expect(first).to_contain_text(STORM_ADDRESS)
+    expect(first).to_contain_text("240")
+    page.goto(f"{site.page}/?view=findings&q=code:AN404")
+    page.locator(".list tr.row a").first.click()
+    for text in ("broker 1", STORM_ADDRESS, "kafka-python 2.0.2"):
+        expect(page.locator("main")).to_contain_text(text)

@@ -13,8 +13,10 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _HOW = "as in 2026-11-24T10:00 or 2026-11-24; UTC unless it names a zone"
 
 
-def span(first: str, to: str, last: str, now_ms: int, *, is_before: bool = False) -> tuple[int | None, int | None]:
-    """From and to, in ms since the epoch; None is serve's default: a day before ``to``, and now.
+def span(first: str, to: str, last: str, now_ms: int, *, is_before: bool = False) -> tuple[int | None, int]:
+    """From and to, in ms since the epoch; None is serve's default, a day before ``to``.
+
+    Without ``--to`` the range ends now: serve's own default is the last whole minute, and what was started since would be left out.
 
     Args:
         first: ``--from``; the range begins with it.
@@ -28,14 +30,12 @@ def span(first: str, to: str, last: str, now_ms: int, *, is_before: bool = False
     if last and (first or to):
         raise SettingsError("--last can't be used with --from or --to", "either --last 2h, or --from and --to")
     if last:
-        return now_ms - _duration_ms(last), None
+        return now_ms - _duration_ms(last), now_ms
     since = begin(first, "--from") if first else None
     if since is not None and is_before and not _DATE.fullmatch(first.strip()):
         since += 1_000
-    until = end(to, "--to") if to else None
-    if until is not None and until > now_ms:
-        until = None
-    if since is not None and since >= (now_ms if until is None else until):
+    until = min(now_ms, end(to, "--to")) if to else now_ms
+    if since is not None and since >= until:
         raise SettingsError("--from must come before --to, and before now", _HOW)
     return since, until
 

@@ -107,6 +107,11 @@ export function Details({ finding: given, why }) {
             : "on no topic of ours",
         ]} />`,
     ],
+    [
+      "Still in use?",
+      finding.kind === "leak" &&
+        html`<p>${finding.client_count > 0 ? `${plural(finding.client_count, "client")} that pushed it ${finding.client_count === 1 ? "is" : "are"} connected now.` : "No client that pushed it is connected now."} Only the broker knows whether the secret still works.</p>`,
+    ],
     ["Clients", finding.clients.length && html`<${ClientsOf} finding=${finding} />`],
     ["Evidence", finding.evidence.length && html`<${Lines} of=${finding.evidence} />`],
     [

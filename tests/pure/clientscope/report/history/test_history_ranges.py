@@ -15,16 +15,16 @@ MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 @pytest.mark.parametrize(
     ("first", "to", "last", "expected"),
     [
-        ("", "", "", (None, None)),
-        ("", "", "90m", (NOW_MS - 90 * MINUTE_MS, None)),
-        ("", "", "2h", (NOW_MS - 2 * HOUR_MS, None)),
-        ("", "", "1w", (NOW_MS - 7 * DAY_MS, None)),
+        ("", "", "", (None, NOW_MS)),
+        ("", "", "90m", (NOW_MS - 90 * MINUTE_MS, NOW_MS)),
+        ("", "", "2h", (NOW_MS - 2 * HOUR_MS, NOW_MS)),
+        ("", "", "1w", (NOW_MS - 7 * DAY_MS, NOW_MS)),
         ("2026-09-21T14:10", "2026-09-21T14:13", "", (NOW_MS - 4 * MINUTE_MS, NOW_MS - MINUTE_MS + 1_000)),
-        ("2026-09-21 16:10+02:00", "", "", (NOW_MS - 4 * MINUTE_MS, None)),
+        ("2026-09-21 16:10+02:00", "", "", (NOW_MS - 4 * MINUTE_MS, NOW_MS)),
         ("2026-09-20", "2026-09-20", "", (NOW_MS - 14 * HOUR_MS - 14 * MINUTE_MS - DAY_MS, NOW_MS - 14 * HOUR_MS - 14 * MINUTE_MS)),
-        ("2026-09-21T14:10:00+00:00", "", "", (NOW_MS - 4 * MINUTE_MS, None)),
+        ("2026-09-21T14:10:00+00:00", "", "", (NOW_MS - 4 * MINUTE_MS, NOW_MS)),
         ("", "2026-09-21T14:13:59", "", (None, NOW_MS)),
-        ("", "9999-12-30", "", (None, None)),
+        ("", "9999-12-30", "", (None, NOW_MS)),
     ],
 )
 def test_ranges(first: str, to: str, last: str, expected: tuple[int | None, int | None]) -> None:
@@ -32,7 +32,7 @@ def test_ranges(first: str, to: str, last: str, expected: tuple[int | None, int 
 
 
 def test_the_second_that_is_compared_with_comes_before_the_range() -> None:
-    assert span("2026-09-21T14:10", "", "", NOW_MS, is_before=True) == (NOW_MS - 4 * MINUTE_MS + 1_000, None)
+    assert span("2026-09-21T14:10", "", "", NOW_MS, is_before=True) == (NOW_MS - 4 * MINUTE_MS + 1_000, NOW_MS)
     assert span("2026-09-21", "", "", NOW_MS, is_before=True) == span("2026-09-21", "", "", NOW_MS), "a day begins with its first second"
 
 
