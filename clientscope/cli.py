@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -31,6 +32,25 @@ def _with_default(argv: Sequence[str]) -> list[str]:
     return words
 
 
+_NEGATED = re.compile(r"-(\(|[A-Za-z_]{2,}:)")
+"""A negated term of a search, such as ``-owner:payments``: argparse would take it for the flag ``-o``."""
+
+
+def _as_arguments(words: Sequence[str]) -> list[str]:
+    """A space before each negated term, and before a descending field after ``--sort``, so that argparse takes it for an argument."""
+    return [
+        f" {word}" if _NEGATED.match(word) or (before == "--sort" and word.startswith("-")) else word
+        for before, word in zip(("", *words), words, strict=False)
+    ]
+
+
+def _as_given(value: object) -> object:
+    """What `_as_arguments` changed, as it was given."""
+    if isinstance(value, list):
+        return [_as_given(each) for each in value]
+    return value[1:] if isinstance(value, str) and value.startswith(" ") and _NEGATED.match(value, 1) else value
+
+
 def show(error: ClientscopeError) -> None:
     """Prints what is wrong, and what to do."""
     print(f"error: {error}", file=sys.stderr)
@@ -48,11 +68,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = _with_default(sys.argv[1:] if argv is None else argv)
     try:
         wrong_use.check_command(words, ENTRIES)
-        known, unknown = parser().parse_known_args(words)
-        flags = vars(known)
-        command: Command = flags["_command"]
+        known, unknown = parser().parse_known_args(_as_arguments(words))
+        flags = {name: _as_given(value) for name, value in vars(known).items()}
+        command: Command = known._command
         if unknown:
-            raise wrong_use.of_arguments(unknown, command)
+            raise wrong_use.of_arguments([str(_as_given(word)) for word in unknown], command)
     except SettingsError as error:
         show(error)
         return WRONG_USE

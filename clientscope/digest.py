@@ -43,7 +43,11 @@ class DigestKey:
 
     def digest(self, value: str) -> bytes:
         """HMAC-SHA-256 of a value's UTF-8."""
-        return hmac.digest(self.secret, value.encode(), "sha256")
+        return self.digest_of(value.encode())
+
+    def digest_of(self, data: bytes | bytearray | memoryview) -> bytes:
+        """HMAC-SHA-256 of bytes, which are not copied."""
+        return hmac.digest(self.secret, data, "sha256")
 
     def with_id(self, key_id: str | None) -> DigestKey | None:
         """This key, or that of the earlier ones, which has this id; None where none has."""

@@ -9,9 +9,10 @@ from pydantic import Field
 from clientscope.api.common import Feed, Listing, Model
 from clientscope.findings.record import Finding
 from clientscope.results import ReadOriginName
+from clientscope.risks import Risk
 from clientscope.severities import Severity
 
-GroupBy = Literal["application", "principal", "software", "address", "broker"]
+GroupBy = Literal["application", "owner", "principal", "software", "address", "broker"]
 """What clients are put together by; ``software`` is a name and a version."""
 
 Source = Literal["pushed", "default", "redacted"]
@@ -43,6 +44,7 @@ class ConnectionRow(Model):
     opened_ms: int | None = Field(description="Null where it was opened before the records that were read.")
     seen_ms: int = Field(description="When a record first had it.")
     client: str = Field(default="", description="The `key` of its client.")
+    owner: str | None = Field(default=None, description="The team of its client.")
 
 
 class Connections(Listing):
@@ -52,7 +54,7 @@ class Connections(Listing):
 
 
 class ConnectedClient(Model):
-    """Open connections that share an identity; `since_ms` is the oldest one's."""
+    """Open connections that share an identity, or the last ones that did; `since_ms` is the oldest one's."""
 
     key: str = Field(description="Names this client in addresses; the same as long as its identity is.")
     cluster: str
@@ -67,9 +69,18 @@ class ConnectedClient(Model):
     software_version: str
     instance_id: str | None
     application: str | None = Field(description="client_id without its instance part.")
+    owner: str | None = Field(default=None, description="The team that owners.toml names; null where none fits.")
     connections: int
     since_ms: int
     since_exact: bool = Field(description="False where it was opened before the records that were read.")
+    disconnected_ms: int | None = Field(default=None, description="When it closed its last connection; null while it has one.")
+    opened_per_minute: float = Field(default=0, description="Connections that it opened in the last five minutes, by minute.")
+    bytes_in_per_second: int | None = Field(
+        default=None, description="From the client, at the last heartbeat; null where it wasn't measured."
+    )
+    bytes_out_per_second: int | None = Field(default=None, description="To the client, likewise.")
+    active_ms: int | None = Field(default=None, description="The last heartbeat of its gateway in whose time any bytes passed.")
+    risks: list[Risk] = Field(default=[], description="What may happen by its findings.")
     findings: FindingsSummary | None = Field(description="Null where its configuration was not judged: that is not clean.")
 
 
@@ -176,6 +187,14 @@ class ClientStart(Model):
     changes: list[SettingChange] | None = Field(description="To the start before; null of the oldest, and where one of both is gone.")
 
 
+class UnjudgedRule(Model):
+    """A rule that could not judge a client's last push."""
+
+    code: str
+    name: str = Field(description="Empty for a rule that this release doesn't know.")
+    why: str = Field(description="What it needs and did not get, in one sentence.")
+
+
 class ClientDetail(Model):
     """One client, whether it is connected or has just gone."""
 
@@ -187,5 +206,8 @@ class ClientDetail(Model):
     configuration: Configuration | None
     why: str | None = Field(description="Why `configuration` or `starts` is null, in one sentence.")
     findings: list[Finding] | None = Field(description="What to fix first first; null where it was not judged.")
+    not_judged_by: list[UnjudgedRule] | None = Field(
+        default=None, description="Rules that could not judge its last push; null where no result of it is kept."
+    )
     starts: list[ClientStart] | None = Field(description="The newest first, at most ten; null where they could not be read.")
     starts_of: Literal["client", "application"] = Field(description="`application`: starts at other addresses are among them.")

@@ -28,6 +28,8 @@ class FindingGroup(Model):
     worst: Severity
     clients: int = Field(description="Of all its findings together; one client may be in several.")
     to_do: int = Field(description="Those that are open or stopped.")
+    name: str | None = Field(default=None, description="The rule's name; null unless they are grouped by `code`.")
+    use_instead: str | None = Field(default=None, description="The rule's advice; null unless they are grouped by `code`.")
 
 
 class FindingGroups(Listing):

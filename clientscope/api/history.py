@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from clientscope.api.clients import SettingChange
+from clientscope.api.clients import EffectiveSetting, SettingChange
 from clientscope.api.common import Model
 from clientscope.api.series import SeriesOfVersion
 from clientscope.severities import Severity
@@ -35,6 +35,8 @@ class PastClient(Model):
 
     client_id: str | None
     application: str | None = Field(description="client_id without its instance part.")
+    owner: str | None = Field(default=None, description="The team that owners.toml names; null where none fits.")
+    brokers: list[int] = Field(default=[], description="Ids of those that it was connected to.")
     principal: str | None
     address: str
     software_name: str
@@ -77,6 +79,7 @@ class PastStart(Model):
     changes: list[SettingChange] | None = Field(
         description="To the push before of the same kind of client, of its client.id if there is one; null where there is none near."
     )
+    pushed: list[EffectiveSetting] | None = Field(default=None, description="What it pushed; null where that was not asked for.")
 
 
 class PastStarts(PastListing):
@@ -85,6 +88,29 @@ class PastStarts(PastListing):
     from_ms: int
     to_ms: int
     items: list[PastStart]
+
+
+class PastDifference(Model):
+    """The newest start of clients in a period against the newest one before it: those that changed in the same way together."""
+
+    client_type: str | None = Field(description="producer, consumer, …, as its settings show; null if they don't.")
+    principal: str | None
+    clients: int = Field(description="How many client.ids started so.")
+    client_ids: list[str | None] = Field(description="At most ten of them.")
+    before: PastStart | None = Field(
+        description="Of the first of them, or of another client.id of its application; null where there is none in the 30 days before."
+    )
+    after: PastStart = Field(description="Of the first of them.")
+    changes: list[SettingChange] | None = Field(description="Of settings; empty where none differs, null where there is no `before`.")
+
+
+class PastDifferences(Model):
+    """What changed in a period: the newest start first."""
+
+    from_ms: int
+    to_ms: int
+    unread: int = Field(description="client.ids that started in that time and were not compared, since they are too many.")
+    items: list[PastDifference]
 
 
 class PastFinding(Model):

@@ -57,6 +57,11 @@ class OpenFindings(Model):
     by_severity: dict[str, int]
     low_confidence: int = Field(description="Those that only look like it, which are not in `total`.")
     suppressed: int = Field(description="Those that a suppression hides, which are not in `total`.")
+    to_fix: dict[str, int] = Field(
+        default={},
+        description="By severity, of those that are high or above and that a connected client has, or clientscope itself; no leaks.",
+    )
+    to_rotate: int = Field(default=0, description="Leaked secrets to rotate, also those that are no longer pushed.")
 
 
 class ProcessHealth(Model):
@@ -102,6 +107,7 @@ class Overview(Model):
     connections: int | None
     software_versions: int | None = Field(description="Different pairs of software name and version.")
     clients: int | None
+    judged: int | None = Field(default=None, description="Clients whose configuration a rule could judge, of `clients`.")
     pushes: int | None = Field(description="Pushed configurations in the last day.")
     findings: OpenFindings | None = Field(description="Null also while nothing was judged, which is not clean.")
     findings_detail: str | None = Field(description="Why `findings` is null though the topics were read, in one sentence.")

@@ -47,7 +47,7 @@ def run(settings: ApiVersionsSettings) -> int:
             cells=api_versions.cells,
         )
 
-    show(settings, api_versions.FIELDS, look)
+    show(settings, api_versions.FIELDS, look, api_versions.COLUMNS)
     return 0
 
 

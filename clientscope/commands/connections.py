@@ -7,15 +7,19 @@ from typing import Annotated
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.config import ListingSettings
+from clientscope.config import ListingSettings, OptionalPageSettings
 from clientscope.config.option import Option
 from clientscope.config_types import Address
 
 
-class ConnectionsSettings(ListingSettings):
-    """Lists the clients that are connected to a gateway now."""
+class ConnectionsSettings(ListingSettings, OptionalPageSettings):
+    """Lists the clients that are connected to a gateway now; with --url, to every gateway, as clientscope serve knows them."""
 
     section = "connections"
+    search: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="TERM")] = Field(
+        (),
+        description="terms of the page's search (docs/page.md): software:librdkafka 'version:<2.6'; with --url also broker:1",
+    )
     admin: Address = Field("127.0.0.1:9465", description="the gateway's --admin-listen")
     software: str = Field("", description="list only clients of this software, such as apache-kafka-java, or a pattern: '*librdkafka*'")
     software_version: Annotated[str, Option(flag="version")] = Field(
@@ -26,29 +30,38 @@ class ConnectionsSettings(ListingSettings):
 
 
 def run(settings: ConnectionsSettings) -> int:
-    """Prints the connections that match the filters, once or repeatedly.
+    """Prints the connections that match the search and the filters, once or repeatedly.
 
     Raises:
-        EnvironmentProblem: no gateway answers.
-        SettingsError: a filter is invalid.
+        EnvironmentProblem: no gateway answers; with --url, no serve answers, or it requires a token.
+        SettingsError: the search or a filter is invalid.
     """
     import time
 
     from clientscope.api.gateway import GatewayConnection
     from clientscope.report import connections
+    from clientscope.report.api import Api
     from clientscope.report.listing import Listed, show
 
     wanted = connections.ConnectionFilter.of(settings.software, settings.software_version, settings.client_id, settings.principal)
+    page = settings.page()
+    api = Api(page) if page else None
 
     def ask() -> Listed[GatewayConnection]:
+        left_out: list[str] = []
+        if api is None:
+            every = connections.matching(connections.fetch(settings.admin), settings.search)
+        else:
+            every, left_out = connections.fetch_all(api, " ".join(settings.search))
         return Listed(
-            wanted.select(connections.fetch(settings.admin)),
+            wanted.select(every),
             row=lambda connection: connection.model_dump(by_alias=True),
             name=lambda connection: str(connection.connection_id),
             table=lambda found, wide: connections.table(found, time.time(), wide=wide),
+            left_out=left_out,
         )
 
-    show(settings, connections.FIELDS, ask)
+    show(settings, connections.FIELDS if api is None else connections.ALL_FIELDS, ask)
     return 0
 
 

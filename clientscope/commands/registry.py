@@ -14,6 +14,7 @@ MODULES = (
     "gateway",
     "connections",
     "clients",
+    "client",
     "top",
     "api_versions",
     "brokers",

@@ -35,6 +35,10 @@ def check_command(words: Sequence[str], entries: Iterable[Command | CommandGroup
 def of_arguments(unknown: Sequence[str], command: Command) -> SettingsError:
     """The error about arguments that a command doesn't take."""
     first, listed = unknown[0], f"clientscope {' '.join(command.words)} --help"
+    if command.settings.reads_secret:
+        return SettingsError(
+            "an unexpected argument, which may be a secret", "the value is read from standard input, or typed on a terminal"
+        )
     if not first.startswith("-"):
         return SettingsError(f"unexpected argument {first[:_SHOWN]!r}", f"{listed} lists what the command takes")
     name = first.partition("=")[0]

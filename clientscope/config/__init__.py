@@ -11,7 +11,7 @@ names and hold for every process.
 
 from __future__ import annotations
 
-from clientscope.config.base import KafkaSettings, ListingSettings, PageSettings, PublishingSettings, Settings
+from clientscope.config.base import KafkaSettings, ListingSettings, OptionalPageSettings, PageSettings, PublishingSettings, Settings
 from clientscope.config.gateway import GatewaySettings
 from clientscope.config.serve import ServeSettings
 from clientscope.config.stream import StreamSettings
@@ -20,6 +20,7 @@ __all__ = [
     "GatewaySettings",
     "KafkaSettings",
     "ListingSettings",
+    "OptionalPageSettings",
     "PageSettings",
     "PublishingSettings",
     "ServeSettings",

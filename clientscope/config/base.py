@@ -16,11 +16,13 @@ class Settings(BaseModel):
 
     Attributes:
         subcommand: the words after ``section``, for a command below another word.
+        reads_secret: a secret is on standard input; one that is given as an argument by mistake is not repeated in the error.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # --help validates nothing
     section: ClassVar[str]
     subcommand: ClassVar[str] = ""
+    reads_secret: ClassVar[bool] = False
 
     @classmethod
     def words(cls) -> list[str]:
@@ -39,6 +41,21 @@ class PageSettings(Settings):
     )
 
 
+class OptionalPageSettings(Settings):
+    """Settings of a command that asks ``clientscope serve`` if its address is given, and has another source by itself."""
+
+    url: Annotated[str | None, BeforeValidator(check_url), Option(section="page", metavar="URL")] = Field(
+        None, description="address of the page of clientscope serve, to ask it instead"
+    )
+    token_file: Annotated[Path | None, Option(section="page")] = Field(
+        None, description="file that holds a token of the page, if the page requires one"
+    )
+
+    def page(self) -> PageSettings | None:
+        """What an `clientscope.report.api.Api` needs; None if serve isn't asked."""
+        return PageSettings(url=self.url, token_file=self.token_file) if self.url else None
+
+
 class ListingSettings(Settings):
     """Settings of every command that lists something (`clientscope.report.listing`); given with the command alone, never in a file."""
 
@@ -46,7 +63,10 @@ class ListingSettings(Settings):
         "table", description="format; wide has more columns, name prints the names that other commands take"
     )
     sort: Annotated[str, Option(metavar="FIELDS", flag_only=True)] = Field(
-        "", description="fields of the JSON to sort by, separated by commas; -field sorts in descending order"
+        "", description="fields of the JSON, or columns of -o csv, to sort by, separated by commas; -field sorts in descending order"
+    )
+    columns: Annotated[str, Option(metavar="COLUMNS", flag_only=True)] = Field(
+        "", description="show these columns alone, separated by commas: those of -o csv, as in client_id,software_version"
     )
     limit: Annotated[int, Option(flag_only=True)] = Field(0, ge=0, description="list at most this many; 0 lists all")
     watch: Annotated[bool, Option(flag_only=True)] = Field(

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.findings.decisions import Resolution
+from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES, Severity
 from clientscope.topic_values import Count, Ms, Name, Sentence, Setting, Value
 
@@ -153,6 +154,7 @@ class Finding(Value):
     name: Name
     kind: Kind
     severity: Severity
+    risks: Annotated[list[Risk], Field(max_length=len(RISKS), default_factory=list)]
     confidence: Literal["high", "low"] = "high"
     state: State
     message: Sentence

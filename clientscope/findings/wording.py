@@ -1,4 +1,4 @@
-"""Sentences about a finding: its application, and the setting that it is about."""
+"""Sentences about a finding: its application, the setting that it is about, and rules' texts without markup."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from clientscope.topic_values import Setting
 
 _MOST_SETTINGS = 2
 _DIGITS = 8
+
+
+def unmarked(text: str) -> str:
+    """Text of a rule without the two backticks that its documentation puts around code: for terminals and alerts."""
+    return text.replace("``", "")
 
 
 def application(of: Application) -> str:

@@ -8,22 +8,30 @@ from functools import partial
 
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.gateway.traffic import Traffic
 from clientscope.gateway.unpublished import Unpublished
 from clientscope.records.codec import ClientConnectionRecord, Kind, encode
 from clientscope.records.topics import CONNECTIONS
 
 
 class ConnectionRecords:
-    """Publishes what the registry says, and once more what Kafka did not take; in the gateway's event loop."""
+    """Publishes what the registry says, and once more what Kafka did not take; in the gateway's event loop.
+
+    Attributes:
+        traffic: for the next heartbeat.
+    """
 
     def __init__(self, registry: ConnectionRegistry, publisher: Publisher) -> None:
         self._registry = registry
         self._publisher = publisher
         self._unpublished = Unpublished()
+        self.traffic = Traffic()
 
     def heartbeat(self, now_ms: int, interval_ms: int) -> None:
-        """Publishes all counts; 0 says that there will be no further heartbeat."""
-        for record in (*self._registry.present(now_ms), *self._registry.heartbeat(now_ms, interval_ms)):
+        """Publishes all counts, and the traffic; 0 says that there will be no further heartbeat."""
+        present, counts = self._registry.present(now_ms), self._registry.heartbeat(now_ms, interval_ms)
+        counts[0].traffic = self.traffic.take()
+        for record in (*present, *counts):
             self.publish(record)
         # After the counts, and never more than half of the room, so that what happens now finds some too.
         for record in self._unpublished.take_closed(self._publisher.room // 2):

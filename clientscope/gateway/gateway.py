@@ -24,7 +24,7 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.status import StatusPublisher
 from clientscope.gateway.tasks import Tasks
-from clientscope.gateway.worker.messages import Asked, Closed, Logged, Named, Opened, Report, Standing, Used, WorkerPlan
+from clientscope.gateway.worker.messages import Asked, Closed, Logged, Measured, Named, Opened, Report, Standing, Used, WorkerPlan
 from clientscope.gateway.worker.pool import Workers, listen
 from clientscope.gateway.worker.template import Template
 from clientscope.policy.redaction import ClientNames
@@ -33,6 +33,8 @@ from clientscope.session.state import Identity
 log = logging.getLogger(__name__)
 
 _STUCK_S = 10.0
+_ANSWERED_S = 0.1
+"""How long before a heartbeat workers are asked what has passed."""
 
 
 class Gateway:
@@ -113,7 +115,12 @@ class Gateway:
         """Publishes all counts, for as long as the gateway runs, once an interval."""
         while True:
             self._records.heartbeat(now_ms(), self._settings.heartbeat_interval_ms)
-            await asyncio.sleep(self._settings.heartbeat_interval_ms / 1000)
+            interval_s = self._settings.heartbeat_interval_ms / 1000
+            answered_s = min(_ANSWERED_S, interval_s / 2)
+            await asyncio.sleep(interval_s - answered_s)
+            if self._workers is not None:
+                self._workers.measure()
+            await asyncio.sleep(answered_s)
 
     # What workers report.
 
@@ -138,6 +145,9 @@ class Gateway:
                 case Logged():
                     if self._request_log is not None:
                         self._request_log.write(event)
+                case Measured(elapsed_ms, passed):
+                    if left_out := self._records.traffic.measured(elapsed_ms, passed):
+                        self._metrics.count("traffic_unrecorded", "most_connections", left_out)
                 case Standing(connections):
                     self._stand(connections, mine, report.at_ms)
 

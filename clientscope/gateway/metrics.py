@@ -20,6 +20,7 @@ COUNTERS = {
     "frames_refused": ("reason", "Connections closed for invalid bytes: not the Kafka protocol, or a push before authentication."),
     "requests_unserved": ("reason", "Requests with a key or version that the broker doesn't serve. They were passed to the broker."),
     "versions_unrecorded": ("reason", "Requests in one version more than are recorded of a connection. They were passed to the broker."),
+    "traffic_unrecorded": ("reason", "Connections whose bytes per second a heartbeat left out, since others had more."),
     "unreadable_frames": ("reason", "Frames that could not be decoded. They were passed on unchanged."),
     "reads_held": ("reason", "Times that reading from a client, or with reason budget from all clients, paused at a bound."),
     "connections_evicted": (

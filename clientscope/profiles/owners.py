@@ -52,6 +52,14 @@ class Owners:
         """The owner of a client; None if none is named."""
         return next((owner for pattern, owner in self.entries if pattern.fits(client)), None)
 
+    def team_of(self, principal: str | None, client_id: str | None) -> str | None:
+        """The team of a client of which no more is known, as of one that is only connected; None if none is named."""
+        found = self.of(PatternSubject(principal=principal, client_id=client_id))
+        return None if found is None else found.team
+
+
+NO_OWNERS = Owners()
+
 
 class _Entry(FilePatterns):
     team: str = Field(min_length=1)
@@ -81,4 +89,4 @@ def read(path: Path) -> Owners:
 
 def read_if_given(path: Path | None) -> Owners:
     """The same; without a file, no client has an owner."""
-    return read(path) if path else Owners()
+    return read(path) if path else NO_OWNERS

@@ -1,8 +1,9 @@
 """The search grammar of page, API and command line: ``software:librdkafka version:<2.6 finding:>=high``.
 
 Terms are separated by spaces, and all must hold.  A term is ``field:value``, ``field:a,b`` for any of them, ``field:<2.6`` with ``<``,
-``<=``, ``>`` or ``>=`` where the field has an order, or a word alone, which is searched for.  ``*`` stands for anything, what is in quotes
-for itself, ``-`` before a term for its opposite, and ``field:""`` for those that have none.
+``<=``, ``>`` or ``>=`` where the field has an order, or a word alone, which is searched for.  ``a OR b`` needs one of both, and binds less
+than the space: ``(a OR b) c`` needs parentheses.  ``*`` stands for anything, what is in quotes for itself, ``-`` before a term or a
+parenthesis for its opposite, and ``field:""`` for those that have none.  Versions compare within a library: ``software:`` is beside them.
 
 Texts are compared without regard to the case of ASCII letters.  Pure: no I/O, no clock; the time is passed in.
 """
@@ -10,19 +11,36 @@ Texts are compared without regard to the case of ASCII letters.  Pure: no I/O, n
 from __future__ import annotations
 
 from clientscope.query.error import QueryError
-from clientscope.query.fields import BROKERS, CLIENTS, FINDINGS, HISTORY_CLIENTS, Field, FieldKind, Fields
+from clientscope.query.fields import (
+    BROKERS,
+    CLIENTS,
+    CONNECTIONS,
+    FINDINGS,
+    HISTORY_CLIENTS,
+    HISTORY_FINDINGS,
+    READINESS,
+    RULES,
+    Field,
+    FieldKind,
+    Fields,
+)
 from clientscope.query.matching import matches
 from clientscope.query.parsing import parse
 from clientscope.query.sorting import Key, parse_sort
-from clientscope.query.terms import Between, Compare, Is, Pattern, Query, Term, term_text
+from clientscope.query.terms import Between, Choice, Compare, Is, Pattern, Query, Term, term_text
 from clientscope.query.versions import version_order
 
 __all__ = [
     "BROKERS",
     "CLIENTS",
+    "CONNECTIONS",
     "FINDINGS",
     "HISTORY_CLIENTS",
+    "HISTORY_FINDINGS",
+    "READINESS",
+    "RULES",
     "Between",
+    "Choice",
     "Compare",
     "Field",
     "FieldKind",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from clientscope.risks import RISKS
 from clientscope.severities import SEVERITIES
 
 NONE, NOT_JUDGED = "none", "not-judged"
@@ -31,12 +32,14 @@ class Field:
     Attributes:
         about: in a few words, for help.
         choices: of a CHOICE, its values.
+        within: the field that a term with an order needs beside it, since values of different ones don't compare.
     """
 
     name: str
     kind: FieldKind
     about: str
     choices: tuple[str, ...] = ()
+    within: str = ""
 
     @property
     def expected(self) -> tuple[str, ...]:
@@ -48,7 +51,7 @@ class Field:
             FieldKind.SEVERITY: (*SEVERITIES, f">={SEVERITIES[-2]}"),
             FieldKind.FINDING: (*SEVERITIES, f">={SEVERITIES[-2]}", "SK001", "AN1*", NONE, NOT_JUDGED),
             FieldKind.TIME: ("<1h", ">7d", "2026-12-31", ">=2026-12-31T08:00"),
-            FieldKind.CHOICE: self.choices,
+            FieldKind.CHOICE: (*self.choices, '""'),
         }[self.kind]
 
 
@@ -61,9 +64,10 @@ def _fields(*fields: Field) -> Fields:
 
 CLIENTS: Fields = _fields(
     Field("software", FieldKind.TEXT, "name of the client library"),
-    Field("version", FieldKind.VERSION, "its version"),
+    Field("version", FieldKind.VERSION, "its version; compared within a library, so beside software:", within="software"),
     Field("client_id", FieldKind.TEXT, "client.id"),
     Field("application", FieldKind.TEXT, "client.id without its instance part"),
+    Field("owner", FieldKind.TEXT, "the team that it belongs to (owners.toml)"),
     Field("principal", FieldKind.TEXT, "the name that it authenticated with"),
     Field("address", FieldKind.TEXT, "IP address"),
     Field("listener", FieldKind.TEXT, "the broker's listener"),
@@ -73,13 +77,22 @@ CLIENTS: Fields = _fields(
     Field("gateway", FieldKind.TEXT, "the gateway's id"),
     Field("instance", FieldKind.TEXT, "client instance id (KIP-1324)"),
     Field("finding", FieldKind.FINDING, "what is wrong with it: worst severity, a rule, none or not-judged"),
+    Field("risk", FieldKind.CHOICE, "what may happen by its findings", RISKS),
     Field("connections", FieldKind.NUMBER, "how many it has open"),
+    Field("opened_per_minute", FieldKind.NUMBER, "how many it opened by minute, within the last five"),
+    Field("bytes_in_per_second", FieldKind.NUMBER, "bytes per second from it, at its gateway's last heartbeat"),
+    Field("bytes_out_per_second", FieldKind.NUMBER, "bytes per second to it, likewise"),
+    Field("active", FieldKind.TIME, "when bytes last passed, or how long ago: >1h of those that are idle"),
     Field("since", FieldKind.TIME, "when the oldest of them was opened, or how long ago"),
+    Field("connected", FieldKind.CHOICE, "no of those that have gone; by default yes", ("yes", "no")),
+    Field("disconnected", FieldKind.TIME, "when it closed its last connection, or how long ago"),
 )
-"""Fields of a connected client, and of its connections."""
+"""Fields of a client, and of its connections.  Clients that have gone are left out unless ``connected`` or ``disconnected`` is asked
+for."""
 
 HISTORY_CLIENTS: Fields = _fields(
-    *(CLIENTS[name] for name in ("software", "version", "client_id", "application", "principal", "address")),
+    *(CLIENTS[name] for name in ("software", "version", "client_id", "application", "owner", "principal", "address")),
+    Field("broker", FieldKind.NUMBER, "the id of one that it was connected to"),
     Field("connections", FieldKind.NUMBER, "how many it had in the time asked about"),
     Field("open", FieldKind.NUMBER, "how many of them were open at its end"),
     Field("first_seen", FieldKind.TIME, "when it was first seen in that time"),
@@ -91,17 +104,47 @@ FINDINGS: Fields = _fields(
     Field("code", FieldKind.TEXT, "the rule's"),
     Field("name", FieldKind.TEXT, "the rule's name"),
     Field("severity", FieldKind.SEVERITY, "how bad it is"),
+    Field("risk", FieldKind.CHOICE, "what may happen where nothing is done", RISKS),
     Field("state", FieldKind.CHOICE, "what is to be done", ("open", "stopped", "resolved", "closed")),
     Field("confidence", FieldKind.CHOICE, "low of what only looks like it", ("high", "low")),
     Field("kind", FieldKind.CHOICE, "what it is about", ("setting", "leak", "fleet", "operation")),
     Field("principal", FieldKind.TEXT, "of an application or client that has it"),
     Field("client_id", FieldKind.TEXT, "of an application or client that has it"),
     Field("owner", FieldKind.TEXT, "the team that it belongs to"),
+    Field("setting", FieldKind.TEXT, "a setting that it is about"),
+    Field("digest", FieldKind.TEXT, "keyed digest of a secret: its first digits and a star"),
     Field("fingerprint", FieldKind.TEXT, "its first digits and a star"),
     Field("clients", FieldKind.NUMBER, "how many have it now"),
     Field("since", FieldKind.TIME, "when it was last opened, or how long ago"),
 )
 """Fields of a finding."""
+
+HISTORY_FINDINGS: Fields = {name: field for name, field in FINDINGS.items() if name not in ("setting", "digest")}
+"""Fields of a finding in history, which has no settings."""
+
+CONNECTIONS: Fields = {
+    name: CLIENTS[name]
+    for name in ("software", "version", "client_id", "principal", "address", "listener", "protocol", "instance", "since")
+}
+"""Fields of a connection that a gateway knows by itself."""
+
+READINESS: Fields = _fields(
+    *(CLIENTS[name] for name in ("software", "version", "application", "owner", "principal")),
+    Field("verdict", FieldKind.CHOICE, "what becomes of it at brokers of the target", ("breaks", "unknown", "falls_back", "fine")),
+)
+"""Fields of a client that is judged for an upgrade."""
+
+RULES: Fields = _fields(
+    Field("code", FieldKind.TEXT, "the rule's"),
+    Field("name", FieldKind.TEXT, "the rule's name"),
+    Field("severity", FieldKind.SEVERITY, "the worst that it has"),
+    Field("risk", FieldKind.CHOICE, "what may happen where nothing is done", RISKS),
+    Field("type", FieldKind.TEXT, "a kind of client that it is for, such as producer"),
+    Field("library", FieldKind.TEXT, "a client library that it is for"),
+    Field("needs", FieldKind.TEXT, "what must be known to judge"),
+    Field("key", FieldKind.TEXT, "a setting that it is about"),
+)
+"""Fields of a rule."""
 
 BROKERS: Fields = _fields(
     Field("software", FieldKind.TEXT, "name of what it runs"),

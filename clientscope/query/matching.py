@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from clientscope.query.fields import NONE, NOT_JUDGED, FieldKind, Fields
-from clientscope.query.terms import Between, Compare, Condition, Is, Pattern, Query, Term
+from clientscope.query.terms import Between, Choice, Compare, Condition, Is, Pattern, Query, Term
 from clientscope.query.versions import version_order
 from clientscope.severities import SEVERITIES
 
 Values = Mapping[str, Any]
-"""By field: a text or None, or several texts; a number or None; a severity's name; of a client's findings pairs of severity and code,
-or None where it was not judged."""
+"""By field: a text or None, or several texts; a number or None, or a tuple of numbers; a severity's name; of a client's findings pairs of
+severity and code, or None where it was not judged."""
 
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq,
@@ -21,15 +21,17 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def matches(query: Query, fields: Fields, values: Values, search: str = "") -> bool:
-    """Whether all terms hold.
+    """Whether all terms and choices hold.
 
     Args:
         search: what words are searched for in, in lower case.
     """
-    return all(_holds(term, fields, values, search) != term.negated for term in query.terms)
+    return all(_holds(part, fields, values, search) != part.negated for part in query.terms)
 
 
-def _holds(term: Term, fields: Fields, values: Values, search: str) -> bool:
+def _holds(term: Term | Choice, fields: Fields, values: Values, search: str) -> bool:
+    if isinstance(term, Choice):
+        return any(matches(query, fields, values, search) for query in term.any_of)
     if term.field is None:
         return any(isinstance(each, Pattern) and each.within(search) for each in term.any_of)
     kind, value = fields[term.field].kind, values[term.field]
@@ -44,6 +46,8 @@ def _is(condition: Condition, kind: FieldKind, value: Any) -> bool:
         return any(condition.matches(text) for text in (each or (None,)))
     if value is None or isinstance(condition, Is):
         return False
+    if isinstance(value, tuple):
+        return any(_is(condition, kind, each) for each in value)
     if isinstance(condition, Between):
         return bool(condition.first <= value < condition.end)
     return _compares(condition, kind, value)

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import cast
 
 from clientscope.query.error import QueryError
 from clientscope.query.fields import NONE, NOT_JUDGED, Field, FieldKind, Fields
+from clientscope.query.libraries import require_library
 from clientscope.query.scanning import Scanner, SearchValue
-from clientscope.query.terms import Between, Compare, Condition, Is, Operator, Pattern, Query, Term
+from clientscope.query.terms import Between, Choice, Compare, Condition, Is, Operator, Pattern, Query, Term
 from clientscope.query.versions import version_order
 from clientscope.severities import SEVERITIES
 
 LONGEST = 1_000
 """Characters of a query."""
 MOST_TERMS = 30
+MOST_DEEP = 8
+"""Parentheses within each other."""
 MOST_VALUES = 50
 MOST_STARS = 8
 
+_OR = re.compile(r"OR(?=[\s()]|$)")
+_AND = re.compile(r"AND(?=[\s()]|$)")
+_GROUP = re.compile(r"-?\(")
+_CLOSED = re.compile(r"\)(?=[\s)]|$)")
 _FIELD = re.compile(r"([A-Za-z_-]+):")
 _OPERATOR = re.compile(r"<=|>=|<|>|=")
 _UNITS_MS = {"s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
@@ -43,12 +51,71 @@ def parse(text: str, fields: Fields, now_ms: int = 0) -> Query:
     if len(text) > LONGEST:
         raise QueryError(f"a query has at most {LONGEST} characters", LONGEST, len(text) - LONGEST)
     scanner = Scanner(text)
-    terms: list[Term] = []
-    while scanner.skip_space():
-        if len(terms) >= MOST_TERMS:
-            raise QueryError(f"a query has at most {MOST_TERMS} terms", scanner.at, len(text) - scanner.at)
-        terms.append(_term(scanner, fields, now_ms))
-    return Query(tuple(terms))
+    query = _any_of(_Parsing(scanner, fields, now_ms))
+    if scanner.skip_space():
+        raise QueryError("this ) closes nothing", scanner.at, 1, ('")"',))
+    require_library(query, fields)
+    return query
+
+
+@dataclass
+class _Parsing:
+    """A query that is being read; ``terms`` counts those that were."""
+
+    scanner: Scanner
+    fields: Fields
+    now_ms: int
+    terms: int = 0
+
+
+def _any_of(parsing: _Parsing) -> Query:
+    """All up to the end, or to the parenthesis that closes it."""
+    scanner = parsing.scanner
+    found = [_all_of(parsing)]
+    while match := scanner.match(_OR):
+        begin = scanner.at
+        scanner.at = match.end()
+        found.append(_all_of(parsing))
+        if not found[-1].terms or not found[-2].terms:
+            raise QueryError("OR stands between two terms", begin, 2, ("a OR b", '"OR"'))
+    return found[0] if len(found) == 1 else Query((Choice(tuple(found)),))
+
+
+def _all_of(parsing: _Parsing) -> Query:
+    """Terms and parentheses, up to an OR or the end."""
+    scanner = parsing.scanner
+    parts: list[Term | Choice] = []
+    while scanner.skip_space() and not scanner.is_at_end() and not scanner.match(_OR):
+        if (and_ := scanner.match(_AND)) is not None:
+            begin, scanner.at = scanner.at, and_.end()
+            if not parts or not scanner.skip_space() or scanner.is_at_end() or scanner.match(_OR) or scanner.match(_AND):
+                raise QueryError("AND stands between two terms", begin, 3, ("a b", '"AND"'))
+        elif (group := scanner.match(_GROUP)) is not None:
+            inner = _in_parentheses(parsing, group)
+            parts += inner.terms if group[0] == "(" else (Choice((inner,), negated=True),)
+        elif scanner.match(_CLOSED):
+            break
+        else:
+            parsing.terms += 1
+            if parsing.terms > MOST_TERMS:
+                raise QueryError(f"a query has at most {MOST_TERMS} terms", scanner.at, 1)
+            parts.append(_term(scanner, parsing.fields, parsing.now_ms))
+    return Query(tuple(parts))
+
+
+def _in_parentheses(parsing: _Parsing, group: re.Match[str]) -> Query:
+    scanner = parsing.scanner
+    if scanner.depth >= MOST_DEEP:
+        raise QueryError(f"parentheses are at most {MOST_DEEP} deep", group.start(), 1)
+    scanner.at = group.end()
+    scanner.depth += 1
+    query = _any_of(parsing)
+    if not scanner.take(")"):
+        raise QueryError("this ( is not closed", group.end() - 1, 1, (")",))
+    scanner.depth -= 1
+    if not query.terms:
+        raise QueryError("there is nothing in these parentheses", group.start(), scanner.at - group.start(), ("(a OR b)", '"("'))
+    return query
 
 
 def _term(scanner: Scanner, fields: Fields, now_ms: int) -> Term:
@@ -154,7 +221,7 @@ def _finding(field: Field, operator: Operator | None, value: SearchValue, now_ms
 
 def _choice(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
     word = (value.text or "").lower()
-    if operator not in (None, "=") or word not in field.choices:
+    if operator not in (None, "=") or (word not in field.choices and not value.quoted):
         raise _wrong(field, value, begin, f"{field.name} is one of {', '.join(field.choices)}")
     return Pattern((word,))
 

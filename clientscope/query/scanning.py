@@ -37,11 +37,13 @@ class Scanner:
 
     Attributes:
         at: the place, in characters from 0.
+        depth: how many parentheses are open here.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self.at = 0
+        self.depth = 0
         if control := _CONTROL.search(text):
             raise QueryError("control characters are not allowed here", control.start(), 1)
 
@@ -52,8 +54,12 @@ class Scanner:
         return self.at < len(self._text)
 
     def is_at_break(self) -> bool:
-        """Whether nothing follows here, or white space, or a comma."""
-        return self.at >= len(self._text) or self._text[self.at].isspace() or self._text[self.at] == ","
+        """Whether nothing follows here, or white space, a comma, or the end of what is in parentheses."""
+        return self.at >= len(self._text) or self._text[self.at].isspace() or self._text[self.at] == "," or self.is_at_end()
+
+    def is_at_end(self) -> bool:
+        """Whether what is in parentheses ends here."""
+        return self.depth > 0 and self._text.startswith(")", self.at)
 
     def take(self, character: str) -> bool:
         """Goes past a character, if it is here."""
@@ -69,17 +75,18 @@ class Scanner:
         """The value that begins here.
 
         Args:
-            stops: what ends it outside of quotes: a space in it means any white space.
+            stops: what ends it outside of quotes: a space in it means any white space.  So does a parenthesis that was opened before it.
 
         Raises:
             QueryError: a quote is not closed.
         """
-        begin, parts, piece, quoted = self.at, [], "", False
+        begin, parts, piece, quoted, own = self.at, [], "", False, 0
         while self.at < len(self._text):
             character = self._text[self.at]
-            if (" " in stops and character.isspace()) or character in stops:
+            if (" " in stops and character.isspace()) or character in stops or (not own and self.is_at_end()):
                 break
             self.at += 1
+            own = max(0, own + (character == "(") - (character == ")"))
             if character == '"':
                 quoted = True
                 piece += self._in_quotes(self.at - 1)

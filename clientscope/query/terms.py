@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase
 from typing import Literal
@@ -10,7 +11,7 @@ from typing import Literal
 Operator = Literal["<", "<=", ">", ">=", "="]
 
 _FOLD = str.maketrans(ascii_uppercase, ascii_lowercase)
-_PLAIN = re.compile(r"[^\s\"*,\\:<>=-][^\s\"*,\\]*")
+_PLAIN = re.compile(r"[^\s\"*,\\:<>=()-][^\s\"*,\\()]*")
 
 
 def fold(text: str) -> str:
@@ -106,14 +107,35 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Query:
-    """All terms, which must all hold; none leaves everything."""
+class Choice:
+    """Queries of which at least one must hold: what is in parentheses, or on the sides of ``OR``.
 
-    terms: tuple[Term, ...] = ()
+    Attributes:
+        any_of: at least one.
+    """
+
+    any_of: tuple[Query, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Query:
+    """Terms and choices, which must all hold; none leaves everything."""
+
+    terms: tuple[Term | Choice, ...] = ()
 
     def asks_for(self, field: str) -> bool:
         """Whether a term is about this field."""
-        return any(term.field == field for term in self.terms)
+        return any(term.field == field for term in self.each())
+
+    def each(self) -> Iterator[Term]:
+        """Every term, of choices too."""
+        for part in self.terms:
+            if isinstance(part, Choice):
+                for query in part.any_of:
+                    yield from query.each()
+            else:
+                yield part
 
 
 def term_text(field: str, *values: str | int | None) -> str:

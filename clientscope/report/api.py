@@ -8,6 +8,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, TypeVar
 
@@ -17,14 +18,21 @@ from clientscope.api.common import Model
 from clientscope.api.overview import Overview
 from clientscope.config import PageSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.report.searching import wrong_search
 from clientscope.secret_files import require_private
 
 _TIMEOUT_S = 10.0
 _SILENT_S = 15.0
 """An event stream says every five seconds that it lives."""
+_NO_ROUTE = "Not Found"
+"""FastAPI's answer for an address that no route of it has: serve is of an earlier release."""
 
 
 Answer = TypeVar("Answer", bound=Model)
+
+
+class UnknownResource(EnvironmentProblem):
+    """What was asked for is not there: a client that serve doesn't know, or a table that history doesn't have."""
 
 
 class Api:
@@ -41,17 +49,20 @@ class Api:
             require_private(settings.token_file, "--token-file", "the page's administrator has it")
             self._headers["authorization"] = f"Bearer {settings.token_file.read_text('utf-8').strip()}"
 
-    def get(self, path: str, parameters: Mapping[str, object], answer: type[Answer]) -> Answer:
-        """What answers ``GET api/v1/<path>``; parameters that are empty are left out.
+    def get(self, path: str, parameters: Mapping[str, object], answer: type[Answer], keep_empty: bool = False) -> Answer:
+        """What answers ``GET api/v1/<path>``; parameters that are None or empty are left out.
 
         Args:
             answer: the model of the answer.  Further fields, of a later release, are ignored.
+            keep_empty: an empty text means something.
 
         Raises:
             EnvironmentProblem: nothing answers, or something else than clientscope, or it requires a token.
-            SettingsError: a parameter is wrong; says where, if it is the search.
+            UnknownResource: there is no such thing.
+        SettingsError: a parameter is wrong; says where, if it is the search.
         """
-        query = urllib.parse.urlencode({name: value for name, value in parameters.items() if value not in ("", None)})
+        given = {name: value for name, value in parameters.items() if value is not None and (value != "" or keep_empty)}
+        query = urllib.parse.urlencode(given, doseq=True)
         with self._open(f"{path}?{query}" if query else path, _TIMEOUT_S) as response:
             try:
                 return self._parsed(response.read(), answer)
@@ -103,19 +114,31 @@ class Api:
     def _refused(self, status: int, body: bytes) -> Exception:
         try:
             said = json.loads(body)
-            detail = str(said["detail"])[:500]
-        except (ValueError, KeyError, TypeError):
+            detail = _detail(said["detail"])
+        except (ValueError, LookupError, TypeError):
             return self._unreachable(ValueError(f"status {status}"))
         if status in (401, 403):
             hint = "--token-file, or CLIENTSCOPE_PAGE_TOKEN_FILE, names the file that holds one"
             return EnvironmentProblem(f"the page at {self._url} requires a token", hint)
         if "position" in said:
-            where = int(said["position"])
-            expected = ", ".join(map(str, (said.get("expected") or [])[:10]))
-            return SettingsError(f"the search is wrong at character {where + 1}: {detail}", f"expected: {expected}" if expected else None)
+            return wrong_search(int(said["position"]), detail, said.get("expected") or [])
+        if status == HTTPStatus.NOT_FOUND:
+            if detail == _NO_ROUTE:
+                return EnvironmentProblem(f"the page at {self._url} can't answer this", "run the command in the release that serve has")
+            return UnknownResource(detail, said.get("hint"))
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return EnvironmentProblem(detail, said.get("hint"))
         return SettingsError(detail, said.get("hint"))
 
     def _unreachable(self, error: Exception) -> EnvironmentProblem:
         reason = getattr(error, "reason", None) or str(error) or type(error).__name__
         hint = "--url is where the page is; is clientscope serve running?"
         return EnvironmentProblem(f"no clientscope serve answers at {self._url}: {reason}", hint)
+
+
+def _detail(said: Any) -> str:
+    """What was wrong; of a parameter that can't be so, its name and why, never its value."""
+    if isinstance(said, list):
+        first = said[0]
+        return f"{first['loc'][-1]}: {first['msg']}"[:500]
+    return str(said)[:500]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -174,6 +174,10 @@ def lines(cluster: Cluster, chosen: Collection[int] | None) -> list[BrokerLine]:
         )
         for answer in cluster.answers
     ]
+
+
+COLUMNS = (*FIELDS, *(f"api_{field.name}" for field in fields(SupportedApi)))
+"""Of CSV, as `cells` has them."""
 
 
 def cells(line: BrokerLine) -> list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import JustifyMethod
 from rich.table import Table
@@ -11,15 +11,19 @@ from rich.text import Text
 from clientscope.api.clients import ClientList, ConnectedClient, FindingsSummary
 from clientscope.report.api import Api
 from clientscope.report.findings.table import COLOURS
+from clientscope.report.listing import is_narrow
 from clientscope.report.text import age, plain
 
 FIELDS = (
     "key", "client_id", "software_name", "software_version", "principal", "address", "listener", "security_protocol", "broker", "cluster",
-    "gateway", "instance_id", "application", "connections", "since_ms", "findings",
+    "gateway", "instance_id", "application", "owner", "connections", "since_ms", "disconnected_ms", "opened_per_minute",
+    "bytes_in_per_second", "bytes_out_per_second", "active_ms", "risks", "findings.worst", "findings.count",
 )  # fmt: skip
 """Fields of a client, as the API names them."""
 
 _MOST = 10_000
+_WIDE = ("LISTENER", "BROKER", "GATEWAY", "INSTANCE", "OPENED/MIN", "IN B/S", "OUT B/S", "IDLE")
+_NUMBERS = ("CONNECTIONS", "SINCE", "BROKER", "OPENED/MIN", "IN B/S", "OUT B/S", "IDLE")
 
 
 def fetch(api: Api, search: str) -> tuple[list[ConnectedClient], list[str]]:
@@ -41,21 +45,37 @@ def fetch(api: Api, search: str) -> tuple[list[ConnectedClient], list[str]]:
 
 
 def table(found: Sequence[ConnectedClient], now_s: float, *, wide: bool = False) -> Table | None:
-    """A row for each; what clients chose themselves is shown as it is."""
+    """A row for each; what clients chose themselves is shown as it is.  A narrow terminal has no principals and addresses."""
     if not found:
         return None
     view = Table(header_style="bold", box=None, pad_edge=False)
-    more = ("LISTENER", "BROKER", "GATEWAY", "INSTANCE") if wide else ()
-    for heading in ("CLIENT.ID", "SOFTWARE", "VERSION", "PRINCIPAL", "ADDRESS", *more, "CONNECTIONS", "SINCE", "FINDINGS"):
-        justify: JustifyMethod = "right" if heading in ("CONNECTIONS", "SINCE", "BROKER") else "left"
+    whose = wide or not is_narrow()
+    more = (*(("PRINCIPAL", "ADDRESS") if whose else ()), *(_WIDE if wide else ()))
+    for heading in ("CLIENT.ID", "SOFTWARE", "VERSION", *more, "CONNECTIONS", "SINCE", "FINDINGS"):
+        justify: JustifyMethod = "right" if heading in _NUMBERS else "left"
         view.add_column(heading, overflow="fold", no_wrap=heading not in ("CLIENT.ID", "SOFTWARE", "PRINCIPAL"), justify=justify)
     for each in found:
-        cells = [each.client_id or "–", each.software_name, each.software_version, each.principal or "–", each.address]
+        cells = [each.client_id or "–", each.software_name, each.software_version]
+        if whose:
+            cells += [each.principal or "–", each.address]
         if wide:
-            cells += [each.listener, str(each.broker), each.gateway, each.instance_id or "–"]
-        since = ("" if each.since_exact else ">") + age(now_s - each.since_ms / 1000)
-        view.add_row(*map(plain, cells), str(each.connections), since, _findings(each.findings))
+            cells += [each.listener, str(each.broker), each.gateway, each.instance_id or "–", *_traffic(each, now_s)]
+        view.add_row(*map(plain, cells), str(each.connections), _since(each, now_s), _findings(each.findings))
     return view
+
+
+def _since(client: ConnectedClient, now_s: float) -> str:
+    """For how long it has been connected, or since when not any more."""
+    if client.disconnected_ms is not None:
+        return f"gone {age(now_s - client.disconnected_ms / 1000)}"
+    return ("" if client.since_exact else ">") + age(now_s - client.since_ms / 1000)
+
+
+def _traffic(client: ConnectedClient, now_s: float) -> Iterator[str]:
+    """Connections per minute, bytes per second, and for how long none have passed; a dash for what is not known."""
+    yield f"{client.opened_per_minute:g}"
+    yield from ("–" if each is None else f"{each:,}" for each in (client.bytes_in_per_second, client.bytes_out_per_second))
+    yield "–" if client.active_ms is None else age(now_s - client.active_ms / 1000)
 
 
 def _findings(summary: FindingsSummary | None) -> Text:

@@ -20,11 +20,17 @@ from rich.text import Text
 from clientscope.config import ListingSettings
 from clientscope.errors import SettingsError
 from clientscope.readiness import Readiness
+from clientscope.report.columns import chosen as chosen_columns
+from clientscope.report.columns import column, flat
+from clientscope.report.columns import table as columns_table
 from clientscope.severities import SEVERITIES
 
 EVERY_S = 2.0
 _WIDEST = 100_000
 """Characters of a line in a pipe."""
+
+_NARROW = 100
+"""Columns of a terminal from which on a table has all that it has by default."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection)."""
@@ -45,7 +51,7 @@ class Listed(Generic[Item]):
         row: an item under the API's field names, as JSON has it.
         name: what other commands call an item by.
         table: items for a terminal, with True all that is worth a column; None prints nothing.
-        cells: an item as lines of CSV; where that is None, its row, with what is nested as JSON.
+        cells: an item as lines of CSV and of ``--columns``; where that is None, its flat row (`clientscope.report.columns`).
         left_out: sentences about what isn't listed, for standard error.
     """
 
@@ -57,31 +63,32 @@ class Listed(Generic[Item]):
     left_out: Sequence[str] = ()
 
 
-def show(settings: ListingSettings, fields: Sequence[str], ask: Callable[[], Listed[Item]]) -> None:
+def show(settings: ListingSettings, fields: Sequence[str], ask: Callable[[], Listed[Item]], columns: Sequence[str] | None = None) -> None:
     """Prints what ``ask`` returns, once or, with ``--watch``, until Ctrl-C: on a terminal in place, in a pipe as JSON lines.
 
     Args:
-        fields: by which it can be sorted; the columns of CSV too, unless `Listed.cells` says otherwise.
+        fields: by which it can be sorted; below a nested one with a dot.
+        columns: all of CSV and ``--columns``, where they are others.
 
     Raises:
-        SettingsError: ``--sort`` names none of the fields, or ``--watch`` is used with a format that has an end.
+        SettingsError: ``--sort`` or ``--columns`` names an unknown field, or ``--watch`` is used with a format that has an end.
     """
-    order = _order(settings.sort, fields)
+    known = tuple(map(column, fields)) if columns is None else tuple(columns)
+    form = _Form(settings, _order(settings.sort, fields, known), chosen_columns(settings.columns, known))
     if not settings.watch:
-        _print_once(settings, order, fields, ask())
+        _print_once(form, ask())
         return
     if settings.output not in ("table", "wide", "jsonl"):
         raise SettingsError(f"--watch never ends, so -o {settings.output} can't be completed", "-o table, wide or jsonl")
     console = Console()
     if settings.output == "jsonl" or not console.is_terminal:
         while True:
-            for line in _lines("jsonl", fields, *_chosen(settings, order, ask())):
+            for line in form.lines("jsonl", *form.chosen(ask())):
                 print(line, flush=True)
             time.sleep(EVERY_S)
     with Live(console=console, auto_refresh=False, screen=True) as live:
         while True:
-            listed, items = _chosen(settings, order, ask())
-            live.update(listed.table(items, settings.output == "wide") or Text(), refresh=True)
+            live.update(form.view(*form.chosen(ask())) or Text(), refresh=True)
             time.sleep(EVERY_S)
 
 
@@ -93,14 +100,20 @@ def console(usual: Console, view: RenderableType) -> Console:
     return Console(file=usual.file, width=max(usual.measure(view, options=widest).maximum, usual.width), no_color=usual.no_color)
 
 
-def _print_once(settings: ListingSettings, order: Sequence[tuple[str, bool]], fields: Sequence[str], listed: Listed[Item]) -> None:
-    listed, items = _chosen(settings, order, listed)
-    if settings.output in ("table", "wide"):
-        view = listed.table(items, settings.output == "wide")
+def is_narrow() -> bool:
+    """Whether the terminal is so narrow that a table leaves columns out: folded names can't be read."""
+    usual = Console()
+    return (usual.is_terminal or "COLUMNS" in os.environ) and usual.width < _NARROW
+
+
+def _print_once(form: _Form, asked: Listed[Item]) -> None:
+    listed, items = form.chosen(asked)
+    if form.settings.output in ("table", "wide"):
+        view = form.view(listed, items)
         if view is not None:
             console(Console(), view).print(view)
     else:
-        for line in _lines(settings.output, fields, listed, items):
+        for line in form.lines(form.settings.output, listed, items):
             print(line)
     if more := len(listed.items) - len(items):
         print(f"{more} more; raise --limit to see them", file=sys.stderr)
@@ -108,27 +121,58 @@ def _print_once(settings: ListingSettings, order: Sequence[tuple[str, bool]], fi
         print(text, file=sys.stderr)
 
 
-def _chosen(settings: ListingSettings, order: Sequence[tuple[str, bool]], listed: Listed[Item]) -> tuple[Listed[Item], Sequence[Item]]:
-    items = list(listed.items)
-    for field, descending in reversed(order):  # sorting is stable, so the first field is sorted by last
-        items.sort(key=lambda item: _rank(field, listed.row(item).get(field)), reverse=descending)
-        items.sort(key=lambda item: listed.row(item).get(field) is None)
-    return listed, items[: settings.limit] if settings.limit else items
+@dataclass(frozen=True)
+class _Form:
+    """How a list is printed.
+
+    Attributes:
+        order: fields, and whether each is sorted downwards.
+        columns: of CSV, and of ``--columns`` if that is given.
+    """
+
+    settings: ListingSettings
+    order: Sequence[tuple[str, bool]]
+    columns: Sequence[str]
+
+    def chosen(self, listed: Listed[Item]) -> tuple[Listed[Item], Sequence[Item]]:
+        """In the order and within the limit that were asked for."""
+        items = list(listed.items)
+        for field, descending in reversed(self.order):  # sorting is stable, so the first field is sorted by last
+            values = {id(item): _value(field, listed.row(item)) for item in items}
+            items.sort(key=lambda item: _rank(field, values[id(item)]), reverse=descending)
+            items.sort(key=lambda item: values[id(item)] is None)
+        return listed, items[: self.settings.limit] if self.settings.limit else items
+
+    def view(self, listed: Listed[Item], items: Sequence[Item]) -> RenderableType | None:
+        """For a terminal."""
+        if self.settings.columns:
+            return columns_table(self.columns, list(self._rows(listed, items)))
+        return listed.table(items, self.settings.output == "wide")
+
+    def lines(self, output: str, listed: Listed[Item], items: Sequence[Item]) -> Iterator[str]:
+        """For programs."""
+        rows: Iterable[Row] = map(listed.row, items)
+        if self.settings.columns:
+            rows = ({name: row.get(name) for name in self.columns} for row in self._rows(listed, items))
+        match output:
+            case "json":
+                yield json.dumps(list(rows), ensure_ascii=False, indent=2)
+            case "jsonl":
+                yield from (json.dumps(row, ensure_ascii=False) for row in rows)
+            case "name":
+                yield from (listed.name(item) for item in items)
+            case _:
+                yield csv_line(self.columns)
+                yield from (csv_line(row.get(name) for name in self.columns) for row in self._rows(listed, items))
+
+    def _rows(self, listed: Listed[Item], items: Sequence[Item]) -> Iterator[Row]:
+        for item in items:
+            yield from listed.cells(item) if listed.cells else (flat(listed.row(item)),)
 
 
-def _lines(output: str, fields: Sequence[str], listed: Listed[Item], items: Sequence[Item]) -> Iterator[str]:
-    match output:
-        case "json":
-            yield json.dumps([listed.row(item) for item in items], ensure_ascii=False, indent=2)
-        case "jsonl":
-            yield from (json.dumps(listed.row(item), ensure_ascii=False) for item in items)
-        case "name":
-            yield from (listed.name(item) for item in items)
-        case _:
-            rows = [row for item in items for row in (listed.cells(item) if listed.cells else (listed.row(item),))]
-            columns = list(dict.fromkeys(name for row in rows for name in row)) if listed.cells else fields
-            yield csv_line(columns or fields)
-            yield from (csv_line(row.get(name) for name in columns) for row in rows)
+def _value(field: str, row: Row) -> Any:
+    """By the JSON's name, as a number; or else by the column's."""
+    return row[field] if field in row else flat(row).get(field)
 
 
 def csv_line(cells: Iterable[object]) -> str:
@@ -148,20 +192,22 @@ def _cell(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.lstrip(" ").startswith(_FORMULA) else cell
 
 
-def _order(text: str, fields: Sequence[str]) -> list[tuple[str, bool]]:
-    """Fields, and whether each is sorted downwards."""
+def _order(text: str, fields: Sequence[str], columns: Sequence[str]) -> list[tuple[str, bool]]:
+    """Fields, and whether each is sorted downwards.  A time may be named as its column is, and of what is nested the first is meant."""
     order = []
     for part in filter(None, (part.strip() for part in text.split(","))):
-        field = part.removeprefix("-")
-        if field not in fields:
-            raise SettingsError(f"--sort: unknown field {field!r}", f"one of {', '.join(fields)}; -{fields[0]} sorts in descending order")
+        name = part.removeprefix("-")
+        known = (field for field in fields if name in (field, column(field)) or field.startswith(f"{name}."))
+        field = next(known, name if name in columns else None)
+        if field is None:
+            raise SettingsError(f"--sort: unknown field {name!r}", f"one of {', '.join(fields)}; -{fields[0]} sorts in descending order")
         order.append((field, part.startswith("-")))
     return order
 
 
 def _rank(field: str, value: object) -> tuple[int, object]:
     """Severities and verdicts by how bad they are, numbers by size, texts with the numbers in them by size: 2.10 comes after 2.9."""
-    if field == "severity" and value in SEVERITIES:
+    if field in ("severity", "findings.worst") and value in SEVERITIES:
         return 0, (SEVERITIES.index(value),)
     if field == "readiness" and value in _VERDICTS:
         return 0, (_VERDICTS.index(value),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from rich.text import Text
 
@@ -41,3 +42,11 @@ def age(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds // size:.0f} {unit}"
     return f"{max(seconds, 0):.0f} s"
+
+
+def time_of(ms: int) -> str:
+    """ISO 8601, in UTC, to the second."""
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
+    except (OverflowError, ValueError, OSError):  # a clock of somebody else's
+        return f"{ms} ms"

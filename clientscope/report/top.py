@@ -22,6 +22,7 @@ from clientscope.api.findings import FindingList
 from clientscope.api.overview import Overview
 from clientscope.errors import ClientscopeError
 from clientscope.findings.record import Finding
+from clientscope.findings.wording import unmarked
 from clientscope.report.api import Api
 from clientscope.report.findings.table import COLOURS
 from clientscope.report.text import age, plain
@@ -297,5 +298,5 @@ def _findings(items: Sequence[Finding]) -> Rows:
         whose = of.client_id or of.group or of.principal or "–"
         cells = (plain(each.severity, COLOURS[each.severity]), plain(each.code), Text(str(each.client_count), justify="right"))
         since = Text(age(now_s - each.opened_ms / 1000), justify="right")
-        rows.append((each.fingerprint, (*cells, plain(whose), plain(each.message), since)))
+        rows.append((each.fingerprint, (*cells, plain(whose), plain(unmarked(each.message)), since)))
     return rows

@@ -1,4 +1,4 @@
-"""Text of a message, in this order: status and severity, one sentence, who, since and last seen, count, what to do, a link."""
+"""Text of a message, in this order: status and severity, one sentence, who, since and last seen, count, what to do, links, commands."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import UTC, tzinfo
 from urllib.parse import quote, urlencode
 
 from clientscope.findings.record import Application, Finding
+from clientscope.findings.wording import unmarked
 from clientscope.severities import SEVERITIES
 from sinks.alerts.inert import fitted, inert
 from sinks.alerts.progress import DeliveryPlan
@@ -22,6 +23,9 @@ MOST_TITLE = 150
 
 _NAMED = 5
 """Findings of a group, and addresses of a finding, that are named; the others are counted."""
+
+_ACCEPTED_MS = 90 * 24 * 60 * 60 * 1000
+"""How long the command of a message accepts a finding; a person may write another day."""
 
 _LINK = re.compile(r"https://[A-Za-z0-9.-]+(?:/[\w./#?=%+:-]*)?", re.ASCII)
 
@@ -60,8 +64,7 @@ class Texts:
     def title(self, message: Message) -> str:
         """One line."""
         finding, more = message.worst, len(message.findings) - 1
-        who = _application(finding.application) if finding.application != Application() else "clientscope"
-        text = f"{status(message).upper()}, {finding.severity}: {inert(finding.code, 16)} {inert(finding.name, 60)}, {who}"
+        text = f"{status(message).upper()}, {finding.severity}: {inert(finding.code, 16)} {inert(finding.name, 60)}"
         return _cut(text, MOST_TITLE - 12) + (f" +{more:,}" if more else "")
 
     def body(self, message: Message, most: int = MOST_BODY) -> str:
@@ -72,7 +75,9 @@ class Texts:
         if worst.alert and worst.alert.why != "new" and message.plan.status == "firing":
             first += f" ({worst.alert.why})"
         lines = [first + (f": {len(findings):,} findings of {_codes(findings)}" if several else "")]
-        lines.append(inert(worst.message, 600))
+        lines.append(inert(unmarked(worst.sentence or worst.message), 600))  # the sentence doesn't say whose it is: that has a line
+        if worst.sentence and worst.settings:
+            lines.append(f"Settings: {', '.join(_some([inert(setting.key, 80) for setting in worst.settings], 3))}")
         lines += [f"Who: {_who(finding)}" for finding in findings[:_NAMED]]
         if len(findings) > _NAMED:
             lines.append(f"+{len(findings) - _NAMED:,} more")
@@ -83,8 +88,9 @@ class Texts:
         lines.append(f"What to do: {self._advice(message)}")
         if any(finding.fingerprint in message.damped for finding in findings):
             lines.append("It flaps: further changes are sent once it has been stable for a while.")
-        lines += [self.finding_line(message), f"Rule: {_rule(worst)}", f"Silence: {_silence(worst)}"]
-        return fitted(lines, most)
+        page = self._page_of(message)
+        lines += [f"Page: {page}"] * bool(page) + [f"Rule: {link(worst)}"] * bool(link(worst))
+        return fitted([*lines, "Commands:", *_commands(message)], most)
 
     def time(self, ms: int) -> str:
         """To the second, with its zone."""
@@ -94,13 +100,9 @@ class Texts:
         """The finding's address on the page; empty if the page's address isn't set."""
         return self._page(view="finding", id=finding.fingerprint)
 
-    def finding_line(self, message: Message) -> str:
-        """The link or the command that shows more about the findings."""
+    def _page_of(self, message: Message) -> str:
         worst = message.worst
-        if len(message.findings) > 1:
-            page = self._page(view="findings", q=f"code:{worst.code}")
-            return f"Findings: {page or f'clientscope findings list --code {_word(worst.code)}'}"
-        return f"Finding: {self.page(worst) or f'clientscope findings show {_word(worst.fingerprint)}'}"
+        return self._page(view="findings", q=f"code:{worst.code}") if len(message.findings) > 1 else self.page(worst)
 
     def _page(self, **query: str) -> str:
         if not self.external_url:
@@ -112,7 +114,7 @@ class Texts:
             return "nothing more"
         if message.worst.state == "stopped":
             return "it is no longer pushed, but who saw the secret still has it: rotate it, then close the finding"
-        return inert(message.worst.use_instead, 400) or "see the rule"
+        return inert(unmarked(message.worst.use_instead), 400) or "see the rule"
 
 
 def status(message: Message) -> str:
@@ -165,12 +167,14 @@ def _codes(findings: Sequence[Finding]) -> str:
     return ", ".join(inert(code, 16) for code in codes[:_NAMED]) + (" …" if len(codes) > _NAMED else "")
 
 
-def _rule(finding: Finding) -> str:
-    return f"clientscope rules {_word(finding.code)}" + (f" ({link(finding)})" if link(finding) else "")
-
-
-def _silence(finding: Finding) -> str:
-    return f'clientscope findings close {_word(finding.fingerprint[:12])} --as accepted --until YYYY-MM-DD --why "…"'
+def _commands(message: Message) -> list[str]:
+    """What a person may paste into a terminal, each a line of its own with nothing around it."""
+    worst = message.worst
+    several = len(message.findings) > 1
+    shown = f"findings list --code {_word(worst.code)}" if several else f"findings show {_word(worst.fingerprint[:12])}"
+    until = moment(message.plan.created_ms + _ACCEPTED_MS).date()
+    close = f"findings close {_word(worst.fingerprint[:12])} --as accepted --until {until} --why 'known, until then'"
+    return [f"clientscope {each}" for each in (shown, f"rules {_word(worst.code)}", *([] if message.plan.status == "ended" else [close]))]
 
 
 def _word(text: str) -> str:

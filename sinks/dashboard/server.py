@@ -58,10 +58,10 @@ def run(settings: ServeSettings) -> None:
     url = f"http://{'[' + host + ']' if ':' in host else host}:{listener.getsockname()[1]}/"
     if not is_loopback(host) and not settings.external_url.startswith("https"):
         _log.warning("%s is not encrypted: tokens and cookies can be read on their way, unless a proxy before it speaks TLS", url)
-    state = State()
+    state = State(owned)
     reader = StateReader(kafka, state)
     fetch = PushFetcher(kafka)
-    past = Past(settings.history_dir)
+    past = Past(settings.history_dir, owners=settings.owners)
     refused = refusals(CollectorRegistry())
     server: Server
 

@@ -22,7 +22,7 @@ from great_expectations.core.run_identifier import RunIdentifier
 from great_expectations.render.renderer.page_renderer import ExpectationSuitePageRenderer, ValidationResultsPageRenderer
 from great_expectations.render.view import DefaultJinjaPageView
 
-from sinks.quality.pages import INDEX, without_elsewhere
+from sinks.quality.pages import BACK, INDEX, without_elsewhere
 from sinks.quality.suites import SUITES
 
 EVERY_S = 300.0
@@ -116,7 +116,7 @@ def _index(results: Iterable[_Result], style: str) -> str:
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>Data quality</title><style>{style}</style></head><body><div class="container-fluid"><h4>Data quality</h4>'
+        f'<title>Data quality</title><style>{style}</style></head><body>{BACK}<div class="container-fluid"><h4>Data quality</h4>'
         "<p>Samples of the records that were decoded, against what is expected of them. Each line is one sample; of five minutes the last, "
         "or the last that failed.</p>"
         '<div class="table-responsive"><table class="table"><thead><tr><th>Outcome</th><th>Time, UTC</th><th>Expectations</th></tr></thead>'

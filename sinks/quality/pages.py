@@ -15,18 +15,24 @@ _DROPPED = frozenset(
 _DROPPED_VOID = frozenset({"link", "base", "input", "img", "embed"})
 _VOID = frozenset({"area", "br", "col", "hr", "meta", "source", "track", "wbr"})
 _KEPT_ATTRIBUTES = frozenset({"class", "id", "href", "colspan", "rowspan", "hidden", "charset", "name", "content", "scope"})
+_BODY = re.compile("<body[^>]*>")
+
+BACK = '<p class="back"><a href="../">Back to clientscope</a></p>'
+"""As the live page serves these pages in a folder beside it."""
+
 _EXPECTATIONS = re.compile(r".*/expectations/(.+)\.html")
 
 
 def without_elsewhere(page: str, style: str) -> str:
-    """The page with only its text, structure and classes, and one style sheet of ours.
+    """The page in English, with only its text, structure and classes, one style sheet of ours, and a link back to clientscope's page.
 
     Links within the page stay, as do those to the list and to suites; what else a link says goes.
     """
     cleaner = _Cleaner()
     cleaner.feed(page)
     cleaner.close()
-    return "".join(cleaner.out).replace("</head>", f"<style>{style}</style></head>", 1)
+    cleaned = "".join(cleaner.out).replace("</head>", f"<style>{style}</style></head>", 1)
+    return _BODY.sub(lambda body: body[0] + BACK, cleaned, count=1)
 
 
 class _Cleaner(HTMLParser):
@@ -41,6 +47,9 @@ class _Cleaner(HTMLParser):
         if self._within or tag in _DROPPED:
             if tag not in _VOID:
                 self._within.append(tag)
+            return
+        if tag == "html":  # its own language isn't always said
+            self.out.append('<html lang="en">')
             return
         kept = "".join(f' {name}="{html.escape(value)}"' for name, value in map(_attribute, attrs) if value is not None)
         self.out.append(f"<{tag}{kept}>")

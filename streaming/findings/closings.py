@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from clientscope.records.client_key import tenant_of
 from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, There
@@ -15,6 +17,7 @@ _WINDOW_MS = 5 * 60_000
 _SLICE_MS = 10_000
 
 MOST_NAMES = 1_000
+MOST_ORIGINS = 2_000
 MOST_CLOSED = 100_000
 MOST_LEFT = 100_000
 
@@ -23,6 +26,13 @@ NAMES = Limit(
     MOST_NAMES,
     "client.ids of one principal that close connections within ten seconds",
     "AN404 counts the others together, as a client without client.id",
+    "low",
+)
+ORIGINS = Limit(
+    "closing_origins",
+    MOST_ORIGINS,
+    "brokers, addresses and releases at which clients close connections within ten seconds",
+    "AN404 counts these connections, and doesn't name where they were closed",
     "low",
 )
 CLOSED = Limit(
@@ -40,12 +50,21 @@ Who = tuple[str | None, str | None]
 """Principal and client.id."""
 
 
+class ClosedAt(NamedTuple):
+    """Where connections were closed, and by what; ``software`` is a name and a version."""
+
+    broker: int
+    address: str
+    software: str
+
+
 class ClosingRates:
     """How many connections each client closed in the last five minutes.  Times are ms since the epoch, of Kafka's clock."""
 
     def __init__(self) -> None:
-        self.full = Overflow(NAMES)
+        self.full, self.origins_full = Overflow(NAMES), Overflow(ORIGINS)
         self._slices: dict[int, Counter[Who]] = {}
+        self._origins: dict[int, Counter[tuple[Who, ClosedAt]]] = {}
         self._newest_ms = 0
         self._names: Counter[str | None] = Counter()  # of each principal, since the last slice began
 
@@ -66,6 +85,19 @@ class ClosingRates:
             else:
                 self._names[event.principal] += 1
         counts[who] += 1
+        software = " ".join(filter(None, (event.software_name, event.software_version)))
+        origins, origin = self._origins.setdefault(begin, Counter()), (who, ClosedAt(event.broker, event.address, software))
+        if origin in origins or len(origins) < MOST_ORIGINS:
+            origins[origin] += 1
+        else:
+            self.origins_full.left_out(tenant_of(event.principal, event.address))
+
+    def origins(self, now_ms: int) -> Iterator[tuple[Who, ClosedAt, int]]:
+        """Where each client closed how many of them, within the five minutes before; the same place may come several times."""
+        self._end(now_ms)
+        for counts in self._origins.values():
+            for (who, at), count in counts.items():
+                yield who, at, count
 
     def at(self, now_ms: int) -> Counter[Who]:
         """By client, within the five minutes before."""
@@ -78,6 +110,7 @@ class ClosingRates:
     def _end(self, now_ms: int) -> None:
         for begin in [begin for begin in self._slices if begin <= now_ms - _WINDOW_MS]:
             del self._slices[begin]
+            self._origins.pop(begin, None)
 
 
 class Departures:

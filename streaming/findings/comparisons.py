@@ -13,6 +13,7 @@ from clientscope.profiles import Thresholds
 from streaming.findings import fleet
 from streaming.findings.book import Book
 from streaming.findings.clients import OneApplication, PushedClients
+from streaming.findings.closings import ClosedAt, Who
 from streaming.findings.inputs import ConnectionChange
 from streaming.findings.liveness import Liveness
 from streaming.findings.upgrades import RequestedVersions
@@ -74,10 +75,14 @@ class Comparisons:
 
     def _storms(self, now_ms: int) -> dict[str, fleet.Storms]:
         """What each application closed, for those that closed enough to be looked at."""
-        applications: dict[str, list[tuple[str | None, str | None]]] = {}
+        applications: dict[str, list[Who]] = {}
         closed: Counter[str] = Counter()
-        for who, count in self._liveness.closed(now_ms).items():
-            key = application_key(who[0], of_client(who[1]), None)
-            applications.setdefault(key, []).append(who)
-            closed[key] += count
-        return {key: fleet.Storms(count, self._liveness.open_of(applications[key])) for key, count in closed.items()}
+        counts = self._liveness.closed(now_ms)
+        key_of = {who: application_key(who[0], of_client(who[1]), None) for who in counts}
+        for who, count in counts.items():
+            applications.setdefault(key_of[who], []).append(who)
+            closed[key_of[who]] += count
+        at: dict[str, Counter[ClosedAt]] = {key: Counter() for key in closed}
+        for who, where, count in self._liveness.closed_at(now_ms):
+            at[key_of[who]][where] += count
+        return {key: fleet.Storms(count, self._liveness.open_of(applications[key]), at[key]) for key, count in closed.items()}

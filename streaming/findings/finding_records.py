@@ -69,6 +69,7 @@ def record_of(entry: FindingEntry, state: State, holders: Holders, suppression: 
         name=text.name,
         kind=entry.kind,
         severity=SEVERITIES[entry.severity],
+        risks=list(text.risks),
         confidence="low" if entry.low_confidence else "high",
         state=state,
         message=wording.message(entry.message, application, settings, places, place_count),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,17 +18,20 @@ from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.severities import SEVERITIES
 from streaming.findings.clients import PushStart
+from streaming.findings.closings import ClosedAt
 from streaming.findings.inputs import Settings
 from streaming.findings.live_clients import LiveClients, Variant
 from streaming.findings.problems import Problem
 from streaming.limits import Limit, Overflow
-from udfs.rules.engine.rule import FIRED, Rule
+from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, Rule
 from udfs.rules.registry import FLEET_RULES
 
 UPGRADE, DRIFT, CHANGED, RARE, VERSION, STORM = FLEET_RULES
 
 MOST_SETTINGS = 10
 """Settings that one finding names."""
+MOST_NAMED = 5
+"""Brokers, addresses and releases that AN404 names."""
 
 _MINUTE_MS, _HOUR_MS = 60_000, 3_600_000
 _CHOICES = {"acks", "auto.offset.reset", "compression.type", "group.protocol", "isolation.level", "partition.assignment.strategy"}
@@ -65,10 +68,11 @@ class Change(NamedTuple):
 
 
 class Storms(NamedTuple):
-    """What an application closed in five minutes, and has open."""
+    """What an application closed in five minutes, has open, and closed where."""
 
     closed: int
     open: int
+    at: Counter[ClosedAt]
 
 
 class Judges:
@@ -193,16 +197,29 @@ def storms(counts: Mapping[str, Storms], live: Live, judges: Judges, under_way: 
     """
     reported = set(under_way)
     found: dict[str, Found] = {}
-    for application, (closed, now_open) in counts.items():
+    for application, (closed, now_open, at) in counts.items():
         limits = judges.limits(STORM, application)
         if limits is None:
             continue
         part = 2 if fingerprint(STORM.code, application, "") in reported else 1
         if closed * part >= limits["closed"] and closed * part >= limits["times_open"] * now_open:
             rounded = 10 ** max(0, len(str(closed)) - 1)  # so that the sentence, which is written again with each change, stays
-            line = f"more than {closed // rounded * rounded - 1} connections closed within five minutes"
-            found |= _one(STORM, application, {"": (None, [line])}, _of(live, application), now_ms)
+            lines = [f"more than {closed // rounded * rounded - 1} connections closed within five minutes", *_most_closed_at(at)]
+            severity = HIGH if closed >= limits["high"] else MEDIUM
+            found |= _one(STORM, application, {"": (None, lines)}, _of(live, application), now_ms, severity)
     return found
+
+
+def _most_closed_at(at: Counter[ClosedAt]) -> Iterator[str]:
+    """Where, most first chosen and then in their own order, so that the sentences stay the same while numbers change."""
+    for field in ClosedAt._fields:
+        counts: Counter[int | str] = Counter()
+        for each, count in at.items():
+            counts[getattr(each, field)] += count
+        most = sorted(value for value, _ in counts.most_common(MOST_NAMED) if value != "")
+        others = f" and {len(counts) - MOST_NAMED} more" if len(counts) > MOST_NAMED else ""
+        if most:
+            yield f"{field} {', '.join(map(str, most))}{others}"
 
 
 def found_in(rule: Rule, application: str, lines: list[str], live: Live, at_ms: int) -> dict[str, Found]:
@@ -251,7 +268,12 @@ def _differences(members: Iterable[LiveClients]) -> dict[str, tuple[Any, list[st
 
 
 def _one(
-    rule: Rule, application: str, differ: Mapping[str, tuple[Any, list[str]]], clients: Sequence[LiveClients], at_ms: int
+    rule: Rule,
+    application: str,
+    differ: Mapping[str, tuple[Any, list[str]]],
+    clients: Sequence[LiveClients],
+    at_ms: int,
+    severity: int | None = None,
 ) -> dict[str, Found]:
     """One finding of an application, whatever the number of settings: many go wrong together."""
     which = fingerprint(rule.code, application, "")
@@ -260,7 +282,8 @@ def _one(
     lines = [line for _, (_, lines) in named for line in lines]
     if len(differ) > len(named):
         lines.append(f"and {len(differ) - len(named)} more settings")
-    problem = Problem(which, rule.code, "fleet", "", SEVERITIES.index(rule.severity), rule.message(FIRED), settings)
+    severity = SEVERITIES.index(rule.severity) if severity is None else severity
+    problem = Problem(which, rule.code, "fleet", "", severity, rule.message(FIRED), settings)
     return {which: Found(problem, application, lines, clients, at_ms)}
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.records.client_key import tenant_of
 from clientscope.records.codec import Kind
-from streaming.findings.closings import ClosingRates, Departures, Who
+from streaming.findings.closings import ClosedAt, ClosingRates, Departures, Who
 from streaming.findings.gateways import GatewayProcesses
 from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, There, whereabouts
 from streaming.limits import Limit, Overflow
@@ -64,7 +64,14 @@ class Liveness:
     @property
     def limits(self) -> tuple[Overflow, ...]:
         """What its bounds left out."""
-        return self._full, self._gateways.full, self._rates.full, self._departures.closed_full, self._departures.left_full
+        return (
+            self._full,
+            self._gateways.full,
+            self._rates.full,
+            self._rates.origins_full,
+            self._departures.closed_full,
+            self._departures.left_full,
+        )
 
     @property
     def connections(self) -> int:
@@ -152,6 +159,10 @@ class Liveness:
     def closed(self, now_ms: int) -> Counter[Who]:
         """How many connections each client closed in the last five minutes."""
         return self._rates.at(now_ms)
+
+    def closed_at(self, now_ms: int) -> Iterator[tuple[Who, ClosedAt, int]]:
+        """Where, and how many there."""
+        return self._rates.origins(now_ms)
 
     def _make_room(self) -> None:
         """Forgets connections of the tenants that have the most."""

@@ -9,6 +9,7 @@ from clientscope.findings.conditions import CODES
 from clientscope.findings.fingerprints import fingerprint, secret_fingerprint
 from clientscope.findings.record import Kind
 from clientscope.records.client_key import Tenant
+from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES
 from streaming.findings.inputs import JudgedPush, RuleVerdict
 from streaming.limits import Limit, Overflow
@@ -39,13 +40,14 @@ class RuleText(NamedTuple):
     name: str
     use_instead: str
     link: str
+    risks: tuple[Risk, ...] = ()
 
 
 def _texts() -> Mapping[str, RuleText]:
     texts = {code: RuleText(name, "", "") for code, name in CODES.items()}
     for rule in EVERY_RULE:
         made = rule.documentation
-        texts[rule.code] = RuleText(rule.name, " ".join(made.use_instead.split()), made.links[0] if made.links else "")
+        texts[rule.code] = RuleText(rule.name, " ".join(made.use_instead.split()), made.links[0] if made.links else "", rule.risks)
     return texts
 
 

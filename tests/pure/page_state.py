@@ -9,6 +9,7 @@ from uuid import UUID
 
 from record_bytes import config_record, connection_record, setting
 
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.records.codec import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, RESULTS, STATUS
 from clientscope.status.record import ProcessStatus
@@ -56,9 +57,9 @@ def found(number: int, **fields: Any) -> TopicRecord:
     return TopicRecord(FINDINGS, NOW_MS - 40_000, fingerprint.encode(), json.dumps(value).encode())
 
 
-def live(*records: TopicRecord) -> State:
+def live(*records: TopicRecord, owners: Owners = NO_OWNERS) -> State:
     """A state that has read these to their end."""
-    state = State()
+    state = State(owners)
     state.apply(records)
     state.live()
     return state

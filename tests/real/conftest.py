@@ -100,12 +100,18 @@ def start_broker(data_dir: Path, release: str = "broker", extra: Mapping[str, st
 
 @contextmanager
 def running_gateway(internal: str, upstream: str, log_dir: Path, *flags: str, listen: str = "") -> Iterator[RunningGateway]:
-    """A gateway of its own with these flags."""
+    """A gateway of its own with these flags.
+
+    The policy's process is niced, and the tests leave it little of two cores: at the default deadline it may be stopped after it has
+    published, and the client pushes once more.
+    """
+    patience = () if "--config" in flags else ("--policy-deadline-ms", "10000")
     processes = Fleet(log_dir, lambda line: None)
     gateway = RunningGateway(listen or f"127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}/metrics", 0, f"127.0.0.1:{free_port()}")
     processes.start(
         "gateway", "gateway", "--bootstrap-servers", internal, "--listen", gateway.address, "--upstream", upstream,
-        "--metrics-listen", gateway.metrics_url.split("/")[2], "--admin-listen", gateway.admin, "--heartbeat-interval-ms", "1000", *flags,
+        "--metrics-listen", gateway.metrics_url.split("/")[2], "--admin-listen", gateway.admin, "--heartbeat-interval-ms", "1000",
+        *patience, *flags,
     )  # fmt: skip
     processes.await_ready("gateway")
     try:

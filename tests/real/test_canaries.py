@@ -63,6 +63,7 @@ API: dict[str, tuple[str, ...]] = {
     "results": (CLIENT_ID,), "findings": (CLIENT_ID,), "history/clients?limit=1000": (CLIENT_ID, VERSION),
     "history/series?to=NOW": (SOFTWARE,),
     f"history/starts?application={CLIENT_ID}": (SOFTWARE, PRINCIPAL), "history/starts?client_id=in-keys": ("in-keys",),
+    f"history/diff?application={CLIENT_ID}": (SOFTWARE, PRINCIPAL),
     "history/findings": (CLIENT_ID,), "history/clients/export?format=csv": (CLIENT_ID, SOFTWARE),
 }  # fmt: skip
 """What the page asks, and what must be found in its answers."""

@@ -65,14 +65,14 @@ def test_the_newest_of_each_is_listed_and_only_data_is_on_stdout(cluster: str) -
 def test_one_is_shown_by_its_first_digits(cluster: str) -> None:
     assert json.loads(run(cluster, "show", "b2b2b2", "-o", "json").stdout) == LEAK.model_dump(mode="json")
     assert "written to   clientscope.configs-0@42" in run(cluster, "show", "b2b2b2").stdout
-    ended = run(cluster, "show", "b2b2b3", status=1)
+    ended = run(cluster, "show", "b2b2b3", status=2)
     assert ended.stderr.splitlines()[-2:] == ["error: no finding has the fingerprint b2b2b3", "hint: did you mean b2b2b2b2?"]
     assert ended.stdout == ""
 
 
 def test_decisions_are_written_and_taken_back(cluster: str) -> None:
     before = len(decided(cluster))
-    refused = run(cluster, "close", "b2b2b2", "a1a1a1", "--as", "rotated", "--why", "new since Monday", status=1)
+    refused = run(cluster, "close", "b2b2b2", "a1a1a1", "--as", "rotated", "--why", "new since Monday", status=2)
     assert "a1a1a1a1 (AN101) is not a leak" in refused.stderr
     assert len(decided(cluster)) == before, "one that doesn't fit, and nothing is written"
 
@@ -89,11 +89,11 @@ def test_decisions_are_written_and_taken_back(cluster: str) -> None:
     tombstones = decided(cluster)[before + 3 :]
     assert {record.key.decode() for record in tombstones} == {SETTING.fingerprint, LEAK.fingerprint}
     assert [(record.value, dict(record.headers)) for record in tombstones] == 2 * [(None, {"by": b"grace", "why": b"the migration is off"})]
-    assert "has no decision" in run(cluster, "reopen", "a1a1a1", "--why", "again", status=1).stderr
+    assert "has no decision" in run(cluster, "reopen", "a1a1a1", "--why", "again", status=2).stderr
 
 
 def test_a_fingerprint_that_was_forgotten_is_not_there(cluster: str) -> None:
-    ended = run(cluster, "close", fingerprint(0xC3C3C3C3), "--as", "test-value", "--why", "x", status=1)
+    ended = run(cluster, "close", fingerprint(0xC3C3C3C3), "--as", "test-value", "--why", "x", status=2)
     assert "no finding has the fingerprint c3c3c3c3" in ended.stderr
-    run(cluster, "close", "b2b2b2", "--as", "gone", "--why", "x", status=1)
+    run(cluster, "close", "b2b2b2", "--as", "gone", "--why", "x", status=2)
     run(cluster, "close", "--as", "rotated", status=2)

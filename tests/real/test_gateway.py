@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -21,8 +22,9 @@ from observe import WorkerMemory, connection_records, eventually, gateway_connec
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.records.codec import Kind
+from clientscope.records.traffic import measured, unpack
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST
-from clientscope.wire.messages import PushConfigResponse
+from clientscope.wire.messages import ApiVersionsRequest, PushConfigResponse
 
 TOPIC = "test.gateway"
 
@@ -70,6 +72,35 @@ def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brok
         del confluent
     assert eventually(lambda: gateway_connections(gateway.metrics_url) == {})
     assert eventually(lambda: jmx_connections(broker.jmx_port) == {})
+
+
+def test_heartbeats_say_how_many_bytes_each_connection_passes(broker: Any, tmp_path: Path) -> None:
+    """All that a client sent and received, and nothing of one that is idle."""
+    with (
+        running_gateway(broker.internal, broker.client, tmp_path, "--gateway-id", "gateway-traffic") as gateway,
+        closing(RawClient.connect(gateway.address, "idle")) as idle,
+        closing(RawClient.connect(gateway.address, "busy")) as busy,
+    ):
+        idle.api_versions("idle", "1")
+
+        def said() -> list[dict[int, tuple[int, int]]]:
+            beats = [each for each in connection_records(broker.internal, "gateway-traffic") if each.kind == Kind.HEARTBEAT]
+            return [{number: (came, went) for number, came, went in unpack(beat.traffic)} for beat in beats if measured(beat.traffic)]
+
+        assert eventually(lambda: bool(said()) and not said()[-1]), "both are idle now"
+        before, sent, received = len(said()), 0, 0
+        until = time.monotonic() + 4
+        while time.monotonic() < until:
+            busy.send(ApiVersionsRequest(version=0))
+            received += 4 + len(busy.receive_frame())
+            sent += 4 + 10 + len("busy")
+            time.sleep(0.01)
+        assert eventually(lambda: len(said()) >= before + 4 and not said()[-1])
+        beats = [beat for beat in said()[before:] if beat]
+        assert {len(beat) for beat in beats} == {1}, "the idle one is in none"
+        per_second = [rates for beat in beats for rates in beat.values()]
+        assert sum(came for came, _ in per_second) == pytest.approx(sent, rel=0.25)
+        assert sum(went for _, went in per_second) == pytest.approx(received, rel=0.25)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from page_browser import SECONDS, Opens, follow, serious, watched, wrong_request
@@ -232,6 +233,65 @@ def test_eight_tabs_hold_one_stream(opens: Opens) -> None:
         assert server.streams == 0
 
 
+def test_eight_visible_windows_stay_live_by_one_stream(opens: Opens) -> None:
+    with serving(Fleet(now_ms(), clients=10)) as server:
+        windows = [opens(f"{server.url}?view=brokers")]
+        windows += [opens(f"{server.url}?view=clients", context=windows[0].context) for _ in range(7)]
+        for window in windows:
+            expect(window.locator("#feed")).to_have_text("Live")
+            assert not window.evaluate("document.hidden")
+
+        def all_follow(shown: list[Page]) -> None:
+            server.apply(server.fleet.opened(server.fleet.members[0], 1, now_ms()))
+            version = server.state.version
+            for window in shown:
+                window.wait_for_function("version => Number(document.body.dataset.version) >= version", arg=version)
+
+        all_follow(windows)
+        assert server.streams == 1
+        windows[0].close()  # it was the first, so it has the stream
+        all_follow(windows[1:])
+        for window in windows[1:]:
+            expect(window.locator("#feed")).to_have_text("Live")
+        windows[1].wait_for_timeout(600)
+        assert server.streams == 1
+        late = opens(server.url, context=windows[1].context)
+        expect(late.locator("#feed")).to_have_text("Live")
+        all_follow([*windows[1:], late])
+        assert server.streams == 1
+
+
+def test_the_first_view_is_at_most_150_kb_and_the_next_one_half_of_it(opens: Opens) -> None:
+    with serving(Fleet(now_ms(), clients=200)) as server:
+        page = opens("about:blank")
+        session = page.context.new_cdp_session(page)
+        session.send("Network.enable")
+        sizes: dict[str, int] = {}
+
+        def count(event: dict[str, Any]) -> None:
+            sizes[event["requestId"]] = sizes.get(event["requestId"], 0) + event["encodedDataLength"]
+
+        def end(event: dict[str, Any]) -> None:
+            sizes[event["requestId"]] = event["encodedDataLength"]  # headers too
+
+        session.on("Network.dataReceived", count)  # of the event stream, which has no end
+        session.on("Network.loadingFinished", end)
+
+        def bytes_of_a_view() -> int:
+            expect(page.locator("#feed")).to_have_text("Live")
+            is_there(page)
+            page.wait_for_timeout(1_500)
+            found = sum(sizes.values())
+            sizes.clear()
+            return found
+
+        page.goto(server.url)
+        first = bytes_of_a_view()
+        assert 20_000 < first <= 150_000
+        page.reload()
+        assert bytes_of_a_view() < first * 0.5, "what hasn't changed isn't sent again"
+
+
 def test_data_docs_open_from_the_page_and_need_nothing_but_themselves(browser: Browser, tmp_path: Path) -> None:
     # In a sandbox not even Playwright's own script may run, and only that one tries.
     with (
@@ -270,6 +330,15 @@ def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
         page.locator("a", has_text="Home").click()
         expect(page).to_have_title("Data quality")
     assert requests and all(url.startswith(f"{address}data-docs/") for url in requests), requests
+    page.get_by_role("link", name="Back to clientscope").click()
+    expect(page).to_have_url(address)
+    expect(page.locator("#feed")).to_have_text("Live")
+    for scheme in ("light", "dark"):
+        plain = opens("about:blank", color_scheme=scheme)  # from the disk, as axe can't run in the sandbox
+        for file in sorted((tmp_path / "data-docs").glob("*.html")):
+            plain.goto(file.as_uri())
+            assert serious(plain) == [], (file.name, scheme)
+            assert plain.get_by_role("link", name="Back to clientscope").count() == 1
 
 
 def test_as_many_clients_as_a_large_cluster_has(opens: Opens) -> None:
@@ -280,7 +349,7 @@ def test_as_many_clients_as_a_large_cluster_has(opens: Opens) -> None:
         assert page.locator(".list tr.row").count() == 100
         page.get_by_role("link", name="Last page").click()
         expect(page.locator(".list tr.row").first).to_be_visible()
-        page.locator("#search").fill("version:<2.5 connections:>20")
+        page.locator("#search").fill("software:librdkafka version:<2.5 connections:>20")
         expect(page.locator(".pager")).not_to_contain_text(f"of {MANY // 5:,} clients")
         expect(page.locator(".list tr.row").first).to_contain_text("24")
         page.locator("#search").fill(f'client_id:"{fleet.members[-1].client_id}"')

@@ -91,7 +91,7 @@ def test_who_used_a_version_and_what_they_pushed(shared: PageServer, opens: Open
     expect(page.locator("[data-state=no-match]")).to_be_visible()
     page.get_by_role("link", name="Clear filters").click()
     expect(page.locator(".list tr.row").first).to_be_visible()
-    page.locator("#search").fill("'\\ OR img")
+    page.locator("#search").fill("'\\ or img")
     expect(page.locator("[data-state=no-match]")).to_be_visible()
     page.locator("#search").fill('"<img"')
     expect(page.locator(".list tr.row")).to_have_count(1)
@@ -199,3 +199,24 @@ def test_nothing_yet_and_failures_say_what_to_do(opens: Opens, tmp_path: Path) -
         follow(page, "?view=clients")
         expect(page.locator(".list tr.row")).to_have_count(3)  # the rest of the page still works
         page.close()
+
+
+def test_a_single_sample_is_drawn_and_the_chart_says_that_the_search_is_not_for_it(opens: Opens, tmp_path: Path) -> None:
+    at = now_ms() - 20 * HOUR_MS
+    append(tmp_path, "gauges", [gauge(at, 7, "librdkafka", "2.5.3")])
+    with serving(Fleet(now_ms(), clients=3), history_dir=tmp_path) as server:
+        page = opens(f"{server.url}?view=history&range=24h", color_scheme="light")
+        expect(page.locator(".legend li")).to_contain_text("librdkafka 2.5.3")
+        expect(page.locator(".card .notice")).to_have_count(0)
+        drawn = page.locator(".plot canvas").first.evaluate(
+            """canvas => {
+              const [red, green, blue] = [0x1f, 0x7f, 0x93];  // --series-0
+              const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+              let pixels = 0;
+              for (let i = 0; i < data.length; i += 4) pixels += data[i] === red && data[i + 1] === green && data[i + 2] === blue;
+              return pixels;
+            }"""
+        )
+        assert drawn > 12, "a point is there"
+        page.locator("#search").fill("client_id:orders-*")
+        expect(page.locator(".card .notice")).to_have_text("The chart is of all clients: the search applies to the list below it.")

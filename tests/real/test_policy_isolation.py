@@ -43,7 +43,14 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
         with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
             admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
         # All clients here have one address, whose own quota isn't what is tested.
-        policy = ("--client-config-policy-class-name", "bad_policies.ActingPublisher", "--push-burst-per-address", "10000")
+        policy = (
+            "--client-config-policy-class-name",
+            "bad_policies.ActingPublisher",
+            "--push-burst-per-address",
+            "10000",
+            "--policy-deadline-ms",
+            "500",
+        )
         with running_gateway(
             broker.internal, broker.client, tmp_path_factory.mktemp("isolation"), *policy, listen=broker.advertised
         ) as running:

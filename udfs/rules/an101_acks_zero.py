@@ -11,7 +11,7 @@ Example
     ``acks=0``
 
 Use instead
-    ``acks=all``, the default since Kafka 3.0; ``acks=1`` where losing the newest records with a leader is acceptable.
+    ``acks=all``, the default since Kafka 3.0.
 
 Source
     Apache Kafka, acks: https://kafka.apache.org/documentation/#producerconfigs_acks
@@ -35,6 +35,7 @@ RULE = Rule(
     code="AN101",
     name="acks_zero",
     severity="high",
+    risks=("loss",),
     messages=(
         "acks was not pushed, or is not 0, 1 or all.",
         "This producer waits for acknowledgements.",

@@ -12,7 +12,7 @@ Example
     ``acks=1``
 
 Use instead
-    ``acks=all``; or ``enable.idempotence=false`` beside it, where duplicates are known to be harmless.
+    ``acks=all``.
 
 Source
     Apache Kafka, ProducerConfig.postProcessAndValidateIdempotenceConfigs:
@@ -42,11 +42,11 @@ RULE = Rule(
     code="AN102",
     name="idempotence_lost_to_acks",
     severity="high",
+    risks=("duplicates",),
     messages=(
         "What would be needed isn't known: acks, whether enable.idempotence was set, and the client library.",
         "acks doesn't turn idempotence off.",
-        "acks silently disables idempotence, so retries may write records twice: set acks=all, or "
-        "enable.idempotence=false if that is meant.",
+        "acks silently disables idempotence, so retries may write records twice: set acks=all.",
     ),
     evaluate=evaluate,
     client_types=PRODUCERS,

@@ -37,6 +37,7 @@ RULE = Rule(
     code="AN103",
     name="retries_few",
     severity="high",
+    risks=("loss", "duplicates"),
     messages=(
         "retries was not pushed.",
         "This producer tries often enough.",

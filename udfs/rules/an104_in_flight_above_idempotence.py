@@ -49,6 +49,7 @@ RULE = Rule(
     code="AN104",
     name="in_flight_above_idempotence",
     severity="high",
+    risks=("duplicates", "stall"),
     messages=(
         "max.in.flight.requests.per.connection was not pushed, or whether idempotence is meant isn't known.",
         "Requests in flight and idempotence go together.",

@@ -40,6 +40,7 @@ RULE = Rule(
     code="AN105",
     name="reordering_possible",
     severity="medium",
+    risks=("duplicates",),
     messages=(
         "enable.idempotence, max.in.flight.requests.per.connection and retries are needed, and were not all pushed.",
         "The order of records holds, or nothing is tried again.",

@@ -41,6 +41,7 @@ RULE = Rule(
     code="AN106",
     name="delivery_timeout_below_one_try",
     severity="high",
+    risks=("loss", "stall"),
     messages=(
         "delivery.timeout.ms, linger.ms and request.timeout.ms are needed, and were not all pushed.",
         "There is time for at least one try.",

@@ -35,6 +35,7 @@ RULE = Rule(
     code="AN107",
     name="delivery_timeout_short",
     severity="medium",
+    risks=("loss",),
     messages=(
         "delivery.timeout.ms was not pushed.",
         "This producer waits long enough for a new leader.",

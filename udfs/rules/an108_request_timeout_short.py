@@ -38,6 +38,7 @@ RULE = Rule(
     code="AN108",
     name="request_timeout_short",
     severity="medium",
+    risks=("cost",),
     messages=(
         "request.timeout.ms was not pushed.",
         "This client waits for slow brokers.",

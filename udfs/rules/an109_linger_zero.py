@@ -38,6 +38,7 @@ RULE = Rule(
     code="AN109",
     name="linger_zero",
     severity="low",
+    risks=("cost",),
     messages=(
         "linger.ms was not pushed.",
         "This producer waits for more records before it sends.",

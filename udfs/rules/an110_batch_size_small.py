@@ -38,6 +38,7 @@ RULE = Rule(
     code="AN110",
     name="batch_size_small",
     severity="high",
+    risks=("cost",),
     messages=(
         "batch.size was not pushed.",
         "Batches may become large enough.",

@@ -36,6 +36,7 @@ RULE = Rule(
     code="AN111",
     name="batch_never_fills",
     severity="info",
+    risks=("cost",),
     messages=(
         "batch.size and linger.ms are needed, and were not both pushed.",
         "Batches have time to fill, or aren't meant to be large.",

@@ -33,6 +33,7 @@ RULE = Rule(
     code="AN112",
     name="compression_none",
     severity="info",
+    risks=("cost",),
     messages=(
         "compression.type was not pushed.",
         "This producer compresses.",

@@ -38,6 +38,7 @@ RULE = Rule(
     code="AN113",
     name="buffer_memory_small",
     severity="high",
+    risks=("stall",),
     messages=(
         "buffer.memory and batch.size are needed, and were not both pushed.",
         "There is memory for enough batches.",

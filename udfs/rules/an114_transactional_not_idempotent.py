@@ -40,6 +40,7 @@ RULE = Rule(
     code="AN114",
     name="transactional_not_idempotent",
     severity="high",
+    risks=("stall",),
     messages=(
         "transactional.id was not pushed.",
         "There are no transactions, or they are idempotent.",

@@ -38,6 +38,7 @@ RULE = Rule(
     code="AN115",
     name="request_size_above_broker",
     severity="medium",
+    risks=("loss",),
     messages=(
         "max.request.size was not pushed.",
         "Brokers take requests of this size.",

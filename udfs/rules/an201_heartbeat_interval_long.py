@@ -41,6 +41,7 @@ RULE = Rule(
     code="AN201",
     name="heartbeat_interval_long",
     severity="high",
+    risks=("stall",),
     messages=(
         "heartbeat.interval.ms and session.timeout.ms are needed, and were not both pushed.",
         "A session survives lost heartbeats.",

@@ -39,6 +39,7 @@ RULE = Rule(
     code="AN202",
     name="session_timeout_short",
     severity="medium",
+    risks=("stall",),
     messages=(
         "session.timeout.ms was not pushed.",
         "Short pauses don't end this consumer's session.",

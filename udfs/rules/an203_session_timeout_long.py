@@ -37,6 +37,7 @@ RULE = Rule(
     code="AN203",
     name="session_timeout_long",
     severity="info",
+    risks=("stall",),
     messages=(
         "session.timeout.ms was not pushed.",
         "A dead consumer is noticed in time.",

@@ -36,6 +36,7 @@ RULE = Rule(
     code="AN204",
     name="poll_interval_below_session",
     severity="medium",
+    risks=("stall",),
     messages=(
         "max.poll.interval.ms and session.timeout.ms are needed, and were not both pushed.",
         "Slow work is allowed for longer than a session.",

@@ -36,6 +36,7 @@ RULE = Rule(
     code="AN205",
     name="poll_interval_long",
     severity="info",
+    risks=("stall",),
     messages=(
         "max.poll.interval.ms was not pushed.",
         "A stuck consumer is noticed in time.",

@@ -37,6 +37,7 @@ RULE = Rule(
     code="AN206",
     name="poll_records_many",
     severity="info",
+    risks=("duplicates", "stall"),
     messages=(
         "max.poll.records and max.poll.interval.ms are needed, and were not both pushed.",
         "There is time for the records of a poll.",

@@ -34,6 +34,7 @@ RULE = Rule(
     code="AN207",
     name="auto_commit",
     severity="info",
+    risks=("loss", "duplicates"),
     messages=(
         "enable.auto.commit was not pushed.",
         "The application commits its offsets.",

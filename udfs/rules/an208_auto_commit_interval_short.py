@@ -37,6 +37,7 @@ RULE = Rule(
     code="AN208",
     name="auto_commit_interval_short",
     severity="medium",
+    risks=("cost",),
     messages=(
         "auto.commit.interval.ms was not pushed.",
         "Offsets are committed at a moderate rate.",

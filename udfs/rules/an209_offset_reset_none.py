@@ -36,6 +36,7 @@ RULE = Rule(
     code="AN209",
     name="offset_reset_none",
     severity="medium",
+    risks=("stall",),
     messages=(
         "auto.offset.reset was not pushed.",
         "A consumer without an offset knows where to begin.",

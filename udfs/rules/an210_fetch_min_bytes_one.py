@@ -37,6 +37,7 @@ RULE = Rule(
     code="AN210",
     name="fetch_min_bytes_one",
     severity="info",
+    risks=("cost",),
     messages=(
         "Whether fetch.min.bytes matters depends on the rate of fetches, which isn't observed.",
         "Fetches wait for more than a byte.",

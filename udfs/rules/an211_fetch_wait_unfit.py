@@ -39,6 +39,7 @@ RULE = Rule(
     code="AN211",
     name="fetch_wait_unfit",
     severity="medium",
+    risks=("stall", "cost"),
     messages=(
         "fetch.max.wait.ms and request.timeout.ms are needed, and were not both pushed.",
         "Fetches wait for a moderate time.",

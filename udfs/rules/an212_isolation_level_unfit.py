@@ -38,6 +38,7 @@ RULE = Rule(
     code="AN212",
     name="isolation_level_unfit",
     severity="medium",
+    risks=("duplicates", "stall"),
     messages=(
         "Which topics this consumer reads, and who writes to them, isn't observed.",
         "The isolation fits the topics.",

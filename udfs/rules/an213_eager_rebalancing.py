@@ -49,6 +49,7 @@ RULE = Rule(
     code="AN213",
     name="eager_rebalancing",
     severity="info",
+    risks=("stall",),
     messages=(
         "partition.assignment.strategy was not pushed, or names classes, which are redacted.",
         "Rebalances can be cooperative.",

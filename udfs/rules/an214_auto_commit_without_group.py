@@ -35,6 +35,7 @@ RULE = Rule(
     code="AN214",
     name="auto_commit_without_group",
     severity="high",
+    risks=("stall",),
     messages=(
         "Whether there is a group.id isn't known: it wasn't pushed, and may have been left out.",
         "There is a group to commit for, or nothing is committed.",

@@ -38,6 +38,7 @@ RULE = Rule(
     code="AN215",
     name="rack_unset",
     severity="info",
+    risks=("cost",),
     messages=(
         "Whether the brokers have racks isn't observed, or client.rack was not pushed.",
         "This consumer says where it is.",

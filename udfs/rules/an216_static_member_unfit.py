@@ -37,6 +37,7 @@ RULE = Rule(
     code="AN216",
     name="static_member_unfit",
     severity="medium",
+    risks=("stall",),
     messages=(
         "Static membership is judged across a group's instances, which isn't done yet.",
         "This consumer isn't a static member.",

@@ -36,6 +36,7 @@ RULE = Rule(
     code="AN217",
     name="auto_create_topics",
     severity="info",
+    risks=("stall",),
     messages=(
         "allow.auto.create.topics was not pushed.",
         "This consumer creates no topics.",

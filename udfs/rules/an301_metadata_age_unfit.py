@@ -38,6 +38,7 @@ RULE = Rule(
     code="AN301",
     name="metadata_age_unfit",
     severity="medium",
+    risks=("stall", "cost"),
     messages=(
         "metadata.max.age.ms was not pushed.",
         "Metadata is refreshed at a moderate rate.",

@@ -41,6 +41,7 @@ RULE = Rule(
     code="AN302",
     name="idle_connections_kept",
     severity="medium",
+    risks=("stall",),
     messages=(
         "connections.max.idle.ms was not pushed.",
         "This client closes idle connections before others do.",

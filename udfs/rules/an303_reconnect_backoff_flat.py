@@ -42,6 +42,7 @@ RULE = Rule(
     code="AN303",
     name="reconnect_backoff_flat",
     severity="medium",
+    risks=("cost",),
     messages=(
         "reconnect.backoff.ms and reconnect.backoff.max.ms are needed, and were not both pushed.",
         "Reconnecting slows down.",

@@ -39,6 +39,7 @@ RULE = Rule(
     code="AN304",
     name="retry_backoff_unfit",
     severity="medium",
+    risks=("cost",),
     messages=(
         "retry.backoff.ms was not pushed.",
         "Retries give a broker time.",

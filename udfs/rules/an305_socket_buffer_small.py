@@ -42,6 +42,7 @@ RULE = Rule(
     code="AN305",
     name="socket_buffer_small",
     severity="info",
+    risks=("cost",),
     messages=(
         "Neither send.buffer.bytes nor receive.buffer.bytes was pushed.",
         "Socket buffers weren't fixed at a small size.",

@@ -49,6 +49,7 @@ RULE = Rule(
     code="AN306",
     name="client_id_anonymous",
     severity="medium",
+    risks=("cost",),
     messages=(
         "What client.id is isn't known.",
         "This client says which application it is.",

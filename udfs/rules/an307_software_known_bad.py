@@ -93,6 +93,7 @@ RULE = Rule(
     code="AN307",
     name="software_known_bad",
     severity="high",
+    risks=("loss", "duplicates"),
     messages=(
         "The client's software, its release, or whether it is a producer isn't known.",
         "No bug of this version is listed here.",

@@ -35,6 +35,7 @@ RULE = Rule(
     code="AN308",
     name="software_unknown",
     severity="info",
+    risks=("stall",),
     messages=(
         "What software it is isn't known.",
         "This client says what software it is.",

@@ -36,6 +36,7 @@ RULE = Rule(
     code="AN309",
     name="versions_removed_later",
     severity="medium",
+    risks=("stall",),
     messages=(
         "A push says nothing of requests.",
         "The later release serves all versions that the client requests.",

@@ -34,6 +34,7 @@ RULE = Rule(
     code="AN310",
     name="configuration_drift",
     severity="info",
+    risks=("drift",),
     messages=(
         "One push says nothing of other instances.",
         "All instances have the same settings.",

@@ -141,6 +141,7 @@ RULE = Rule(
     code="AN311",
     name="value_unparsable",
     severity="medium",
+    risks=("drift",),
     messages=(
         "No number or truth value of this client is known.",
         "The numbers and truth values of this client are of their types.",

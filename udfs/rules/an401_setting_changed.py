@@ -33,6 +33,7 @@ RULE = Rule(
     code="AN401",
     name="setting_changed",
     severity="info",
+    risks=("drift",),
     messages=(
         "One push says nothing of an earlier start.",
         "The settings are those of the last start.",

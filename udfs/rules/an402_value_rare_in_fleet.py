@@ -34,6 +34,7 @@ RULE = Rule(
     code="AN402",
     name="value_rare_in_fleet",
     severity="info",
+    risks=("drift",),
     messages=(
         "One push says nothing of the fleet.",
         "The values are those of others, too.",

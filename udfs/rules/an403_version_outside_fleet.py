@@ -33,6 +33,7 @@ RULE = Rule(
     code="AN403",
     name="version_outside_fleet",
     severity="low",
+    risks=("drift",),
     messages=(
         "One push says nothing of the fleet.",
         "Others have this release or an older one.",

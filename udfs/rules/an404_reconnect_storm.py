@@ -2,7 +2,8 @@
 
 What
     An application closed at least ``closed`` connections within five minutes, and ``times_open`` times as many as it has open now.
-    It is over once it closes fewer than half of that.
+    It is over once it closes fewer than half of that. Severity is by rate: high from ``high`` connections on, medium below. The finding
+    names the brokers, addresses and releases that most of them were of.
 
 Why
     Each new connection costs the broker a handshake, authentication and memory, and a client that comes and goes makes its group
@@ -34,7 +35,8 @@ def evaluate(batch: Batch) -> Judgement:
 RULE = Rule(
     code="AN404",
     name="reconnect_storm",
-    severity="medium",
+    severity="high",
+    risks=("cost",),
     messages=(
         "One push says nothing of connections.",
         "Connections are kept.",
@@ -42,6 +44,6 @@ RULE = Rule(
     ),
     evaluate=evaluate,
     needs=Needs.FLEET,
-    limits={"closed": 100, "times_open": 10},
+    limits={"closed": 100, "times_open": 10, "high": 1_000},
     cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clientscope.risks import Risk
 from udfs.rules import (
     an101_acks_zero,
     an102_idempotence_lost_to_acks,
@@ -18,6 +19,7 @@ from udfs.rules import (
     an113_buffer_memory_small,
     an114_transactional_not_idempotent,
     an115_request_size_above_broker,
+    an116_acks_one,
     an201_heartbeat_interval_long,
     an202_session_timeout_short,
     an203_session_timeout_long,
@@ -74,6 +76,7 @@ RULES: tuple[Rule, ...] = (
     an113_buffer_memory_small.RULE,
     an114_transactional_not_idempotent.RULE,
     an115_request_size_above_broker.RULE,
+    an116_acks_one.RULE,
     an201_heartbeat_interval_long.RULE,
     an202_session_timeout_short.RULE,
     an203_session_timeout_long.RULE,
@@ -125,3 +128,10 @@ LIMITS = {rule.code: tuple(rule.limits) for rule in EVERY_RULE}
 
 LOW_CONFIDENCE = frozenset({sk004_random_looking_value.RULE.code})
 """Rules whose findings are in a list of their own and cause no alert."""
+
+_RISKS = {rule.code: rule.risks for rule in EVERY_RULE}
+
+
+def risks_of(code: str) -> tuple[Risk, ...]:
+    """What a finding of this code risks; nothing of a code that is no rule's, such as those of clientscope's own operation."""
+    return _RISKS.get(code, ())

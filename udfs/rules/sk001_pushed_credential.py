@@ -44,6 +44,7 @@ RULE = Rule(
     code="SK001",
     name="pushed_credential",
     severity="critical",
+    risks=("secret",),
     messages=(
         "",
         "No pushed setting is a credential by its key or type.",

@@ -43,6 +43,7 @@ RULE = Rule(
     code="SK002",
     name="credential_in_value",
     severity="critical",
+    risks=("secret",),
     messages=(
         "",
         "No pushed value has the shape of a credential.",

@@ -42,6 +42,7 @@ RULE = Rule(
     code="SK003",
     name="excluded_setting",
     severity="info",
+    risks=("secret",),
     messages=(
         "",
         "No pushed setting is one that KIP-1324 excludes.",

@@ -42,6 +42,7 @@ RULE = Rule(
     code="SK004",
     name="random_looking_value",
     severity="low",
+    risks=("secret",),
     messages=(
         "",
         "No pushed value looks random.",

@@ -43,6 +43,7 @@ RULE = Rule(
     code="SK005",
     name="custom_setting",
     severity="low",
+    risks=("secret",),
     messages=(
         "",
         "Each pushed setting is one that a client library knows.",

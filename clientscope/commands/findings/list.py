@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.config import KafkaSettings, ListingSettings
+from clientscope.config import KafkaSettings, ListingSettings, OptionalPageSettings
 from clientscope.config.option import Option
+
+if TYPE_CHECKING:
+    from clientscope.findings.record import Finding
 
 # Filters are given with the command alone: one in a file would silently hide findings from everybody.
 _Pattern = Annotated[str, Option(metavar="PATTERN", flag_only=True)]
 
 
-class FindingsListSettings(ListingSettings, KafkaSettings):
+class FindingsListSettings(ListingSettings, OptionalPageSettings, KafkaSettings):
     """Lists findings, the most urgent first: those that are open, and leaks that stopped but must still be rotated."""
 
     section = "findings"
     subcommand = "list"
+    search: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="TERM")] = Field(
+        (), description="terms of the page's search (docs/page.md): risk:loss 'severity:>=high' owner:payments setting:acks"
+    )
     state: Annotated[str, Option(metavar="STATES", flag_only=True)] = Field(
         "", description="list only these states, separated by commas: open, stopped, resolved, closed; by default open,stopped"
     )
@@ -34,21 +41,18 @@ class FindingsListSettings(ListingSettings, KafkaSettings):
 
 
 def run(settings: FindingsListSettings) -> int:
-    """Prints the findings that match the filters; standard error counts those that are not listed.
+    """Prints the findings that match the search and the filters; standard error counts those that are not listed.
 
     Raises:
-        EnvironmentProblem: no broker, no topic, or no right to read it.
-        SettingsError: a filter is invalid.
+        EnvironmentProblem: no broker, no topic, or no right to read it; with --url, no serve answers, or it requires a token.
+        SettingsError: the search or a filter is invalid.
     """
-    from clientscope import topics
     from clientscope.clock import now_ms
-    from clientscope.commands.findings import topic
-    from clientscope.findings.record import Finding
-    from clientscope.kafka.access import KafkaAccess
-    from clientscope.records.topics import FINDINGS
-    from clientscope.report import listing
+    from clientscope.query import FINDINGS, parse
+    from clientscope.report import listing, searching
     from clientscope.report.findings import formats, table
     from clientscope.report.findings.selecting import FindingFilter
+    from sinks.dashboard.state.findings import finding_matches
 
     wanted = FindingFilter.of(
         state=settings.state,
@@ -57,12 +61,13 @@ def run(settings: FindingsListSettings) -> int:
         principal=settings.principal,
         client_id=settings.client_id,
         every=settings.every,
+        search=searching.parsed(settings.search, FINDINGS, now_ms()),
     )
-    kafka = KafkaAccess.of(settings)
-    topics.verify(kafka, reads=(FINDINGS,))
+    read = _reader(settings)
 
     def ask() -> listing.Listed[Finding]:
-        every = topic.read(kafka)
+        query = parse(" ".join(settings.search), FINDINGS, now_ms())
+        every = [finding for finding in read() if not query.terms or finding_matches(finding, query)]
         chosen = sorted(filter(wanted.takes, every), key=lambda finding: finding.urgency)
         return listing.Listed(
             chosen,
@@ -70,11 +75,28 @@ def run(settings: FindingsListSettings) -> int:
             name=lambda finding: finding.fingerprint,
             table=lambda findings, wide: table.findings(findings, now_ms(), wide=wide) if findings else None,
             cells=lambda finding: (formats.cells(finding),),
-            left_out=tuple(wanted.left_out(every, len(chosen))),
+            left_out=("no finding matches",) if query.terms and not every else tuple(wanted.left_out(every, len(chosen))),
         )
 
-    listing.show(settings, formats.FIELDS, ask)
+    listing.show(settings, formats.FIELDS, ask, formats.COLUMNS)
     return 0
+
+
+def _reader(settings: FindingsListSettings) -> Callable[[], list[Finding]]:
+    """What reads all findings: from serve if its address is given, or from the topic."""
+    from clientscope import topics
+    from clientscope.commands.findings import topic
+    from clientscope.kafka.access import KafkaAccess
+    from clientscope.records.topics import FINDINGS
+    from clientscope.report.api import Api
+    from clientscope.report.findings import fetching
+
+    if (page := settings.page()) is not None:
+        api = Api(page)
+        return lambda: fetching.every(api, " ".join(settings.search))
+    kafka = KafkaAccess.of(settings)
+    topics.verify(kafka, reads=(FINDINGS,))
+    return lambda: topic.read(kafka)
 
 
 COMMAND = Command(FindingsListSettings, run)

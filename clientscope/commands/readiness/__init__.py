@@ -2,6 +2,7 @@
 
 - `recorded`: gateways' records, read from the topics.
 - `by_gateways`, `by_logs`: clients judged by either source; `run_result` is what both return.
+- `by_page`: groups as serve has judged them.
 - `table`, `page`: the groups for a terminal, and as a page in one file.
 - `running`: all of it, and the exit status.
 """
@@ -14,14 +15,14 @@ from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.commands.xray.settings import RequestLogSettings
-from clientscope.config import KafkaSettings, ListingSettings
+from clientscope.config import KafkaSettings, ListingSettings, OptionalPageSettings
 from clientscope.config.base import Owners
 from clientscope.config.option import Option
 
 
-class ReadinessSettings(RequestLogSettings, ListingSettings, KafkaSettings):
+class ReadinessSettings(RequestLogSettings, ListingSettings, OptionalPageSettings, KafkaSettings):
     """Lists which clients break, fall back or work with brokers of another release, by what gateways recorded on clientscope's topics,
-    or with PATH by the brokers' request logs.
+    with PATH by the brokers' request logs, or with --url as clientscope serve has judged them.
 
     Exit status: 1 for clients with a verdict of --fail-on or worse, 2 for wrong use, no such log or no record.
     """
@@ -30,6 +31,9 @@ class ReadinessSettings(RequestLogSettings, ListingSettings, KafkaSettings):
     max_bytes: int = Field(1024 * 1024 * 1024, ge=1024, description="stop after so many bytes of the logs")
     owners: Owners
     group_by: Literal["application", "owner", "principal", "software"] = Field("application", description="what a line is about")
+    search: Annotated[str, Option(metavar="TERMS", flag_only=True)] = Field(
+        "", description='judge only these clients: terms of the page\'s search, as in "owner:payments -software:librdkafka"'
+    )
     since: Annotated[str, Option(metavar="DATETIME", flag_only=True)] = Field(
         "", description="judge by requests since then, such as '2026-11-20 08:00', UTC or by the clock of the logs; older ones are the past"
     )

@@ -14,20 +14,22 @@ from clientscope.commands.xray.upgrade import seen_on
 from clientscope.errors import SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.profiles.owners import Owners
+from clientscope.query import Query
 from clientscope.readiness.judging import UpgradeQuestion, judge_seen, utc
 from clientscope.readiness.rows import JudgedClient, rows
+from clientscope.readiness.searching import searched
 from clientscope.readiness.seen import MOST_CLIENTS, MOST_LISTS, MOST_UNREAD
 from clientscope.records.topics import CONNECTIONS
 from udfs.kernels.applications import application_of
 
 _NO_RECORD = "start a gateway of this release, or give PATH: brokers' logs with lines of kafka.request.logger"
-_UNREAD = (
+UNREAD = (
     "Addresses with connections of which nothing was read, or that sent nothing: {count}. Nothing is read of TLS that passes through, "
     "by a gateway that is bypassed, and by gateways of earlier releases."
 )
 
 
-def look(settings: ReadinessSettings, target: str, owned: Owners) -> ReadinessRun:
+def look(settings: ReadinessSettings, target: str, owned: Owners, query: Query) -> ReadinessRun:
     """Reads the topics and judges the clients.
 
     Raises:
@@ -39,7 +41,8 @@ def look(settings: ReadinessSettings, target: str, owned: Owners) -> ReadinessRu
     seen = list(found.clients.clients(now))
     clusters = {key.cluster for key, _ in seen}
     releases = dict.fromkeys(clusters, given) if given else found.releases
-    clients = judge_seen(seen, UpgradeQuestion(target, releases, owned, application_of, since_ms), now)
+    every = judge_seen(seen, UpgradeQuestion(target, releases, owned, application_of, since_ms), now)
+    clients = searched(every, query)
     last_old = max((each.last_old for each in clients), default="")
     dropped = found.clients.dropped
     present = rows(each for each in clients if not each.past)
@@ -50,7 +53,7 @@ def look(settings: ReadinessSettings, target: str, owned: Owners) -> ReadinessRu
         unseen=tuple(_unseen(settings, found, clients, all(releases.get(cluster) for cluster in clusters), now)),
         complete=not (dropped["seen_clients"] or dropped["seen_versions"] or found.unreadable),
         errors=(),
-        nothing="" if clients else f"no client in the {found.records:,} records of {CONNECTIONS}: {_NO_RECORD}",
+        nothing="" if every else f"no client in the {found.records:,} records of {CONNECTIONS}: {_NO_RECORD}",
         source="gateways' records of connections",
         times="times are UTC",
         read=(found.records, "records read"),
@@ -64,7 +67,7 @@ def _unseen(
     if past := sum(each.past for each in clients):
         yield f"Clients of which nothing was recorded since {settings.since}, which are not judged: {past:,}."
     if unread := found.clients.unread(now_ms):
-        yield _UNREAD.format(count=f"{unread:,}")
+        yield UNREAD.format(count=f"{unread:,}")
     if dropped["seen_clients"]:
         yield f"Clients beyond {MOST_CLIENTS:,}, which were forgotten: {dropped['seen_clients']:,}."
     if dropped["unread_addresses"]:

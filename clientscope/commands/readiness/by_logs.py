@@ -13,10 +13,12 @@ from clientscope.commands.xray.upgrade import Upgrade, judged, seen_on
 from clientscope.errors import SettingsError
 from clientscope.logs import files
 from clientscope.profiles.owners import Owners
+from clientscope.query import Query
 from clientscope.readiness.rows import logged_ms, rows
+from clientscope.readiness.searching import searched
 
 
-def look(settings: ReadinessSettings, target: str, owned: Owners) -> ReadinessRun:
+def look(settings: ReadinessSettings, target: str, owned: Owners, query: Query) -> ReadinessRun:
     """Reads the logs and judges their clients.
 
     Raises:
@@ -25,7 +27,7 @@ def look(settings: ReadinessSettings, target: str, owned: Owners) -> ReadinessRu
     asked = Upgrade(target, seen_on(settings.broker_release), owned, _since_ms(settings.since))
     inventory, logs, errors = read_logs(files.find(settings.paths), settings.max_bytes)
     of = applications(inventory)
-    clients = judged({key: inventory.clients[key] for key in of}, of, asked)
+    clients = searched(judged({key: inventory.clients[key] for key in of}, of, asked), query)
     last_old = max((each.last_old for each in clients), default="")
     present = rows(each for each in clients if not each.past)
     unseen = not_read(logs, inventory)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from clientscope.commands.lint.linting import CLEAN, FOUND, WRONG
-from clientscope.commands.readiness import ReadinessSettings, by_gateways, by_logs, page, table
+from clientscope.commands.readiness import ReadinessSettings, by_gateways, by_logs, by_page, page, table
 from clientscope.commands.readiness.run_result import ReadinessRun
 from clientscope.commands.xray import html_file
+from clientscope.config import PageSettings
 from clientscope.errors import SettingsError
 from clientscope.profiles import owners
+from clientscope.query import READINESS
 from clientscope.readiness import Readiness, target_release
 from clientscope.readiness.groups import FIELDS, ReadinessGroup, grouped, name_of
 from clientscope.readiness.rows import WORST_FIRST
 from clientscope.report.listing import Listed, show
+from clientscope.report.searching import parsed
 
 
 def run(settings: ReadinessSettings) -> int:
@@ -26,10 +30,18 @@ def run(settings: ReadinessSettings) -> int:
     if settings.watch:
         raise SettingsError("--watch is not for readiness", "the page of clientscope serve shows it live")
     target = target_release(settings.target)
+    query = parsed((settings.search,), READINESS, 0)
+    if (asked := settings.page()) is not None and not settings.paths:
+        return _of_page(settings, asked, target)
     owned = owners.read_if_given(settings.owners)
-    made = by_logs.look(settings, target, owned) if settings.paths else by_gateways.look(settings, target, owned)
+    made = (by_logs if settings.paths else by_gateways).look(settings, target, owned, query)
     if made.nothing:
         return _wrong(made.errors or (made.nothing,))
+    if settings.search and not made.clients:
+        print("no client matches the search", file=sys.stderr)
+        return _wrong(made.errors) if made.errors else CLEAN
+    if settings.search:
+        made = replace(made, sentences=(f"Only clients that match {settings.search!r}.", *made.sentences))
     if all(each.past for each in made.clients):
         latest = max((each.last_seen for each in made.clients), default="")
         return _wrong((f"no request since {settings.since} in {made.source}: the latest is of {latest}", *made.errors))
@@ -37,37 +49,50 @@ def run(settings: ReadinessSettings) -> int:
         html = page.page(target, made)
         html_file.write(settings.html, html)
         print(f"wrote {settings.html}", file=sys.stderr)
-    _print(settings, made)
+    _print(settings, grouped(made.clients, settings.group_by), made.sentences, made.unseen)
     if made.errors:
         return _wrong(made.errors)
     return FOUND if _fails(settings, made) else CLEAN
 
 
-def _print(settings: ReadinessSettings, made: ReadinessRun) -> None:
+def _of_page(settings: ReadinessSettings, asked: PageSettings, target: str) -> int:
+    """The same by serve's verdicts."""
+    answer, groups = by_page.look(settings, asked, target)
+    if not answer.verdicts:
+        print("no client matches the search" if settings.search else "no client was recorded", file=sys.stderr)
+        return CLEAN if settings.search else WRONG
+    _print(settings, groups, list(by_page.sentences(answer, settings.search)), list(by_page.unseen(answer)))
+    found = set(map(Readiness, answer.verdicts)) | ({Readiness.UNKNOWN} if answer.forgotten else set())
+    return FOUND if not found.isdisjoint(_failing(settings)) else CLEAN
+
+
+def _print(settings: ReadinessSettings, groups: Sequence[ReadinessGroup], sentences: Sequence[str], unseen: Sequence[str]) -> None:
     by = settings.group_by
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
 
     def listed() -> Listed[ReadinessGroup]:
         return Listed(
-            grouped(made.clients, by),
+            groups,
             row=ReadinessGroup.row,
             name=lambda group: name_of(group, by),
-            table=lambda groups, wide: table.table(groups, by, made.sentences, wide=wide),
-            left_out=[f"not in the result: {text}" for text in made.unseen],
+            table=lambda groups, wide: table.table(groups, by, sentences, wide=wide),
+            left_out=[f"not in the result: {text}" for text in unseen],
         )
 
     show(settings, FIELDS, listed)
     sys.stdout.flush()
 
 
+def _failing(settings: ReadinessSettings) -> Sequence[Readiness]:
+    """The verdicts that ``--fail-on`` names: this one and the worse ones."""
+    return () if settings.fail_on == "never" else WORST_FIRST[: WORST_FIRST.index(Readiness(settings.fail_on)) + 1]
+
+
 def _fails(settings: ReadinessSettings, made: ReadinessRun) -> bool:
-    if settings.fail_on == "never":
-        return False
-    failing = WORST_FIRST[: WORST_FIRST.index(Readiness(settings.fail_on)) + 1]
     found = {each.verdict.readiness for each in made.clients if not each.past}
     if not made.complete:
         found.add(Readiness.UNKNOWN)  # of clients beyond a bound
-    return not found.isdisjoint(failing)
+    return not found.isdisjoint(_failing(settings))
 
 
 def _wrong(errors: Sequence[str]) -> int:

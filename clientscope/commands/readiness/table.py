@@ -11,13 +11,15 @@ from rich.text import Text
 from clientscope.commands.xray.summary import READINESS_COLOURS
 from clientscope.readiness.groups import GROUPINGS, By, ReadinessGroup, name_of
 from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
+from clientscope.report.listing import is_narrow
 
 _ADDITIONAL = ("LAST SEEN", "BREAK", "UNKNOWN", "FALL BACK", "FINE", "ADVICE")
 
 
 def table(groups: Sequence[ReadinessGroup], by: By, sentences: Sequence[str], *, wide: bool) -> RenderableType:
-    """A line for each group, and what is true of all."""
-    others = [each for each in GROUPINGS if each != by and (each != "owner" or wide or any(group.owner for group in groups))]
+    """A line for each group, and what is true of all.  A narrow terminal has no other names than the group's."""
+    named = wide or not is_narrow()
+    others = [each for each in GROUPINGS if named and each != by and (each != "owner" or wide or any(group.owner for group in groups))]
     view = Table(header_style="bold", box=None, pad_edge=False)
     headings = (by.upper(), *(each.upper() for each in others), "CLIENTS", "UNSERVED VERSION", "REASON", *(_ADDITIONAL if wide else ()))
     view.add_column("VERDICT", no_wrap=True)

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.config import Settings
+from clientscope.config import ListingSettings
 from clientscope.config.option import Option
 
 
-class RulesSettings(Settings):
+class RulesSettings(ListingSettings):
     """Lists the rules that judge clients' settings, or explains one."""
 
     section = "rules"
-    code: Annotated[str, Option(positional=True, metavar="code")] = Field(
-        "", description="code or name of a rule to explain, such as AN101 or acks_zero"
+    search: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="TERM")] = Field(
+        (),
+        description="code or name of a rule to explain, such as AN101 or acks_zero, or terms to list by:\n"
+        "'severity:>=high' risk:loss type:producer key:acks",
     )
-    output: Annotated[Literal["text", "json"], Option(short="o", flag_only=True)] = Field("text", description="format")
 
 
 def run(settings: RulesSettings) -> int:
-    """Prints all rules, or one."""
+    """Prints all rules, those that the search finds, or one.
+
+    Raises:
+        SettingsError: there is no such rule, or the search is invalid.
+    """
     from clientscope.commands.rules import explaining
 
-    return explaining.run(settings.code or None, settings.output)
+    return explaining.run(settings)
 
 
 COMMAND = Command(RulesSettings, run)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from clientscope.catalog.configs import ClientType
+from clientscope.risks import ABOUT, Risk
 from udfs.rules.engine.rule import NOT_APPLICABLE, OUTCOMES, Case, Rule
 from udfs.rules.registry import EVERY_RULE
 
@@ -30,6 +31,10 @@ What a rule needs:
 - **fleet**: other clients, or the same one earlier;
 - **wire**: what the client was seen to do.
 
+What a rule risks, where nothing is done:
+
+{risks}
+
 Thresholds are those of the profile `apache`; other profiles have their own.
 """
 
@@ -46,6 +51,11 @@ def client_types(rule: Rule) -> str:
     return ", ".join(each.value for each in ClientType if each in rule.client_types)
 
 
+def risks(rule: Rule) -> str:
+    """What it risks, in words."""
+    return ", ".join(rule.risks)
+
+
 def messages(rule: Rule) -> list[str]:
     """What it says with each outcome, by its own thresholds."""
     return [rule.message(outcome) for outcome in range(len(OUTCOMES))]
@@ -57,6 +67,7 @@ class RuleDocument(TypedDict):
     code: str
     name: str
     severity: str
+    risks: list[Risk]
     title: str
     client_types: list[str]
     dialects: list[str] | None
@@ -80,6 +91,7 @@ def as_json(rule: Rule) -> RuleDocument:
         "code": rule.code,
         "name": rule.name,
         "severity": rule.severity,
+        "risks": list(rule.risks),
         "title": documentation.title,
         "client_types": [each.value for each in ClientType if each in rule.client_types],
         "dialects": None if rule.dialects is None else sorted(rule.dialects),
@@ -100,11 +112,12 @@ def as_json(rule: Rule) -> RuleDocument:
 def markdown(rules: Sequence[Rule] = EVERY_RULE) -> str:
     """docs/rules.md."""
     rows = [
-        f"| [{rule.code}](#{rule.code.lower()}) | {rule.severity} | `{rule.name}` | {client_types(rule)} | {needs(rule)} |"
+        f"| [{rule.code}](#{rule.code.lower()}) | {rule.severity} | {risks(rule)} | `{rule.name}` | {client_types(rule)} | {needs(rule)} |"
         for rule in rules
     ]
-    table = "\n".join(["| code | worst severity | bad pattern | of | needs |", "|---|---|---|---|---|", *rows])
-    return "\n".join([_HEAD, table, "", *map(_section, rules)])
+    table = "\n".join(["| code | worst severity | risks | bad pattern | of | needs |", "|---|---|---|---|---|---|", *rows])
+    head = _HEAD.replace("{risks}", "\n".join(f"- **{risk}**: {about};" for risk, about in ABOUT.items()).removesuffix(";") + ".")
+    return "\n".join([head, table, "", *map(_section, rules)])
 
 
 def sources(text: str) -> list[str]:
@@ -114,7 +127,13 @@ def sources(text: str) -> list[str]:
 
 def _section(rule: Rule) -> str:
     documentation = rule.documentation
-    facts = [f"Severity: {rule.severity}", f"of: {client_types(rule)}", f"needs: {needs(rule)}", f"since: {rule.since}"]
+    facts = [
+        f"Severity: {rule.severity}",
+        f"risks: {', '.join(rule.risks)}",
+        f"of: {client_types(rule)}",
+        f"needs: {needs(rule)}",
+        f"since: {rule.since}",
+    ]
     if rule.dialects is not None:
         facts.append(f"libraries: {', '.join(sorted(rule.dialects))}")
     if rule.keys:

@@ -3,31 +3,51 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
+from collections.abc import Sequence
 from difflib import get_close_matches
 
-from clientscope.commands.rules.docs import as_json, client_types, messages, needs, sources
+from rich.table import Table
+
+from clientscope.catalog.dialects import DIALECTS
+from clientscope.commands.rules import RulesSettings
+from clientscope.commands.rules.docs import as_json, client_types, messages, needs, risks, sources
 from clientscope.errors import SettingsError
+from clientscope.query import RULES, matches
+from clientscope.report.listing import Listed, is_narrow, show
+from clientscope.report.searching import parsed
+from clientscope.report.text import plain
 from udfs.rules.engine.rule import OUTCOMES, Rule
 from udfs.rules.registry import EVERY_RULE
 
 _WIDTH = 100
 
+FIELDS = ("code", "severity", "risks", "name", "title", "client_types", "dialects", "needs", "keys", "enabled", "since")
+"""Fields of a rule, as JSON has them."""
 
-def run(code: str | None, output: str) -> int:
-    """Prints all rules, or the one of this code or name; returns the exit status.
+
+_LIBRARIES = tuple(dialect.name for dialect in DIALECTS)
+_WORD = re.compile(r'[^\s:"()*-][^\s:"()*]*')
+"""What may be a rule's code or name: a term without a field."""
+
+
+def run(settings: RulesSettings) -> int:
+    """Prints all rules, those that a search finds, or the one of a code or name; returns the exit status.
 
     Raises:
-        SettingsError: there is no such rule.
+        SettingsError: there is no such rule, or the search is invalid.
     """
-    rules = EVERY_RULE if code is None else (find(code),)
-    if output == "json":
-        documents = [as_json(rule) for rule in rules]
-        print(json.dumps(documents if code is None else documents[0], ensure_ascii=False, indent=2))
-    elif code is None:
-        _table()
+    if settings.watch:
+        raise SettingsError("--watch is not for rules", "they change with a release of clientscope alone")
+    one = settings.search[0] if len(settings.search) == 1 and _WORD.fullmatch(settings.search[0]) else None
+    named = _named(one) if one else None
+    if named and settings.output == "json":
+        print(json.dumps(as_json(named), ensure_ascii=False, indent=2))
+    elif named and settings.output == "table":
+        _explain(named)
     else:
-        _explain(rules[0])
+        _list(settings, (named,) if named else _found(settings.search, one))
     return 0
 
 
@@ -37,10 +57,10 @@ def find(code: str) -> Rule:
     Raises:
         SettingsError: there is no such rule; names the nearest ones.
     """
-    wanted = code.strip().lower().replace("-", "_")
-    by_word = {word: rule for rule in EVERY_RULE for word in (rule.code.lower(), rule.name)}
-    if wanted in by_word:
-        return by_word[wanted]
+    rule = _named(code)
+    if rule is not None:
+        return rule
+    by_word, wanted = _by_word(), _word(code)
     alike = get_close_matches(wanted, by_word, n=12, cutoff=0.5)
     # Codes differ by a digit, so the same digit at the same position counts.
     alike.sort(key=lambda word: -sum(left == right for left, right in zip(word, wanted, strict=False)))
@@ -49,12 +69,69 @@ def find(code: str) -> Rule:
     raise SettingsError(f"unknown rule {code!r}", hint)
 
 
-def _table() -> None:
-    rows = [("CODE", "SEVERITY", "NAME", "OF", "NEEDS", "KEYS")]
-    rows += [(rule.code, rule.severity, rule.name, client_types(rule), needs(rule), ", ".join(rule.keys)) for rule in EVERY_RULE]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+def _named(code: str) -> Rule | None:
+    return _by_word().get(_word(code))
+
+
+def _by_word() -> dict[str, Rule]:
+    return {word: rule for rule in EVERY_RULE for word in (rule.code.lower(), rule.name)}
+
+
+def _word(code: str) -> str:
+    return code.strip().lower().replace("-", "_")
+
+
+def _found(terms: Sequence[str], one: str | None) -> Sequence[Rule]:
+    """The rules that a search finds; a word alone that is in none of them was meant as a code or name."""
+    query = parsed(terms, RULES, 0)
+    found = tuple(rule for rule in EVERY_RULE if matches(query, RULES, _values(rule), _text(rule)))
+    return found or (find(one),) if one else found
+
+
+def _values(rule: Rule) -> dict[str, object]:
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity,
+        "risk": rule.risks,
+        "type": tuple(sorted(each.value for each in rule.client_types)),
+        "library": tuple(sorted(rule.dialects or _LIBRARIES)),
+        "needs": needs(rule),
+        "key": rule.keys,
+    }
+
+
+def _text(rule: Rule) -> str:
+    """What words are searched for in."""
+    about = rule.documentation
+    return "\n".join((rule.code, rule.name, about.title, about.what, about.why, about.use_instead, *rule.keys)).lower()
+
+
+def _list(settings: RulesSettings, rules: Sequence[Rule]) -> None:
+    def listed() -> Listed[Rule]:
+        return Listed(
+            rules,
+            row=lambda rule: dict(as_json(rule)),
+            name=lambda rule: rule.code,
+            table=_table,
+            left_out=() if rules else ("no rule matches",),
+        )
+
+    show(settings, FIELDS, listed)
+
+
+def _table(rules: Sequence[Rule], wide: bool) -> Table | None:
+    if not rules:
+        return None
+    view = Table(header_style="bold", box=None, pad_edge=False)
+    headings = ("CODE", "SEVERITY", "RISKS", "NAME", "OF", "NEEDS", "KEYS", "TITLE")
+    shown = len(headings) if wide else 4 if is_narrow() else len(headings) - 1
+    for heading in headings[:shown]:
+        view.add_column(heading, overflow="fold", no_wrap=heading in ("CODE", "SEVERITY", "NAME"))
+    for rule in rules:
+        cells = [rule.code, rule.severity, ", ".join(rule.risks), rule.name, client_types(rule), needs(rule), ", ".join(rule.keys)]
+        view.add_row(*map(plain, [*cells, rule.documentation.title][:shown]))
+    return view
 
 
 def _explain(rule: Rule) -> None:
@@ -67,6 +144,7 @@ def _explain(rule: Rule) -> None:
     _section("Says", *(f"{outcome.replace('_', ' ')}: {text}" for outcome, text in zip(OUTCOMES, messages(rule), strict=True) if text))
     facts = {
         "severity": rule.severity,
+        "risks": risks(rule),
         "of": client_types(rule),
         "libraries": ", ".join(document["dialects"] or ["all"]),
         "needs": needs(rule),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from clientscope.config import GatewaySettings
 from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import ClientConfig
+from clientscope.records.traffic import Passed
 from clientscope.session.state import Identity, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware
 
@@ -43,6 +44,11 @@ class Bypass:
     """To a worker: read nothing of what passes, or read again what connects from now on."""
 
     on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """To a worker: say how many bytes have passed since it was last asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +143,20 @@ class Standing:
     connections: list[tuple[int, str, Identity, bytes]]
 
 
-Event = Opened | Named | Used | Closed | Asked | Logged | Standing
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Bytes that have passed since the last of these.
+
+    Attributes:
+        elapsed_ms: how long that was.
+        passed: by connection id; those through which none passed are left out.
+    """
+
+    elapsed_ms: int
+    passed: dict[int, Passed]
+
+
+Event = Opened | Named | Used | Closed | Asked | Logged | Standing | Measured
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.tasks import Tasks
-from clientscope.gateway.worker.messages import BACKLOG, Answer, Bypass, Drain, Refuse, Report, Shutdown, WorkerPlan
+from clientscope.gateway.worker.messages import BACKLOG, Answer, Bypass, Drain, Measure, Refuse, Report, Shutdown, WorkerPlan
 from clientscope.gateway.worker.template import Template
 from clientscope.session.state import Verdict
 
@@ -108,6 +108,11 @@ class Workers:
         self._bypassed = on
         for channel in self._channels.values():
             channel.send(Bypass(on))
+
+    def measure(self) -> None:
+        """Has each of them say how many bytes have passed."""
+        for channel in self._channels.values():
+            channel.send(Measure())
 
     def replan(self, plan: WorkerPlan) -> None:
         """Has all of them treat by another plan what connects from now on."""

@@ -29,6 +29,8 @@ from clientscope.gateway.worker.messages import (
     Closed,
     Drain,
     Logged,
+    Measure,
+    Measured,
     Refuse,
     Shutdown,
     Used,
@@ -77,6 +79,7 @@ class Worker:
         self._addresses: Counter[str] = Counter()
         self._tasks = Tasks()
         self._bypassed = False
+        self._measured_s = asyncio.get_running_loop().time()
         self.draining = asyncio.Event()
 
     @property
@@ -204,6 +207,8 @@ class Worker:
                 if (relay := self._relays.get(connection_id)) is not None:
                     self.count("connections_refused", reason)
                     relay.handle(Ended(reason))
+            case Measure():
+                self._measure()
             case Drain():
                 self.draining.set()
             case Bypass(on):
@@ -215,6 +220,19 @@ class Worker:
         self._reporter.room(
             lambda: [(number, relay.address, (of := relay.connection).identity, of.requested) for number, relay in self._relays.items()]
         )
+
+    def _measure(self) -> None:
+        """Says what has passed; next time, if the main process takes no report now."""
+        if self._reporter.behind:
+            return
+        passed = {}
+        for connection_id, relay in self._relays.items():
+            if relay.from_client or relay.from_broker:
+                passed[connection_id] = relay.from_client, relay.from_broker
+                relay.from_client = relay.from_broker = 0
+        now_s = asyncio.get_running_loop().time()
+        self._reporter.report(Measured(round((now_s - self._measured_s) * 1000), passed))
+        self._measured_s = now_s
 
     # Time.
 

@@ -15,9 +15,13 @@ from clientscope.session.state import Counted, Identified, Pushed, Requested
 
 
 class Relay:
-    """One client connection, from accept to the last byte; thousands of them are idle at a time, so an attribute's size matters."""
+    """One client connection, from accept to the last byte; thousands of them are idle at a time, so an attribute's size matters.
 
-    __slots__ = ("address", "broker", "client", "connection", "connection_id", "host", "received")
+    Attributes:
+        from_client, from_broker: bytes that were received since they were last taken.
+    """
+
+    __slots__ = ("address", "broker", "client", "connection", "connection_id", "from_broker", "from_client", "host", "received")
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -26,6 +30,7 @@ class Relay:
         self.received = ReceivedBytes(self)
         self.connection_id = -1
         self.address = ""
+        self.from_client = self.from_broker = 0
 
     def client_connected(self) -> None:
         """The client is there: count it, and connect upstream."""

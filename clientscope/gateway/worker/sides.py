@@ -172,6 +172,7 @@ class ClientSide(_Socket):
 
     def data_received(self, data: bytes) -> None:
         relay = self.relay
+        relay.from_client += len(data)
         if relay.connection.passes_from_client(data):
             relay.broker.send(data)
         else:
@@ -191,6 +192,7 @@ class BrokerSide(_Socket):
 
     def data_received(self, data: bytes) -> None:
         relay = self.relay
+        relay.from_broker += len(data)
         if relay.connection.passes_from_broker(data):
             relay.client.send(data)
         else:

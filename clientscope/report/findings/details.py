@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from clientscope.findings.record import Client, Finding, LeakPlace
-from clientscope.findings.wording import application
-from clientscope.report.findings.table import COLOURS, time_of
-from clientscope.report.text import age, capitalized, plain
+from clientscope.findings.wording import application, unmarked
+from clientscope.report.findings.table import COLOURS
+from clientscope.report.text import age, capitalized, plain, time_of
 from clientscope.topic_values import Setting
 
 _KINDS = {
@@ -25,7 +25,7 @@ _KINDS = {
 def of(finding: Finding, now_ms: int) -> RenderableType:
     """Its sentence, what to do, whose it is, where it is, what is known besides, and when."""
     title = Text.assemble(plain(finding.severity, COLOURS[finding.severity]), " ", plain(f"{finding.code} {finding.name}", "bold"))
-    parts: list[RenderableType] = [title, plain(finding.message), Text(), _facts(finding, now_ms)]
+    parts: list[RenderableType] = [title, plain(unmarked(finding.message)), Text(), _facts(finding, now_ms)]
     for heading, lines in (
         ("Settings", map(_setting, finding.settings)),
         (f"Places ({finding.place_count})", (_place(place) for place in finding.places)),
@@ -48,7 +48,7 @@ def _facts(finding: Finding, now_ms: int) -> Table:
 
 
 def _pairs(finding: Finding, now_ms: int) -> Iterable[tuple[str, str]]:
-    yield "use instead", finding.use_instead or "–"
+    yield "use instead", unmarked(finding.use_instead) or "–"
     yield "state", f"{finding.state}{_reopened(finding.reopened)}"
     if finding.confidence == "low":
         yield "confidence", "low: it only looks like it, and causes no alert"

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from clientscope.findings.record import Finding
-from clientscope.report.findings.table import time_of
+from clientscope.report.text import time_of
 
 FIELDS = (
     "severity", "code", "name", "kind", "confidence", "state", "client_count", "message", "first_seen_ms", "last_seen_ms", "opened_ms",
     "ended_ms", "reopened", "fingerprint",
 )  # fmt: skip
 """By which findings can be sorted."""
+
+COLUMNS = (
+    "severity", "code", "name", "kind", "confidence", "state", "suppressed", "client_count", "principal", "client_id", "group", "owner",
+    "message", "first_seen", "last_seen", "opened", "ended", "fingerprint", "link",
+)  # fmt: skip
+"""Of CSV, as `cells` has them."""
 
 
 def cells(f: Finding) -> dict[str, str | int | None]:

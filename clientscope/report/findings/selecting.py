@@ -11,12 +11,14 @@ from typing import get_args
 
 from clientscope.errors import SettingsError
 from clientscope.findings.record import TO_DO, Application, Finding, State
+from clientscope.query import Query
 from clientscope.severities import SEVERITIES
 
 SHORTEST_PREFIX = 6
 SHOWN_DIGITS = 8
 """Digits of a fingerprint in tables."""
 
+EVERYTHING = Query()
 _STATES: tuple[str, ...] = get_args(State)
 _NEAR = 3
 _PREFIX = re.compile(r"[0-9a-f]{1,32}")
@@ -40,14 +42,29 @@ class FindingFilter:
 
     @classmethod
     def of(
-        cls, *, state: str = "", severity: str = "", code: str = "", principal: str = "", client_id: str = "", every: bool = False
+        cls,
+        *,
+        state: str = "",
+        severity: str = "",
+        code: str = "",
+        principal: str = "",
+        client_id: str = "",
+        every: bool = False,
+        search: Query = EVERYTHING,
     ) -> FindingFilter:
-        """Raises SettingsError for an unknown state."""
+        """From texts.
+
+        Args:
+            search: that is applied besides; the states that it asks for count instead of those that are listed by default.
+
+        Raises:
+            SettingsError: an unknown state.
+        """
         named = frozenset(filter(None, (each.strip() for each in state.split(","))))
         for unknown in sorted(named - set(_STATES)):
             raise SettingsError(f"--state: unknown state {unknown!r}", f"known: {', '.join(_STATES)}")
         return cls(
-            named or frozenset(_STATES if every else TO_DO),
+            named or frozenset(_STATES if every or search.asks_for("state") else TO_DO),
             frozenset(SEVERITIES[SEVERITIES.index(severity or SEVERITIES[0]) :]),
             code,
             principal,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from clientscope.findings.record import Finding
+from clientscope.findings.wording import unmarked
 from clientscope.report.findings.selecting import SHOWN_DIGITS
-from clientscope.report.text import age, plain
+from clientscope.report.text import age, plain, time_of
 
 Printed = RenderableType
 
@@ -40,14 +40,6 @@ def printable(text: str) -> str:
     return plain(text).plain
 
 
-def time_of(ms: int) -> str:
-    """ISO 8601, in UTC, to the second."""
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
-    except (OverflowError, ValueError, OSError):  # a clock of somebody else's
-        return f"{ms} ms"
-
-
 def _table(listed: Sequence[Finding], now_ms: int, wide: bool) -> Table:
     view = Table(header_style="bold", box=None, pad_edge=False)
     for heading in _WIDE if wide else _COLUMNS:
@@ -73,5 +65,5 @@ def _cells(finding: Finding, now_ms: int, wide: bool) -> list[Text]:
     if wide:
         owner = f"{finding.owner.team} ({finding.owner.contact})" if finding.owner else "–"
         times = [plain(time_of(ms)) for ms in (finding.first_seen_ms, finding.last_seen_ms)]
-        return [*start, plain(owner), plain(finding.message), *times, *end]
-    return [*start, plain(finding.message), plain(age((now_ms - finding.opened_ms) / 1000)), *end]
+        return [*start, plain(owner), plain(unmarked(finding.message)), *times, *end]
+    return [*start, plain(unmarked(finding.message)), plain(age((now_ms - finding.opened_ms) / 1000)), *end]

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from clientscope.clock import now_ms
 from clientscope.findings.record import Finding
+from clientscope.findings.wording import unmarked
 from sinks.alerts.inert import inert
 from sinks.alerts.message import Texts, link
 from sinks.alerts.peer import INTERVAL_MS, Peer, PostableAlert
@@ -128,8 +129,8 @@ def alert(key: Labels, entry: AlertEntry, now_ms: int, texts: Texts) -> Postable
     """One alert of ``POST /api/v2/alerts``."""
     finding = entry.finding
     annotations = {
-        "summary": inert(finding.message, 600),
-        "description": inert(finding.use_instead, 400),
+        "summary": inert(unmarked(finding.message), 600),
+        "description": inert(unmarked(finding.use_instead), 400),
         "state": finding.state,
         "clients": str(finding.client_count),
         "first_seen": texts.time(finding.first_seen_ms),

@@ -13,6 +13,7 @@ from typing import TypedDict
 from pydantic import Field
 
 from clientscope.findings.record import Finding
+from clientscope.findings.wording import unmarked
 from clientscope.topic_values import clean
 from sinks.alerts import signing
 from sinks.alerts.message import Message, Texts, link, status
@@ -132,7 +133,7 @@ def _finding(finding: Finding, number: int, texts: Texts) -> WebhookFinding:
         "code": finding.code,
         "name": finding.name,
         "severity": finding.severity,
-        "message": clean(finding.message, 500),
+        "message": clean(unmarked(finding.message), 500),
         "principal": application.principal,
         "client_id": application.client_id,
         "group": application.group,
@@ -142,7 +143,7 @@ def _finding(finding: Finding, number: int, texts: Texts) -> WebhookFinding:
         "team": finding.owner.team if finding.owner else None,
         "first_seen": iso(finding.first_seen_ms),
         "last_seen": iso(finding.last_seen_ms),
-        "use_instead": clean(finding.use_instead, 300),
+        "use_instead": clean(unmarked(finding.use_instead), 300),
         "url": texts.page(finding) or None,
         "rule": link(finding) or None,
     }

@@ -15,12 +15,13 @@ from clientscope.api.overview import Health
 from clientscope.bounded_http import refusals
 from clientscope.errors import ClientscopeError
 from clientscope.query import QueryError
-from sinks.dashboard.api import events, metrics, routes_access, routes_clients, routes_findings, routes_past, routes_readiness
+from sinks.dashboard.api import events, metrics, routes_access, routes_clients, routes_findings, routes_past, routes_readiness, routes_rules
 from sinks.dashboard.api import routes_live as routes
 from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http import data_docs
 from sinks.dashboard.http.access import LOCAL, Access
 from sinks.dashboard.http.assets import PAGE, Asset
+from sinks.dashboard.http.compression import CompressionMiddleware, HeadMiddleware
 from sinks.dashboard.http.security import SecurityMiddleware
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.past.problems import RETRY_AFTER_S, NoAnswer
@@ -65,6 +66,8 @@ def create_app(
     refused = refused or refusals(CollectorRegistry())
     # No interactive documentation: FastAPI's loads scripts from elsewhere.
     app = FastAPI(title="clientscope", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
+    app.add_middleware(CompressionMiddleware)
+    app.add_middleware(HeadMiddleware)
     app.add_middleware(SecurityMiddleware, loopback_only=loopback_only, access=access)
     app.add_exception_handler(QueryError, _wrong_query)
     app.add_exception_handler(ClientscopeError, _refused)
@@ -74,6 +77,7 @@ def create_app(
         routes_clients.routes(state, one_client or OneClient(state), clock),
         routes_findings.routes(state, deciding or Deciding(), clock),
         routes_readiness.routes(readiness or ReadinessView(state), clock),
+        routes_rules.routes(),
         routes_access.routes(access, external_url or None),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])
@@ -133,19 +137,21 @@ def _page(assets: Mapping[str, Asset]) -> APIRouter:
     router = APIRouter()
 
     @router.get("/")
-    def page() -> Response:
-        return _asset(assets[PAGE])
+    def page(request: Request) -> Response:
+        return _asset(assets[PAGE], request)
 
     @router.get("/static/{name:path}")
-    def static(name: str) -> Response:
+    def static(name: str, request: Request) -> Response:
         if name not in assets:
             raise HTTPException(404)
-        return _asset(assets[name])
+        return _asset(assets[name], request)
 
     return router
 
 
-def _asset(asset: Asset) -> Response:
-    # Asked for again each time: a page of one release never runs with another's scripts.
-    headers = {"content-type": asset.media_type, "cache-control": "no-cache"}
+def _asset(asset: Asset, request: Request) -> Response:
+    # Asked for again each time: a page of one release never runs with another's scripts. What hasn't changed isn't sent again.
+    headers = {"content-type": asset.media_type, "cache-control": "no-cache", "etag": asset.etag}
+    if asset.etag in [each.strip() for each in request.headers.get("if-none-match", "").split(",")]:
+        return Response(status_code=304, headers=headers)
     return Response(asset.content, headers=headers)

@@ -60,6 +60,10 @@ class EventResponse(StreamingResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends it, or 503."""
+        if scope.get("clientscope.head"):
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
         held = self._streams.held
         if self._streams.is_full(self._holder):
             self._streams.refused()

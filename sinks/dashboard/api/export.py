@@ -28,7 +28,9 @@ COLUMNS = (
 
 
 def inert(value: object) -> object:
-    """A cell that no spreadsheet calculates: what would be a formula gets an apostrophe before it."""
+    """A cell that no spreadsheet calculates: what would be a formula gets an apostrophe before it.  Several values are in one cell."""
+    if isinstance(value, list):
+        value = " ".join(map(str, value))
     return f"'{value}" if isinstance(value, str) and value.startswith((*_FORMULA, *_FULL_WIDTH)) else value
 
 

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import StreamingResponse
 
 from clientscope.api.common import ApiProblem, QueryProblem
-from clientscope.api.history import PastClient, PastClients, PastFindings, PastSeries, PastStarts, PastThere
+from clientscope.api.history import PastClient, PastClients, PastDifferences, PastFindings, PastSeries, PastStarts, PastThere
 from clientscope.errors import SettingsError
-from clientscope.query import FINDINGS, HISTORY_CLIENTS, parse
+from clientscope.query import HISTORY_CLIENTS, HISTORY_FINDINGS, parse
 from sinks.dashboard.api.export import FORMATS, csv_of, json_of
 from sinks.dashboard.api.routes_clients import Limit, Offset, Q, Sort
 from sinks.dashboard.past.answers import ClientsAnswer
@@ -71,6 +71,21 @@ def _asked(from_ms: From = None, to: To = None) -> _Asked:
 Asked = Annotated[_Asked, Depends(_asked)]
 
 
+def _whose(
+    client_id: Annotated[Name, Query(description="Exactly this one; empty for clients without one.")] = None,
+    application: Annotated[Name, Query(description="client.id without its instance part.")] = None,
+    principal: Annotated[Name, Query(description="Empty for clients without one.")] = None,
+    address: Name = None,
+) -> dict[str, str | None]:
+    whose = {"client_id": client_id, "application": application, "principal": principal, "address": address}
+    if all(value is None for value in whose.values()):
+        raise SettingsError("say whose: client_id, application, principal or address", "several of them: all must be so")
+    return whose
+
+
+WhosePushes = Annotated[dict[str, str | None], Depends(_whose)]
+
+
 def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
     """The resources under ``/api/v1/history``."""
     router = APIRouter()
@@ -120,20 +135,22 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
     @router.get("/starts", responses=_WRONG)
     def starts(
         asked: Asked,
-        client_id: Annotated[Name, Query(description="Exactly this one; empty for clients without one.")] = None,
-        application: Annotated[Name, Query(description="client.id without its instance part.")] = None,
-        principal: Annotated[Name, Query(description="Empty for clients without one.")] = None,
-        address: Name = None,
+        whose: WhosePushes,
         offset: Offset = 0,
         limit: StartLimit = 20,
+        settings: Annotated[bool, Query(description="Also what each pushed.")] = False,
     ) -> PastStarts:
         """What an application or a client pushed, each time as the difference from the push before; redacted."""
-        whose = {"client_id": client_id, "application": application, "principal": principal, "address": address}
-        if all(value is None for value in whose.values()):
-            raise SettingsError("say whose: client_id, application, principal or address", "several of them: all must be so")
         span = asked.span(clock())
-        found = past.ask("starts", span=span, whose=whose, offset=offset, limit=limit)
+        found = past.ask("starts", span=span, whose=whose, offset=offset, limit=limit, settings=settings)
         return PastStarts.model_validate({"from_ms": span[0], "to_ms": span[1], "offset": offset, **found})
+
+    @router.get("/diff", responses=_WRONG)
+    def diff(asked: Asked, whose: WhosePushes) -> PastDifferences:
+        """What changed between two times: the newest start in between against the newest one before; redacted."""
+        span = asked.span(clock())
+        found = past.ask("differences", span=span, whose=whose)
+        return PastDifferences.model_validate({"from_ms": span[0], "to_ms": span[1], **found})
 
     @router.get("/findings", responses=_WRONG)
     def findings(
@@ -144,14 +161,14 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
         limit: Limit = 100,
     ) -> PastFindings:
         """The findings at a time, each in its last state recorded by then."""
-        parse(q, FINDINGS, clock())
+        parse(q, HISTORY_FINDINGS, clock())
         found = past.ask("findings_at", at_ms=clock() if at is None else at, q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
         return PastFindings.model_validate({"offset": offset, **found})
 
     @router.get("/findings/ended", responses=_WRONG)
     def ended(asked: Asked, q: Q = "", sort: Sort = "-ended", offset: Offset = 0, limit: Limit = 100) -> PastFindings:
         """What was resolved or closed."""
-        parse(q, FINDINGS, clock())
+        parse(q, HISTORY_FINDINGS, clock())
         found = past.ask("findings_ended", span=asked.span(clock()), q=q, sort=sort, offset=offset, limit=limit, now_ms=clock())
         return PastFindings.model_validate({"offset": offset, **found})
 

@@ -7,6 +7,7 @@ import json
 import posixpath
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -33,6 +34,11 @@ class Asset:
 
     content: bytes
     media_type: str
+
+    @cached_property
+    def etag(self) -> str:
+        """Weak, as the file may be sent compressed or not."""
+        return f'W/"{hashlib.sha256(self.content).hexdigest()[:32]}"'
 
 
 class Vendored(BaseModel):

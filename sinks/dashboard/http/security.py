@@ -35,6 +35,11 @@ HEADERS = {
 }
 
 
+_OF_DOCUMENTS = frozenset({"content-security-policy", "cross-origin-opener-policy"})
+_PARTS = frozenset({"text/javascript", "text/css"})
+"""Types of a page's parts: the policies `_OF_DOCUMENTS` are those of the page that loads them, and would be most of their bytes."""
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host, without its port, names this machine only."""
     host = host.strip("[]").rstrip(".").lower()
@@ -74,8 +79,10 @@ class SecurityMiddleware:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                is_part = headers.get("content-type", "").partition(";")[0] in _PARTS
                 for name, value in {**HEADERS, "cache-control": "no-store"}.items():
-                    headers.setdefault(name, value)
+                    if not (is_part and name in _OF_DOCUMENTS):
+                        headers.setdefault(name, value)
             await send(message)
 
         refusal = self._refusal(scope)

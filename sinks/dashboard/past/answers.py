@@ -5,7 +5,7 @@ Their fields are those of `clientscope.api.history`, which says what each means.
 
 from __future__ import annotations
 
-from typing import TypedDict, final
+from typing import Any, TypedDict, final
 
 from sinks.dashboard.past.problems import Kind
 
@@ -35,6 +35,8 @@ class SeenClient(TypedDict):
 
     client_id: str | None
     application: str | None
+    owner: str | None
+    brokers: list[int]
     principal: str | None
     address: str
     software_name: str
@@ -75,6 +77,7 @@ class SeenStart(TypedDict):
     redacted: int
     first: bool
     changes: list[SeenChange] | None
+    pushed: list[dict[str, Any]] | None
 
 
 class StartsAnswer(TypedDict):
@@ -82,6 +85,25 @@ class StartsAnswer(TypedDict):
 
     total: int
     items: list[SeenStart]
+
+
+class SeenDifference(TypedDict):
+    """Starts of alike clients against the ones before; `clientscope.api.history.PastDifference`."""
+
+    client_type: str | None
+    principal: str | None
+    clients: int
+    client_ids: list[str | None]
+    before: SeenStart | None
+    after: SeenStart
+    changes: list[SeenChange] | None
+
+
+class DifferencesAnswer(TypedDict):
+    """All differences that were found; ``unread`` counts the client.ids that were not compared."""
+
+    unread: int
+    items: list[SeenDifference]
 
 
 class FindingState(TypedDict):
@@ -118,7 +140,7 @@ class FindingsAnswer(TypedDict):
     items: list[FindingState]
 
 
-PastAnswer = SeriesAnswer | ClientsAnswer | StartsAnswer | FindingsAnswer
+PastAnswer = SeriesAnswer | ClientsAnswer | StartsAnswer | DifferencesAnswer | FindingsAnswer
 
 
 @final

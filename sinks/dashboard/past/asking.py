@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 from clientscope.local.answering import AnsweringProcess, NoReply, environment_without_secrets
 from clientscope.query import QueryError
-from sinks.dashboard.past.answers import ClientsAnswer, FindingsAnswer, PastAnswer, PastReply, SeriesAnswer, StartsAnswer
+from sinks.dashboard.past.answers import ClientsAnswer, DifferencesAnswer, FindingsAnswer, PastAnswer, PastReply, SeriesAnswer, StartsAnswer
 from sinks.dashboard.past.problems import NoAnswer
 
 DEADLINE_S = 20.0
@@ -30,10 +30,18 @@ class Past:
 
     Args:
         folder: the job's history directory; None where there is no history.
+        owners: owners.toml, where there is one.
     """
 
-    def __init__(self, folder: Path | None, deadline_s: float = DEADLINE_S, wait_s: float = WAIT_S, idle_s: float = IDLE_S) -> None:
-        self._folder = folder
+    def __init__(
+        self,
+        folder: Path | None,
+        deadline_s: float = DEADLINE_S,
+        wait_s: float = WAIT_S,
+        idle_s: float = IDLE_S,
+        owners: Path | None = None,
+    ) -> None:
+        self._folder, self._owners = folder, owners
         self._deadline_s, self._wait_s, self._idle_s = deadline_s, wait_s, idle_s
         self._waiting = threading.BoundedSemaphore(MOST_WAITING)
         self._lock = threading.Lock()
@@ -57,6 +65,8 @@ class Past:
     def ask(self, question: Literal["clients"], **arguments: Any) -> ClientsAnswer: ...
     @overload
     def ask(self, question: Literal["starts"], **arguments: Any) -> StartsAnswer: ...
+    @overload
+    def ask(self, question: Literal["differences"], **arguments: Any) -> DifferencesAnswer: ...
     @overload
     def ask(self, question: Literal["findings_at", "findings_ended"], **arguments: Any) -> FindingsAnswer: ...
 
@@ -110,7 +120,7 @@ class Past:
         # Not by `spawn`: the kernel would end the process with the thread that starts it, and any thread may ask.
         return AnsweringProcess(
             subprocess.Popen(
-                [sys.executable, "-m", "sinks.dashboard.past.process", str(self._folder)],
+                [sys.executable, "-m", "sinks.dashboard.past.process", str(self._folder), *([str(self._owners)] if self._owners else [])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

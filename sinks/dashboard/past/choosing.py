@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.query import FieldKind, Fields, Key, Query, Term, matches, version_order
+from clientscope.query import Choice, FieldKind, Fields, Key, Query, Term, matches, version_order
 from clientscope.severities import SEVERITIES
 
 Mask = npt.NDArray[np.bool_]
@@ -28,9 +29,13 @@ class Choosing:
     Args:
         fields: each is a column of the table.
         search: the columns that words are searched for in.
+        several: how to read those columns of texts that have several values of a field in each.
     """
 
-    def __init__(self, table: pa.Table, fields: Fields, search: Sequence[str]) -> None:
+    def __init__(
+        self, table: pa.Table, fields: Fields, search: Sequence[str], several: Mapping[str, Callable[[str], Sequence[Any]]] | None = None
+    ) -> None:
+        self._several = several or {}
         self._table = table
         self._fields = fields
         self._search = search
@@ -38,8 +43,8 @@ class Choosing:
     def chosen(self, query: Query) -> Mask:
         """Which rows a query leaves."""
         left = np.ones(self._table.num_rows, np.bool_)
-        for term in query.terms:
-            left &= self._words(term) if term.field is None else self._values(term, term.field)
+        for part in query.terms:
+            left &= self._choice(part) if isinstance(part, Choice) else self._term(part)
         return left
 
     def sorted(self, chosen: Mask, keys: Sequence[Key]) -> pa.Array:
@@ -57,10 +62,19 @@ class Choosing:
             return pc.index_in(column, pa.array(SEVERITIES))
         return pc.ascii_lower(column) if pa.types.is_string(column.type) else column
 
+    def _choice(self, choice: Choice) -> Mask:
+        found: Mask = np.logical_or.reduce([self.chosen(query) for query in choice.any_of])
+        return ~found if choice.negated else found
+
+    def _term(self, term: Term) -> Mask:
+        return self._words(term) if term.field is None else self._values(term, term.field)
+
     def _values(self, term: Term, field: str) -> Mask:
         encoded = _encoded(self._table[field])
         one = Query((term,))
-        holds = [matches(one, self._fields, {field: value}) for value in (*encoded.dictionary.to_pylist(), None)]
+        read = self._several.get(field)
+        values = [read(value) if read else value for value in encoded.dictionary.to_pylist()]
+        holds = [matches(one, self._fields, {field: value}) for value in (*values, None)]
         indices = pc.fill_null(encoded.indices, len(holds) - 1).to_numpy(zero_copy_only=False)
         found: Mask = np.array(holds, np.bool_)[indices]
         return found

@@ -7,16 +7,18 @@ or still open at the span's end.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
+from typing import cast
 
 import pyarrow as pa
 
 from clientscope.catalog.sensitive import shown
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import HISTORY_CLIENTS, parse, parse_sort
 from clientscope.records.codec import Kind
 from clientscope.records.principals import ANONYMOUS, PLAINTEXT
 from clientscope.topic_values import clean
-from sinks.dashboard.past.answers import ClientsAnswer
+from sinks.dashboard.past.answers import ClientsAnswer, SeenClient
 from sinks.dashboard.past.choosing import Choosing, each
 from sinks.dashboard.past.problems import too_wide
 from sinks.dashboard.past.tables import Span, Tables, moment, text, within
@@ -27,7 +29,20 @@ MOST_CLIENTS = 500_000
 RECORDED_EVERY_MS = 6 * 3_600_000 + 600_000
 """A gateway's six hours (`gateway.registry`), and some minutes for its heartbeat and the topic."""
 
-SORTS = ("client_id", "application", "principal", "address", "software", "version", "first_seen", "last_seen", "connections", "open")
+SORTS = (
+    "client_id",
+    "application",
+    "owner",
+    "principal",
+    "address",
+    "software",
+    "version",
+    "first_seen",
+    "last_seen",
+    "connections",
+    "open",
+)
+BROKERS_BETWEEN = " "
 FIRST = "-last_seen,client_id"
 """The default order."""
 
@@ -36,40 +51,44 @@ _COLUMNS = ", ".join(_IDENTITY)
 # Rows of release 0.1.0 have null for it.
 _ANONYMOUS = f"WHEN principal IS NULL AND security_protocol = {text(PLAINTEXT)} THEN {text(ANONYMOUS)}"
 _CONNECTIONS = f"(SELECT * EXCEPT (principal), CASE {_ANONYMOUS} ELSE principal END AS principal FROM connections)"  # noqa: S608 - constants
+_BROKERS = "string_agg(DISTINCT CAST(broker_id AS VARCHAR), ',') AS brokers"
 _OF_CLIENTS = f"kind < {Kind.HEARTBEAT:d}"
 
 
-def clients(tables: Tables, span: Span) -> pa.Table:
+def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
     """All of them, with the columns of `clientscope.api.history.PastClient`.
 
     Raises:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_CLIENTS`.
     """
     sql = f"""
-        SELECT {_COLUMNS}, min(first) AS first, max(last) AS last, sum(closed) AS closed, sum(open) AS open
+        SELECT {_COLUMNS}, min(first) AS first, max(last) AS last, sum(closed) AS closed, sum(open) AS open,
+            string_agg(brokers, ',') AS brokers
         FROM (
             SELECT {_COLUMNS}, min("timestamp") AS first, max("timestamp") AS last,
                 count(*) FILTER (WHERE kind = {Kind.CLOSED:d}) AS closed, 0 AS open,
-                count(*) FILTER (WHERE kind IN ({Kind.CLOSED:d}, {Kind.PRESENT:d})) AS settled
+                count(*) FILTER (WHERE kind IN ({Kind.CLOSED:d}, {Kind.PRESENT:d})) AS settled, {_BROKERS}
             FROM {_CONNECTIONS} WHERE {within(span, "timestamp")} AND {_OF_CLIENTS} GROUP BY {_COLUMNS}
             UNION ALL
-            SELECT {_COLUMNS}, {moment(span.from_ms)}, {moment(span.from_ms)}, 0, 0, 1 FROM ({_open_at(span.from_ms)}) GROUP BY {_COLUMNS}
+            SELECT {_COLUMNS}, {moment(span.from_ms)}, {moment(span.from_ms)}, 0, 0, 1, {_BROKERS}
+            FROM ({_open_at(span.from_ms)}) GROUP BY {_COLUMNS}
             UNION ALL
-            SELECT {_COLUMNS}, {moment(span.to_ms)}, {moment(span.to_ms)}, 0, count(*), 1 FROM ({_open_at(span.to_ms)}) GROUP BY {_COLUMNS}
+            SELECT {_COLUMNS}, {moment(span.to_ms)}, {moment(span.to_ms)}, 0, count(*), 1, {_BROKERS}
+            FROM ({_open_at(span.to_ms)}) GROUP BY {_COLUMNS}
         )
         GROUP BY {_COLUMNS} HAVING sum(settled) > 0 LIMIT {MOST_CLIENTS + 1}
     """  # noqa: S608 - numbers and times alone
     found = tables.ask("connections", sql)
     if found.num_rows > MOST_CLIENTS:
         raise too_wide(f"more than {MOST_CLIENTS:,} clients were seen")
-    return _shown(found)
+    return _shown(found, owners)
 
 
 def _open_at(at_ms: int) -> str:
     """A row for each connection that was open then; those of a gateway's earlier epochs ended with it."""
     before = within(Span(at_ms - RECORDED_EVERY_MS, at_ms), "timestamp")
     return f"""
-        SELECT {_COLUMNS} FROM {_CONNECTIONS}
+        SELECT {_COLUMNS}, broker_id FROM {_CONNECTIONS}
         LEFT SEMI JOIN (
             SELECT gateway_id AS its_gateway, gateway_epoch AS its_epoch, max(sequence) AS newest FROM connections
             WHERE {before} AND {_OF_CLIENTS} GROUP BY gateway_id, gateway_epoch, connection_id
@@ -87,16 +106,24 @@ def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: in
     Raises:
         QueryError: ``q`` or ``sort`` can't be read.
     """
-    choosing = Choosing(found, HISTORY_CLIENTS, search=("client_id", "principal", "address", "software", "version"))
+    words = ("client_id", "principal", "address", "software", "version")
+    choosing = Choosing(found, HISTORY_CLIENTS, search=words, several={"broker": _numbers})
     chosen = choosing.sorted(choosing.chosen(parse(q, HISTORY_CLIENTS, now_ms)), parse_sort(sort or FIRST, SORTS))
     rows = found.take(chosen.slice(offset, limit)).rename_columns([_NAMED.get(name, name) for name in found.column_names])
-    return {"total": len(chosen), "items": rows.to_pylist()}
+    items = [{**item, "brokers": [*_numbers(item["brokers"])]} for item in rows.to_pylist()]
+    return {"total": len(chosen), "items": cast(list[SeenClient], items)}
 
 
-_NAMED = {"software": "software_name", "version": "software_version", "first_seen": "first_seen_ms", "last_seen": "last_seen_ms"}
+_NAMED = {
+    "broker": "brokers",
+    "software": "software_name",
+    "version": "software_version",
+    "first_seen": "first_seen_ms",
+    "last_seen": "last_seen_ms",
+}
 
 
-def _shown(found: pa.Table) -> pa.Table:
+def _shown(found: pa.Table, owners: Owners) -> pa.Table:
     """Under the search grammar's names, and as it may be shown: gateways redact and bound names, but others may write such records."""
     client_ids, principals, addresses, names, versions = (each(found[column], partial(_name, column)) for column in _IDENTITY)
     first, last = (_ms(found[column]) for column in ("first", "last"))
@@ -105,6 +132,8 @@ def _shown(found: pa.Table) -> pa.Table:
         {
             "client_id": client_ids,
             "application": each(client_ids, application_of),
+            "broker": each(found["brokers"], _in_order),
+            "owner": _owners(owners, principals, client_ids),
             "principal": principals,
             "address": addresses,
             "software": names,
@@ -116,6 +145,21 @@ def _shown(found: pa.Table) -> pa.Table:
             "open": pa.array(still, pa.int64()),
         }
     )
+
+
+def _owners(owners: Owners, principals: pa.Array, client_ids: pa.Array) -> pa.Array:
+    """The teams that they belong to, as on the live page."""
+    team_of = lru_cache(maxsize=None)(owners.team_of)
+    return pa.array(map(team_of, principals.to_pylist(), client_ids.to_pylist()), pa.string())
+
+
+def _in_order(brokers: str) -> str:
+    """Each broker once, as `BROKERS_BETWEEN` separates them."""
+    return BROKERS_BETWEEN.join(map(str, sorted(set(map(int, brokers.split(","))))))
+
+
+def _numbers(brokers: str) -> tuple[int, ...]:
+    return tuple(map(int, brokers.split(BROKERS_BETWEEN)))
 
 
 def _ms(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -8,12 +8,13 @@ import pyarrow as pa
 
 from clientscope.catalog.sensitive import shown
 from clientscope.findings.record import TO_DO
-from clientscope.query import FINDINGS, parse, parse_sort
+from clientscope.query import HISTORY_FINDINGS, parse, parse_sort
 from clientscope.topic_values import SENTENCE_LENGTH, clean
 from sinks.dashboard.past.answers import FindingsAnswer
 from sinks.dashboard.past.choosing import Choosing
 from sinks.dashboard.past.problems import too_wide
 from sinks.dashboard.past.tables import Span, Tables, moment, text, within
+from udfs.rules.registry import risks_of
 
 MOST_FINDINGS = 50_000
 
@@ -40,12 +41,12 @@ _TEXTS = (
 _COUNTS = ("revision", "client_count", "reopened")
 _SCHEMA = pa.schema(
     [
-        *((name, pa.string()) for name in (*_TEXTS, "client_id", "message")),
+        *((name, pa.string()) for name in (*_TEXTS, "client_id", "message", "risk")),
         *((name, pa.int64()) for name in (*_COUNTS, *(f"{name}_ms" for name in _TIMES))),
         *((name, pa.int64()) for name in ("clients", "since", "last_seen", "first_seen", "ended")),
     ]
 )
-_ONLY_TO_CHOOSE_BY = ("clients", "since", "last_seen", "first_seen", "ended")
+_ONLY_TO_CHOOSE_BY = ("risk", "clients", "since", "last_seen", "first_seen", "ended")
 
 
 def at_a_time(tables: Tables, at_ms: int) -> pa.Table:
@@ -82,8 +83,9 @@ def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: in
     Raises:
         QueryError: ``q`` or ``sort`` can't be read.
     """
-    choosing = Choosing(found, FINDINGS, search=("fingerprint", "code", "name", "message", "owner", "principal", "client_id"))
-    chosen = choosing.sorted(choosing.chosen(parse(q, FINDINGS, now_ms)), parse_sort(sort or FIRST, SORTS))
+    words = ("fingerprint", "code", "name", "message", "owner", "principal", "client_id")
+    choosing = Choosing(found, HISTORY_FINDINGS, search=words, several={"risk": str.split})
+    chosen = choosing.sorted(choosing.chosen(parse(q, HISTORY_FINDINGS, now_ms)), parse_sort(sort or FIRST, SORTS))
     return {"total": len(chosen), "items": found.drop_columns(list(_ONLY_TO_CHOOSE_BY)).take(chosen.slice(offset, limit)).to_pylist()}
 
 
@@ -102,6 +104,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     made["client_id"] = None if row["client_id"] is None else clean(shown(row["client_id"]))
     made["message"] = clean(row["message"] or "", SENTENCE_LENGTH)
     return made | {
+        "risk": " ".join(risks_of(row["code"])),
         "clients": row["client_count"],
         "since": made["opened_ms"],
         "first_seen": made["first_seen_ms"],

@@ -1,4 +1,4 @@
-"""Program of the process that reads tables for serve: ``python -m sinks.dashboard.past.process FOLDER``.
+"""Program of the process that reads tables for serve: ``python -m sinks.dashboard.past.process FOLDER [OWNERS]``.
 
 A question is a line of JSON on its standard input, ``{"question", "arguments"}``.  The answer is a line on its standard output, with
 ``answer`` or ``error``.  The process ends when its input does, or is killed when a question takes too long.  The live page goes first
@@ -17,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from clientscope import core_dumps
+from clientscope.profiles import owners
 from clientscope.query import QueryError
 from sinks.dashboard.past.answers import PastReply
 from sinks.dashboard.past.problems import NoAnswer
@@ -51,7 +52,8 @@ def main() -> None:
     core_dumps.forbid()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
-    questions = Questions(Path(sys.argv[1]), time.monotonic)
+    folder, *owners_file = map(Path, sys.argv[1:])
+    questions = Questions(folder, time.monotonic, owners.read_if_given(next(iter(owners_file), None)))
     for line in sys.stdin.buffer:
         answers.write(json.dumps(_answer(questions, line)).encode() + b"\n")
         answers.flush()

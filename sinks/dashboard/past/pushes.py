@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from clientscope.api.clients import Configuration
 from clientscope.catalog.sensitive import shown
 from clientscope.records.principals import anonymous_if_unsaid
 from clientscope.topic_values import clean
-from sinks.dashboard.past.answers import SeenStart, StartsAnswer
+from sinks.dashboard.past.answers import SeenChange, SeenStart, StartsAnswer
 from sinks.dashboard.past.problems import too_wide
 from sinks.dashboard.past.tables import Span, Tables, text, within
 from sinks.dashboard.state.configuration import of_decoded
@@ -38,6 +38,13 @@ class PushRow(TypedDict):
     client_software_name: str
     client_software_version: str
     security_protocol: str | None
+
+
+class PastPush(NamedTuple):
+    """A push: its row, and the configuration in it."""
+
+    row: PushRow
+    configuration: Configuration
 
 
 @dataclass(frozen=True)
@@ -68,13 +75,16 @@ class Whose:
         )
 
 
-def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int) -> StartsAnswer:
-    """The newest first, as `clientscope.api.history.PastStarts` has them.
+def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int, settings: bool = False) -> StartsAnswer:
+    """The newest first, as `clientscope.api.history.PastStart` has them.
+
+    Args:
+        settings: also what each pushed.
 
     Raises:
         NoAnswer: see `Tables.ask`; or an application has more than `MOST_NAMES` client.ids.
     """
-    theirs = _condition(tables, span, whose)
+    theirs = condition(tables, span, whose)
     if theirs is None:
         return {"total": 0, "items": []}
     where = f"{within(span, 'timestamp')} AND {theirs}"
@@ -82,16 +92,20 @@ def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int) ->
     order = 'ORDER BY "timestamp" DESC, "partition", "offset" DESC'
     limit = min(limit, MOST_PUSHES)
     sql = f"SELECT * FROM pushes WHERE {where} {order} LIMIT {limit + LOOK_BACK} OFFSET {int(offset)}"  # noqa: S608 - quoted there
-    rows = tables.ask("pushes", sql)
-    read = [_configuration(rows, number) for number in range(rows.num_rows)]
+    read = read_pushes(tables.ask("pushes", sql))
+    last = offset + len(read) >= total
+    return {"total": total, "items": [_start(number, read, last, settings) for number in range(min(limit, len(read)))]}
+
+
+def read_pushes(rows: pa.Table) -> list[PastPush]:
+    """Rows of the table, decoded."""
     pushed: list[PushRow] = rows.select(list(PushRow.__annotations__)).to_pylist()
     for row in pushed:
         row["principal"] = anonymous_if_unsaid(row["principal"], row["security_protocol"])
-    last = offset + rows.num_rows >= total
-    return {"total": total, "items": [_start(number, pushed, read, last) for number in range(min(limit, rows.num_rows))]}
+    return [PastPush(row, _configuration(rows, number)) for number, row in enumerate(pushed)]
 
 
-def _condition(tables: Tables, span: Span, whose: Whose) -> str | None:
+def condition(tables: Tables, span: Span, whose: Whose) -> str | None:
     """The SQL condition, by names as the table has them; None if no client matches.
 
     They may not be as they are shown, and applications are no column: so all the names there are are looked at.
@@ -119,9 +133,9 @@ def _configuration(rows: pa.Table, number: int) -> Configuration:
     return of_decoded(pa.StructArray.from_arrays(columns, fields=fields), pushed_ms)
 
 
-def _start(number: int, pushed: Sequence[PushRow], read: Sequence[Configuration], last: bool) -> SeenStart:
-    row, now = pushed[number], read[number]
-    before = _before(number, pushed, read)
+def seen_start(push: PastPush, settings: bool = False) -> SeenStart:
+    """A push as it may be shown, compared with nothing."""
+    row, now = push
     return {
         "instance_id": row["client_instance_id"],
         "client_id": clean(shown(row["client_id"])) if row["client_id"] else None,
@@ -133,19 +147,34 @@ def _start(number: int, pushed: Sequence[PushRow], read: Sequence[Configuration]
         "client_type": now.client_type,
         "settings": sum(setting.reported for setting in now.settings),
         "redacted": sum(setting.source == "redacted" for setting in now.settings),
-        "first": before is None and last,
-        "changes": None
-        if before is None
-        else [{"key": change.key, "before": change.before, "after": change.after} for change in changes(read[before], now)],
+        "first": False,
+        "changes": None,
+        "pushed": [setting.model_dump(mode="json") for setting in now.settings if setting.reported] if settings else None,
     }
 
 
-def _before(number: int, pushed: Sequence[PushRow], read: Sequence[Configuration]) -> int | None:
-    """The newest earlier one of the same principal and kind of client: of the same client.id, or else of any."""
+def _start(number: int, read: Sequence[PastPush], last: bool, settings: bool) -> SeenStart:
+    before = comparable(read[number], read[number + 1 :])
+    start = seen_start(read[number], settings)
+    if before is None:
+        start["first"] = last
+    else:
+        start["changes"] = seen_changes(before, read[number])
+    return start
+
+
+def seen_changes(before: PastPush, after: PastPush) -> list[SeenChange]:
+    """The settings that differ."""
+    found = changes(before.configuration, after.configuration)
+    return [{"key": change.key, "before": change.before, "after": change.after} for change in found]
+
+
+def comparable(push: PastPush, earlier: Sequence[PastPush]) -> PastPush | None:
+    """The newest of earlier pushes, in their order, of the same principal and kind of client: of the same client.id, or else of any."""
     alike = [
         other
-        for other in range(number + 1, len(pushed))
-        if read[other].client_type == read[number].client_type and pushed[other]["principal"] == pushed[number]["principal"]
+        for other in earlier
+        if other.configuration.client_type == push.configuration.client_type and other.row["principal"] == push.row["principal"]
     ]
-    same = (other for other in alike if pushed[other]["client_id"] == pushed[number]["client_id"])
+    same = (other for other in alike if other.row["client_id"] == push.row["client_id"])
     return next(same, alike[0] if alike else None)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sinks.dashboard.past import clients, findings, pushes, series
-from sinks.dashboard.past.answers import ClientsAnswer, FindingsAnswer, PastAnswer, SeriesAnswer, StartsAnswer
+from clientscope.profiles.owners import NO_OWNERS, Owners
+from sinks.dashboard.past import clients, differences, findings, pushes, series
+from sinks.dashboard.past.answers import ClientsAnswer, DifferencesAnswer, FindingsAnswer, PastAnswer, SeriesAnswer, StartsAnswer
 from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Span, Tables
 
@@ -24,10 +25,12 @@ class Questions:
 
     Args:
         clock: seconds.
+        owners: of the clients in them.
     """
 
-    def __init__(self, folder: Path, clock: Callable[[], float]) -> None:
+    def __init__(self, folder: Path, clock: Callable[[], float], owners: Owners = NO_OWNERS) -> None:
         self._tables = Tables(folder)
+        self._owners = owners
         self._clock = clock
         self._kept: dict[tuple[Any, ...], tuple[float, pa.Table]] = {}
 
@@ -45,11 +48,14 @@ class Questions:
         return series.series(self._tables, Span(*span))
 
     def _clients(self, span: tuple[int, int], **chosen: Any) -> ClientsAnswer:
-        found = self._once(("clients", *span), lambda: clients.clients(self._tables, Span(*span)))
+        found = self._once(("clients", *span), lambda: clients.clients(self._tables, Span(*span), self._owners))
         return clients.page(found, **chosen)
 
-    def _starts(self, span: tuple[int, int], whose: dict[str, str | None], offset: int, limit: int) -> StartsAnswer:
-        return pushes.starts(self._tables, Span(*span), Whose(**whose), offset, limit)
+    def _starts(self, span: tuple[int, int], whose: dict[str, str | None], **chosen: Any) -> StartsAnswer:
+        return pushes.starts(self._tables, Span(*span), Whose(**whose), **chosen)
+
+    def _differences(self, span: tuple[int, int], whose: dict[str, str | None]) -> DifferencesAnswer:
+        return differences.differences(self._tables, Span(*span), Whose(**whose))
 
     def _findings_at(self, at_ms: int, **chosen: Any) -> FindingsAnswer:
         found = self._once(("findings", at_ms), lambda: findings.at_a_time(self._tables, at_ms))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,15 +10,17 @@ from clientscope.api.clients import ClientGroup, Facet, FacetValue, GroupBy, Gro
 from clientscope.query import Key, Query, parse_sort, term_text
 from clientscope.query.fields import NONE, NOT_JUDGED
 from clientscope.query.terms import fold
+from clientscope.risks import RISKS
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.schema import Database
 from sinks.dashboard.rows.sql import where
 
-FACETS = ("software", "version", "principal", "listener", "protocol", "broker", "cluster", "gateway")
-"""Fields with counts, beside ``finding``; each is a column of ``shapes``."""
+FACETS = ("software", "version", "owner", "principal", "listener", "protocol", "broker", "cluster", "gateway")
+"""Fields with counts, beside ``risk`` and ``finding``; each is a column of ``shapes``."""
 
 _GROUPED_BY: dict[GroupBy, tuple[str, ...]] = {
     "application": ("application",),
+    "owner": ("owner",),
     "principal": ("principal",),
     "software": ("software", "version"),
     "address": ("address",),
@@ -105,13 +108,18 @@ def facets(database: Database, query: Query, codes: Collection[str], limit: int)
     """The most frequent values of each field among the clients that a query leaves, and how many these are."""
     condition, parameters = where(query, codes)
     rows = database.rows(
-        f"SELECT {', '.join(f's.{field}' for field in FACETS)}, t.worst, t.n FROM"
-        f" (SELECT c.shape, c.worst, count(*) AS n FROM clients c WHERE {condition} GROUP BY c.shape, c.worst) t"
+        f"SELECT {', '.join(f's.{field}' for field in FACETS)}, t.risks, t.worst, t.n FROM"
+        f" (SELECT c.shape, c.risks, c.worst, count(*) AS n FROM clients c WHERE {condition} GROUP BY c.shape, c.risks, c.worst) t"
         " JOIN shapes s ON s.id = t.shape",
         *parameters,
     )
-    *columns, worsts, counts = zip(*rows, strict=True) if rows else [()] * (len(FACETS) + 2)
+    *columns, risks, worsts, counts = zip(*rows, strict=True) if rows else [()] * (len(FACETS) + 3)
     found = [_facet(field, _counted(column, counts), limit) for field, column in zip(FACETS, columns, strict=True)]
+    at_risk = Counter(dict.fromkeys(RISKS, 0))
+    for of, count in zip(risks, counts, strict=True):
+        at_risk.update(dict.fromkeys(of.split(), count))
+    values = [FacetValue(value=risk, clients=count, q=f"risk:{risk}") for risk, count in at_risk.items() if count]
+    found.append(Facet(field="risk", values=values, others=0, other_values=0))
     worst = _counted(worsts, counts)
     by_severity = sorted(worst.items(), key=lambda item: -2 if item[0] is None else item[0], reverse=True)
     values = [FacetValue(value=_severity(place), clients=count, q=f"finding:{_severity(place)}") for place, count in by_severity]

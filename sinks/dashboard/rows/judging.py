@@ -13,8 +13,10 @@ from typing import NamedTuple
 from clientscope.findings.record import Finding
 from clientscope.records.client_key import client_key
 from clientscope.records.principals import ANONYMOUS, authenticated
+from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.schema import NO_CLIENT_ID, Database
+from udfs.rules.registry import risks_of
 
 RESULT_KEPT_MS = 24 * 60 * 60 * 1000
 
@@ -22,15 +24,16 @@ Subject = tuple[str, ...]
 """(principal, client.id, address) of a client, or (principal, application); empty for none, and without authentication."""
 
 
-_Row = tuple[int, str | None, str, str, str, str | None, str, int | None, int, str]
-"""A client: number, principal, client.id, address, application, instance, cluster; and ``worst``, ``found`` and ``codes`` as they are."""
+_Row = tuple[int, str | None, str, str, str, str | None, str, int | None, int, str, str]
+"""A client: number, principal, client.id, address, application, instance, cluster; then ``worst``, ``found``, ``codes`` and ``risks``."""
 
 
 class Of(NamedTuple):
-    """The parts of a finding that rows need: code, severity and the clients that it is about."""
+    """The parts of a finding that rows need: code, severity, risks and the clients that it is about."""
 
     code: str
     severity: int
+    risks: tuple[Risk, ...]
     subjects: frozenset[Subject]
 
 
@@ -51,7 +54,8 @@ def of_finding(finding: Finding) -> Of | None:
     if finding.client_count > len(finding.clients) or finding.state == "stopped":
         applications = [finding.application, *(place.application for place in finding.places)]
         subjects |= {(tenant(each.principal), each.client_id) for each in applications if each.client_id}
-    return Of(finding.code, SEVERITIES.index(finding.severity), frozenset(subjects))
+    risks = tuple(finding.risks) or risks_of(finding.code)
+    return Of(finding.code, SEVERITIES.index(finding.severity), risks, frozenset(subjects))
 
 
 def key_of_client(cluster: str, principal: str | None, address: str, instance: str | None) -> str | None:
@@ -60,7 +64,7 @@ def key_of_client(cluster: str, principal: str | None, address: str, instance: s
 
 
 class Judging:
-    """Keeps ``worst``, ``found`` and ``codes`` of the clients as they should be.
+    """Keeps ``worst``, ``found``, ``codes`` and ``risks`` of the clients as they should be.
 
     Attributes:
         has_clients: whether any is in the tables; before that there is none to judge.
@@ -91,7 +95,7 @@ class Judging:
                 del self._of[subject]
         for subject in new - old:
             self._of.setdefault(subject, set()).add(fingerprint)
-        same = bool(before and now and before[:2] == now[:2])
+        same = bool(before and now and before[:3] == now[:3])
         self._judge_again(old ^ new if same else old | new)
 
     def codes(self) -> set[str]:
@@ -119,14 +123,16 @@ class Judging:
 
     def of_client(
         self, principal: str | None, client_id: str, address: str, application: str, instance: str | None, cluster: str
-    ) -> tuple[int | None, int, str]:
-        """``worst``, ``found`` and ``codes``."""
+    ) -> tuple[int | None, int, str, str]:
+        """``worst``, ``found``, ``codes`` and ``risks``."""
         found = [self._findings[each] for each in self.fingerprints(tenant(principal), client_id, address, application)]
         if not found:
             key = key_of_client(cluster, principal, address, instance)
-            return (-1 if self._is_judged(tenant(principal), client_id, address, key) else None), 0, ""
-        codes = "".join(f"{code} " for code in sorted({of.code for of in found}))
-        return max(of.severity for of in found), len(found), f" {codes}"
+            return (-1 if self._is_judged(tenant(principal), client_id, address, key) else None), 0, "", ""
+        risks = {risk for of in found for risk in of.risks}
+        named = sorted({of.code for of in found}), [risk for risk in RISKS if risk in risks]
+        codes, at_risk = (" ".join(["", *each, ""]) for each in named)
+        return max(of.severity for of in found), len(found), codes, at_risk.rstrip() and at_risk
 
     def pushed(self, client_id: str, address: str) -> None:
         """Something was pushed, or judged, there."""
@@ -161,7 +167,7 @@ class Judging:
             return []
         return self._database.rows(
             "SELECT c.id, s.principal, ifnull(c.client_id, ''), c.address, ifnull(c.application, ''), c.instance, s.cluster,"
-            f" c.worst, c.found, c.codes FROM clients c JOIN shapes s ON s.id = c.shape WHERE {condition}",
+            f" c.worst, c.found, c.codes, c.risks FROM clients c JOIN shapes s ON s.id = c.shape WHERE {condition}",
             *parameters,
         )
 
@@ -178,6 +184,6 @@ class Judging:
         for client, principal, client_id, address, application, instance, cluster, *before in rows:
             now = self.of_client(principal, client_id, address, application, instance, cluster)
             if now != tuple(before):
-                self._database.run("UPDATE clients SET worst = ?, found = ?, codes = ? WHERE id = ?", *now, client)
+                self._database.run("UPDATE clients SET worst = ?, found = ?, codes = ?, risks = ? WHERE id = ?", *now, client)
                 changed = True
         return changed

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from clientscope.api.clients import ConnectedClient, ConnectionRow, FindingsSummary
 from clientscope.query import CLIENTS, Key, Query, parse, parse_sort
+from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES
-from sinks.dashboard.rows.schema import LISTED, Database, listed
+from sinks.dashboard.rows.openings import MINUTES
+from sinks.dashboard.rows.schema import HERE, LISTED, LOST, Database, listed
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS, OF_SHAPES, order, where
-from sinks.dashboard.rows.writing import ClientIdentity, Writing
+from sinks.dashboard.rows.writing import Writing
 
 _CHUNK = 500
 _FEW = 20
@@ -18,12 +20,13 @@ _FEW = 20
 
 CLIENT_COLUMNS = (
     "c.id, c.key, s.cluster, s.broker, s.gateway, s.listener, s.protocol, c.address, s.principal, c.client_id, s.software, s.version,"
-    " c.instance, c.application, c.connections, c.since_ms, c.since_exact, c.worst, c.found"
+    " c.instance, c.application, s.owner, c.connections, c.since_ms, c.since_exact,"
+    " c.worst, c.found, c.risks, c.gone_ms, c.opened, c.bytes_in, c.bytes_out, c.active_ms"
 )
 """SQL of what is selected of a client, in the order of `ClientColumns`."""
 CONNECTION_COLUMNS = (
     "x.id, s.cluster, s.broker, s.gateway, x.epoch, x.connection, s.listener, s.protocol, c.address, s.principal, c.client_id,"
-    " s.software, s.version, c.instance, x.opened_ms, x.seen_ms, c.key"
+    " s.software, s.version, c.instance, x.opened_ms, x.seen_ms, c.key, s.owner"
 )
 """SQL of what is selected of a connection, in the order of `ConnectionColumns`."""
 CLIENT_TABLES = "clients c JOIN shapes s ON s.id = c.shape"
@@ -51,11 +54,18 @@ class ClientColumns(NamedTuple):
     version: str
     instance: str | None
     application: str | None
+    owner: str | None
     connections: int
     since_ms: int
     since_exact: int
     worst: int | None
     found: int
+    risks: str
+    gone_ms: int | None
+    opened: int
+    bytes_in: int | None
+    bytes_out: int | None
+    active_ms: int | None
 
 
 class ConnectionColumns(NamedTuple):
@@ -78,6 +88,7 @@ class ConnectionColumns(NamedTuple):
     opened_ms: int | None
     seen_ms: int
     key: str
+    owner: str | None
 
 
 class _ValueCount(NamedTuple):
@@ -118,7 +129,11 @@ class Lists:
 
     def client_count(self) -> int:
         """Clients that are there."""
-        return int(self._database.value("SELECT count(*) FROM clients WHERE hidden = 0"))
+        return int(self._database.value(f"SELECT count(*) FROM clients WHERE away = {HERE}"))
+
+    def judged_count(self) -> int:
+        """Those of `client_count` whose configuration a rule could judge."""
+        return int(self._database.value(f"SELECT count(worst) FROM clients WHERE away = {HERE}"))
 
     def clients(self, query: Query, sort: Sequence[Key], offset: int, limit: int) -> tuple[list[Row], int]:
         """Rows of a page of clients, and how many there are."""
@@ -146,14 +161,9 @@ class Lists:
         return self._in_order(f"SELECT {CONNECTION_COLUMNS} FROM {CONNECTION_TABLES} WHERE x.id", ids), chosen.connections
 
     def one(self, key: str) -> Row | None:
-        """The row of the client of this key."""
-        row: Row | None = self._database.row(f"SELECT {CLIENT_COLUMNS} FROM {CLIENT_TABLES} WHERE c.hidden = 0 AND c.key = ?", key)
+        """The row of the client of this key, whether it is connected or has gone."""
+        row: Row | None = self._database.row(f"SELECT {CLIENT_COLUMNS} FROM {CLIENT_TABLES} WHERE c.away <> {LOST} AND c.key = ?", key)
         return row
-
-    def gone(self, key: str) -> ConnectedClient | None:
-        """A client that has gone lately."""
-        found = self._writing.gone(key)
-        return None if found is None else _gone(key, *found)
 
     def _chosen(self, query: Query, key: str = "") -> _Chosen:
         """What a query, and a client's key where there is one, leave."""
@@ -255,9 +265,16 @@ def client(row: Row) -> ConnectedClient:
         software_version=found.version,
         instance_id=found.instance,
         application=found.application,
+        owner=found.owner,
         connections=found.connections,
         since_ms=found.since_ms,
         since_exact=bool(found.since_exact),
+        disconnected_ms=found.gone_ms,
+        opened_per_minute=found.opened / MINUTES,
+        bytes_in_per_second=found.bytes_in,
+        bytes_out_per_second=found.bytes_out,
+        active_ms=found.active_ms,
+        risks=cast(list[Risk], found.risks.split()),
         findings=None if worst is None else FindingsSummary(worst=SEVERITIES[worst] if worst >= 0 else None, count=found.found),
     )
 
@@ -282,6 +299,7 @@ def connection(row: Row) -> ConnectionRow:
         opened_ms=found.opened_ms,
         seen_ms=found.seen_ms,
         client=found.key,
+        owner=found.owner,
     )
 
 
@@ -289,25 +307,3 @@ def chunks(ids: Sequence[int], size: int = _CHUNK) -> Iterator[Sequence[int]]:
     """Parts of a long list."""
     for begin in range(0, len(ids), size):
         yield ids[begin : begin + size]
-
-
-def _gone(key: str, identity: ClientIdentity, since_ms: int) -> ConnectedClient:
-    return ConnectedClient(
-        key=key,
-        cluster=identity.cluster,
-        broker=identity.broker,
-        gateway=identity.gateway,
-        listener=identity.listener,
-        security_protocol=identity.protocol,
-        address=identity.address,
-        principal=identity.principal,
-        client_id=identity.client_id,
-        software_name=identity.software,
-        software_version=identity.version,
-        instance_id=identity.instance,
-        application=None,
-        connections=0,
-        since_ms=since_ms,
-        since_exact=False,
-        findings=None,
-    )

@@ -13,12 +13,12 @@ _TABLES = """
 CREATE TABLE shapes (  -- what many clients have in common: few rows, so that conditions on them cost little
     id INTEGER PRIMARY KEY,
     cluster TEXT NOT NULL, broker INTEGER NOT NULL, gateway TEXT NOT NULL, listener TEXT NOT NULL, protocol TEXT NOT NULL,
-    principal TEXT, software TEXT NOT NULL, version TEXT NOT NULL, version_order TEXT
+    principal TEXT, software TEXT NOT NULL, version TEXT NOT NULL, owner TEXT, version_order TEXT
 );
 CREATE TABLE clients (
     id INTEGER PRIMARY KEY,
     shape INTEGER NOT NULL,
-    hidden INTEGER NOT NULL,       -- its gateway is lost
+    away INTEGER NOT NULL,         -- 0: connected; 1: its gateway is lost; 2: it has gone
     worst INTEGER,                 -- a severity's place; -1 is none, NULL is not judged
     found INTEGER NOT NULL,        -- how many findings
     connections INTEGER NOT NULL,
@@ -28,6 +28,11 @@ CREATE TABLE clients (
     client_id TEXT, instance TEXT, application TEXT,
     key TEXT NOT NULL UNIQUE,
     codes TEXT NOT NULL,           -- of its findings, each between spaces
+    risks TEXT NOT NULL,           -- likewise
+    gone_ms INTEGER,               -- when it closed its last connection; NULL while it has one
+    bytes_in INTEGER, bytes_out INTEGER,  -- per second; NULL where its gateway hasn't said it yet
+    active_ms INTEGER,             -- the last heartbeat that said of any
+    opened INTEGER NOT NULL,       -- connections in the last minutes, of those that are closed too
     search TEXT NOT NULL           -- what words are searched for in, in lower case
 );
 CREATE TABLE connections (
@@ -49,12 +54,16 @@ CREATE INDEX pushes_by_age ON pushes (pushed_ms);
 CREATE INDEX pushes_of_old_keys ON pushes (instance) WHERE old_key;
 """
 
+HERE, LOST, GONE = range(3)
+"""Values of ``away``."""
+
 _INDICES = {
     "clients_in_order": "UNIQUE INDEX {} ON clients (label, address, key)",
     "clients_by_connections": "INDEX {} ON clients (connections DESC, label, address, key)",
     "clients_of_application": "INDEX {} ON clients (application)",
-    "clients_of_shape": "INDEX {} ON clients (shape, hidden, worst, connections)",
-    "clients_of_address": "INDEX {} ON clients (address, hidden, worst, connections)",
+    "clients_of_shape": "INDEX {} ON clients (shape, away, worst, connections)",
+    "clients_of_address": "INDEX {} ON clients (address, away, worst, connections)",
+    "clients_that_left": "INDEX {} ON clients (gone_ms) WHERE away = 2",
     "connections_of_client": "INDEX {} ON connections (client, seen_ms, connection)",
 }
 """Columns of clients and connections."""

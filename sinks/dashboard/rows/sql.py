@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from clientscope.query import Between, Compare, Is, Key, Pattern, Query, Term
+from clientscope.query import Between, Choice, Compare, Is, Key, Pattern, Query, Term
 from clientscope.query.fields import CLIENTS, NONE, FieldKind
 from clientscope.query.terms import Condition
+from sinks.dashboard.rows.openings import MINUTES
+from sinks.dashboard.rows.schema import GONE, HERE, LOST
 
 Sql = tuple[str, list[Any]]
 
 OF_SHAPES = {
     "software": "software", "version": "version", "principal": "principal", "listener": "listener", "protocol": "protocol",
-    "broker": "broker", "cluster": "cluster", "gateway": "gateway",
+    "broker": "broker", "cluster": "cluster", "gateway": "gateway", "owner": "owner",
 }  # fmt: skip
 """Fields that are columns of ``shapes``."""
 
 _OF_CLIENTS = {
     "client_id": "c.client_id", "application": "c.application", "address": "c.address", "instance": "c.instance",
-    "connections": "c.connections", "since": "c.since_ms", "finding": "c.worst",
+    "connections": "c.connections", "since": "c.since_ms", "finding": "c.worst", "disconnected": "c.gone_ms",
+    "opened_per_minute": "c.opened", "bytes_in_per_second": "c.bytes_in", "bytes_out_per_second": "c.bytes_out", "active": "c.active_ms",
 }  # fmt: skip
 
+_AWAY = {"yes": HERE, "no": GONE}
 _IN_ORDER = ("c.label", "c.address", "c.key")
 
 CLIENT_SORTS: dict[str, str] = {
@@ -49,21 +53,51 @@ def where(query: Query, codes: Collection[str]) -> Sql:
     Args:
         codes: of all findings there are, to find those that a pattern means.
     """
-    conditions: list[str] = []
-    parameters: list[Any] = []
-    of_shapes: list[str] = []
-    shape_parameters: list[Any] = []
-    for term in query.terms:
-        condition, values = _of_term(term, codes)
-        if term.negated:
-            # NULL is no: what isn't known isn't so, and its opposite holds.
-            condition = f"NOT ifnull({condition}, 0)"
-        (of_shapes if term.field in OF_SHAPES else conditions).append(condition)
-        (shape_parameters if term.field in OF_SHAPES else parameters).extend(values)
     # All that is asked of shapes at once: few rows are looked at, and of clients one number each.
-    shapes = [f"c.shape IN (SELECT id FROM shapes WHERE {' AND '.join(of_shapes)})"] if of_shapes else []
-    # likely: else an index that has ``hidden`` and not what is asked for seems cheaper than the table.
-    return " AND ".join(["likely(c.hidden = 0)", *shapes, *conditions]), [*shape_parameters, *parameters]
+    of_shapes = [part for part in query.terms if _is_of_shapes(part)]
+    others = [part for part in query.terms if not _is_of_shapes(part)]
+    asks_for_gone = query.asks_for("connected") or query.asks_for("disconnected")
+    # likely: else an index that has ``away`` and not what is asked for seems cheaper than the table.
+    conditions: list[Sql] = [(f"c.away <> {LOST}" if asks_for_gone else f"likely(c.away = {HERE})", [])]
+    if of_shapes:
+        condition, values = _all(_part(part, codes) for part in of_shapes)
+        conditions.append((f"c.shape IN (SELECT id FROM shapes WHERE {condition})", values))
+    return _all([*conditions, *(_of_clients(part, codes) for part in others)])
+
+
+def _is_of_shapes(part: Term | Choice) -> bool:
+    """Whether rows of ``shapes`` alone decide it."""
+    if isinstance(part, Choice):
+        return all(_is_of_shapes(each) for query in part.any_of for each in query.terms)
+    return part.field in OF_SHAPES
+
+
+def _of_clients(part: Term | Choice, codes: Collection[str]) -> Sql:
+    """A condition on ``clients c``, where a part of it may be of ``shapes``."""
+    if isinstance(part, Choice):
+        return _opposite(part, _any(_all(_of_clients(each, codes) for each in query.terms) for query in part.any_of))
+    condition, values = _part(part, codes)
+    return (f"c.shape IN (SELECT id FROM shapes WHERE {condition})", values) if part.field in OF_SHAPES else (condition, values)
+
+
+def _part(part: Term | Choice, codes: Collection[str]) -> Sql:
+    """A condition on the table that a part is of; a choice here has one such table."""
+    if isinstance(part, Choice):
+        return _opposite(part, _any(_all(_part(each, codes) for each in query.terms) for query in part.any_of))
+    return _opposite(part, _of_term(part, codes))
+
+
+def _opposite(part: Term | Choice, of: Sql) -> Sql:
+    """NULL is no: what isn't known isn't so, and its opposite holds."""
+    return (f"NOT ifnull({of[0]}, 0)", of[1]) if part.negated else of
+
+
+def _all(parts: Iterable[Sql]) -> Sql:
+    conditions, parameters = [], []
+    for condition, values in parts:
+        conditions.append(condition)
+        parameters += values
+    return " AND ".join(conditions), parameters
 
 
 def order(keys: Sequence[Key], columns: dict[str, str], last: Sequence[str] = _IN_ORDER, by_index: bool = True) -> str:
@@ -83,6 +117,12 @@ def _of_term(term: Term, codes: Collection[str]) -> Sql:
         column = OF_SHAPES[term.field]
         return _any(_condition(each, column, CLIENTS[term.field].kind) for each in term.any_of)
     kind = CLIENTS[term.field].kind
+    if term.field == "connected":
+        return _any(_connected(each) for each in term.any_of)
+    if term.field == "opened_per_minute":
+        return _any(_opened_per_minute(each) for each in term.any_of)
+    if term.field == "risk":
+        return _any(_risk(each) for each in term.any_of)
     if kind is FieldKind.FINDING:
         return _any(_finding(each, codes) for each in term.any_of)
     return _any(_condition(each, _OF_CLIENTS[term.field], kind) for each in term.any_of)
@@ -91,7 +131,7 @@ def _of_term(term: Term, codes: Collection[str]) -> Sql:
 def _any(parts: Iterable[Sql]) -> Sql:
     conditions, parameters = [], []
     for condition, values in parts:
-        conditions.append(condition)
+        conditions.append(f"({condition})" if " AND " in condition else condition)
         parameters += values
     return f"({' OR '.join(conditions)})", parameters
 
@@ -119,6 +159,22 @@ def _word(condition: Condition) -> Sql:
     if condition.text is not None:
         return "instr(c.search, ?) > 0", [condition.text.lower()]
     return "c.search LIKE ? ESCAPE '\\'", ["%" + "%".join(_escaped(part.lower()) for part in condition.parts) + "%"]
+
+
+def _connected(condition: Condition) -> Sql:
+    assert isinstance(condition, Pattern)
+    return f"c.away = {_AWAY.get(condition.text or '', LOST)}", []
+
+
+def _opened_per_minute(condition: Condition) -> Sql:
+    assert isinstance(condition, Compare)
+    assert isinstance(condition.value, int)
+    return f"c.opened {condition.operator} ?", [condition.value * MINUTES]
+
+
+def _risk(condition: Condition) -> Sql:
+    assert isinstance(condition, Pattern)
+    return ("instr(c.risks, ?) > 0", [f" {condition.text} "]) if condition.text else ("c.risks = ''", [])
 
 
 def _finding(condition: Condition, codes: Collection[str]) -> Sql:

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import version_order
+from clientscope.records.traffic import Passed
 from sinks.dashboard.rows.judging import Judging
-from sinks.dashboard.rows.schema import LISTED, NO_CLIENT_ID, Database, listed
+from sinks.dashboard.rows.openings import Openings
+from sinks.dashboard.rows.schema import GONE, HERE, LISTED, LOST, NO_CLIENT_ID, Database, listed
 from udfs.kernels.applications import application_of
 
 GONE_KEPT = 10_000
-"""Clients that have gone and may still be asked for."""
+"""Clients that have gone and can still be found."""
 
 MANY = 5_000
 """Connections into empty tables that are worth making the indices anew."""
 
-_INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 17)})"
+_INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 23)})"
+
+_OWNERS_KEPT = 20_000
+"""Principals and client ids whose owner isn't looked for again."""
 
 Shape = tuple[str | int | None, ...]
+"""What a client shares with many: the first eight values of its identity, and its owner."""
+
+
+_SHARED = 8
+"""Values of an identity that many have in common, from its first."""
 
 
 class ClientIdentity(NamedTuple):
@@ -43,11 +55,6 @@ class ClientIdentity(NamedTuple):
         """24 digits that no other identity has."""
         return blake2b(repr(self).encode(), digest_size=12).hexdigest()
 
-    @property
-    def shape(self) -> Shape:
-        """What it shares with many: the columns of a row of ``shapes``."""
-        return self[:8]
-
 
 class OpenConnection(NamedTuple):
     """An open connection; ``key`` is its identity's."""
@@ -62,105 +69,179 @@ class OpenConnection(NamedTuple):
     @property
     def since(self) -> tuple[int, bool]:
         """When it was opened, and whether that is exact."""
-        return (self.seen_ms, False) if self.opened_ms is None else (self.opened_ms, True)
+        return _since(self.opened_ms, self.seen_ms)
+
+
+class _Known(NamedTuple):
+    """A client that is in the table; ``seen_ms`` is its oldest connection's."""
+
+    number: int
+    seen_ms: int
+    away: int
+
+
+class _Closing(NamedTuple):
+    """The end of a connection; ``order`` says which of several came last."""
+
+    order: int
+    at_ms: int
 
 
 class Writing:
-    """Rows of connections as they open and close.  Changes since the last `flush` are in no table yet."""
+    """Rows of connections as they open and close.  Changes since the last `flush` are in no table yet.
 
-    def __init__(self, database: Database) -> None:
+    A client whose last connection was closed stays in its table, as one that has gone: at most `GONE_KEPT` of these, the newest.
+    """
+
+    def __init__(self, database: Database, owners: Owners = NO_OWNERS) -> None:
+        self._owner_of = lru_cache(_OWNERS_KEPT)(owners.team_of)
         self.judging = Judging(database)
+        self.openings = Openings(database)
         self._database = database
         self._shapes: dict[Shape, int] = {}
         self._shape_of: dict[int, Shape] = {}
         self._members: Counter[int] = Counter()
         """Clients of each shape."""
-        self._hidden: set[str] = set()
-        self._gone: OrderedDict[str, tuple[ClientIdentity, int]] = OrderedDict()
+        self._lost: set[str] = set()
+        self._gone: OrderedDict[int, None] = OrderedDict()
+        """Numbers of the clients that have gone, the last one last."""
         self._clients = 0
         """The highest number of a client."""
-        self._stored = 0
-        """The highest number of a row that was ever in the table: rows above it are only in memory."""
+        self._newest = self._stored = 0
+        """The highest number of a connection's row, and of one that was ever in the table: rows above that are only in memory."""
+        self._closings = 0
         self._opened: dict[int, OpenConnection] = {}
-        self._closed: set[int] = set()
-        self._passed: OrderedDict[str, OpenConnection] = OrderedDict()
+        self._moved: set[int] = set()
+        """Rows that are another client's now."""
+        self._closed: dict[int, _Closing] = {}
+        self._passed: dict[str, tuple[OpenConnection, _Closing]] = {}
         """Connections that closed before they came into the table, the last one of each client."""
+        self._traffic: dict[str, tuple[Mapping[str, Passed], int]] = {}
 
     def open(self, row: int, opened: OpenConnection) -> None:
         """A connection is there, or in place of what was row ``row``.  Numbers of rows rise, and none is used again."""
+        before = self._opened.get(row)
+        if opened.opened_ms is not None:
+            if row > self._newest or before is not None:
+                self.openings.opened(opened.key, opened.opened_ms)
+            else:
+                self.openings.moved(row, opened.key, opened.opened_ms)
+            if before is not None and before.opened_ms is not None:
+                self.openings.opened(before.key, before.opened_ms, -1)
+        self._newest = max(self._newest, row)
         if row <= self._stored:
-            self._closed.add(row)
+            self._moved.add(row)
         self._opened[row] = opened
 
-    def close(self, row: int) -> None:
-        """A connection is gone, and with its last one the client."""
-        if row <= self._stored:
-            self._closed.add(row)
+    def close(self, row: int, at_ms: int | None) -> None:
+        """A connection was closed at this time, and with its last one the client is gone; or, without a time, there is no room for it."""
         opened = self._opened.pop(row, None)
+        if at_ms is None:
+            self._moved.add(row)
+            return
+        self._closings += 1
+        closing = _Closing(self._closings, at_ms)
         if opened is not None:
-            _keep(self._passed, opened.key, opened)
+            self._passed[opened.key] = opened, closing
+        if row <= self._stored and row not in self._moved:
+            self._closed[row] = closing
 
-    def hide_gateway(self, gateway: str, hidden: bool) -> None:
-        """Hides the clients of a gateway that is lost, or shows them again."""
-        (self._hidden.add if hidden else self._hidden.discard)(gateway)
-        self._database.run("UPDATE clients SET hidden = ? WHERE shape IN (SELECT id FROM shapes WHERE gateway = ?)", hidden, gateway)
+    def traffic(self, gateway: str, rates: Mapping[str, Passed], at_ms: int) -> None:
+        """Notes what a gateway has measured: bytes per second of its clients by their keys; the others were idle."""
+        self._traffic[gateway] = rates, at_ms
+
+    def lose_gateway(self, gateway: str, lost: bool) -> None:
+        """Hides the connected clients of a gateway that is lost, or shows them again."""
+        (self._lost.add if lost else self._lost.discard)(gateway)
+        self._database.run(
+            f"UPDATE clients SET away = ? WHERE away <> {GONE} AND shape IN (SELECT id FROM shapes WHERE gateway = ?)",
+            LOST if lost else HERE,
+            gateway,
+        )
 
     def forget_gateway(self, gateway: str) -> None:
         """Its connections have been closed; whatever comes under its name isn't hidden."""
-        if gateway in self._hidden:
-            self.hide_gateway(gateway, False)
-
-    def gone(self, key: str) -> tuple[ClientIdentity, int] | None:
-        """A client that has gone lately, and since when it was there."""
-        return self._gone.get(key)
+        if gateway in self._lost:
+            self.lose_gateway(gateway, False)
 
     def flush(self) -> None:
         """Writes all changes since the last call into the tables."""
         opened, self._opened = self._opened, {}
-        closed, self._closed = self._closed, set()
-        passed, self._passed = self._passed, OrderedDict()
-        if not (opened or closed or passed):
+        moved, self._moved = self._moved, set()
+        closed, self._closed = self._closed, {}
+        passed, self._passed = self._passed, {}
+        traffic, self._traffic = self._traffic, {}
+        if not (opened or moved or closed or passed or traffic):
             return
         # Empty tables are filled faster without indices, and those are made once.
-        with self._database.batch(), self._database.unindexed(not self._stored and len(opened) > MANY):
-            counts, oldest = self._delete(closed)
-            self._insert(opened, counts, oldest)
+        with self._database.batch(), self._database.unindexed(not self._clients and len(opened) > MANY):
+            counts, oldest, left = self._delete({*closed, *moved}, closed)
+            numbers = self._insert(opened, counts, oldest)
             self._database.many(
                 "UPDATE clients SET connections = connections + ? WHERE id = ?", ((n, each) for each, n in counts.items() if n)
             )
-            self._remove_clients([client for client, count in counts.items() if count < 0])
             self._set_oldest(oldest)
+            numbers |= self._pass(passed, left)
+            self._leave([client for client, count in counts.items() if count < 0], left)
+            self.openings.flush(numbers)
+            for gateway, measured in traffic.items():
+                self._measure(gateway, *measured)
         self._stored = max(self._stored, *opened, 0)
-        self.judging.has_clients = self._stored > 0
-        there = self._known(list(passed))
-        for key, each in passed.items():
-            if key not in there:
-                _keep(self._gone, key, (each.identity, each.since[0]))
+        self.judging.has_clients = self._clients > 0
 
-    def _delete(self, rows: Iterable[int]) -> tuple[Counter[int], set[int]]:
-        """Deletes connections; returns by how many their clients' counts change, and clients that may have another oldest one."""
-        found = self._database.rows(f"DELETE FROM connections WHERE id IN {LISTED} RETURNING client", listed(rows))
-        counts = Counter(client for (client,) in found)
-        counts = Counter({client: -count for client, count in counts.items()})
-        return counts, set(counts)
+    def _measure(self, gateway: str, rates: Mapping[str, Passed], at_ms: int) -> None:
+        self._database.run(
+            "UPDATE clients SET bytes_in = 0, bytes_out = 0 WHERE bytes_in + bytes_out > 0"
+            " AND shape IN (SELECT id FROM shapes WHERE gateway = ?)",
+            gateway,
+        )
+        self._database.many(
+            f"UPDATE clients SET bytes_in = ?, bytes_out = ?, active_ms = ? WHERE key = ? AND away <> {GONE}",
+            ((*passed, at_ms, key) for key, passed in rates.items()),
+        )
 
-    def _insert(self, opened: Mapping[int, OpenConnection], counts: Counter[int], oldest: set[int]) -> None:
-        """Inserts connections, and those clients that aren't there."""
+    def _delete(
+        self, rows: Iterable[int], closed: Mapping[int, _Closing]
+    ) -> tuple[Counter[int], set[int], dict[int, tuple[_Closing, tuple[int, bool]]]]:
+        """Deletes connections.
+
+        Returns:
+            By how many their clients' counts change; clients that may have another oldest connection; and of those that closed any, the
+            last closing and since when that connection was there.
+        """
+        found = self._database.rows(f"DELETE FROM connections WHERE id IN {LISTED} RETURNING id, client, opened_ms, seen_ms", listed(rows))
+        opened_in = self.openings.take_moved()
+        counts: Counter[int] = Counter()
+        left: dict[int, tuple[_Closing, tuple[int, bool]]] = {}
+        for row, client, opened_ms, seen_ms in found:
+            counts[client] -= 1
+            if row in opened_in:
+                self.openings.not_opened(client, opened_in[row])
+            closing = closed.get(row)
+            if closing is not None and (client not in left or left[client][0] < closing):
+                left[client] = closing, _since(opened_ms, seen_ms)
+        return counts, set(counts), left
+
+    def _insert(self, opened: Mapping[int, OpenConnection], counts: Counter[int], oldest: set[int]) -> dict[str, int]:
+        """Inserts connections, and those clients that aren't there; returns the clients' numbers."""
         keys = {each.key: None for each in opened.values()}
-        known = self._known(list(keys))
-        numbers = {key: number for key, (number, _) in known.items()}
+        known = self._known([*keys, *self.openings.waiting])
+        numbers = {key: each.number for key, each in known.items()}
         for key in keys:
             if key not in numbers:
                 self._clients += 1
                 numbers[key] = self._clients
+        back: set[int] = set()
         new: dict[str, OpenConnection] = {}
         of_new: Counter[str] = Counter()
         for each in opened.values():
             key = each.key
             if key in known:
-                number, oldest_ms = known[key]
+                number, seen_ms, away = known[key]
                 counts[number] += 1
-                if each.seen_ms <= oldest_ms:
+                if away == GONE:
+                    back.add(number)
+                if away == GONE or each.seen_ms <= seen_ms:
                     oldest.add(number)
                 continue
             of_new[key] += 1
@@ -172,29 +253,50 @@ class Writing:
             "INSERT INTO connections VALUES (?, ?, ?, ?, ?, ?)",
             ((row, numbers[each.key], each.seen_ms, each.connection, each.epoch, each.opened_ms) for row, each in opened.items()),
         )
+        for number in back:
+            del self._gone[number]
+        self._database.run(
+            f"UPDATE clients SET gone_ms = NULL, away = (SELECT gateway IN {LISTED} FROM shapes WHERE id = shape) WHERE id IN {LISTED}",
+            listed(self._lost),
+            listed(back),
+        )
+        return numbers
 
-    def _known(self, keys: list[str]) -> dict[str, tuple[int, int]]:
-        """Number, and ``seen_ms`` of the oldest connection, of those clients that are there."""
-        if not self._stored:
+    def _known(self, keys: list[str]) -> dict[str, _Known]:
+        """Those clients that are there."""
+        if not self._clients:
             return {}
-        return {
-            key: (number, seen_ms)
-            for key, number, seen_ms in self._database.rows(f"SELECT key, id, seen_ms FROM clients WHERE key IN {LISTED}", listed(keys))
-        }
+        rows = self._database.rows(f"SELECT key, id, seen_ms, away FROM clients WHERE key IN {LISTED}", listed(keys))
+        return {key: _Known(*found) for key, *found in rows}
+
+    def _pass(
+        self, passed: Mapping[str, tuple[OpenConnection, _Closing]], left: dict[int, tuple[_Closing, tuple[int, bool]]]
+    ) -> dict[str, int]:
+        """Inserts clients that have gone before they came into the table; notes in ``left`` those that are there.  Their numbers."""
+        known = self._known(list(passed))
+        numbers = {key: each.number for key, each in known.items()}
+        for key, (opened, closing) in passed.items():
+            if key not in known:
+                self._clients += 1
+                numbers[key] = self._clients
+                self._database.many(_INSERT_CLIENT, [self._client(self._clients, opened, 0)])
+            number = numbers[key]
+            if number not in left or left[number][0] < closing:
+                left[number] = closing, opened.since
+        return numbers
 
     def _client(self, number: int, oldest: OpenConnection, connections: int) -> tuple[str | int | None, ...]:
         """A row of ``clients``."""
         identity = oldest.identity
-        self._gone.pop(oldest.key, None)
         application = application_of(identity.client_id) if identity.client_id else None
         searched = (identity.client_id, identity.principal, identity.address, identity.software, identity.version)
-        worst, found, codes = self.judging.of_client(
+        worst, found, codes, risks = self.judging.of_client(
             identity.principal, identity.client_id or "", identity.address, application or "", identity.instance, identity.cluster
         )
         return (
             number,
             self._shape(identity),
-            identity.gateway in self._hidden,
+            LOST if identity.gateway in self._lost else HERE,
             worst,
             found,
             connections,
@@ -207,16 +309,22 @@ class Writing:
             application,
             oldest.key,
             codes,
+            risks,
+            None,
+            None,
+            None,
+            None,
+            0,
             "\n".join(text for text in searched if text).lower(),
         )
 
     def _shape(self, identity: ClientIdentity) -> int:
-        shape = identity.shape
+        shape = (*identity[:_SHARED], self._owner_of(identity.principal, identity.client_id))
         number = self._shapes.get(shape)
         if number is None:
             cursor = self._database.run(
-                "INSERT INTO shapes (cluster, broker, gateway, listener, protocol, principal, software, version, version_order)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO shapes (cluster, broker, gateway, listener, protocol, principal, software, version, owner, version_order)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 *shape,
                 version_order(identity.version),
             )
@@ -226,35 +334,40 @@ class Writing:
         self._members[number] += 1
         return number
 
-    def _remove_clients(self, fewer: list[int]) -> None:
-        """Removes clients without a connection, and shapes without a client."""
-        gone = self._database.rows(
-            f"DELETE FROM clients WHERE id IN {LISTED} AND connections = 0 RETURNING shape, key, since_ms, client_id, address, instance",
-            listed(fewer),
+    def _leave(self, fewer: list[int], left: Mapping[int, tuple[_Closing, tuple[int, bool]]]) -> None:
+        """Notes which clients have gone, or removes them: those whose connections turned out to be others', and the first that left."""
+        without = self._database.rows(f"SELECT id FROM clients WHERE id IN {LISTED} AND connections = 0", listed({*fewer, *left}))
+        gone = sorted((left[client][0], client) for (client,) in without if client in left)
+        self._database.many(
+            f"UPDATE clients SET away = {GONE}, bytes_in = NULL, bytes_out = NULL, gone_ms = ?, since_ms = ?, since_exact = ? WHERE id = ?",
+            ((closing.at_ms, *left[client][1], client) for closing, client in gone),
         )
-        for number, key, since_ms, *own in gone:
-            shape = self._shape_of[number]
+        for _, client in gone:
+            self._gone[client] = None
+            self._gone.move_to_end(client)
+        over = [client for client, _ in zip(list(self._gone), range(max(0, len(self._gone) - GONE_KEPT)), strict=False)]
+        for client in over:
+            del self._gone[client]
+        self._remove([*over, *(client for (client,) in without if client not in left)])
+
+    def _remove(self, clients: list[int]) -> None:
+        """Removes clients, and shapes without a client."""
+        for (number,) in self._database.rows(f"DELETE FROM clients WHERE id IN {LISTED} RETURNING shape", listed(clients)):
             self._members[number] -= 1
             if not self._members[number]:
-                del self._members[number], self._shapes[shape], self._shape_of[number]
+                shape = self._shape_of.pop(number)
+                del self._members[number], self._shapes[shape]
                 self._database.run("DELETE FROM shapes WHERE id = ?", number)
-            _keep(self._gone, key, (ClientIdentity._make((*shape, *own)), since_ms))
 
     def _set_oldest(self, clients: Iterable[int]) -> None:
         """Since when clients are there, without those that have gone."""
         self._database.run(
             "UPDATE clients SET (since_ms, since_exact, seen_ms) = (SELECT ifnull(opened_ms, seen_ms), opened_ms IS NOT NULL, seen_ms"
-            f" FROM connections WHERE client = clients.id ORDER BY seen_ms, connection LIMIT 1) WHERE id IN {LISTED}",
+            f" FROM connections WHERE client = clients.id ORDER BY seen_ms, connection LIMIT 1) WHERE connections > 0 AND id IN {LISTED}",
             listed(clients),
         )
 
 
-_Kept = TypeVar("_Kept")
-
-
-def _keep(table: OrderedDict[str, _Kept], key: str, value: _Kept) -> None:
-    """Stores a value as the newest of at most `GONE_KEPT`."""
-    table[key] = value
-    table.move_to_end(key)
-    if len(table) > GONE_KEPT:
-        table.popitem(last=False)
+def _since(opened_ms: int | None, seen_ms: int) -> tuple[int, bool]:
+    """Since when a connection was there, and whether that is exact."""
+    return (seen_ms, False) if opened_ms is None else (opened_ms, True)

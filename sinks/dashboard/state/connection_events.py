@@ -48,6 +48,7 @@ class RecordedEvent(NamedTuple):
     heartbeat_parts: int
     heartbeat_interval_ms: int
     requested_versions: bytes | None
+    traffic: bytes | None
     counts: Sequence[ListedCount]
 
 

@@ -10,9 +10,11 @@ from uuid import UUID
 from clientscope.api.clients import ConnectedClient, ConnectionRow
 from clientscope.api.overview import GatewayStatus
 from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import Query
 from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.records.codec import Kind
+from clientscope.records.traffic import Passed, measured, unpack
 from clientscope.topic_values import clean
 from sinks.dashboard.rows import Database, Lists, Writing
 from sinks.dashboard.rows import lists as rows
@@ -65,10 +67,12 @@ class ConnectionTable:
     What `apply` takes in comes into the tables by ``writing.flush``: together, which is faster.
     """
 
-    def __init__(self, limit: int = 100_000, gateway_limit: int = 10_000, database: Database | None = None) -> None:
+    def __init__(
+        self, limit: int = 100_000, gateway_limit: int = 10_000, database: Database | None = None, owners: Owners = NO_OWNERS
+    ) -> None:
         self.dropped: Counter[str] = Counter()
         self.database = database or Database()
-        self.writing = Writing(self.database)
+        self.writing = Writing(self.database, owners)
         self.reading = Lists(self.database, self.writing)
         self._limit = limit
         self._gateway_limit = gateway_limit
@@ -86,7 +90,7 @@ class ConnectionTable:
         if record.kind == Kind.HEARTBEAT:
             return self._heartbeat(name, gateway, record, arrived_ms) or changed
         if record.kind == Kind.CLOSED:
-            return self._close(gateway, record.connection_id, record.sequence) or changed
+            return self._close(gateway, record) or changed
         return self._upsert(name, gateway, record) or changed
 
     def expire(self, now_ms: int) -> bool:
@@ -97,7 +101,7 @@ class ConnectionTable:
             late, lost = silent_ms > 2 * gateway.interval_ms, silent_ms > LOST_AFTER * gateway.interval_ms
             changed |= (late, lost) != (gateway.late, gateway.lost)
             if lost != gateway.lost:
-                self.writing.hide_gateway(name, lost)
+                self.writing.lose_gateway(name, lost)
             gateway.late, gateway.lost = late, lost
         return changed
 
@@ -144,7 +148,7 @@ class ConnectionTable:
         if gateway is not None and record.gateway_epoch <= gateway.epoch:
             return (gateway if record.gateway_epoch == gateway.epoch else None), False
         if gateway is not None:
-            self._forget(name)
+            self._forget(name, int(record.timestamp_ms))
         elif len(self._gateways) >= self._gateway_limit:
             self.dropped["gateways"] += 1
             return None, False
@@ -154,24 +158,37 @@ class ConnectionTable:
 
     def _heartbeat(self, name: str, gateway: _Gateway, record: AnyEvent, arrived_ms: int) -> bool:
         if record.heartbeat_interval_ms <= 0:  # its goodbye
-            self._forget(name)
+            self._forget(name, int(record.timestamp_ms))
             return True
         changed = gateway.heartbeat_ms is None or gateway.late or gateway.lost
         if gateway.lost:
-            self.writing.hide_gateway(name, False)
+            self.writing.lose_gateway(name, False)
         gateway.heartbeat_ms = gateway.expected_from_ms = arrived_ms
         gateway.interval_ms = record.heartbeat_interval_ms
         gateway.late = gateway.lost = False
+        if measured(record.traffic):
+            self.writing.traffic(name, self._rates(gateway, record.traffic), arrived_ms)
+            return True
         return changed
 
-    def _close(self, gateway: _Gateway, connection_id: int, sequence: int) -> bool:
+    def _rates(self, gateway: _Gateway, traffic: bytes | None) -> dict[str, Passed]:
+        """Bytes per second from clients and to them, by their keys."""
+        rates: dict[str, Passed] = {}
+        for connection, bytes_in, bytes_out in unpack(traffic):
+            if (known := gateway.open.get(connection)) is not None:
+                before = rates.get(known[2], (0, 0))
+                rates[known[2]] = before[0] + bytes_in, before[1] + bytes_out
+        return rates
+
+    def _close(self, gateway: _Gateway, record: AnyEvent) -> bool:
+        connection_id, sequence = record.connection_id, record.sequence
         gateway.closed[connection_id] = sequence
         if len(gateway.closed) > _CLOSED_LIMIT:
             gateway.closed.popitem(last=False)
         known = gateway.open.pop(connection_id, None)
         if known is None:
             return False
-        self._gone(known)
+        self._gone(known, int(record.timestamp_ms))
         return True
 
     def _upsert(self, name: str, gateway: _Gateway, record: AnyEvent) -> bool:
@@ -215,20 +232,20 @@ class ConnectionTable:
         gone = too_many(held, self._limit - max(1, self._limit // BATCH))
         for each in gone:
             gateway, number = cast(tuple[str, int], each.key)
-            self._gone(self._gateways[gateway].open.pop(number))
+            self._gone(self._gateways[gateway].open.pop(number), None)
         self.dropped["connections"] += len(gone)
         return self._held < self._limit
 
-    def _gone(self, known: _Open) -> None:
+    def _gone(self, known: _Open, at_ms: int | None) -> None:
         _, row, *_, tenant = known
         self._held -= 1
         self._of_tenant[tenant] -= 1
-        self.writing.close(row)
+        self.writing.close(row, at_ms)
 
-    def _forget(self, name: str) -> None:
+    def _forget(self, name: str, at_ms: int) -> None:
         gateway = self._gateways.pop(name)
         for known in gateway.open.values():
-            self._gone(known)
+            self._gone(known, at_ms)
         self.writing.forget_gateway(name)
 
 

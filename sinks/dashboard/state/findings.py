@@ -15,15 +15,20 @@ from clientscope.findings.record import TO_DO, Finding, State
 from clientscope.query import FINDINGS, Query, matches, parse, parse_sort, term_text
 from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.report.findings.selecting import client_ids, principals
+from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES, Severity
 from clientscope.topic_values import parse as parse_value
 from sinks.dashboard.rows.judging import Judging, of_finding
+from udfs.rules.registry import risks_of
 
 MAX_KEY_BYTES = 256
 
+_URGENT = frozenset({"high", "critical"})
+"""Severities of findings to fix first."""
+
 Suppressed = Literal["no", "only", "all"]
 Confidence = Literal["high", "low", "all"]
-FindingGroupBy = Literal["code", "principal", "owner", "severity"]
+FindingGroupBy = Literal["code", "principal", "owner", "severity", "risk"]
 
 
 class FindingChoice(NamedTuple):
@@ -42,6 +47,21 @@ class FindingChoice(NamedTuple):
     q: str = ""
 
 
+class _Counted(NamedTuple):
+    """What findings are counted by.
+
+    Attributes:
+        is_live: a connected client has it, or it is about clientscope's own parts.
+    """
+
+    severity: str
+    state: State
+    confidence: str
+    suppressed: bool
+    is_leak: bool
+    is_live: bool
+
+
 class _Kept(NamedTuple):
     """A finding as bytes, which take a seventh of the memory, and what it is chosen, grouped and ordered by."""
 
@@ -49,11 +69,14 @@ class _Kept(NamedTuple):
     state: State
     severity: str
     code: str
+    risks: tuple[Risk, ...]
     confidence: str
     suppressed: bool
     kind_of: str
     principals: tuple[str, ...]
     client_ids: tuple[str, ...]
+    settings: tuple[str, ...]
+    digests: tuple[str, ...]
     owner: str | None
     clients: int
     opened_ms: int
@@ -65,6 +88,8 @@ class _Kept(NamedTuple):
 
     @classmethod
     def of(cls, finding: Finding) -> _Kept:
+        if not finding.risks:  # of an earlier release
+            finding = finding.model_copy(update={"risks": list(risks_of(finding.code))})
         owner = finding.owner.team if finding.owner else None
         named = tuple(sorted(principals(finding))), tuple(sorted(client_ids(finding)))
         searched = (finding.fingerprint, finding.code, finding.name, finding.message, owner or "", *named[0], *named[1])
@@ -73,10 +98,13 @@ class _Kept(NamedTuple):
             finding.state,
             finding.severity,
             finding.code,
+            tuple(finding.risks),
             finding.confidence,
             finding.suppressed is not None,
             finding.kind,
             *named,
+            tuple(sorted({each.key for each in finding.settings} | {each.key for each in finding.places})),
+            tuple(sorted({each.digest for each in finding.settings if each.digest})),
             owner,
             finding.client_count,
             finding.opened_ms,
@@ -88,9 +116,9 @@ class _Kept(NamedTuple):
         )
 
     @property
-    def kind(self) -> tuple[str, State, str, bool]:
-        """What is counted: severity, state, confidence, and whether it is suppressed."""
-        return self.severity, self.state, self.confidence, self.suppressed
+    def counted(self) -> _Counted:
+        is_live = self.clients > 0 or self.kind_of == "operation"
+        return _Counted(self.severity, self.state, self.confidence, self.suppressed, self.kind_of == "leak", is_live)
 
     @property
     def fingerprint(self) -> str:
@@ -111,12 +139,15 @@ class _Kept(NamedTuple):
             "code": self.code,
             "name": self.name,
             "severity": self.severity,
+            "risk": self.risks,
             "state": self.state,
             "confidence": self.confidence,
             "kind": self.kind_of,
             "principal": self.principals,
             "client_id": self.client_ids,
             "owner": self.owner,
+            "setting": self.settings,
+            "digest": self.digests,
             "fingerprint": self.fingerprint,
             "clients": self.clients,
             "since": self.opened_ms,
@@ -126,7 +157,15 @@ class _Kept(NamedTuple):
         """The groups that it is in; one at least."""
         if group == "principal":
             return self.principals or (None,)
+        if group == "risk":
+            return self.risks or (None,)
         return ({"code": self.code, "owner": self.owner, "severity": self.severity}[group],)
+
+
+def finding_matches(finding: Finding, query: Query) -> bool:
+    """Whether a query leaves a finding: in the lists of page and command line alike."""
+    kept = _Kept.of(finding)
+    return matches(query, FINDINGS, kept._values(), kept.search)
 
 
 _SORTED_BY: dict[str, Callable[[_Kept], int | str]] = {
@@ -155,7 +194,7 @@ class FindingTable:
         self._limit = limit
         self._limit_bytes = limit_bytes
         self._kept: dict[bytes, _Kept] = {}
-        self._counts: Counter[tuple[str, State, str, bool]] = Counter()
+        self._counts: Counter[_Counted] = Counter()
         self.held_bytes = 0
         self._ordered: list[_Kept] | None = None
 
@@ -182,7 +221,7 @@ class FindingTable:
             self._remove(key)
         if kept is not None:
             self._kept[key] = kept
-            self._counts[kept.kind] += 1
+            self._counts[kept.counted] += 1
             self.held_bytes += len(kept.text)
             # A tenth more than the limit, so that they are sorted once for many records.
             if len(self._kept) > self._limit + self._limit // 10 or self.held_bytes > self._limit_bytes:
@@ -225,26 +264,42 @@ class FindingTable:
 
     def counts(self) -> dict[tuple[str, State], int]:
         """How many there are by severity and state; none that is suppressed or of low confidence."""
-        return {kind[:2]: count for kind, count in self._counts.items() if kind[2:] == ("high", False)}
+        counts: Counter[tuple[str, State]] = Counter()
+        for of, count in self._counts.items():
+            if of.confidence == "high" and not of.suppressed:
+                counts[of.severity, of.state] += count
+        return counts
 
     def overview(self) -> OpenFindings:
         """What is to be done, in a few numbers."""
         by_severity: Counter[str] = Counter()
-        low_confidence = suppressed = 0
-        for (severity, state, confidence, is_suppressed), count in self._counts.items():
-            if state not in TO_DO or not count:
+        to_fix: Counter[str] = Counter()
+        low_confidence = suppressed = to_rotate = 0
+        for of, count in self._counts.items():
+            if of.state not in TO_DO or not count:
                 continue
-            if is_suppressed:
+            if of.suppressed:
                 suppressed += count
-            elif confidence == "low":
+            elif of.confidence == "low":
                 low_confidence += count
             else:
-                by_severity[severity] += count
-        return OpenFindings(total=by_severity.total(), by_severity=by_severity, low_confidence=low_confidence, suppressed=suppressed)
+                by_severity[of.severity] += count
+                if of.is_leak:
+                    to_rotate += count
+                elif of.is_live and of.severity in _URGENT:
+                    to_fix[of.severity] += count
+        return OpenFindings(
+            total=by_severity.total(),
+            by_severity=by_severity,
+            low_confidence=low_confidence,
+            suppressed=suppressed,
+            to_fix=to_fix,
+            to_rotate=to_rotate,
+        )
 
     def _remove(self, key: bytes) -> None:
         kept = self._kept.pop(key)
-        self._counts[kept.kind] -= 1
+        self._counts[kept.counted] -= 1
         self.held_bytes -= len(kept.text)
 
     def _in_order(self) -> Iterable[_Kept]:
@@ -288,6 +343,7 @@ def _rank(kept: _Kept) -> int:
 
 def _group(group: FindingGroupBy, label: str | None, members: list[_Kept]) -> FindingGroup:
     worst = max(members, key=lambda kept: SEVERITIES.index(cast(Severity, kept.severity)))
+    of_rule = Finding.model_validate_json(worst.text) if group == "code" else None
     return FindingGroup(
         label="–" if label is None else label,
         q=term_text(group, label),
@@ -295,4 +351,6 @@ def _group(group: FindingGroupBy, label: str | None, members: list[_Kept]) -> Fi
         worst=cast(Severity, worst.severity),
         clients=sum(kept.clients for kept in members),
         to_do=sum(kept.state in TO_DO for kept in members),
+        name=of_rule.name if of_rule else None,
+        use_instead=of_rule.use_instead if of_rule else None,
     )

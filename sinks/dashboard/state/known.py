@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from clientscope.api.common import Feed
 from clientscope.api.overview import Progress
 from clientscope.errors import RecordError
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.readiness.seen import SeenClients
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.results import ResultValue
@@ -26,6 +27,7 @@ from sinks.dashboard.state.pushes import PushTable
 from sinks.dashboard.state.record import TopicRecord
 from sinks.dashboard.state.series import MinuteTable
 from sinks.dashboard.state.status import StatusTable
+from sinks.dashboard.state.unjudged import UnjudgedRules
 
 DISAGREE_AFTER_MS = 5_000
 """For how long the gauges may differ from the gateways' records before that is worth telling: they are two ways through."""
@@ -54,13 +56,15 @@ class Known:
         result_limit: int = 1_000,
         finding_limit: int = 10_000,
         push_limit: int = 200_000,
+        owners: Owners = NO_OWNERS,
     ) -> None:
         self._lock = threading.RLock()
         self._gauges = GaugeTable(gauge_limit)
-        self._connections = ConnectionTable(connection_limit)
+        self._connections = ConnectionTable(connection_limit, owners=owners)
         judging = self._connections.writing.judging
         self._index = PushIndex(self._connections.database, judging, push_limit)
         self._pushes = PushTable(result_limit)
+        self._unjudged = UnjudgedRules()
         self._findings = FindingTable(finding_limit, judging=judging)
         self._status = StatusTable()
         self._series = MinuteTable()
@@ -131,7 +135,8 @@ class Known:
             with self.database.batch():
                 if self._connections.expire(now_ms):
                     self._touch(CONNECTIONS, now_ms)
-                if self._connections.writing.judging.set_now(now_ms):
+                writing = self._connections.writing
+                if writing.judging.set_now(now_ms) | writing.openings.set_now(now_ms):
                     self._touch(CONNECTIONS, now_ms)
             if self._status.tick(now_ms):
                 self._touch(STATUS, now_ms)
@@ -172,6 +177,7 @@ class Known:
             return False
         if isinstance(value, ResultValue):
             self._index.put(configs.judged(value, record.timestamp_ms))
+            self._unjudged.put(value.partition, value.offset, value.not_evaluable)
             return self._pushes.apply(value, record.timestamp_ms, record.ahead)
         assert value is not None
         self._series.apply(value, record.timestamp_ms)

@@ -46,6 +46,7 @@ class OneClient:
             configuration=own,
             why=why or None,
             findings=list(seen.findings) if judged else None,
+            not_judged_by=seen.not_judged_by,
             starts=_starts(seen, read) if own else None,
             starts_of="application" if seen.starts_of_application else "client",
         )

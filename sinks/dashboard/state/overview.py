@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from clientscope.api.overview import Check, GatewayStatus, Overview, SoftwareRow, Versions
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.state.known import Known
 
@@ -15,8 +16,8 @@ SOFTWARE_ROWS = 200
 class Summary(Known):
     """`Known`, with an overview of everything."""
 
-    def __init__(self, **limits: int) -> None:
-        super().__init__(**limits)
+    def __init__(self, owners: Owners = NO_OWNERS, **limits: int) -> None:
+        super().__init__(owners=owners, **limits)
         self._overview: Overview | None = None
 
     def overview(self, now_ms: int) -> Overview:
@@ -58,6 +59,7 @@ class Summary(Known):
             connections=rows.total() if known else None,
             software_versions=len({row[1:] for row in rows}) if known else None,
             clients=self._connections.reading.client_count() if known else None,
+            judged=self._connections.reading.judged_count() if known else None,
             pushes=self._pushes.pushes_of_day() if known else None,
             findings=self._findings.overview() if known and not nothing_judged else None,
             findings_detail=nothing_judged or None if known else None,

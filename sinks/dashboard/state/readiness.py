@@ -6,10 +6,12 @@ import threading
 
 from clientscope.api.readiness import ReadinessBy, ReadinessGroups, ReadinessItem
 from clientscope.profiles.owners import Owners
+from clientscope.query import READINESS, parse
 from clientscope.readiness import Readiness, known_releases, target_release
 from clientscope.readiness.groups import ReadinessGroup, grouped
 from clientscope.readiness.judging import UpgradeQuestion, judge_seen
 from clientscope.readiness.rows import WORST_FIRST, JudgedClient, logged_ms
+from clientscope.readiness.searching import searched
 from sinks.dashboard.state.state import SeenNow, State
 from udfs.kernels.applications import application_of
 
@@ -35,15 +37,17 @@ class ReadinessView:
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[int, SeenNow, bool, list[JudgedClient]]] = {}
 
-    def groups(self, target: str, by: ReadinessBy, limit: int, offset: int, now_ms: int) -> ReadinessGroups:
-        """See `ReadinessGroups`.
+    def groups(self, target: str, by: ReadinessBy, limit: int, offset: int, now_ms: int, q: str = "") -> ReadinessGroups:
+        """See `ReadinessGroups`; of the clients that ``q`` leaves.
 
         Raises:
+            QueryError: ``q`` can't be read.
             SettingsError: unknown release.
         """
-        release = target_release(target)
+        release, query = target_release(target), parse(q, READINESS, now_ms)
         with self._lock:  # one at a time: the next one finds it done
-            seen, release_known, clients = self._judged(release, now_ms)
+            seen, release_known, every = self._judged(release, now_ms)
+        clients = searched(every, query)
         found = grouped(clients, by)
         verdicts = {readiness.value: sum(each.verdict.readiness is readiness for each in clients) for readiness in WORST_FIRST}
         return ReadinessGroups(

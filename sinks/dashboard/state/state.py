@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from clientscope.api.brokers import Brokers
-from clientscope.api.clients import ClientGroups, ClientList, ConnectedClient, ConnectionRow, Connections, Facets, GroupBy
+from clientscope.api.clients import ClientGroups, ClientList, ConnectedClient, ConnectionRow, Connections, Facets, GroupBy, UnjudgedRule
 from clientscope.api.common import Feed
 from clientscope.api.findings import FindingGroups, FindingList
 from clientscope.api.gauges import GaugeList
@@ -18,6 +18,7 @@ from clientscope.api.series import Series
 from clientscope.findings.record import Finding
 from clientscope.findings.record import State as FindingState
 from clientscope.gauges import GatewayValue, GaugeValue
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import BROKERS, Query, parse
 from clientscope.readiness.seen import SeenClients
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
@@ -59,6 +60,7 @@ class LastRead(NamedTuple):
     starts: tuple[IndexedPush, ...]
     starts_of_application: bool
     findings: tuple[Finding, ...]
+    not_judged_by: list[UnjudgedRule] | None
 
 
 class SeenNow(NamedTuple):
@@ -83,8 +85,8 @@ class State(Summary):
     Every method may be called from any thread.  Before the feed is live, views say so and hold no numbers.
     """
 
-    def __init__(self, **limits: int) -> None:
-        super().__init__(**limits)
+    def __init__(self, owners: Owners = NO_OWNERS, **limits: int) -> None:
+        super().__init__(owners, **limits)
         self._facets: dict[tuple[str, int], tuple[Facets, int]] = {}
 
     @property
@@ -183,9 +185,9 @@ class State(Summary):
         """What is known of one client, and of its pushes, at one moment; None where nothing is."""
         with self._lock:
             row = self._reading.one(key) if self._feed.was_live else None
-            client = rows.client(row) if row else self._reading.gone(key)
-            if client is None:
+            if row is None:
                 return None
+            client = rows.client(row)
             names = tenant(client.principal), client.client_id or "", client.address
             key_of_push = key_of_client(client.cluster, client.principal, client.address, client.instance_id)
             push = self._index.of_client(names[1], names[2], names[0], key_of_push)
@@ -196,12 +198,13 @@ class State(Summary):
                 version=self._versions.of[CONNECTIONS],
                 feed=self._feed.now,
                 client=client,
-                connected=row is not None,
+                connected=client.disconnected_ms is None,
                 connections=tuple(map(rows.connection, self._reading.connections(Query(), (), 0, MOST_CONNECTIONS, key)[0])),
                 push=push,
                 starts=tuple(starts),
                 starts_of_application=of_application,
                 findings=tuple(found),
+                not_judged_by=self._unjudged.of(push.partition, push.offset) if push else None,
             )
 
     def brokers(self, now_ms: int, q: str = "") -> Brokers:

@@ -14,6 +14,7 @@ import { Findings } from "./views/findings.js";
 import { History } from "./views/history.js";
 import { Overview } from "./views/overview.js";
 import { Readiness } from "./views/readiness.js";
+import { Rule } from "./views/rule.js";
 
 export const VIEWS = [
   { name: "overview", title: "Overview", key: "o", draw: Overview },
@@ -21,6 +22,7 @@ export const VIEWS = [
   { name: "client", title: "Client", within: "clients", draw: Client },
   { name: "findings", title: "Findings", key: "f", draw: Findings },
   { name: "finding", title: "Finding", within: "findings", draw: Finding },
+  { name: "rule", title: "Rule", within: "findings", draw: Rule },
   { name: "brokers", title: "Brokers", key: "b", draw: Brokers },
   { name: "readiness", title: "Readiness", key: "r", draw: Readiness },
   { name: "history", title: "History", key: "h", draw: History },

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from places import ROOT
 
 from clientscope import cli
 from clientscope.commands.rules.docs import as_json, markdown, sources
+from clientscope.risks import ABOUT, RISKS
 from udfs.rules.engine.documentation import SECTIONS, parse
 from udfs.rules.registry import EVERY_RULE
 
@@ -34,14 +36,29 @@ def test_sections_are_distinguished_and_all_are_required() -> None:
     ]
 
 
-def test_all_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_rules_are_listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # which Textual sets, where another test of this process has shown a screen
     assert cli.main(["rules"]) == 0
     heading, *lines = capsys.readouterr().out.splitlines()
-    assert heading.split() == ["CODE", "SEVERITY", "NAME", "OF", "NEEDS", "KEYS"]
+    assert heading.split() == ["CODE", "SEVERITY", "RISKS", "NAME", "OF", "NEEDS", "KEYS"]
     assert [line.split()[0] for line in lines] == [rule.code for rule in EVERY_RULE]
-    assert lines[0].split() == ["AN101", "high", "acks_zero", "producer", "default", "keys", "acks"]
+    assert lines[0].split() == ["AN101", "high", "loss", "acks_zero", "producer", "default", "keys", "acks"]
     assert cli.main(["rules", "-o", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == [as_json(rule) for rule in EVERY_RULE]
+
+
+def test_each_rule_says_what_it_risks() -> None:
+    assert set(RISKS) == {risk for rule in EVERY_RULE for risk in rule.risks} == set(ABOUT)
+    for rule in EVERY_RULE:
+        assert rule.risks
+        assert len(set(rule.risks)) == len(rule.risks)
+        assert ("secret" in rule.risks) == rule.code.startswith("SK")
+
+
+def test_no_advice_recommends_what_another_rule_finds() -> None:
+    for rule in EVERY_RULE:
+        advice = f"{rule.documentation.use_instead} {' '.join(rule.messages)}"
+        assert not re.search(r"acks=[01]\b", advice), rule.code
 
 
 @pytest.mark.parametrize("word", ["AN101", "an101", "acks_zero", "acks-zero"])

@@ -60,6 +60,7 @@ def rotated_secrets(job: Fleet) -> None:
     [
         ("secrets", problems, {"MOST_SECRETS": 3}, many_secrets),
         ("closing_clients", closings, {"MOST_NAMES": 3}, many_names),
+        ("closing_origins", closings, {"MOST_ORIGINS": 3}, many_names),
         ("closed_connections", closings, {"MOST_CLOSED": 3}, many_names),
         ("left_clients", closings, {"MOST_LEFT": 3}, many_names),
         ("gateways", gateways, {"MOST_GATEWAYS": 3}, many_gateways),

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clientscope.catalog.configs import ClientType
+from clientscope.risks import Risk
 from udfs.rules.engine.documentation import Documentation, parse
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ class Rule:
         code: SK… for sensitive keys, AN1… producers, AN2… consumers, AN3… any client; never used again for another rule.
         name: the bad pattern, never the cure.
         severity: the worst that it gives, one of `SEVERITIES`.
+        risks: what may happen where it fires, the first first.
         messages: for each of `OUTCOMES` one sentence; when fired, one that says what to do.  ``{name}`` is replaced by a threshold.
         evaluate: judges a whole batch; pure.
         client_types: whose rule it is.
@@ -150,6 +152,7 @@ class Rule:
     code: str
     name: str
     severity: str
+    risks: tuple[Risk, ...]
     messages: tuple[str, str, str]
     evaluate: Callable[[Batch], Judgement]
     client_types: frozenset[ClientType] = ANY_CLIENT

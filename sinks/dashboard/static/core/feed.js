@@ -1,8 +1,9 @@
-// The one event stream of this tab, and what it last said: the newest overview, at the pace that the reader chose.
+// The event stream, and what it last said: the newest overview, at the pace that the reader chose.
 
 import { get, signedOut } from "./api.js";
 import { now, setClock } from "./format.js";
 import { settings } from "./settings.js";
+import { share } from "./shared.js";
 import { Signal } from "./signal.js";
 
 const SILENT_MS = 15_000; // the server says something every five seconds
@@ -52,8 +53,9 @@ function schedule() {
 let source = null;
 let watchdog = 0;
 let reopening = 0;
+let text = null; // of the newest overview, as the server wrote it
 
-function close() {
+function disconnect() {
   clearTimeout(watchdog);
   clearTimeout(reopening);
   reopening = 0;
@@ -61,11 +63,37 @@ function close() {
   source = null;
 }
 
+// What a window shows of the stream, its own or another window's.
+const shown = {
+  open() {
+    update({ link: "open", round: feed.value.round + 1 });
+    whoAsks();
+  },
+  changed({ data }) {
+    text = data;
+    take(JSON.parse(data));
+  },
+  lost() {
+    update({ link: "lost" });
+    whoAsks(); // the stream can't say why it was refused
+  },
+  welcome({ link, data }) {
+    if (link === "open") shown.open();
+    if (link === "lost") shown.lost();
+    if (data) shown.changed({ data });
+  },
+  alive() {},
+};
+
+function heardHere(message) {
+  shown[message.kind](message);
+  shared.tell(message);
+}
+
 function lost() {
-  close();
-  update({ link: "lost" });
-  reopening = setTimeout(open, REOPEN_MS);
-  whoAsks(); // the stream can't say why it was refused
+  disconnect();
+  reopening = setTimeout(connect, REOPEN_MS);
+  heardHere({ kind: "lost" });
 }
 
 function whoAsks() {
@@ -89,30 +117,45 @@ function heard() {
   watchdog = setTimeout(lost, SILENT_MS);
 }
 
-export function open() {
-  close();
-  if (document.hidden || signedOut.value) return;
+function connect() {
+  disconnect();
   source = new EventSource("api/v1/events");
   source.addEventListener("open", () => {
     heard();
     clearTimeout(reopening);
     reopening = 0;
-    update({ link: "open", round: feed.value.round + 1 });
-    whoAsks();
+    heardHere({ kind: "open" });
   });
-  source.addEventListener("alive", heard);
+  source.addEventListener("alive", () => {
+    heard();
+    heardHere({ kind: "alive" });
+  });
   source.addEventListener("changed", (event) => {
     heard();
-    take(JSON.parse(event.data));
+    heardHere({ kind: "changed", data: event.data });
   });
   source.addEventListener("error", broken);
   heard();
 }
 
-// Closed while nobody looks at the tab: a browser keeps six connections per server for all of its tabs together.
+const shared = share({
+  connect,
+  disconnect,
+  newest: () => ({ link: feed.value.link, data: text }),
+  hear: (message) => Object.hasOwn(shown, message.kind) && shown[message.kind](message),
+});
+
+export function open() {
+  shared.stop();
+  if (!document.hidden && !signedOut.value) shared.start();
+}
+
+// A window that nobody looks at leaves the stream to the others.
 export function follow() {
-  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  document.addEventListener("visibilitychange", () => (document.hidden ? shared.stop() : open()));
+  addEventListener("pagehide", shared.stop);
+  addEventListener("pageshow", ({ persisted }) => persisted && open());
   settings.follow(schedule);
-  signedOut.follow((out) => (out ? close() : open()));
+  signedOut.follow((out) => (out ? shared.stop() : open()));
   open();
 }

@@ -9,6 +9,7 @@ const GAP_MS = 400;
 const RETRY_MS = 3_000;
 const KEPT = 12;
 const PATIENCE_MS = 60_000;
+const EARLY_MS = 1_000;
 
 // The last answers by address, so that going back shows at once what was there.
 const kept = new Map();
@@ -91,11 +92,17 @@ export function useListing(url, version = () => 0, { patient = false } = {}) {
   const [state, show] = useState({ url: null, answer: null, error: null, loading: true });
   const reader = useRef(null);
   reader.current ??= new Reader(show);
-  const at = useSignal(feed, ({ overview, round }) =>
-    patient ? "" : `${round} ${overview ? version(overview) : ""} ${overview?.feed === "live"}`,
-  );
+  // Null before the first event, which says which version a list has: read before it, a list would soon be read again.
+  const at = useSignal(feed, ({ overview, round, link }) => {
+    if (patient) return "";
+    return overview || link === "lost" ? `${round} ${overview ? version(overview) : ""} ${overview?.feed === "live"}` : null;
+  });
   useEffect(() => {
-    if (url) reader.current.want(url, at, patient);
+    if (!url) return undefined;
+    const want = () => reader.current.want(url, at, patient);
+    if (at !== null) return want();
+    const timer = setTimeout(want, EARLY_MS);
+    return () => clearTimeout(timer);
   }, [url, at]);
   useEffect(() => () => reader.current.stop(), []);
   const now = state.url === url ? state : { answer: kept.get(url) ?? null, error: null, loading: true };

@@ -1,6 +1,6 @@
 // Small things that every view shows: times, severities, software, somebody else's words.
 
-import { absolute, count, plural, rank, relative, words, zone } from "../core/format.js";
+import { absolute, plural, rank, relative, words, zone } from "../core/format.js";
 import { Fragment, html, useEffect, useState } from "../core/html.js";
 import { settings } from "../core/settings.js";
 import { useSignal } from "../core/signal.js";
@@ -48,6 +48,14 @@ export function Software({ name, version }) {
   return html`<span class="software"><bdi>${name}</bdi>${version && version !== "unknown" && html` <bdi class="mono version">${version}</bdi>`}</span>`;
 }
 
+// The worst severity of several things beside how many they are, of which each may have another severity.
+export const Worst = ({ of, count: number, what }) =>
+  html`<span class="worst"><${Severity} of=${of}>${number > 1 ? "worst: " : ""}${of}<//> <small class="muted">${plural(number, what)}</small></span>`;
+
+// Text in which two backticks stand around code, as rules write it.
+export const Marked = ({ text }) =>
+  html`<bdi>${text.split("``").map((part, i, all) => (i % 2 && i < all.length - 1 ? html`<code>${part}</code>` : i % 2 ? `\`\`${part}` : part))}</bdi>`;
+
 export const Severity = ({ of, children }) => html`<span class="pill" data-severity=${of}>${children ?? of}</span>`;
 
 // What is known of a client's findings: null is nobody judged it (–), which must never look like none (0).
@@ -56,7 +64,7 @@ export function Judged({ findings, to }) {
     return html`<span class="not-judged" role="img" aria-label="not judged" title="Not judged: no rule could judge what this client pushed, or it pushed nothing.">–</span>`;
   }
   if (!findings.count) return html`<span class="clean" title="Judged, and nothing was found.">0</span>`;
-  const label = html`<${Severity} of=${findings.worst}>${findings.worst} <b>${count(findings.count)}</b><//>`;
+  const label = html`<${Worst} of=${findings.worst} count=${findings.count} what="finding" />`;
   return to ? html`<a class="plain" href=${to}>${label}</a>` : label;
 }
 

@@ -41,7 +41,7 @@ function options({ series, bars, width, height, onHover, byDay, utc }) {
     stroke: colour(`--series-${one.tone}`),
     fill: colour(`--series-${one.tone}`),
     width: bars ? 0 : 1,
-    points: { show: false },
+    points: { show: !bars, filter: () => alone(one.values), size: 7, fill: colour(`--series-${one.tone}`) },
     ...(bars ? { paths: uPlot.paths.bars({ size: [0.72, 24], align: 1 }) } : {}),
   });
   const axis = {
@@ -74,6 +74,10 @@ function options({ series, bars, width, height, onHover, byDay, utc }) {
     hooks: { setCursor: [({ cursor: { idx } }) => onHover(idx ?? null)] },
   };
 }
+
+// A sample between two gaps is no area, so it is drawn as a point.
+const isThere = (value) => value !== null && value !== undefined;
+const alone = (values) => [...values.keys()].filter((i) => isThere(values[i]) && !isThere(values[i - 1]) && !isThere(values[i + 1]));
 
 const short = (value) => (value >= 10_000 ? `${count(value / 1000)}k` : count(value));
 

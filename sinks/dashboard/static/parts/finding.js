@@ -3,7 +3,7 @@
 import { count, plural, webAddress, words } from "../core/format.js";
 import { Fragment, html } from "../core/html.js";
 import { href } from "../core/route.js";
-import { Code, Lines, Setting, Severity, Software, Time, Word, application } from "./bits.js";
+import { Code, Lines, Marked, Setting, Severity, Software, Time, Word, application } from "./bits.js";
 import { Table } from "./table.js";
 
 export const stateSince = (finding) =>
@@ -17,6 +17,7 @@ const whole = (finding) => ({
   sentence: "",
   application: {},
   settings: [],
+  risks: [],
   clients: [],
   client_count: 0,
   places: [],
@@ -36,7 +37,16 @@ const whole = (finding) => ({
 const briefly = (finding) =>
   [finding.settings.map((setting) => setting.key).join(", "), finding.sentence || finding.message].filter(Boolean).join(": ");
 
+export const hasRule = (code) => /^(AN|SK)\d{3}$/.test(code);
+
+// To our own page of a rule; other codes have none.
+export const RuleLink = ({ code, name }) =>
+  hasRule(code)
+    ? html`<a class="mono rule" href=${href("rule", { code })} title=${words(name)}>${code}</a>`
+    : html`<span class="mono rule" title=${words(name)}>${code}</span>`;
+
 export function Rule({ finding }) {
+  if (hasRule(finding.code)) return html`<${RuleLink} code=${finding.code} name=${finding.name} />`;
   const to = webAddress(finding.link);
   const tip = words(finding.name);
   return to
@@ -49,7 +59,8 @@ const toFinding = (finding) => href("finding", { id: finding.fingerprint });
 export function FindingList({ items, scope, brief = false, caption = "Findings" }) {
   const columns = [
     { label: "Severity", kind: "severity", cell: (f) => html`<${Severity} of=${f.severity} />` },
-    { label: "What", kind: "sentence", link: true, cell: (f) => html`<bdi>${brief ? briefly(f) : f.message}</bdi>` },
+    { label: "What", kind: "sentence", link: true, cell: (f) => html`<${Marked} text=${brief ? briefly(f) : f.message} />` },
+    { label: "Risks", kind: "large", cell: (f) => (f.risks.length ? f.risks.join(", ") : html`<span class="muted">–</span>`) },
     { label: "Clients", kind: "number", cell: (f) => count(f.client_count) },
     {
       label: "State",
@@ -66,10 +77,13 @@ export function FindingList({ items, scope, brief = false, caption = "Findings" 
 const Rest = ({ more, what }) => more > 0 && html`<p class="muted">and ${plural(more, `more ${what}`, `more ${what}s`)}</p>`;
 
 // Everything about one, in pairs.
-export function Details({ finding: given }) {
+/** @param {{ finding: any, why?: string }} given */
+export function Details({ finding: given, why }) {
   const finding = whole(given);
   const rows = [
-    ["Use instead", finding.use_instead && html`<p><bdi>${finding.use_instead}</bdi></p>`],
+    ["Why", why && html`<p><${Marked} text=${why} /></p>`],
+    ["Risks", finding.risks.length && finding.risks.join(", ")],
+    ["Use instead", finding.use_instead && html`<p><${Marked} text=${finding.use_instead} /></p>`],
     [
       "Settings",
       finding.settings.length &&

@@ -25,7 +25,7 @@ export function Bar({ help }) {
   const { overview } = state;
   const here = viewOf(view)?.within ?? view;
   const clusters = overview?.clusters ?? [];
-  const toDo = overview?.findings?.total;
+  const toDo = Object.values(overview?.findings?.to_fix ?? {}).reduce((sum, n) => sum + n, 0);
   return html`<header class="bar">
     <a class="brand" href=${href("overview")} aria-label="clientscope"><img src="static/icon.svg" alt="" width="22" height="22" /><span>clientscope</span></a>
     <nav class="ways" aria-label="Views">${MAIN.map(
@@ -33,10 +33,10 @@ export function Bar({ help }) {
         html`<a href=${href(name)} aria-current=${name === here ? "page" : undefined}>${title}${
           name === "findings" &&
           toDo > 0 &&
-          html` <span class="badge" data-severity=${overview.findings.by_severity.critical ? "critical" : "other"}>${count(toDo)}</span>`
+          html` <span class="badge" title="Findings to fix of severity high or above" data-severity=${overview.findings.to_fix.critical ? "critical" : "other"}>${count(toDo)}</span>`
         }</a>`,
     )}</nav>
-    ${clusters.length > 0 && html`<span class="cluster muted" title=${clusters.join("\n")}>${clusters.length > 1 ? `${clusters.length} clusters` : html`<bdi>${clusters[0]}</bdi>`}</span>`}
+    ${clusters.length > 0 && html`<span class="cluster muted" title=${clusters.join("\n")}>${clusters.length > 1 ? `${clusters.length} clusters` : html`Cluster <bdi>${clusters[0]}</bdi>`}</span>`}
     <${Fresh} state=${state} />
     <${Choices} help=${help} />
   </header>`;

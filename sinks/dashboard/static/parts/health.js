@@ -43,6 +43,18 @@ export function Health({ overview }) {
   </section>`;
 }
 
+const RECORDS = {
+  gateway: "no record written yet",
+  stream: "no record read from Kafka yet",
+  query: "no record read from Kafka yet",
+  deliver: "no finding read yet",
+  serve: "no record read yet",
+};
+
+// Of the process, or of the query, that is behind most.
+const behind = (records, ms) =>
+  records ? `${plural(records, "record")} behind Kafka${ms > 0 ? `, the oldest ${span(ms)} old` : ""}` : "up to date";
+
 function Kind({ kind, processes }) {
   const worst = processes.map(tone).reduce((a, b) => (WORSE.indexOf(a) > WORSE.indexOf(b) ? a : b));
   const lags = processes.map((process) => process.lag_records).filter((lag) => lag !== null);
@@ -51,13 +63,13 @@ function Kind({ kind, processes }) {
   const unwell = processes.filter((process) => tone(process) === worst && worst !== "ok").length;
   return html`<li class="chip" data-tone=${worst}><i></i><span><b>${KINDS[kind] ?? kind}</b>${processes.length > 1 && ` ${count(processes.length)}`}${" "}
     <em>${worst === "ok" ? "ok" : `${processes.length > 1 ? `${count(unwell)} ` : ""}${word(processes.find((process) => tone(process) === worst))}`}</em></span>
-    <small class="muted">${lags.length > 0 && html`lag ${count(Math.max(...lags))}${ages.length > 0 && Math.max(...ages) > 0 ? `, ${span(Math.max(...ages))}` : ""} · `}
-      ${newest ? html`last <${Time} ms=${newest} bare />` : "no record yet"}</small></li>`;
+    <small class="muted">${lags.length > 0 && html`${behind(Math.max(...lags), Math.max(0, ...ages))} · `}
+      ${newest ? html`last record <${Time} ms=${newest} bare />` : (RECORDS[kind] ?? "no record yet")}</small></li>`;
 }
 
 function Details({ health }) {
   return html`<div class="scroll" role="region" aria-label="Each process" tabindex="0"><table class="processes" aria-label="Each process">
-    <thead><tr><th scope="col">Process</th><th scope="col">How it is</th><th scope="col" class="number">Lag</th><th scope="col">Last record</th><th scope="col">Reported</th>
+    <thead><tr><th scope="col">Process</th><th scope="col">How it is</th><th scope="col" class="number">Records behind</th><th scope="col">Last record</th><th scope="col">Reported</th>
       <th scope="col">Started</th><th scope="col">Version</th><th scope="col">Figures</th></tr></thead>
     <tbody>${health.map(
       (process) => html`<tr key=${`${process.kind} ${process.id}`}><th scope="row">${process.kind} <${Word} text=${process.id} /></th>
@@ -67,6 +79,6 @@ function Details({ health }) {
       <td class="mono">${process.version}</td>
       <td class="muted small">${Object.entries(process.figures)
         .slice(0, 8)
-        .map(([name, value]) => html`<span><bdi>${name.replaceAll("_", " ")}</bdi> ${count(value)} </span>`)}</td></tr>`,
+        .map(([name, value]) => html`<span class="one"><bdi>${name.replaceAll("_", " ")}</bdi>: ${count(value)}</span> `)}</td></tr>`,
     )}</tbody></table></div>`;
 }

@@ -2,13 +2,13 @@
 
 import { address } from "../core/api.js";
 import { feed } from "../core/feed.js";
-import { count, plural, words } from "../core/format.js";
+import { bytes, count, plural, words } from "../core/format.js";
 import { html, useState } from "../core/html.js";
 import { useListing } from "../core/listing.js";
 import { here, href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
 import { Software, Time, Word } from "../parts/bits.js";
-import { FindingList } from "../parts/finding.js";
+import { FindingList, RuleLink } from "../parts/finding.js";
 import { Diff, PastStarts, useHasPast } from "../parts/past.js";
 import { CatchingUp, Failed, Loading, Nothing } from "../parts/states.js";
 import { ConnectionTable } from "./clients.js";
@@ -43,7 +43,7 @@ export function Client() {
             : findings.length
               ? html`<${FindingList} items=${findings} scope=${`client ${client.key}`} brief />`
               : html`<${Nothing} good><p>Judged, and nothing was found.</p><//>`
-        }</section>
+        }<${NotJudgedBy} rules=${answer.not_judged_by} /></section>
       <section class="card wide" aria-labelledby="configuration"><${Configuration} answer=${answer} /></section>
       <section class="card wide" aria-labelledby="history"><header><h2 id="history">Starts</h2><span class="muted">what changed from each start to the next</span></header><${Starts} answer=${answer} /><${Older} answer=${answer} /></section>
       <section class="card wide" aria-labelledby="open-connections"><header><h2 id="open-connections">Connections</h2><span class="muted">${plural(client.connections, "open connection")}</span></header>
@@ -55,6 +55,7 @@ function Identity({ client, connected }) {
   const others = (field, value) => value && html` <a class="others" href=${href("clients", { q: term(field, value) })}>others</a>`;
   const rows = [
     ["Application", html`<${Word} text=${client.application} />`],
+    ["Owner", html`<${Word} text=${client.owner} />${others("owner", client.owner)}`],
     ["Principal", html`<${Word} text=${client.principal} />${others("principal", client.principal)}`],
     ["Address", html`<${Word} text=${client.address} class="mono" />${others("address", client.address)}`],
     ["Instance", html`<${Word} text=${client.instance_id} class="mono" />`],
@@ -62,8 +63,22 @@ function Identity({ client, connected }) {
     ["Broker", html`${client.broker} <span class="muted">of <bdi>${client.cluster}</bdi></span>`],
     ["Gateway", html`<${Word} text=${client.gateway} />`],
     [connected ? "Connected since" : "Was connected since", html`<${Time} ms=${client.since_ms} before=${!client.since_exact} />`],
-  ];
+    client.disconnected_ms && ["Disconnected", html`<${Time} ms=${client.disconnected_ms} />`],
+    ["Opened per minute", html`${count(client.opened_per_minute)} <span class="muted">in the last five minutes</span>`],
+    connected && [
+      "Traffic",
+      html`${bytes(client.bytes_in_per_second)} in, ${bytes(client.bytes_out_per_second)} out <span class="muted">per second</span>`,
+    ],
+    client.active_ms && ["Last active", html`<${Time} ms=${client.active_ms} />`],
+  ].filter(Boolean);
   return html`<dl class="pairs">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+}
+
+// Which rules couldn't say anything, and what they lack.
+function NotJudgedBy({ rules }) {
+  if (!rules?.length) return null;
+  return html`<details class="unjudged"><summary>${plural(rules.length, "rule")} could not judge it</summary>
+    <ul>${rules.map(({ code, name, why }) => html`<li key=${code}><${RuleLink} code=${code} name=${name} /> <bdi>${why || "The reason is not known to this release."}</bdi></li>`)}</ul></details>`;
 }
 
 const ORIGINS = {

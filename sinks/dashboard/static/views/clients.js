@@ -2,12 +2,14 @@
 
 import { address } from "../core/api.js";
 import { feed } from "../core/feed.js";
-import { count, plural } from "../core/format.js";
+import { bytes, count, plural } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useListing } from "../core/listing.js";
+import { narrowed } from "../core/narrow.js";
 import { here, href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
 import { Judged, Severity, Software, Time, Word, inZone } from "../parts/bits.js";
+import { ColumnChoice, chosenColumns } from "../parts/columns.js";
 import { Facets } from "../parts/facets.js";
 import { Search } from "../parts/search.js";
 import { Failed, Loading, instead } from "../parts/states.js";
@@ -16,15 +18,25 @@ import { NoGateway } from "./overview.js";
 
 const LIMIT = 100;
 const OPEN_LIMIT = 50;
-const EXAMPLES = ["software:librdkafka version:<2.6", "finding:>=high", "principal:User:anna*", "-finding:not-judged", "connections:>10"];
+const EXAMPLES = [
+  "software:librdkafka version:<2.6",
+  "finding:>=high",
+  "risk:loss",
+  "owner:payments OR owner:web",
+  "connected:no",
+  "broker:1 connections:>10",
+];
 const GROUPS = {
   "": "Clients",
   application: "Applications",
+  owner: "Owners",
   principal: "Principals",
   software: "Software",
   address: "Addresses",
   broker: "Brokers",
 };
+
+const WORST_FIRST = "-finding";
 
 const version = (o) => `${o.versions.connections} ${o.versions.findings} ${o.versions.results}`;
 
@@ -35,9 +47,17 @@ export function Clients() {
   const offset = Number(params.offset) || 0;
   const known = Object.hasOwn(GROUPS, group) ? group : "";
   const path = known ? "clients/groups" : "clients";
-  const listing = useListing(address(path, { group: known, q, sort, offset: offset || "", limit: LIMIT }), version);
+  const order = sort || (known ? "" : WORST_FIRST);
+  const listing = useListing(address(path, { group: known, q, sort: order, offset: offset || "", limit: LIMIT }), version);
   const noun = known
-    ? { application: "application", principal: "principal", software: "software version", address: "address", broker: "broker" }[known]
+    ? {
+        application: "application",
+        owner: "owner",
+        principal: "principal",
+        software: "software version",
+        address: "address",
+        broker: "broker",
+      }[known]
     : "client";
   const show = instead({
     listing,
@@ -56,11 +76,11 @@ export function Clients() {
           ([name, label]) => html`<a href=${here({ group: name || null, sort: null, offset: null, open: null })}
           aria-current=${name === known ? "true" : undefined}>${label}</a>`,
         )}</nav>
-          <span class="exports">${["csv", "json"].map((format) => html`<a class="button" href=${address("clients/export", { format, q, sort: known ? "" : sort })} download=${`clients.${format}`}>${format.toUpperCase()}</a>`)}</span></header>
+          <span class="exports">${!known && html`<${ColumnChoice} columns=${columnsOf()} text=${params.columns} />`}${["csv", "json"].map((format) => html`<a class="button" href=${address("clients/export", { format, q, sort: known ? "" : order })} download=${`clients.${format}`}>${format.toUpperCase()}</a>`)}</span></header>
         ${error && answer && !error.inSearch && html`<p class="notice bad" role="status">${error.message} This is how it was before. <button type="button" onClick=${listing.retry}>Try again</button></p>`}
         ${
           show ??
-          html`${known ? html`<${Groups} answer=${answer} sort=${sort} group=${known} q=${q} />` : html`<${Rows} answer=${answer} sort=${sort} scope=${listing.url} />`}
+          html`${known ? html`<${Groups} answer=${answer} sort=${sort} group=${known} q=${q} />` : html`<${Rows} answer=${answer} sort=${order} scope=${listing.url} chosen=${params.columns} />`}
           <${Pager} total=${answer.total} offset=${offset} limit=${LIMIT} shown=${answer.items.length} what=${noun} />`
         }
       </section>
@@ -71,45 +91,153 @@ const clientLink = (row) => href("client", { key: row.key });
 
 const clientName = (row) => row.client_id || "no client id";
 
-function Rows({ answer, sort, scope }) {
-  const columns = [
-    {
-      label: "Client id",
-      width: "20%",
-      link: true,
-      kind: "strong",
-      sortable: "client_id",
-      cell: (row) => html`<${Word} text=${row.client_id} none="no client id" />`,
-    },
-    {
-      label: "Software",
-      width: "17.5%",
-      sortable: "software",
-      cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />`,
-    },
-    { label: "Principal", width: "15%", sortable: "principal", cell: (row) => html`<${Word} text=${row.principal} />` },
-    { label: "Address", width: "11%", kind: "mono", sortable: "address", cell: (row) => html`<${Word} text=${row.address} />` },
-    {
-      label: "Connections",
-      width: "9%",
-      kind: "number strong",
-      sortable: "connections",
-      downFirst: true,
-      cell: (row) => count(row.connections),
-    },
-    { label: "Findings", width: "11%", sortable: "finding", downFirst: true, cell: (row) => html`<${Judged} findings=${row.findings} />` },
-    {
-      label: inZone("Since"),
-      name: "Since",
-      width: "14%",
-      kind: "mono",
-      sortable: "since",
-      cell: (row) => html`<${Time} ms=${row.since_ms} before=${!row.since_exact} bare />`,
-    },
-    { label: "Listener", width: "7%", kind: "huge", sortable: "listener", cell: (row) => html`<${Word} text=${row.listener} />` },
-    { label: "Broker", width: "6.5%", kind: "number large", sortable: "broker", cell: (row) => row.broker },
-  ];
-  return html`<${Table} caption="Connected clients" columns=${columns} items=${answer.items} keyOf=${(row) => row.key} scope=${scope} sort=${sort || "client_id"} to=${clientLink}
+// Built anew for each drawing, as the zone of times is in a heading.
+const columnsOf = () => [
+  {
+    id: "client_id",
+    label: "Client id",
+    weight: 19.5,
+    link: true,
+    kind: "strong",
+    sortable: "client_id",
+    cell: (row) => html`<${Word} text=${row.client_id} none="no client id" />`,
+  },
+  {
+    id: "software",
+    label: "Software",
+    weight: 21,
+    kind: "whole",
+    sortable: "software",
+    cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />`,
+  },
+  {
+    id: "owner",
+    label: "Owner",
+    weight: 10,
+    kind: "huge",
+    sortable: "owner",
+    cell: (row) => html`<${Word} text=${row.owner} />`,
+  },
+  { id: "principal", label: "Principal", weight: 14, sortable: "principal", cell: (row) => html`<${Word} text=${row.principal} />` },
+  {
+    id: "address",
+    label: "Address",
+    weight: 12,
+    kind: "mono large",
+    sortable: "address",
+    cell: (row) => html`<${Word} text=${row.address} />`,
+  },
+  {
+    id: "connections",
+    label: "Connections",
+    weight: 10,
+    kind: "number strong",
+    sortable: "connections",
+    downFirst: true,
+    cell: (row) => (row.disconnected_ms ? html`<span class="muted">gone</span>` : count(row.connections)),
+  },
+  {
+    id: "findings",
+    label: "Findings",
+    weight: 21,
+    kind: "whole",
+    sortable: "finding",
+    downFirst: true,
+    cell: (row) => html`<${Judged} findings=${row.findings} />`,
+  },
+  {
+    id: "since",
+    label: inZone("Since"),
+    name: "Since",
+    weight: 14.5,
+    kind: "mono",
+    sortable: "since",
+    cell: (row) => html`<${Time} ms=${row.since_ms} before=${!row.since_exact} bare />`,
+  },
+  {
+    id: "listener",
+    label: "Listener",
+    weight: 8,
+    kind: "huge",
+    sortable: "listener",
+    cell: (row) => html`<${Word} text=${row.listener} />`,
+  },
+  { id: "broker", label: "Broker", weight: 6.5, kind: "number huge", sortable: "broker", cell: (row) => row.broker },
+  {
+    id: "risk",
+    label: "Risks",
+    weight: 14,
+    extra: true,
+    cell: (row) => (row.risks.length ? row.risks.join(", ") : html`<span class="muted">–</span>`),
+  },
+  {
+    id: "opened",
+    label: "Opened / min",
+    weight: 9,
+    kind: "number",
+    extra: true,
+    sortable: "opened_per_minute",
+    downFirst: true,
+    cell: (row) => count(row.opened_per_minute),
+  },
+  {
+    id: "in",
+    label: "In / s",
+    name: "Bytes from it per second",
+    weight: 9,
+    kind: "number",
+    extra: true,
+    sortable: "bytes_in_per_second",
+    downFirst: true,
+    cell: (row) => bytes(row.bytes_in_per_second),
+  },
+  {
+    id: "out",
+    label: "Out / s",
+    name: "Bytes to it per second",
+    weight: 9,
+    kind: "number",
+    extra: true,
+    sortable: "bytes_out_per_second",
+    downFirst: true,
+    cell: (row) => bytes(row.bytes_out_per_second),
+  },
+  {
+    id: "active",
+    label: inZone("Active"),
+    name: "Last active",
+    weight: 12,
+    kind: "mono",
+    extra: true,
+    sortable: "active",
+    cell: (row) => html`<${Time} ms=${row.active_ms} bare />`,
+  },
+  {
+    id: "disconnected",
+    label: inZone("Disconnected"),
+    name: "Disconnected",
+    weight: 12,
+    kind: "mono",
+    extra: true,
+    sortable: "disconnected",
+    cell: (row) => html`<${Time} ms=${row.disconnected_ms} bare />`,
+  },
+  { id: "application", label: "Application", weight: 15, extra: true, cell: (row) => html`<${Word} text=${row.application} />` },
+  {
+    id: "protocol",
+    label: "Protocol",
+    weight: 10,
+    extra: true,
+    sortable: "protocol",
+    cell: (row) => html`<${Word} text=${row.security_protocol} />`,
+  },
+  { id: "gateway", label: "Gateway", weight: 10, extra: true, sortable: "gateway", cell: (row) => html`<${Word} text=${row.gateway} />` },
+  { id: "cluster", label: "Cluster", weight: 12, extra: true, sortable: "cluster", cell: (row) => html`<${Word} text=${row.cluster} />` },
+  { id: "instance", label: "Instance", weight: 20, kind: "mono", extra: true, cell: (row) => html`<${Word} text=${row.instance_id} />` },
+];
+
+function Rows({ answer, sort, scope, chosen }) {
+  return html`<${Table} caption="Connected clients" columns=${chosenColumns(columnsOf(), chosen)} items=${answer.items} keyOf=${(row) => row.key} scope=${scope} sort=${sort} to=${clientLink}
     details=${{ name: clientName, show: (row) => html`<${Connections} of=${row} />` }} />`;
 }
 
@@ -135,7 +263,7 @@ export function ConnectionTable({ items, total = items.length }) {
 }
 
 function Groups({ answer, sort, group, q }) {
-  const to = (row) => here({ group: null, sort: null, offset: null, open: null, q: [q, row.q].filter(Boolean).join(" ") });
+  const to = (row) => here({ group: null, sort: null, offset: null, open: null, q: narrowed(q, row.q) });
   const columns = [
     {
       label: GROUPS[group].replace(/ies$/, "y").replace(/sses$/, "ss").replace(/s$/, ""),
@@ -158,5 +286,5 @@ function Groups({ answer, sort, group, q }) {
 
 function GroupJudged({ row: { findings } }) {
   if (!findings?.clients) return html`<${Judged} findings=${findings && { count: 0 }} />`;
-  return html`<${Severity} of=${findings.worst}>${findings.worst} <b>${count(findings.clients)}</b><//> <small class="muted">${findings.clients === 1 ? "client" : "clients"}</small>`;
+  return html`<span class="worst"><${Severity} of=${findings.worst}>worst: ${findings.worst}<//> <small class="muted">${plural(findings.clients, "client")} with findings</small></span>`;
 }

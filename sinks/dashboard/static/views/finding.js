@@ -5,10 +5,12 @@ import { feed, me } from "../core/feed.js";
 import { now } from "../core/format.js";
 import { html, useState } from "../core/html.js";
 import { useListing } from "../core/listing.js";
+import { findingAsMarkdown, permanent } from "../core/markdown.js";
 import { href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
-import { Severity, Time } from "../parts/bits.js";
-import { Command, Details, stateSince, stateWord } from "../parts/finding.js";
+import { Marked, Severity, Time } from "../parts/bits.js";
+import { Copy } from "../parts/copy.js";
+import { Command, Details, hasRule, stateSince, stateWord } from "../parts/finding.js";
 import { CatchingUp, Failed, Loading, Nothing } from "../parts/states.js";
 
 const LEAK = {
@@ -27,6 +29,9 @@ export function Finding() {
   const { id = "" } = params;
   const listing = useListing(id ? address(`findings/${encodeURIComponent(id)}`) : null, version);
   const { answer: finding, error } = listing;
+  const { answer: rule } = useListing(finding && hasRule(finding.code) ? address(`rules/${finding.code}`) : null, () => 0, {
+    patient: true,
+  });
   const up = html`<p class="crumb"><a href=${href("findings")}>Findings</a></p>`;
   if (!finding) {
     if (!id || [404, 422].includes(error?.status)) {
@@ -37,9 +42,11 @@ export function Finding() {
     return error ? html`${up}<${Failed} error=${error} retry=${listing.retry} />` : html`${up}<${Loading} />`;
   }
   return html`${up}
-    <div class="head title finding-title"><${Severity} of=${finding.severity} /><h1><bdi>${finding.message}</bdi></h1></div>
+    <div class="head title finding-title"><${Severity} of=${finding.severity} /><h1><${Marked} text=${finding.message} /></h1></div>
     <p class="since"><span class="state-word" data-state=${stateWord(finding)}>${stateWord(finding)}</span> since <${Time} ms=${stateSince(finding)} /></p>
-    <div class="columns one-finding"><section class="card" aria-label="What is known of it"><${Details} finding=${finding} /></section>
+    <p class="buttons"><${Copy} text=${() => findingAsMarkdown(finding, rule?.why)}>Copy as Markdown<//>
+      <a class="button" href=${permanent("finding", { id: finding.fingerprint })}>Permanent link</a></p>
+    <div class="columns one-finding"><section class="card" aria-label="What is known of it"><${Details} finding=${finding} why=${rule?.why} /></section>
       <section class="card" aria-labelledby="decide"><header><h2 id="decide">Decide</h2></header><${Decide} finding=${finding} key=${finding.fingerprint} /></section></div>`;
 }
 
@@ -49,7 +56,8 @@ function Decide({ finding }) {
   const [answer, show] = useState(null);
   const leak = finding.kind === "leak";
   const closed = finding.state === "closed" || Boolean(finding.decided);
-  const [resolution, setResolution] = useState(leak ? "rotated" : ACCEPTED);
+  // Of a leak none is chosen in advance: the wrong one hides a secret that is still in use.
+  const [resolution, setResolution] = useState(leak ? null : ACCEPTED);
 
   if (who?.role !== "admin") {
     return html`<div class="pad"><p class="muted">${who ? "Closing takes the role admin. On a terminal:" : "On a terminal:"}</p><p><${Command} finding=${finding} /></p></div>`;
@@ -84,7 +92,7 @@ function Decide({ finding }) {
         : html`<fieldset><legend>${leak ? "Close it as" : "Suppress it"}</legend>
       ${Object.entries({ ...(leak ? LEAK : {}), [ACCEPTED]: "Accepted: the risk is known and taken, until a date" }).map(
         ([name, label]) => html`<label class="radio"><input type="radio" name="resolution"
-        value=${name} checked=${resolution === name} onChange=${() => setResolution(name)} /> ${label}</label>`,
+        value=${name} required checked=${resolution === name} onChange=${() => setResolution(name)} /> ${label}</label>`,
       )}</fieldset>`
     }
     ${!closed && resolution === ACCEPTED && html`<label>Until, the last day, in UTC <input type="date" name="until" required min=${day(0)} value=${day(DAYS)} /></label>`}

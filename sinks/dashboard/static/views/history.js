@@ -7,7 +7,7 @@ import { useListing } from "../core/listing.js";
 import { go, here, href, useRoute } from "../core/route.js";
 import { settings } from "../core/settings.js";
 import { useSignal } from "../core/signal.js";
-import { Severity, Software, Time, Word, application, inZone } from "../parts/bits.js";
+import { Marked, Severity, Software, Time, Word, application, inZone } from "../parts/bits.js";
 import { NoPast, PastChart, PastRanges, PastStarts, insteadOfPast, pastRange, spanOf, toPast } from "../parts/past.js";
 import { Search } from "../parts/search.js";
 import { Failed, Loading, Nothing } from "../parts/states.js";
@@ -19,7 +19,7 @@ const STARTS = 20;
 const WHOSE = ["client_id", "application", "principal", "address"];
 const LISTS = { "": "Clients seen", findings: "Findings at its end", ended: "Findings that ended" };
 const EXAMPLES = {
-  "": ["software:apache-kafka-java version:<3", "client_id:orders-*", "principal:User:anna*", "open:0"],
+  "": ["software:apache-kafka-java version:<3", "broker:1", "owner:payments", "client_id:orders-*", "principal:User:anna*", "open:0"],
   findings: ["severity:>=high", "code:SK*", "principal:User:anna*"],
   ended: ["severity:>=high", "state:closed", "code:SK*"],
 };
@@ -52,6 +52,7 @@ function Past({ params }) {
   const toVersion = (one) => toPast(params, { q: software(one.software_name, one.software_version) });
   return html`<div class="head"><h1>History</h1>${!starts && html`<${Search} key=${list} label=${list ? "Search findings" : "Search clients"} examples=${EXAMPLES[list]} error=${listing.error} />`}</div>
     <section class="card" aria-labelledby="over-time"><header class="tools"><h2 id="over-time">Connections over time</h2><${Range} params=${params} /></header>
+      ${q && html`<p class="notice" role="note">The chart is of all clients: the search applies to the list below it.</p>`}
       ${between ? html`<${PastChart} between=${between} toVersion=${toVersion} height=${260} />` : html`<${NoRange} />`}</section>
     <section class="card list" aria-label=${starts ? "Starts" : LISTS[list]}>
       <header class="tools"><nav class="segments" aria-label="Rows">${Object.entries(LISTS).map(
@@ -109,7 +110,7 @@ function Clients({ answer, sort, params, scope }) {
   const columns = [
     {
       label: "Client id",
-      width: "21%",
+      width: "18%",
       link: true,
       kind: "strong",
       sortable: "client_id",
@@ -117,15 +118,17 @@ function Clients({ answer, sort, params, scope }) {
     },
     {
       label: "Software",
-      width: "18%",
+      width: "16%",
       sortable: "software",
       cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />`,
     },
-    { label: "Principal", width: "16%", sortable: "principal", cell: (row) => html`<${Word} text=${row.principal} />` },
+    { label: "Owner", width: "8%", kind: "large", sortable: "owner", cell: (row) => html`<${Word} text=${row.owner} />` },
+    { label: "Principal", width: "12%", sortable: "principal", cell: (row) => html`<${Word} text=${row.principal} />` },
     { label: "Address", width: "11%", kind: "mono", sortable: "address", cell: (row) => html`<${Word} text=${row.address} />` },
+    { label: "Brokers", width: "6%", kind: "large", cell: (row) => row.brokers.join(", ") },
     {
       label: "Connections",
-      width: "9%",
+      width: "7%",
       kind: "number strong",
       sortable: "connections",
       downFirst: true,
@@ -158,7 +161,7 @@ const Seen = ({ ms, beyond, word }) => (beyond ? html`<span class="muted">${word
 function Findings({ answer, sort, ended, scope }) {
   const columns = [
     { label: "Severity", kind: "severity", sortable: "severity", downFirst: true, cell: (f) => html`<${Severity} of=${f.severity} />` },
-    { label: "What", kind: "sentence", link: true, cell: (f) => html`<bdi>${f.message}</bdi>` },
+    { label: "What", kind: "sentence", link: true, cell: (f) => html`<${Marked} text=${f.message} />` },
     { label: "Whose", kind: "whose", cell: (f) => html`<bdi>${application(f)}</bdi>` },
     { label: "Clients", kind: "number", sortable: "clients", downFirst: true, cell: (f) => count(f.client_count) },
     {

@@ -7,8 +7,9 @@ import { html } from "../core/html.js";
 import { useListing } from "../core/listing.js";
 import { here, href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
-import { Bar, Code, Severity, Software, Time, Word, inZone, worstFirst } from "../parts/bits.js";
+import { Bar, Code, Marked, Severity, Software, Time, Word, inZone, worstFirst } from "../parts/bits.js";
 import { Chart } from "../parts/chart.js";
+import { FirstClient } from "../parts/first.js";
 import { Health } from "../parts/health.js";
 import { PastChart, RANGES, spanOf, toPast, useHasPast } from "../parts/past.js";
 import { CatchingUp, Failed, Loading, Nothing, instead } from "../parts/states.js";
@@ -23,6 +24,10 @@ const PUSHES = 8;
 // What is text in a query, as its grammar quotes it.
 export const term = (field, value) => `${field}:"${value.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 export const software = (name, version) => `${term("software", name)} ${term("version", version)}`;
+
+// What `to_fix` of the API counts.
+const TO_FIX = "severity:>=high -kind:leak (clients:>0 OR kind:operation)";
+const toFix = ({ to_fix: by }) => Object.values(by).reduce((sum, n) => sum + n, 0);
 
 export function Overview() {
   const state = useSignal(feed);
@@ -44,21 +49,29 @@ function Figures({ overview }) {
   const o = known ? overview : {};
   const findings = known ? overview.findings : null;
   return html`<dl class="figures-strip" aria-label="Summary">
-    <${Figure} label="Connections" value=${o.connections} to=${href("clients", { sort: "-connections" })} note=${known && `of ${plural(o.clients, "client")}`} />
+    <${Figure} label="Connections" value=${o.connections} to=${href("clients", { sort: "-connections" })} note=${known && html`<${HowManyJudged} of=${o} />`} />
     <${Figure} label="Software versions" value=${o.software_versions} to=${href("clients", { group: "software" })}
       note=${known && plural(new Set(o.software.map((row) => row.software_name)).size, "kind")} />
-    <${Figure} label="Findings to fix" value=${findings?.total} to=${href("findings")} tone=${findings?.by_severity.critical ? "critical" : findings?.by_severity.high ? "high" : ""}
-      note=${known && (findings ? bySeverity(findings) : overview.findings_detail ? "not judged yet" : "")} />
+    <${Figure} label="Findings to fix, high or above" value=${findings && toFix(findings)} to=${href("findings", { q: TO_FIX })} tone=${findings?.to_fix.critical ? "critical" : findings?.to_fix.high ? "high" : ""}
+      note=${known && (findings ? html`<${Besides} of=${findings} />` : overview.findings_detail ? "not judged yet" : "")} />
     <${Figure} label="Pushes in a day" value=${o.pushes} note=${known && `${count(o.pushes_per_minute)} in the last minute`} />
     <${Figure} label="Gateways" value=${known ? o.gateways.length : null} to=${href("brokers")}
       tone=${known && o.gateways.some((gateway) => gateway.late) ? "warn" : ""} note=${known && heartbeats(o.gateways)} />
   </dl>`;
 }
 
-const bySeverity = ({ by_severity: by }) =>
-  worstFirst(by)
-    .map(([severity, n]) => `${count(n)} ${severity}`)
-    .join(", ") || "none is open";
+function HowManyJudged({ of: { clients, judged } }) {
+  if (!clients || judged === clients) return `of ${plural(clients, "client")}${clients ? ", all judged" : ""}`;
+  return html`<a href=${href("clients", { q: "finding:not-judged" })}>${count(judged)} of ${count(clients)}</a> clients could be judged`;
+}
+
+// Leaks are not among the findings to fix: whether a secret is pushed or not, a person has to rotate it.
+function Besides({ of: findings }) {
+  const { to_rotate: leaks, total } = findings;
+  const others = total - toFix(findings) - leaks;
+  return html`${leaks > 0 && html`<a class="rotate" href=${href("findings", { q: "kind:leak" })}>${plural(leaks, "leaked secret")} to rotate</a>`}
+    ${leaks > 0 && others > 0 && ", "}${others > 0 ? html`<a href=${href("findings")}>${plural(others, "other finding")}</a>` : leaks > 0 ? "" : total ? "" : "none is open"}`;
+}
 
 function heartbeats(gateways) {
   const late = gateways.filter((gateway) => gateway.late).length;
@@ -132,16 +145,11 @@ function Ranges({ hasPast, longer }) {
 
 export function NoGateway({ overview }) {
   const gateways = overview?.gateways ?? [];
-  if (gateways.length) {
-    return html`<${Nothing}><p>No client is connected.</p>
-      <p class="muted">Clients show up here once they connect through <bdi>${gateways
-        .slice(0, 3)
-        .map((g) => g.gateway)
-        .join(", ")}</bdi>.</p><//>`;
-  }
-  return html`<${Nothing}><p>Nothing yet: no gateway has sent a heartbeat.</p>
-    <p class="muted">Put one in front of a broker, and let the broker's CLIENT listener advertise it:</p>
-    <p><${Code}>clientscope gateway --listen HOST:PORT --upstream BROKER:PORT<//></p><//>`;
+  if (!gateways.length)
+    return html`<${Nothing}><p>Nothing yet: no gateway has sent a heartbeat. The first client connects in three lines:</p><${FirstClient} /><//>`;
+  const names = gateways.slice(0, 3).map((one) => one.gateway);
+  return html`<${Nothing}><p>No client is connected.</p>
+    <p class="muted">Clients show up here once they connect through <bdi>${names.join(", ")}</bdi>:</p><${FirstClient} hasGateway /><//>`;
 }
 
 export function NothingJudged({ why }) {
@@ -177,7 +185,7 @@ function ToFix({ state }) {
       html`<ol class="brief">${listing.answer.items.map(
         (finding) => html`<li key=${finding.fingerprint}>
       <a class="plain" href=${href("finding", { id: finding.fingerprint })}><i class="mark" data-severity=${finding.severity}></i><span class="hidden">${finding.severity}: </span>
-      <span class="what"><bdi>${finding.message}</bdi><small class="muted"><span class="mono">${finding.code}</span> · ${plural(finding.client_count, "client")}</small></span></a></li>`,
+      <span class="what"><${Marked} text=${finding.message} /><small class="muted"><span class="mono">${finding.code}</span> · ${plural(finding.client_count, "client")}</small></span></a></li>`,
       )}</ol>`
     }</section>`;
 }

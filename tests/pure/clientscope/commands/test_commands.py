@@ -38,11 +38,11 @@ def test_every_file_is_registered() -> None:
     assert len(registry.MODULES) == len(set(registry.MODULES))
 
 
-@pytest.mark.parametrize("folder", ["checkpoints", "deliver", "findings", "history"])
+@pytest.mark.parametrize("folder", ["checkpoints", "client", "deliver", "findings", "history"])
 def test_every_file_of_a_group_is_registered(folder: str) -> None:
     with_command = {path.stem for path in (FOLDER / folder).glob("*.py") if "COMMAND = Command(" in path.read_text()}
     (group,) = (entry for entry in registry.ENTRIES if isinstance(entry, CommandGroup) and entry.name == folder)
-    assert {"_".join(command.words[1:]) for command in registry.flat(group.commands)} == with_command
+    assert {"_".join(command.words[1:]).replace("-", "_") for command in registry.flat(group.commands)} == with_command
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -93,4 +93,4 @@ def test_wrong_words_are_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
 def test_rules_of_an_unknown_code_or_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["rules", "AN999"]) == 2
     assert cli.main(["rules", "-o", "xml"]) == 2
-    assert "--output: Input should be 'text' or 'json'" in capsys.readouterr().err
+    assert "--output: Input should be 'table', 'wide', 'json', 'jsonl', 'csv' or 'name'" in capsys.readouterr().err

@@ -24,7 +24,7 @@ from clientscope import cli
         ),
         ("findings --limt=3", "unknown flag --limt", "did you mean --limit? clientscope findings list --help lists all"),
         ("stream --zzz", "unknown flag --zzz", "clientscope stream --help lists all"),
-        ("rules AN101 AN102", "unexpected argument 'AN102'", "clientscope rules --help lists what the command takes"),
+        ("findings show a b", "unexpected argument 'b'", "clientscope findings show --help lists what the command takes"),
         (f"{'x' * 500}", f"clientscope has no command {'x' * 60!r}", "clientscope --help lists all"),
     ],
 )  # fmt: skip

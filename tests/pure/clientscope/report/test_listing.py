@@ -46,14 +46,17 @@ def test_each_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert [json.loads(line) for line in printed(capsys, output="jsonl")[0].splitlines()] == ROWS
     assert printed(capsys, output="name")[0] == "b\na\nc\n"
     lines = list(csv.reader(io.StringIO(printed(capsys, output="csv")[0])))
-    assert lines == [list(FIELDS), ["b", "2.10", "2", "low", '{"x": 1}'], ["a", "2.9", "10", "critical", ""], ["c", "", "", "medium", "[]"]]
+    assert lines == [list(FIELDS), ["b", "2.10", "2", "low", '{"x": 1}'], ["a", "2.9", "10", "critical", ""], ["c", "", "", "medium", ""]]
 
 
 def test_an_item_may_be_several_lines_of_csv(capsys: pytest.CaptureFixture[str]) -> None:
     cells = {"cells": lambda row: [{"name": row["name"], "api": 1}, {"name": row["name"], "api": 2}]}
-    assert printed(capsys, cells, output="csv", limit=1) == ("name,api\nb,1\nb,2\n", "2 more; raise --limit to see them\n")
-    show(Settings(output="csv"), FIELDS, lambda: listed([], cells=cells["cells"]))
-    assert capsys.readouterr().out == ",".join(FIELDS) + "\n", "nothing is found, and the columns are still named"
+    show(Settings(output="csv", limit=1), FIELDS, lambda: listed(**cells), ("name", "api"))
+    assert capsys.readouterr() == ("name,api\nb,1\nb,2\n", "2 more; raise --limit to see them\n")
+    show(Settings(output="csv", columns="api"), FIELDS, lambda: listed(**cells), ("name", "api"))
+    assert capsys.readouterr().out == "api\n" + "1\n2\n" * 3
+    show(Settings(output="csv"), FIELDS, lambda: listed([], **cells), ("name", "api"))
+    assert capsys.readouterr().out == "name,api\n", "nothing is found, and the columns are still named"
 
 
 @pytest.mark.parametrize(
@@ -65,6 +68,50 @@ def test_an_item_may_be_several_lines_of_csv(capsys: pytest.CaptureFixture[str])
 )  # fmt: skip
 def test_order(capsys: pytest.CaptureFixture[str], sort: str, names: str) -> None:
     assert printed(capsys, output="name", sort=sort)[0].replace("\n", "") == names, "versions by their numbers; what isn't known comes last"
+
+
+NESTED = [
+    {"client_id": "b", "since_ms": 1_790_000_000_000, "brokers": [1, 2], "findings": {"worst": "low", "count": 12}},
+    {"client_id": "a", "since_ms": 1_789_000_000_000, "brokers": [], "findings": {"worst": "high", "count": 1}},
+    {"client_id": "c\x1b[31m", "since_ms": None, "brokers": [7], "findings": None},
+]
+NESTED_FIELDS = ("client_id", "since_ms", "brokers", "findings.worst", "findings.count")
+
+
+def shown(capsys: pytest.CaptureFixture[str], **given: Any) -> str:
+    show(Settings(**given), NESTED_FIELDS, lambda: Listed(NESTED, lambda row: row, lambda row: row["client_id"], lambda *_: Text("all")))
+    return capsys.readouterr().out
+
+
+def test_csv_is_flat_and_its_times_are_iso_8601(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, output="csv").splitlines() == [
+        "client_id,since,brokers,findings.worst,findings.count",
+        "b,2026-09-21T14:13:20+00:00,1 2,low,12",
+        "a,2026-09-10T00:26:40+00:00,,high,1",
+        "c\x1b[31m,,7,,",
+    ]
+
+
+def test_columns_are_chosen_for_people_and_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    table = shown(capsys, columns="since, findings.worst,client_id").splitlines()
+    assert table[0].split() == ["SINCE", "FINDINGS.WORST", "CLIENT_ID"]
+    assert table[1].split() == ["2026-09-21T14:13:20+00:00", "low", "b"] and table[3].split() == ["–", "–", "c�[31m"]
+    assert shown(capsys, columns="client_id", output="csv").splitlines()[1:3] == ["b", "a"]
+    assert json.loads(shown(capsys, columns="findings.count,since", output="json"))[0] == {
+        "findings.count": 12,
+        "since": "2026-09-21T14:13:20+00:00",
+    }
+    for wrong in ("nothing", "client_id,,findings.wrst", ","):
+        with pytest.raises(SettingsError, match="--columns"):
+            shown(capsys, columns=wrong)
+
+
+@pytest.mark.parametrize(
+    ("sort", "names"), [("since", "ab"), ("since_ms", "ab"), ("-findings", "ab"), ("-findings.worst", "ab"), ("findings.count", "ab")]
+)
+def test_columns_sort_too(capsys: pytest.CaptureFixture[str], sort: str, names: str) -> None:
+    """A time by its column or its field, a count as a number, and a severity by how bad it is; what isn't known comes last."""
+    assert shown(capsys, output="name", sort=sort).split() == [*names, "c\x1b[31m"]
 
 
 def test_a_field_that_is_none_is_said_before_anything_is_asked() -> None:

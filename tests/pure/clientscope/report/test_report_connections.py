@@ -6,9 +6,12 @@ import io
 from typing import Any
 
 import pytest
+import served_page
 from alert_receivers import serving
+from page_state import NOW_MS, live, opened
 from rich.console import Console
 
+from clientscope import cli
 from clientscope.api.gateway import GATEWAY_CONNECTIONS, GatewayConnection
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.report.connections import FIELDS, ConnectionFilter, fetch, table
@@ -23,6 +26,9 @@ def connection(name: str, version: str, client_id: str | None = "app", **more: A
     }  # fmt: skip
     return GatewayConnection.model_validate(values)
 
+
+NONE = '""'
+"""How CSV has a line of one empty cell."""
 
 ALL = [
     connection("librdkafka", "2.3.0"),
@@ -131,3 +137,51 @@ def test_an_answer_of_another_form_is_said_and_not_quoted(body: bytes, problem: 
 def test_it_is_listed_under_the_names_of_the_kip_and_sorted_by_them() -> None:
     (named,) = GATEWAY_CONNECTIONS.dump_python(ALL[:1], by_alias=True)
     assert set(named) == set(FIELDS)
+
+
+def answering(found: list[GatewayConnection]) -> Any:
+    body = GATEWAY_CONNECTIONS.dump_json(found, by_alias=True)
+
+    def answer(handler: Any) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("terms", "left"),
+    [
+        (["client_id:orders-*"], ["orders-2", "orders-1"]),
+        (["software:apache-kafka-java", "version:<3.0"], ["orders-2"]),
+        (["principal:User:* OR software:librdkafka"], ["orders-1", "app"]),
+        (['client_id:""'], [NONE]),
+        (["-software:unknown", "ORDERS"], ["orders-2", "orders-1"]),
+        (["since:<1970-01-02"], ["orders-2", "orders-1", "app", NONE]),
+    ],
+)
+def test_a_gateways_connections_are_searched_as_in_every_list(
+    terms: list[str], left: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(always=answering(ALL)) as server:
+        admin = ("connections", "--admin", f"127.0.0.1:{server.port}")
+        assert cli.main([*admin, "-o", "csv", "--columns", "ClientId", *terms]) == 0
+        assert capsys.readouterr().out.splitlines()[1:] == left
+        assert cli.main([*admin, "--client-id", "orders-1", *terms]) == 0, "the filters hold besides"
+        assert cli.main([*admin, "broker:1"]) == 2
+        assert "error: the search is wrong at character 1: there is no field broker" in capsys.readouterr().err
+
+
+def test_serve_has_the_connections_of_every_gateway(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    records = [opened(1, client_software_name="go", client_software_version="1.0"), opened(1, gateway="gw-2", broker_id=2, client_id="b")]
+    with served_page.serving(live(*records), at_ms=NOW_MS) as page:
+        assert cli.main(["connections", "--url", page, "broker:2", "-o", "csv", "--columns", "ClientId,Gateway,Broker,Opened"]) == 0
+        assert capsys.readouterr().out == "ClientId,Gateway,Broker,Opened\nb,gw-2,2,2026-11-22T06:45:40+00:00\n"
+        assert cli.main(["connections", "--url", page]) == 0
+        title, headings, *rows = capsys.readouterr().out.splitlines()
+        assert title.strip() == "2 connections on listener CLIENT (PLAINTEXT)" and "BROKER" in headings.split() and len(rows) == 2
+        assert cli.main(["connections", "--url", page, "sofware:x"]) == 2
+        assert "error: the search is wrong at character 1" in capsys.readouterr().err

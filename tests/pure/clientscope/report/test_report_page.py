@@ -31,6 +31,7 @@ from sinks.dashboard.http.access import LOCAL, Access, Token
 from sinks.dashboard.state.record import TopicRecord
 
 HOSTILE = "a\x1b[31mb[red]c"
+SHOWN = HOSTILE.replace("\x1b", "\ufffd")
 SECRET = "0123456789abcdef0123"
 
 
@@ -93,7 +94,7 @@ def test_clients_with_what_is_wrong_with_each(page: str, capsys: pytest.CaptureF
 
 
 def test_the_search_and_the_formats_are_the_apis(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert clients(page, "-o", "jsonl", "version:<3", "software:java") == 0
+    assert clients(page, "-o", "jsonl", "software:java", "version:<3") == 0
     (line,) = capsys.readouterr().out.splitlines()
     one = json.loads(line)
     assert (one["client_id"], one["software_version"], one["findings"]["worst"]) == ("app", "2.8.1", "high")
@@ -101,6 +102,36 @@ def test_the_search_and_the_formats_are_the_apis(page: str, capsys: pytest.Captu
     assert len(capsys.readouterr().out.splitlines()) == 3
     assert clients(page, "software:nothing") == 0
     assert capsys.readouterr().err == "no client matches\n"
+
+
+def test_a_narrow_terminal_has_fewer_columns_rather_than_folded_names(
+    page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert clients(page) == 0
+    headings, *rows = capsys.readouterr().out.splitlines()
+    assert headings.split() == ["CLIENT.ID", "SOFTWARE", "VERSION", "CONNECTIONS", "SINCE", "FINDINGS"] and len(rows) == 3
+    monkeypatch.delenv("COLUMNS")
+    assert clients(page) == 0
+    assert "10.0.0.2" in capsys.readouterr().out, "a pipe is as wide as it needs to be"
+
+
+@pytest.mark.parametrize(
+    ("terms", "left"),
+    [
+        (["-software:java"], [SHOWN]),
+        (["-owner:nobody", "-instance:x", "client_id:other"], ["other"]),
+        (["-(client_id:app OR client_id:other)"], [SHOWN]),
+        (["--", "-app"], [SHOWN, "other"]),
+    ],
+)
+def test_negated_terms_are_no_flags(page: str, terms: list[str], left: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """``-owner:…`` is not ``-o wner:…``."""
+    assert clients(page, "-o", "jsonl", *terms) == 0
+    assert [json.loads(line)["client_id"] for line in capsys.readouterr().out.splitlines()] == left
+    assert clients(page, "-sofware:x") == 2
+    assert "error: the search is wrong at character 2: there is no field sofware" in capsys.readouterr().err
+    assert clients(page, "-x") == 2
 
 
 def test_a_mistake_in_the_search_is_shown_at_its_place(page: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -238,4 +269,4 @@ def test_what_commands_print_is_what_the_api_says(page: str, capsys: pytest.Capt
         said = json.load(response)["items"]
     assert clients(page, "-o", "json") == 0
     assert json.loads(capsys.readouterr().out) == said
-    assert set(FIELDS) <= ConnectedClient.model_fields.keys()
+    assert {field.partition(".")[0] for field in FIELDS} <= ConnectedClient.model_fields.keys()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import html
+import re
+import shlex
 from zoneinfo import ZoneInfo
 
 import pytest
 from alert_receivers import message
 from made_findings import DAY_MS, NOW_MS, leak, made
 
+from clientscope.commands.parser import parser
 from clientscope.findings.record import Alert, Application, Client, Decided, Suppressed
 from sinks.alerts.inert import escaped_length, fitted, inert
 from sinks.alerts.kinds import alertmanager
@@ -31,10 +34,37 @@ def test_the_order() -> None:
         "Since 2026-09-18 14:13:20 UTC, last seen 2026-09-21 14:12:20 UTC",
         "Clients that have it now: 1",
         "What to do: acks=all",
-        "Finding: https://clientscope.example.com/kafka/?view=finding&id=00000001000000000000000000000000",
-        "Rule: clientscope rules AN101 (https://kafka.apache.org/documentation/#producerconfigs_acks)",
-        'Silence: clientscope findings close 000000010000 --as accepted --until YYYY-MM-DD --why "…"',
+        "Page: https://clientscope.example.com/kafka/?view=finding&id=00000001000000000000000000000000",
+        "Rule: https://kafka.apache.org/documentation/#producerconfigs_acks",
+        "Commands:",
+        "clientscope findings show 000000010000",
+        "clientscope rules AN101",
+        "clientscope findings close 000000010000 --as accepted --until 2026-12-20 --why 'known, until then'",
     ]
+
+
+def test_who_is_said_once_and_code_has_no_backticks() -> None:
+    sentence = "This producer waits for no acknowledgement: set ``acks=all``."
+    finding = made(sentence=sentence, message=f"orders, User:orders: {sentence}", use_instead="``acks=all``, the default")
+    texts = Texts()
+    sent = f"{texts.title(message(finding))}\n{texts.body(message(finding))}"
+    assert sent.count("User:orders") == 1
+    assert len(re.findall(r"\borders\b(?<!User:orders)", sent)) == 1
+    assert "set acks=all.\nSettings: acks\nWho: orders" in sent
+    assert "What to do: acks=all, the default\n" in sent
+    summary = alertmanager.alert(alertmanager.labels(finding), AlertEntry(finding, None, 1), NOW_MS, texts)["annotations"]
+    assert "acks=all" in summary["summary"] and "ˋ" not in summary["summary"] + summary["description"]
+
+
+def test_commands_are_whole_lines_that_a_shell_takes_as_they_are() -> None:
+    commands = Texts(PAGE).body(message(made())).split("Commands:\n")[1].splitlines()
+    for command in commands:
+        name, *words = shlex.split(command)
+        assert name == "clientscope"
+        _, unknown = parser().parse_known_args(words)
+        assert unknown == []
+    ended = Texts(PAGE).body(message(made(state="resolved", ended_ms=NOW_MS), status="ended"))
+    assert "findings close" not in ended
 
 
 def test_a_group() -> None:
@@ -44,9 +74,9 @@ def test_a_group() -> None:
     assert text.count("Who: ") == 5
     assert "+3 more\n" in text
     assert "Clients that have it now: 36\n" in text
-    assert "Findings: clientscope findings list --code AN101\n" in text
+    assert "\nclientscope findings list --code AN101\n" in text
     assert "?view=findings&q=code%3AAN101" in Texts(PAGE).body(message(*findings))
-    assert Texts().title(message(*findings)) == "OPEN, high: AN101 acks_zero, orders +7"
+    assert Texts().title(message(*findings)) == "OPEN, high: AN101 acks_zero +7"
 
 
 def test_addresses_are_counted() -> None:
@@ -82,7 +112,7 @@ def test_what_clients_chose_is_text(evil: str) -> None:
         application=Application(principal=evil, client_id=evil, group=evil), clients=[client], message=evil, use_instead=evil,
         link="javascript:alert(1)", name=evil,
     )  # fmt: skip
-    plain = Texts().body(message(made()))
+    plain = Texts().body(message(made(link="")))
     texts = Texts()
     body, title = texts.body(message(finding)), texts.title(message(finding))
     assert body.count("\n") == plain.count("\n"), "no further line"
@@ -103,7 +133,7 @@ def test_a_body_is_at_most_three_thousand_characters_as_slack_counts() -> None:
     body = Texts("https://" + "a" * 200 + ".example/").body(message(*(long.model_copy(update={"fingerprint": f"{n}"}) for n in range(9))))
     assert len(html.escape(body, quote=False)) <= MOST_BODY
     assert body.startswith("OPEN, high: 9 findings of AN101\n")
-    assert "\nSilence: " in body
+    assert "\nclientscope findings close " in body
 
 
 def test_fitting_takes_from_the_longest_line() -> None:

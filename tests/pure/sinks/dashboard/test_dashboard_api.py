@@ -89,6 +89,7 @@ def test_openapi_describes_every_answer(client: TestClient) -> None:
         "history",
         "history/clients",
         "history/clients/export",
+        "history/diff",
         "history/findings",
         "history/findings/ended",
         "history/series",
@@ -99,6 +100,7 @@ def test_openapi_describes_every_answer(client: TestClient) -> None:
         "overview",
         "readiness",
         "results",
+        "rules/{code}",
         "series",
     ]
     assert {"Overview", "ResultRow", "Finding", "ConnectedClient", "ConnectionRow", "GaugeValue"} <= set(document["components"]["schemas"])

@@ -12,6 +12,7 @@ def test_pages_are_cleaned_of_whatever_could_act() -> None:
         '<form action="/x"><p>lost</p></form><p class="k" data-x="1">kept &lt;b&gt;</p><svg><a>x</a></svg><br></body></html>'
     )
     assert without_elsewhere(page, "s{}") == (
-        '<!doctype html><html><head><title>t</title><style>s{}</style></head><body><a>one</a><a>two</a><a href="index.html">three</a>'
+        '<!doctype html><html lang="en"><head><title>t</title><style>s{}</style></head><body>'
+        '<p class="back"><a href="../">Back to clientscope</a></p><a>one</a><a>two</a><a href="index.html">three</a>'
         '<p class="k">kept &lt;b&gt;</p><br></body></html>'
     )

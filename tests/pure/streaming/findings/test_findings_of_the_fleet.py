@@ -123,13 +123,36 @@ def test_a_client_that_reconnects_in_a_storm_and_ends_it() -> None:
     fleet = Fleet()
     for _ in range(150):
         connection = fleet.connect("batch-1")
-        fleet.close(connection, principal="User:a", client_id="batch-1")
+        software = {"client_software_name": "librdkafka", "client_software_version": "2.6.1"}
+        fleet.close(connection, principal="User:a", client_id="batch-1", client_address="10.0.0.1", **software)
         fleet.now += SECOND
     fleet.later(SECOND)
     found = fleet.one("AN404")
     assert (found.application.client_id, found.state, found.severity) == ("batch", "open", "medium")
+    assert found.evidence == [
+        "more than 99 connections closed within five minutes",
+        "broker 1",
+        "address 10.0.0.1",
+        "software librdkafka 2.6.1",
+    ]
     fleet.later(10 * MINUTE)
     assert fleet.one("AN404").state == "resolved"
+
+
+def test_a_storm_of_many_is_worse_and_names_where_most_of_it_is() -> None:
+    fleet = Fleet()
+    for number in range(1_200):
+        few = number % 100 if number % 10 == 0 else 0
+        at = {"client_address": f"10.0.0.{few}", "client_software_version": "2.1.0"}
+        fleet.close(fleet.connect("batch-1", address=at["client_address"]), principal="User:a", client_id="batch-1", **at)
+        fleet.now += 100
+    fleet.later(SECOND)
+    found = fleet.one("AN404")
+    assert found.severity == "high"
+    assert found.evidence[0] == "more than 999 connections closed within five minutes"
+    assert found.evidence[1] == "broker 1"
+    assert found.evidence[2].startswith("address 10.0.0.0, ")
+    assert found.evidence[2].endswith(" and 5 more")
 
 
 def test_a_profile_switches_them_off_and_sets_their_limits() -> None:

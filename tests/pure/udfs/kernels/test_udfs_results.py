@@ -156,7 +156,7 @@ def no_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
 
 
 def test_a_rule_may_have_several_severities() -> None:
-    rule = Rule("AN999", "leveled", "critical", ("", "", ""), leveled, evidence=no_evidence)
+    rule = Rule("AN999", "leveled", "critical", ("cost",), ("", "", ""), leveled, evidence=no_evidence)
     pushes = Pushes(redact(decoder("ClientConfigRecord")(pa.array([config_record()] * 5, pa.binary())), KEY))
     rows = [json.loads("{" + row["rest"][1:]) for row in kernels.results(pushes, rules=[rule]).to_pylist()]
     assert [[each["severity"] for each in row["rules"]] for row in rows] == [["medium"], ["critical"], [], [], ["medium"]]

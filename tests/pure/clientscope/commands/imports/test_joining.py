@@ -35,7 +35,7 @@ def event(
 ) -> RecordedEvent:
     return RecordedEvent(
         kind, "cluster", 1, gateway, epoch, at_ms, at_ms, connection, "CLIENT", "PLAINTEXT", address, principal, client_id, software,
-        version, None, 0, 1, interval_ms, None, (),
+        version, None, 0, 1, interval_ms, None, None, (),
     )  # fmt: skip
 
 

@@ -208,6 +208,35 @@ def test_wrong_use(words: list[str], error: str, tmp_path: Path, capsys: pytest.
     assert error in err
 
 
+@pytest.mark.parametrize(
+    ("search", "expected"),
+    [
+        ("software:kafka-python", ["billing", "orders"]),
+        ("software:librdkafka version:<1.1", ["legacy"]),
+        ("application:orders OR principal:User:bob", ["orders", "legacy", "billing"]),
+        ("owner:payments", ["orders"]),
+        ('owner:"" verdict:fine', ["billing"]),
+        ("-verdict:breaks", ["legacy", "billing", "orders"]),
+        ("lega", ["legacy"]),
+    ],
+)
+def test_clients_are_searched_as_in_every_list(
+    search: str, expected: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "owners.toml").write_text(OWNERS)
+    words = (log_of(tmp_path, MIXED), "--owners", str(tmp_path / "owners.toml"), "--search", search)
+    assert [row["application"] for row in listed(capsys, *words)] == expected
+    assert f"Only clients that match {search!r}." in run(capsys, *words)[1]
+
+
+def test_a_search_that_finds_nobody_or_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = log_of(tmp_path, MIXED)
+    assert run(capsys, log, "--search", "application:nothing") == (0, "", "no client matches the search\n")
+    assert run(capsys, log, "--search", "software:kafka-python")[0] == 0, "the exit status is about those that match"
+    status, _, err = run(capsys, str(tmp_path / "missing.log"), "--search", "version:<2")
+    assert status == 2 and err.startswith("error: the search is wrong at character 1: version compares releases of one library")
+
+
 def test_formats_sort_and_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = log_of(tmp_path, MIXED)
     by_json = listed(capsys, log)

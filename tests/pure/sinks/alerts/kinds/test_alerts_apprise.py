@@ -38,7 +38,7 @@ def test_a_message_is_delivered_and_a_redirect_is_not_followed(monkeypatch: pyte
         sender = sender_to(f"json://127.0.0.1:{server.port}/x?redirect=yes", allow_networks=LOOPBACK)
         assert sender(message(made(message=EVIL))).outcome == "ok"
         sent = json.loads(server.got[0].body)
-        assert sent["title"] == "OPEN, high: AN101 acks_zero, orders"
+        assert sent["title"] == "OPEN, high: AN101 acks_zero"
         assert sent["type"] == "failure"
         assert "‹!channel› ＆ ＠everyone ［x］(https:∕∕evil.example)��Bcc: evil＠example.com\n" in sent["message"]
         result = sender(message())

@@ -84,7 +84,7 @@ def test_a_file_has_all_that_is_filtered_and_no_formula(history: Path, asks: Ask
     asked = {"q": "HYPERLINK", "sort": "-client_id"}
     text = client.get("/api/v1/history/clients/export", params={**asked, "format": "csv"}).text
     head, *lines = csv.reader(text.splitlines())
-    assert head[:4] == ["client_id", "application", "principal", "address"]
+    assert head[:4] == ["client_id", "application", "owner", "brokers"]
     assert [line[0] for line in lines] == [f'\'=HYPERLINK("{number}")' for number in range(9, 4, -1)]
     listed = client.get("/api/v1/history/clients", params=asked).json()["items"]
     assert client.get("/api/v1/history/clients/export", params={**asked, "format": "json"}).json() == listed

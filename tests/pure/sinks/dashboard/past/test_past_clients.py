@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection
 
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.owners import Owner, Owners
 from clientscope.query import HISTORY_CLIENTS, QueryError, matches, parse
 from clientscope.records.codec import Kind
 from sinks.dashboard.past import clients
@@ -68,7 +70,8 @@ def test_a_client_is_what_its_connections_share_and_when_they_were_there(tmp_pat
     assert answer["total"] == 1, "what it was before it was identified is no client"
     assert answer["items"] == [
         {
-            "client_id": "app", "application": "app", "principal": "User:app", "address": "10.0.0.1", "software_name": "librdkafka",
+            "client_id": "app", "application": "app", "owner": None, "brokers": [1], "principal": "User:app",
+                "address": "10.0.0.1", "software_name": "librdkafka",
             "software_version": "2.6.1", "first_seen_ms": begin + HOUR_MS + 9, "last_seen_ms": begin + 10 * HOUR_MS, "connections": 2,
             "open": 0,
         }
@@ -120,9 +123,11 @@ QUERIES = [
     "", "1=1", '"\' OR 1=1 --"', "client_id:*'*", "client_id:a_b", "client_id:a*b", 'client_id:"a*b"', "client_id:100%", "client_id:%", "_",
     'client_id:"back\\\\slash"', 'client_id:"say \\"hi\\""', 'client_id:""', '-client_id:""', 'principal:""', "principal:User:*",
     "-principal:User:*",
-    "application:plain", "version:>1.5", "version:<2 -version:1.*", "version:unknown", "connections:1", "connections:>1",
+    "application:plain", "software:* version:>1.5", "software:librdkafka version:<2 -version:1.*",
+    "version:unknown", "connections:1", "connections:>1",
     "software:LIBRDKAFKA",
-    "last_seen:>4h", "last_seen:<4h plain", "first_seen:2026-09-21", "open:0", "PLAIN", "client_id:plain-1,plain-2 version:>=3",
+    "last_seen:>4h", "last_seen:<4h plain", "first_seen:2026-09-21", "open:0", "PLAIN", "software:* client_id:plain-1,plain-2 version:>=3",
+    "client_id:plain-1 OR principal:User:*", "-(client_id:plain-1 OR client_id:plain-2) open:0", "broker:1", "broker:>1", "owner:web",
     "client_id:STRASSE",
 ]  # fmt: skip
 
@@ -135,12 +140,29 @@ def test_a_search_leaves_what_the_grammar_says_of_each_client(hostile: Path, q: 
 
     def holds(item: dict[str, Any]) -> bool:
         values = item | {"software": item["software_name"], "version": item["software_version"], "first_seen": item["first_seen_ms"],
-        "last_seen": item["last_seen_ms"]}  # fmt: skip
+        "last_seen": item["last_seen_ms"], "broker": tuple(item["brokers"])}  # fmt: skip
         words = (item["client_id"], item["principal"], item["address"], item["software_name"], item["software_version"])
         return matches(query, HISTORY_CLIENTS, values, "\n".join(word or "" for word in words).lower())
 
     assert len(everybody) == len(HOSTILE) + 3
     assert seen(hostile, span, q)["items"] == [item for item in everybody if holds(item)]
+
+
+def test_owners_and_all_brokers_of_a_client(tmp_path: Path) -> None:
+    at_ms = NOW_MS - HOUR_MS
+    rows = [connection(at_ms, Kind.CLOSED, number, broker_id=broker) for number, broker in enumerate((10, 2, 10))]
+    append(tmp_path, "connections", [*rows, connection(at_ms, Kind.PRESENT, 9, broker_id=3, client_id="web-1", gateway_id="other")])
+    owners = Owners(((ClientPattern(client_id=("web-*",)), Owner("web", "#web")),))
+    found = clients.clients(Tables(tmp_path), Span(NOW_MS - DAY_MS, NOW_MS), owners)
+
+    def named(q: str) -> list[tuple[str, list[int], str | None]]:
+        return [(item["client_id"], item["brokers"], item["owner"]) for item in clients.page(found, q, "client_id", 0, 9, NOW_MS)["items"]]
+
+    app, web = ("app", [2, 10], None), ("web-1", [3], "web")
+    assert named("") == [app, web]
+    assert named("broker:10") == named("broker:2 broker:10") == named("broker:<3") == named('owner:""') == [app]
+    assert named("broker:3") == named("-broker:2") == named("owner:WEB") == [web]
+    assert named("broker:1") == []
 
 
 def test_names_are_returned_unchanged(hostile: Path) -> None:
@@ -156,7 +178,9 @@ def test_orders_and_pages(hostile: Path) -> None:
     assert first["total"] == second["total"] == len(HOSTILE) + 3
     assert [item["last_seen_ms"] for item in first["items"] + second["items"]] == [NOW_MS - (number + 2) * HOUR_MS for number in range(10)]
     assert seen(hostile, span, offset=100)["items"] == []
-    assert seen(hostile, Span(0, DAY_MS), sort="client_id,-version", q="x -y version:<3 connections:2")["items"] == [], "nobody at all"
+    assert seen(hostile, Span(0, DAY_MS), sort="client_id,-version", q="x -y software:z version:<3 connections:2")["items"] == [], (
+        "nobody at all"
+    )
 
 
 def test_a_field_that_history_has_not_is_said_with_those_that_it_has(hostile: Path) -> None:

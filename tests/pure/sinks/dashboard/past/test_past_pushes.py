@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, at, finding, push, setting
 
+from clientscope.query import HISTORY_FINDINGS
 from clientscope.records.codec import ValueState
 from sinks.dashboard.past import findings, pushes
 from sinks.dashboard.past.problems import NoAnswer
@@ -135,3 +136,14 @@ def test_findings_as_they_were(tmp_path: Path) -> None:
     ]
     assert [item["state"] for item in over(Span(day, day + 2 * HOUR_MS))] == ["resolved"]
     assert over(Span(day - DAY_MS, day)) == []
+
+
+def test_findings_then_are_searched_by_every_field_of_their_grammar(tmp_path: Path) -> None:
+    append(tmp_path, "findings", [finding(NOW_MS - 9, 1), finding(NOW_MS - 9, 2, code="SK001")])
+    found = findings.at_a_time(Tables(tmp_path), NOW_MS)
+    assert HISTORY_FINDINGS.keys() <= set(found.column_names)
+
+    def matching(q: str) -> list[str]:
+        return [item["code"] for item in findings.page(found, q, "code", 0, 10, NOW_MS)["items"]]
+
+    assert (matching("risk:loss"), matching("risk:secret"), matching("-risk:secret")) == (["AN101"], ["SK001"], ["AN101"])

@@ -16,13 +16,16 @@ from page_state import INSTANCE, NOW_MS, found, live, opened, pushed, result
 from record_bytes import heartbeat
 
 from clientscope.api.clients import ConnectedClient
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.owners import Owner, Owners
 from clientscope.query import CLIENTS, QueryError, matches, parse, term_text
 from clientscope.records.codec import Kind
 from clientscope.records.topics import CONNECTIONS
+from clientscope.records.traffic import pack
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.api.export import inert
 from sinks.dashboard.http import assets
-from sinks.dashboard.rows import groups, lists
+from sinks.dashboard.rows import groups, lists, writing
 from sinks.dashboard.rows.pushes import IndexedPush
 from sinks.dashboard.rows.schema import Database
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS
@@ -52,6 +55,10 @@ def many() -> State:
                 client_instance_id=INSTANCE if number % 11 == 0 else None,
             )
         )
+    for number in range(200, 212):  # have gone
+        client_id, at_ms = NAMES[number % len(NAMES)], NOW_MS - number * 1_000
+        identity = {"client_id": client_id, "client_address": "10.0.1.1", "client_software_version": f"2.{number}"}
+        records += [opened(number, at_ms=at_ms, **identity), opened(number, kind=Kind.CLOSED, at_ms=at_ms + 500, **identity)]
     of_orders = {"client_id": "orders", "principal": "User:alice"}
     records += [
         found(1, code="SK001", severity="critical", application=of_orders, clients=[], client_count=12),
@@ -59,9 +66,15 @@ def many() -> State:
         pushed(3, client_id="orders-1", client_address="10.0.0.0"),
         result(3, client_id="orders-1", address="10.0.0.0"),
     ]
-    return live(*records)
+    return live(*records, owners=OWNERS)
 
 
+OWNERS = Owners(
+    (
+        (ClientPattern(principal=("User:alice",)), Owner("payments", "#payments")),
+        (ClientPattern(client_id=("o*", "O*")), Owner("Web shop", "web@example.com")),
+    )
+)
 MANY = many()
 
 
@@ -71,10 +84,14 @@ def values(client: ConnectedClient) -> tuple[dict[str, Any], str]:
     searched = (client.client_id, client.principal, client.address, client.software_name, client.software_version)
     return {
         "software": client.software_name, "version": client.software_version, "client_id": client.client_id,
-        "application": client.application, "principal": client.principal, "address": client.address, "listener": client.listener,
+        "application": client.application, "owner": client.owner,
+        "principal": client.principal, "address": client.address, "listener": client.listener,
         "protocol": client.security_protocol, "broker": client.broker, "cluster": client.cluster, "gateway": client.gateway,
         "instance": client.instance_id, "connections": client.connections, "since": client.since_ms,
-        "finding": None if client.findings is None else counted,
+        "finding": None if client.findings is None else counted, "risk": tuple(client.risks),
+        "connected": "yes" if client.disconnected_ms is None else "no", "disconnected": client.disconnected_ms,
+        "opened_per_minute": client.opened_per_minute, "active": client.active_ms,
+        "bytes_in_per_second": client.bytes_in_per_second, "bytes_out_per_second": client.bytes_out_per_second,
     }, "\n".join(text for text in searched if text).lower()  # fmt: skip
 
 
@@ -97,24 +114,35 @@ _TERMS = st.one_of(
     st.builds(term_text, _OF_TEXT, st.sampled_from([*_TEXTS, None])),
     st.builds("{}:{}*".format, _OF_TEXT, st.lists(_PIECE, max_size=4).map("".join)),
     st.lists(_PIECE, min_size=1, max_size=4).map("".join).filter(lambda text: text.strip("*-")),
-    st.builds("version:{}{}".format, st.sampled_from(["<", "<=", ">", ">="]), st.sampled_from(["2", "2.5.3", "2.6", "10"])),
+    st.builds("software:lib* version:{}{}".format, st.sampled_from(["<", "<=", ">", ">="]), st.sampled_from(["2", "2.5.3", "2.6", "10"])),
+    st.sampled_from(["owner:payments", 'owner:"web shop"', 'owner:""', "owner:*a*"]),
     st.sampled_from(["version:2.*", "version:unknown", "broker:0", "broker:>0", "broker:0,1", "connections:>1", "connections:1"]),
     st.sampled_from(["finding:none", "finding:not-judged", "finding:>=high", "finding:low", "finding:SK*", "finding:AN204,critical"]),
+    st.sampled_from(["connected:no", "connected:yes,no", "disconnected:<205s", "disconnected:>205s", "opened_per_minute:0"]),
+    st.sampled_from(["risk:secret", "risk:stall,loss", "risk:drift", 'risk:""']),
     st.sampled_from(["since:>2h", "since:<=90min", "since:2026-11-22", "since:<2026-11-22"]),
 )
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.tuples(st.booleans(), _TERMS), max_size=3))
-def test_sql_finds_what_the_grammar_means(terms: list[tuple[bool, str]]) -> None:
-    q = " ".join(("-" if negated and not term.startswith("-") else "") + term for negated, term in terms)
+@given(
+    st.recursive(
+        st.builds("{}{}".format, st.sampled_from(["", "-"]), _TERMS),
+        lambda inner: (
+            st.builds("{}({})".format, st.sampled_from(["", "-"]), st.lists(inner, min_size=1, max_size=3).map(" OR ".join))
+            | st.lists(inner, max_size=3).map(" ".join)
+        ),
+        max_leaves=5,
+    )
+)
+def test_sql_finds_what_the_grammar_means(q: str) -> None:
     try:
         query = parse(q, CLIENTS, NOW_MS)
     except QueryError:
         with pytest.raises(QueryError):
             MANY.clients(10, q=q, now_ms=NOW_MS)
         return
-    every = MANY.clients(1_000).items
+    every = MANY.clients(1_000, q="connected:yes,no" if query.asks_for("connected") or query.asks_for("disconnected") else "").items
     meant = [client.key for client in every if matches(query, CLIENTS, *values(client))]
     answer = MANY.clients(1_000, q=q, now_ms=NOW_MS)
     assert [client.key for client in answer.items] == meant
@@ -249,11 +277,42 @@ def test_groups_sum_up_and_their_query_leaves_just_them(group: Any) -> None:
     assert by_clients == sorted(by_clients, reverse=True)
 
 
+def test_the_first_owner_that_fits_is_the_client_s() -> None:
+    owned = {client.client_id: client.owner for client in MANY.clients(1_000, q="principal:User:ANONYMOUS").items}
+    assert owned["orders-1"] == "Web shop"
+    assert owned["ünï"] is None
+    assert {client.owner for client in MANY.clients(1_000, q="principal:User:alice").items} == {"payments", "Web shop", None}, "user:Alice"
+    assert {client.principal for client in MANY.clients(1_000, q="owner:payments").items} == {"User:alice"}
+    assert {each.owner for each in MANY.connections(1_000, q="owner:payments").items} == {"payments"}
+    (client,) = MANY.clients(1, q="owner:payments").items
+    gone = live(opened(1, principal="User:alice"), opened(1, kind=Kind.CLOSED, principal="User:alice"), owners=OWNERS)
+    assert client.owner == "payments"
+    assert gone.clients(1).total == 0
+
+
+def test_a_client_is_at_risk_by_its_findings_once_each() -> None:
+    of_client = {"application": {"client_id": "app", "principal": "User:alice"}, "clients": [{"client_id": "app", "address": "10.0.0.1"}]}
+    of_client["clients"][0]["principal"] = "User:alice"  # type: ignore[index]
+    there = opened(1, client_id="app", client_address="10.0.0.1", principal="User:alice")
+    state = live(there, found(1, code="AN103", risks=["loss", "duplicates"], **of_client), found(2, code="AN101", **of_client))
+    (client,) = state.clients(5, q="risk:loss risk:duplicates").items
+    assert client.risks == ["loss", "duplicates"], "AN101's record has none yet, and is about loss"
+    assert state.clients(5, q="risk:stall").total == 0
+    assert {value.q: value.clients for facet in state.facets(5).items if facet.field == "risk" for value in facet.values} == {
+        "risk:loss": 1,
+        "risk:duplicates": 1,
+    }
+    state.apply([found(1, code="AN103", state="resolved", **of_client)])
+    (client,) = state.clients(5).items
+    assert client.risks == ["loss"]
+
+
 def test_facets_count_what_their_terms_leave() -> None:
     found = MANY.facets(2, q="connections:>0", now_ms=NOW_MS)
     assert [facet.field for facet in found.items][-1] == "finding"
     for facet in found.items:
-        assert sum(each.clients for each in facet.values) + facet.others == found.total
+        if facet.field != "risk":  # of which a client may have several, or none
+            assert sum(each.clients for each in facet.values) + facet.others == found.total
         for each in facet.values:
             assert MANY.clients(1, q=f"connections:>0 {each.q}").total == each.clients, each.q
 
@@ -264,6 +323,78 @@ def test_a_gateway_that_is_lost_takes_its_clients_along_and_brings_them_back() -
     assert (state.clients(1).total, state.connections(1).total, state.facets(5).total) == (0, 0, 0)
     state.apply([TopicRecord(CONNECTIONS, NOW_MS + 61_000, b"other", heartbeat(3, gateway_id="other"))])
     assert [client.gateway for client in state.clients(5).items] == ["other"]
+
+
+def test_who_has_gone_can_be_found_and_comes_back() -> None:
+    identity = {"client_id": "batch", "client_address": "10.0.0.9"}
+    state = live(opened(1, at_ms=NOW_MS - 9_000, **identity), opened(2, client_id="stays"))
+    (key,) = [client.key for client in state.clients(5, q="batch").items]
+    state.apply([opened(1, kind=Kind.CLOSED, at_ms=NOW_MS - 4_000, **identity)])
+    assert [client.client_id for client in state.clients(5).items] == ["stays"]
+    for q in ("connected:no", "disconnected:<5s", "batch connected:yes,no", "disconnected:>=2000-01-01"):
+        (gone,) = state.clients(5, q=q, now_ms=NOW_MS).items
+        assert (gone.key, gone.connections, gone.since_ms, gone.disconnected_ms) == (key, 0, NOW_MS - 9_000, NOW_MS - 4_000)
+    assert state.clients(5, q="disconnected:>5s", now_ms=NOW_MS).total == 0
+    assert state.facets(5, q="connected:no").total == 1
+    assert state.connections(5, q="connected:no").total == 0
+    assert [client.client_id for client in state.clients(5, q="connected:yes,no", sort="-disconnected").items] == ["batch", "stays"]
+    state.apply([opened(3, at_ms=NOW_MS - 1_000, **identity)])
+    assert state.clients(5, q="connected:no").total == 0
+    (back,) = state.clients(5, q="batch").items
+    assert (back.key, back.connections, back.since_ms, back.disconnected_ms) == (key, 1, NOW_MS - 1_000, None)
+
+
+def test_the_first_that_left_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "GONE_KEPT", 3)
+    state = live(opened(99, client_id="stays"))
+    for number in range(5):
+        state.apply([opened(number, client_id=f"batch{number}x")])
+        state.apply([opened(number, client_id=f"batch{number}x", kind=Kind.CLOSED, at_ms=NOW_MS + number)])
+    assert [client.client_id for client in state.clients(9, q="connected:no").items] == ["batch2x", "batch3x", "batch4x"]
+    assert state.database.value("SELECT count(*) FROM shapes") == 1
+
+
+def test_openings_count_for_five_minutes_whoever_the_connection_turns_out_to_be() -> None:
+    nobody = {"client_id": None, "client_software_name": "unknown", "client_software_version": "unknown"}
+    state = live(opened(99, client_id="stays", at_ms=NOW_MS - 3_600_000))
+    for number in range(30):
+        of = {"connection_id": number, "at_ms": NOW_MS - number * 1_000}
+        first = opened(3 * number, **of, **nobody)
+        then = opened(3 * number + 1, kind=Kind.IDENTIFIED, client_id="batch", **of)
+        last = opened(3 * number + 2, kind=Kind.CLOSED, client_id="batch", **of)
+        cuts = ([first, then, last],), ([first], [then], [last]), ([first, then], [last]), ([first], [then, last])
+        for part in cuts[number % 4]:
+            state.apply(part)
+    (batch,) = state.clients(5, q="connected:no").items
+    assert (batch.client_id, batch.opened_per_minute) == ("batch", 6.0), "and nobody is a client of its own"
+    assert [client.client_id for client in state.clients(5, q="opened_per_minute:>5 connected:yes,no").items] == ["batch"]
+    assert state.clients(5, q="opened_per_minute:>6 connected:yes,no").total == 0
+    (stays,) = state.clients(5).items
+    assert stays.opened_per_minute == 0, "an hour ago"
+    state.tick(NOW_MS + 360_000)
+    (batch,) = state.clients(5, q="connected:no").items
+    assert batch.opened_per_minute == 0
+
+
+def test_bytes_per_second_are_those_of_the_last_heartbeat() -> None:
+    def beat(number: int, passed: dict[int, tuple[int, int]] | None, at_ms: int) -> TopicRecord:
+        said = {} if passed is None else {"traffic": pack(1_000, passed)}
+        return TopicRecord(CONNECTIONS, at_ms, b"gw", heartbeat(number, gateway_id="gw", **said))
+
+    def rates() -> dict[str | None, tuple[int | None, int | None, int | None]]:
+        found = state.clients(5).items
+        return {each.client_id: (each.bytes_in_per_second, each.bytes_out_per_second, each.active_ms) for each in found}
+
+    state = live(opened(1), opened(2), opened(3, client_id="quiet"), opened(4, client_id="gone"), beat(5, None, NOW_MS))
+    assert set(rates().values()) == {(None, None, None)}, "a gateway of 0.1.0"
+    state.apply([beat(6, {1: (100, 5), 2: (20, 0), 4: (1, 1), 77: (9, 9)}, NOW_MS + 1_000)])
+    assert rates() == {"app": (120, 5, NOW_MS + 1_000), "gone": (1, 1, NOW_MS + 1_000), "quiet": (None, None, None)}
+    state.apply([opened(7, connection_id=4, kind=Kind.CLOSED, client_id="gone"), beat(8, {3: (7, 0)}, NOW_MS + 2_000)])
+    assert rates() == {"app": (0, 0, NOW_MS + 1_000), "quiet": (7, 0, NOW_MS + 2_000)}
+    (gone,) = state.clients(5, q="connected:no").items
+    assert gone.bytes_in_per_second is None
+    assert [client.client_id for client in state.clients(5, sort="-bytes_in_per_second").items] == ["quiet", "app"]
+    assert [client.client_id for client in state.clients(5, q="active:>=1s", now_ms=NOW_MS + 2_000).items] == ["app"]
 
 
 def test_a_client_goes_with_its_last_connection() -> None:

@@ -70,6 +70,11 @@ def client() -> TestClient:
         ("code=SK*", [2, 5, 7]),
         ("state=resolved&state=closed", [8, 4]),
         ("suppressed=only", [6]),
+        ("q=setting:sasl.jaas.config", [2, 5, 7]),
+        ("q=setting:acks", [1, 3]),
+        (f"q=digest:{'AB' * 32}%20state:open,closed", [2, 8, 7]),
+        ("q=digest:abab*", [2, 5, 7]),
+        ("q=digest:cd*", []),
         ("suppressed=all&severity=high", [2, 1, 6, 5]),
         ("offset=1&limit=2", [1, 3]),
         ("offset=100", []),
@@ -88,7 +93,7 @@ def test_a_wrong_filter_is_refused(client: TestClient, query: str) -> None:
 
 def test_a_finding_comes_back_as_it_was_written(client: TestClient) -> None:
     items = client.get("/api/v1/findings?state=open&limit=1").json()["items"]
-    assert [Finding.model_validate(item) for item in items] == [ALL[1]]
+    assert [Finding.model_validate(item) for item in items] == [ALL[1].model_copy(update={"risks": ["secret"]})], "of a record without it"
 
 
 def test_the_newest_record_counts_and_a_tombstone_forgets() -> None:
@@ -109,7 +114,32 @@ def test_what_is_suppressed_or_of_low_confidence_is_counted_apart() -> None:
     assert overview.findings is not None
     assert overview.findings.model_dump() == {
         "total": 4, "by_severity": {"high": 1, "critical": 2, "low": 1}, "low_confidence": 1, "suppressed": 1,
+        "to_fix": {"high": 1}, "to_rotate": 2,
     }  # fmt: skip
+
+
+def test_to_fix_are_urgent_findings_of_connected_clients_or_of_clientscope_itself() -> None:
+    overview = live(
+        record(made(1, severity="high")),
+        record(made(2, severity="critical")),
+        record(made(3, severity="critical", client_count=0)),
+        record(made(4, severity="medium")),
+        record(made(5, severity="critical", state="resolved", ended_ms=NOW_MS)),
+        record(made(6, severity="high", kind="operation", client_count=0)),
+        record(leak(7, state="stopped", client_count=0, ended_ms=NOW_MS)),
+        record(leak(8)),
+    ).overview(NOW_MS)
+    assert overview.findings is not None
+    assert (overview.findings.to_fix, overview.findings.to_rotate) == ({"high": 2, "critical": 1}, 2)
+    assert overview.findings.total == 7
+
+
+def test_groups_by_rule_have_its_name_and_advice() -> None:
+    state = live(record(made(1)), record(leak(2)))
+    by_code = {each.label: each for each in state.finding_groups(FindingChoice(), "code", 0, 10).items}
+    assert (by_code["AN101"].name, by_code["AN101"].use_instead) == ("acks_zero", "acks=all")
+    (of_severity, *_) = state.finding_groups(FindingChoice(), "severity", 0, 10).items
+    assert (of_severity.name, of_severity.use_instead) == (None, None)
 
 
 @pytest.mark.parametrize(

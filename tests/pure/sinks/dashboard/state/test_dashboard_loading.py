@@ -80,7 +80,8 @@ def _read(records: Sequence[TopicRecord], cuts: Sequence[int], live_at: int) -> 
 
 def _rows(state: State) -> tuple[object, ...]:
     groups = [state.client_groups(by, 100).items for by in ("software", "address")]  # type: ignore[arg-type]
-    return state.clients(1_000).items, state.connections(1_000).items, groups, state.facets(50).items
+    gone = state.clients(1_000, q="connected:no").items
+    return gone, state.clients(1_000).items, state.connections(1_000).items, groups, state.facets(50).items
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,0 +1,48 @@
+"""The command ``clientscope client show``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clientscope.commands.command import Command
+from clientscope.config import PageSettings
+from clientscope.config.option import Option
+
+
+class ClientShowSettings(PageSettings):
+    """Shows one client: software, connections, configuration, findings, and what changed between its starts."""
+
+    section = "client"
+    subcommand = "show"
+    client: Annotated[str, Option(positional=True, metavar="ID")] = Field(
+        description="its key, which clientscope clients -o name prints, or its client.id if one connected client alone has it"
+    )
+    output: Annotated[Literal["text", "json"], Option(short="o", flag_only=True)] = Field("text", description="format")
+
+
+def run(settings: ClientShowSettings) -> int:
+    """Prints one client.
+
+    Raises:
+        EnvironmentProblem: no serve answers, or it requires a token.
+        SettingsError: no client has this key or client.id, or several have it; lists them.
+    """
+    import time
+
+    from rich.console import Console
+
+    from clientscope.report import client, listing
+    from clientscope.report.api import Api
+
+    found = client.fetch(Api(settings), settings.client)
+    if settings.output == "json":
+        print(found.model_dump_json(indent=2))
+    else:
+        view = client.view(found, time.time())
+        listing.console(Console(), view).print(view)
+    return 0
+
+
+COMMAND = Command(ClientShowSettings, run)

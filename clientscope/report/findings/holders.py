@@ -1,0 +1,87 @@
+"""Applications and clients that pushed a secret, by findings that have its digest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from clientscope.findings.record import Client, Finding
+from clientscope.findings.wording import application
+from clientscope.query import term_text
+from clientscope.report.api import Api
+from clientscope.report.findings.fetching import every
+from clientscope.report.findings.selecting import SHOWN_DIGITS
+from clientscope.report.findings.table import COLOURS
+from clientscope.report.text import plain, time_of
+
+ONLY_THE_BROKER = "Only the broker knows whether the password still works: clientscope compares digests and tries none."
+NOBODY = (
+    "No finding has this value. It must be the whole value of a setting: of sasl.jaas.config the whole line, not the password in it. "
+    "Leaks that were closed are forgotten after 30 days, and a push without a digest key can't be compared."
+)
+
+
+def fetch(api: Api, digests: Iterable[str]) -> list[Finding]:
+    """The findings in every state that have one of the digests.
+
+    Raises:
+        EnvironmentProblem: no serve answers, it requires a token, or it is still reading its topics.
+    """
+    return every(api, term_text("digest", *digests))
+
+
+def view(found: Sequence[Finding]) -> RenderableType:
+    """For each finding its places and clients, and what must be known about the answer."""
+    if not found:
+        return plain(NOBODY)
+    parts: list[RenderableType] = []
+    for finding in found:
+        parts += [*_one(finding), Text()]
+    return Group(*parts, plain(ONLY_THE_BROKER))
+
+
+def _one(finding: Finding) -> Iterator[RenderableType]:
+    yield Text.assemble(
+        plain(finding.severity, COLOURS[finding.severity]), " ", plain(f"{finding.code} {finding.name}: {_state(finding)}", "bold")
+    )
+    yield plain(f"clientscope findings show {finding.fingerprint[:SHOWN_DIGITS]}", "dim")
+    places = Table(header_style="bold", box=None, pad_edge=False)
+    for heading in ("SETTING", "APPLICATION", "CLIENTS NOW", "LAST PUSHED"):
+        right, whole = heading == "CLIENTS NOW", heading in ("CLIENTS NOW", "LAST PUSHED")
+        places.add_column(heading, overflow="fold", no_wrap=whole, justify="right" if right else "left")
+    for place in finding.places:
+        cells = (place.key, application(place.application), str(place.clients), time_of(place.last_seen_ms))
+        places.add_row(*map(plain, cells))
+    yield _below(places)
+    if more := finding.place_count - len(finding.places):
+        yield _below(plain(f"and {more} more places"))
+    for client in finding.clients:
+        yield _below(Group(*_client(client)))
+    named = sum(client.disconnected_ms is None for client in finding.clients)
+    if (more := finding.client_count - named) > 0:
+        yield _below(plain(f"and {more} more clients that are connected now"))
+
+
+def _state(finding: Finding) -> str:
+    if (decided := finding.decided) is not None:
+        return f"{finding.state} as {decided.resolution} by {decided.by}, {time_of(decided.at_ms)}"
+    if finding.state == "stopped":
+        return "no longer pushed, and must still be rotated"
+    now = finding.client_count
+    return f"{finding.state}; {now} client{'s' * (now != 1)} that pushed it {'is' if now == 1 else 'are'} connected now"
+
+
+def _client(client: Client) -> Iterator[Text]:
+    now = "connected now" if client.disconnected_ms is None else f"not connected, last seen {time_of(client.disconnected_ms)}"
+    yield plain(f"{client.client_id or 'without client.id'}: {now}")
+    software = " ".join(filter(None, (client.software_name, client.software_version))) or "unknown software"
+    about = (software, client.principal, client.address, f"pushed {time_of(client.pushed_ms)}")
+    yield plain(f"  {', '.join(filter(None, about))}", "dim")
+
+
+def _below(part: RenderableType) -> Padding:
+    return Padding(part, (0, 0, 0, 2))

@@ -1,0 +1,90 @@
+"""``clientscope findings list`` of a page: the search of every list, and its own filters as with Kafka."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from datetime import date
+
+import pytest
+from made_findings import BILLING, NOW_MS, leak, made
+from page_state import live
+from served_page import serving
+
+from clientscope import cli
+from clientscope.findings.record import Suppressed
+from clientscope.local.process import free_port
+from clientscope.records.topics import FINDINGS
+from clientscope.report.findings import fetching
+from sinks.dashboard.state.record import TopicRecord
+
+SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="rules.toml:4")
+ALL = [
+    made(1),
+    leak(2),
+    made(3, severity="low", code="AN112", risks=["cost"], application=BILLING, clients=[]),
+    made(4, state="resolved", ended_ms=NOW_MS),
+    made(6, suppressed=SUPPRESSED),
+]
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[str]:
+    records = [TopicRecord(FINDINGS, NOW_MS, each.fingerprint.encode(), each.model_dump_json().encode()) for each in ALL]
+    with serving(live(*records), at_ms=NOW_MS) as url:
+        yield url
+
+
+def listed(page: str, capsys: pytest.CaptureFixture[str], *words: str) -> list[int]:
+    assert cli.main(["findings", "list", "--url", page, "-o", "name", *words]) == 0
+    return [int(line[:8], 16) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        ([], [2, 1, 3]),
+        (["--all"], [2, 1, 6, 3, 4]),
+        (["risk:secret OR code:AN112"], [2, 3]),
+        (["severity:>=high", "-setting:acks"], [2]),
+        (["digest:abab*"], [2]),
+        (["state:resolved"], [4]),
+        (["state:resolved,open"], [1, 2, 3, 4]),
+        (["state:resolved", "--state", "open"], []),
+        (["severity:>=high", "--code", "AN*"], [1]),
+        (["principal:User:billing", "--severity", "critical"], [2]),
+        (["owner:shop", "--sort=-severity,code"], [1, 3]),
+        (["passwords"], []),
+    ],
+)
+def test_the_search_of_every_list_beside_the_filters(
+    page: str, words: list[str], numbers: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sorted(listed(page, capsys, *words)) == sorted(numbers)
+
+
+def test_the_order_is_urgency_and_columns_can_be_chosen(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert listed(page, capsys) == [2, 1, 3]
+    words = ("-o", "csv", "--columns", "code,first_seen,principal", "code:AN112")
+    assert cli.main(["findings", "list", "--url", page, *words]) == 0
+    assert list(csv.reader(io.StringIO(capsys.readouterr().out)))[1] == ["AN112", "2026-09-18T14:13:20+00:00", "User:billing"]
+
+
+def test_what_is_not_listed_and_what_is_wrong(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["findings", "list", "--url", page, "code:XX*"]) == 0
+    assert capsys.readouterr().err == "no finding matches\n"
+    assert cli.main(["findings", "list", "--url", page, "state:resolved", "code:AN101", "--state", "closed"]) == 0
+    assert "none is closed; 1 in other states" in capsys.readouterr().err
+    for words in (["cod:AN101"], ["code:AN101", "severity:>=wrong"]):
+        assert cli.main(["findings", "list", "--url", f"http://127.0.0.1:{free_port()}", *words]) == 2
+        assert "error: the search is wrong at character" in capsys.readouterr().err, "before anything is asked"
+    assert cli.main(["findings", "list", "--url", f"http://127.0.0.1:{free_port()}"]) == 1
+    assert "no clientscope serve answers" in capsys.readouterr().err
+
+
+def test_more_than_a_page_of_them(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "_AT_ONCE", 2)
+    assert cli.main(["findings", "list", "--url", page, "--all", "-o", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == len(ALL)

@@ -1,0 +1,156 @@
+"""``clientscope findings who-has``: who pushed a secret, under which setting, and whether they are connected."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from made_findings import BILLING, DAY_MS, NOW_MS, ORDERS, leak
+from page_state import live
+from served_page import serving
+
+from clientscope import cli
+from clientscope.digest import DigestKey
+from clientscope.findings.decisions import Resolution
+from clientscope.findings.record import Client, Decided, Finding, LeakPlace
+from clientscope.local.process import free_port
+from clientscope.records.topics import FINDINGS
+from clientscope.topic_values import Setting
+from sinks.dashboard.state.record import TopicRecord
+
+OLD, NEW = b"0" * 64, b"1" * 64
+KEY = DigestKey(NEW, (DigestKey(OLD),))
+IN_USE, STOPPED, ROTATED, HOSTILE = "hunter2-in-use", "stopped-hunter2", "rotated-hunter2", "a\x1b[31mb[red]c"
+
+
+def holding(number: int, value: str, key: DigestKey = KEY, **fields: object) -> Finding:
+    settings = [Setting(key="sasl.jaas.config", reason="key_infix", length=len(value), digest=key.digest(value).hex())]
+    return leak(number, settings=settings, **fields)
+
+
+def client(name: str, disconnected_ms: int | None = None) -> Client:
+    about = {"software_name": "librdkafka", "software_version": "2.6.1", "address": "10.0.0.7", "principal": "User:orders"}
+    return Client(client_id=name, pushed_ms=NOW_MS - DAY_MS, disconnected_ms=disconnected_ms, **about)
+
+
+def records() -> Iterator[TopicRecord]:
+    rotated: Resolution = "rotated"
+    decided = Decided(resolution=rotated, by="ann", why="new since Monday", at_ms=NOW_MS)
+    places = [LeakPlace(application=ORDERS, key=HOSTILE, clients=0, last_seen_ms=NOW_MS)]
+    for finding in (
+        holding(1, IN_USE, clients=[client("orders-1"), client(HOSTILE, NOW_MS - 3_600_000)], client_count=5),
+        holding(2, STOPPED, DigestKey(OLD), state="stopped", clients=[client("orders-2", NOW_MS)], client_count=0),
+        holding(3, ROTATED, state="closed", decided=decided, client_count=0, places=places, place_count=3),
+        leak(4, places=[LeakPlace(application=BILLING, key="password")]),
+    ):
+        yield TopicRecord(FINDINGS, NOW_MS, finding.fingerprint.encode(), finding.model_dump_json().encode())
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[str]:
+    with serving(live(*records()), at_ms=NOW_MS) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("keys") / "digest.key"
+    path.write_bytes(NEW + b"\n" + OLD + b"\n")
+    path.chmod(0o600)
+    return path
+
+
+def asked(page: str, keys: Path, value: str, *flags: str, columns: int = 140) -> tuple[str, str]:
+    command = [sys.executable, "-m", "clientscope", "findings", "who-has", "--url", page, "--digest-key-file", str(keys), *flags]
+    environment = {**os.environ, "COLUMNS": str(columns)}
+    done = subprocess.run(command, input=value, capture_output=True, text=True, check=True, timeout=60, env=environment)
+    assert value not in done.stdout + done.stderr
+    return done.stdout, done.stderr
+
+
+def test_who_leaked_it_and_who_is_connected(page: str, keys: Path) -> None:
+    out, _ = asked(page, keys, IN_USE)
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0] == "critical SK001 pushed_credential: open; 5 clients that pushed it are connected now"
+    assert lines[1] == "clientscope findings show 00000001"
+    assert any(line.startswith("sasl.jaas.config") and "orders" in line and line.endswith("2 2026-09-21T14:12:20+00:00") for line in lines)
+    who = lines.index("orders-1: connected now")
+    assert lines[who + 1] == "librdkafka 2.6.1, User:orders, 10.0.0.7, pushed 2026-09-20T14:13:20+00:00"
+    assert "a\ufffd[31mb[red]c: not connected, last seen 2026-09-21T13:13:20+00:00" in lines
+    assert "and 4 more clients that are connected now" in lines
+    assert lines[-1].startswith("Only the broker knows whether the password still works")
+    assert "00000004" not in out, "another secret"
+
+
+def test_a_leak_that_stopped_under_an_earlier_key_and_one_that_was_closed(page: str, keys: Path) -> None:
+    out, _ = asked(page, keys, STOPPED + "\n")
+    assert "no longer pushed, and must still be rotated" in out and "Only the broker knows" in out
+    out, _ = asked(page, keys, ROTATED)
+    assert "closed as rotated by ann, 2026-09-21T14:13:20+00:00" in out and "and 2 more places" in out and "\x1b" not in out
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_it_fits_into_the_terminal(page: str, keys: Path, columns: int) -> None:
+    out, _ = asked(page, keys, IN_USE, columns=columns)
+    assert max(map(len, out.splitlines())) <= columns
+    assert out.count("2026-09-20T14:13:20+00:00") == 3, "times are whole"
+
+
+def test_a_value_of_nobody(page: str, keys: Path) -> None:
+    out, _ = asked(page, keys, "hunter3")
+    assert out.startswith("No finding has this value.") and "whole value of a setting" in out
+
+
+def test_json_is_the_findings(page: str, keys: Path) -> None:
+    out, err = asked(page, keys, IN_USE, "-o", "json")
+    assert [finding["fingerprint"][:8] for finding in json.loads(out)] == ["00000001"]
+    assert err.startswith("Only the broker knows")
+
+
+def test_on_a_terminal_it_is_typed_without_an_echo(page: str, keys: Path) -> None:
+    ours, terminal = pty.openpty()
+    command = [sys.executable, "-m", "clientscope", "findings", "who-has", "--url", page, "--digest-key-file", str(keys)]
+    running = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env={**os.environ, "TERM": "xterm"})
+    os.close(terminal)
+    shown = b""
+    try:
+        while b"Value (it is not shown): " not in shown:
+            shown += os.read(ours, 65_536)
+        os.write(ours, IN_USE.encode() + b"\n")
+        while part := os.read(ours, 65_536):
+            shown += part
+    except OSError:  # how Linux says that the other side is closed
+        pass
+    finally:
+        os.close(ours)
+    assert running.wait(60) == 0
+    assert IN_USE.encode() not in shown and b"Only the broker knows" in shown
+
+
+@pytest.mark.parametrize("given", [IN_USE, f"-x{IN_USE}", f"--value={IN_USE}", f"--{IN_USE}"])
+def test_it_is_never_an_argument_and_not_repeated(page: str, keys: Path, given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["findings", "who-has", "--url", page, "--digest-key-file", str(keys), given]) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith("error: an unexpected argument") and "standard input" in err
+    assert IN_USE not in out + err
+
+
+@pytest.mark.parametrize("flags", [(), ("--digest-key-file", "/nonexistent/digest.key")])
+def test_without_a_key(page: str, flags: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["findings", "who-has", "--url", page, *flags]) == 2
+    assert capsys.readouterr().err.startswith(("error: --digest-key-file is required", "error: digest_key_file /nonexistent"))
+
+
+def test_no_page_and_a_traceback_without_the_value(keys: Path) -> None:
+    command = [sys.executable, "-m", "clientscope", "--debug", "findings", "who-has", "--digest-key-file", str(keys)]
+    done = subprocess.run(
+        [*command, "--url", f"http://127.0.0.1:{free_port()}"], input=IN_USE, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 1 and "Traceback" in done.stderr and "no clientscope serve answers" in done.stderr
+    assert IN_USE not in done.stdout + done.stderr

@@ -1,0 +1,126 @@
+"""``clientscope client show``: one client of a page that is served, by its key or its client.id."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from page_state import INSTANCE, NOW_MS, found, live, opened, pushed, result
+from record_bytes import setting
+from served_page import serving
+
+from clientscope import cli
+from clientscope.local.process import free_port
+from clientscope.records.codec import Kind
+
+HOSTILE = "a\x1b[31mb[red]c"
+HOUR_MS = 3_600_000
+SECRET = setting("sasl.jaas.config", None, value_state=2, value_length=90, value_digest=b"\xab" * 32)
+WHO = {"client_instance_id": INSTANCE, "client_software_name": "apache-kafka-java", "client_software_version": "2.8.1"}
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[str]:
+    pushes = [
+        pushed(0, setting("acks", "all"), setting("linger.ms", "5"), SECRET, at_ms=NOW_MS - HOUR_MS, **WHO),
+        pushed(1, setting("acks", "1"), setting("request.timeout.ms", "30000", is_default=True), SECRET, key=str(INSTANCE), **WHO),
+    ]
+    state = live(
+        opened(1, **WHO),
+        opened(2, client_id="twice", client_address="10.0.0.2", client_software_name="go", client_software_version="1.0"),
+        opened(3, client_id="twice", client_address="10.0.0.3", client_software_name="go", client_software_version="1.0"),
+        opened(4, client_id=HOSTILE, client_address="10.0.0.4", client_software_name=HOSTILE, client_software_version="1.0"),
+        opened(5, client_id="gone", client_address="10.0.0.5"),
+        opened(6, client_id="gone", client_address="10.0.0.5", kind=Kind.CLOSED, connection_id=5, at_ms=NOW_MS - 30_000),
+        *pushes,
+        result(1, rules=["AN101"], instance_id=str(INSTANCE), software_name="apache-kafka-java", software_version="2.8.1"),
+        found(1, message="acks=1 may lose records", use_instead="acks=all"),
+    )
+    values = {(push.partition, push.offset): push.value for push in pushes if push.value}
+    with serving(state, values, at_ms=NOW_MS) as url:
+        yield url
+
+
+def show(page: str, *words: str) -> int:
+    return cli.main(["client", "show", "--url", page, *words])
+
+
+def keys(page: str, capsys: pytest.CaptureFixture[str], search: str) -> list[str]:
+    assert cli.main(["clients", "--url", page, "-o", "name", search]) == 0
+    return capsys.readouterr().out.split()
+
+
+def test_everything_about_one_client(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    (key,) = keys(page, capsys, "client_id:app")
+    assert show(page, key) == 0
+    out = capsys.readouterr().out
+    assert show(page, "app") == 0
+    assert capsys.readouterr().out == out, "by its client.id too"
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0] == "app apache-kafka-java 2.8.1 connected now"
+    assert "broker 1 by gw, cluster c" in lines and f"key {key}" in lines
+    assert "high AN101 acks=1 may lose records" in lines and "use instead acks=all" in lines
+    assert "acks 1 pushed" in lines
+    assert "sasl.jaas.config redacted (key infix, 90 bytes, digest abababababababab…) redacted" in lines
+    assert "request.timeout.ms 30000 default" in lines
+    assert lines.index("- acks = all") + 1 == lines.index("+ acks = 1") and "- linger.ms = 5" in lines, (
+        "what changed since the start before"
+    )
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_it_fits_into_the_terminal(page: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert show(page, "app") == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= columns
+    assert "2026-11-22T06:45:50+00:00" in out, "a time is whole"
+
+
+def test_json_is_the_apis(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(page, "app", "-o", "json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["client"]["client_id"] == "app" and [start["this"] for start in said["starts"]] == [True, False]
+    assert {change["key"] for change in said["starts"][0]["changes"]} == {"acks", "linger.ms", "request.timeout.ms"}
+
+
+def test_a_client_id_of_several_names_the_candidates(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    both = keys(page, capsys, "client_id:twice")
+    assert show(page, "twice") == 2
+    error, hint, *lines = capsys.readouterr().err.splitlines()
+    assert error == "error: 2 connected clients have the client.id 'twice'" and hint.startswith("hint: give the key")
+    assert sorted(line.split()[0] for line in lines) == sorted(both)
+    assert show(page, both[0]) == 0
+
+
+def test_a_hostile_name_is_shown_as_it_is(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (key,) = keys(page, capsys, "address:10.0.0.4")
+    assert show(page, key) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out and "[red]" in out
+    assert "not judged, which is not clean" in out
+
+
+@pytest.mark.parametrize("given", ["nothing", "no such one", "*", "../overview", 'a"b\\', "a?b#c", "x" * 500])
+def test_nobody_has_that_name(page: str, given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(page, given) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error.startswith("error: no client that is connected, or was lately, has the key or client.id")
+    assert "clientscope history clients" in hint and len(error) < 200
+
+
+def test_one_that_has_gone(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    assert show(page, "gone") == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == "gone unknown unknown not connected" and "connections 0" in lines
+    assert any(line.startswith("last connected 2026-11-22T06:46:10+00:00") for line in lines)
+    assert cli.main(["clients", "--url", page, "connected:no"]) == 0
+    assert " gone " in capsys.readouterr().out.splitlines()[1]
+
+
+def test_no_page_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(f"http://127.0.0.1:{free_port()}", "app") == 1
+    assert "error: no clientscope serve answers" in capsys.readouterr().err

@@ -1,0 +1,105 @@
+"""Compressed answers, and HEAD, of the whole application: what is compressed, for whom, and what never is."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from page_state import NOW_MS, found, live, opened, pushed, result
+
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.http import assets
+from sinks.dashboard.http.compression import COMPRESSED
+
+GZIP = {"accept-encoding": "br, gzip;q=0.8"}
+MANY = [opened(number, client_id=f"app-{number}", client_address=f"10.0.0.{number}") for number in range(1, 40)]
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    state = live(*MANY, pushed(1), result(1, rules=["AN101"]), *(found(number) for number in range(1, 30)))
+    app = create_app(state, assets.load(), lambda: NOW_MS, loopback_only=True, stopping=lambda: True, data_docs_dir=Path("none"))
+    return TestClient(app, base_url="http://localhost")
+
+
+@pytest.mark.parametrize("path", ["/static/vendor/uPlot.js", "/static/styles/base.css", "/api/v1/clients", "/api/v1/openapi.json"])
+def test_a_whole_answer_is_compressed_for_those_who_take_it(client: TestClient, path: str) -> None:
+    with client.stream("GET", path, headers=GZIP) as answer:
+        raw = b"".join(answer.iter_raw())
+    assert answer.headers["content-encoding"] == "gzip"
+    assert int(answer.headers["content-length"]) == len(raw)
+    plain = client.get(path, headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert gzip.decompress(raw) == plain.content
+    assert len(raw) < len(plain.content) / 2
+    assert "accept-encoding" in answer.headers["vary"].lower() and "accept-encoding" in plain.headers["vary"].lower()
+
+
+@pytest.mark.parametrize("accepted", ["", "br", "gzip;q=0", "gzip; q=0.000", "*"])
+def test_it_is_as_it_is_for_those_who_do_not(client: TestClient, accepted: str) -> None:
+    assert "content-encoding" not in client.get("/api/v1/clients", headers={"accept-encoding": accepted}).headers
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "nonsense"])
+def test_what_another_site_asks_for_is_not_compressed(client: TestClient, site: str) -> None:
+    assert "content-encoding" not in client.get("/api/v1/clients", headers={**GZIP, "sec-fetch-site": site}).headers
+    ours = client.get("/api/v1/clients", headers={**GZIP, "sec-fetch-site": "same-origin"})
+    assert ours.headers["content-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize("path", ["findings", "results", "clients/export?format=json", "history", "me", "events", "clients/groups?group=x"])
+def test_what_has_values_or_digests_or_is_streamed_or_small_is_not(client: TestClient, path: str) -> None:
+    assert "content-encoding" not in client.get(f"/api/v1/{path}", headers=GZIP).headers
+
+
+def test_a_response_with_settings_is_on_no_compressed_path(client: TestClient) -> None:
+    document = client.get("/api/v1/openapi.json").json()
+    schemas = document["components"]["schemas"]
+
+    def has_settings(name: str, seen: frozenset[str] = frozenset()) -> bool:
+        properties = schemas[name].get("properties", {})
+        if {"digest", "pushed"} & set(properties) or name == "SettingChange":
+            return True
+        inner = {each for each in re.findall(r"#/components/schemas/(\w+)", str(schemas[name])) if each not in seen}
+        return any(has_settings(each, seen | {name}) for each in inner)
+
+    checked = 0
+    for path, methods in document["paths"].items():
+        of = methods.get("get", {}).get("responses", {}).get("200", {})
+        names = re.findall(r"#/components/schemas/(\w+)", str(of))
+        if any(map(has_settings, names)):
+            checked += 1
+            assert not COMPRESSED.fullmatch(path), path
+    assert checked >= 5
+
+
+def test_head_is_get_without_a_body(client: TestClient) -> None:
+    for path in ("/", "/static/app.js", "/api/v1/clients", "/healthz", "/metrics"):
+        head, get = client.head(path), client.get(path)
+        assert (head.status_code, head.content) == (get.status_code, b"")
+        assert head.headers["content-type"] == get.headers["content-type"]
+    assert client.head("/nothing").status_code == 404
+    assert client.head("/api/v1/clients?q=nope:1").status_code == 400
+    stream = client.head("/api/v1/events")
+    assert (stream.status_code, stream.content) == (200, b"")
+    assert stream.headers["content-type"].startswith("text/event-stream")
+    assert client.head("/api/v1/login").status_code == 405
+
+
+def test_a_file_that_has_not_changed_is_not_sent_again(client: TestClient) -> None:
+    first = client.get("/static/app.js", headers=GZIP)
+    again = client.get("/static/app.js", headers={**GZIP, "if-none-match": f'"other", {first.headers["etag"]}'})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
+    assert again.headers["cache-control"] == "no-cache"
+    assert client.get("/static/app.js", headers={"if-none-match": 'W/"other"'}).status_code == 200
+
+
+def test_policies_of_documents_are_on_documents(client: TestClient) -> None:
+    assert "content-security-policy" in client.get("/").headers
+    assert "content-security-policy" in client.get("/static/icon.svg").headers
+    part = client.get("/static/app.js").headers
+    assert "content-security-policy" not in part
+    assert (part["x-content-type-options"], part["cross-origin-resource-policy"]) == ("nosniff", "same-origin")

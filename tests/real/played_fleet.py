@@ -1,0 +1,180 @@
+"""A fleet of 200 clients, played: what gateways would have written of it, on a real broker's topics.
+
+Who is who is decided here, so that the answers to operators' questions are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import kafka
+from record_bytes import config_record, connection_record, heartbeat, setting
+
+from clientscope.clock import now_ms
+from clientscope.digest import DigestKey
+from clientscope.records.codec import Kind, ValueState
+from clientscope.records.requested_versions import pack, pair
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.records.traffic import pack as pack_traffic
+
+CLUSTER = "played"
+SECRET = "canary-played-4711"
+STORM_ADDRESS = "10.9.9.9"
+STORM_CLOSED = 1_200
+OWNERS = """
+[[owner]]
+team = "payments"
+contact = "#payments"
+principal = "User:payments"
+
+[[owner]]
+team = "web"
+contact = "web@example.com"
+client_id = "web-*"
+
+[[owner]]
+team = "data"
+contact = "#data"
+client_id = ["clicks-*", "metrics-*"]
+"""
+_TODAY = ((18, 3), (3, 12), (0, 9), (1, 12))
+_LONG_AGO = ((18, 0), (3, 1), (0, 2), (1, 3))
+"""Versions of Produce and Fetch that Kafka 4.0 doesn't serve any more (KIP-896)."""
+
+
+@dataclass(frozen=True)
+class Application:
+    """Clients that are alike.
+
+    Attributes:
+        settings: what each pushes; None of those that push nothing.
+        gone: so many of them have disconnected.
+    """
+
+    name: str
+    clients: int
+    software: tuple[str, str]
+    settings: Mapping[str, str] | None
+    principal: str | None = None
+    broker: int = 1
+    versions: tuple[tuple[int, int], ...] = _TODAY
+    gone: int = 0
+
+
+_SAFE = {"acks": "all", "enable.idempotence": "true", "linger.ms": "5", "compression.type": "lz4"}
+APPLICATIONS = (
+    Application("payments-api", 40, ("apache-kafka-java", "3.9.2"), _SAFE, "User:payments"),
+    Application("payments-ledger", 20, ("apache-kafka-java", "4.4.0"), _SAFE, "User:payments", broker=2),
+    Application("web-cart", 30, ("librdkafka", "2.5.3"), _SAFE, broker=2),
+    Application("web-old", 12, ("unknown", "unknown"), None, versions=_LONG_AGO),
+    Application("clicks", 25, ("librdkafka", "2.3.0"), {**_SAFE, "acks": "0", "enable.idempotence": "false"}, broker=2),
+    Application("metrics-agent", 15, ("Sarama", "v1.46.0"), {"acks": "1", "linger.ms": "5", "compression.type": "lz4"}),
+    Application("billing", 6, ("apache-kafka-java", "3.9.2"), _SAFE, "User:billing", gone=2),
+    Application("orders", 10, ("apache-kafka-java", "3.9.2"), _SAFE, "User:orders", broker=2),
+    Application("reader", 42, ("kafka-python", "2.2.3"), {"group.id": "readers", "enable.auto.commit": "false"}),
+)
+assert sum(application.clients for application in APPLICATIONS) == 200
+MAY_LOSE = {"clicks": 25, "metrics-agent": 15, "orders": 10}
+"""Producers that may lose data, once the orders have started with other settings."""
+
+
+class PlayedFleet:
+    """Writes the records.  Each broker has a gateway, whose name ends with the broker's number.
+
+    Args:
+        key: the gateways' digest key.
+    """
+
+    def __init__(self, internal: str, key: DigestKey) -> None:
+        self._internal, self._key = internal, key
+        self._sequences = {1: 0, 2: 0}
+        self._connections = 0
+        self._open: dict[str, int] = {}
+        self._busy: dict[int, dict[int, tuple[int, int]]] = {1: {}, 2: {}}
+
+    def starts(self) -> None:
+        """Everybody connects and pushes; two of the billing clients leave again."""
+        with closing(self._producer()) as producer:
+            for application in APPLICATIONS:
+                for number in range(application.clients):
+                    self._client(producer, application, number)
+            billing = next(each for each in APPLICATIONS if each.name == "billing")
+            for number in range(billing.clients - billing.gone, billing.clients):
+                self._event(producer, billing, number, Kind.CLOSED, self._open[f"billing-{number}"])
+            for broker in (1, 2):
+                self._heartbeat(producer, broker)
+
+    def orders_start_otherwise(self) -> None:
+        """All clients of the orders are restarted, with acks=1."""
+        with closing(self._producer()) as producer:
+            orders = next(each for each in APPLICATIONS if each.name == "orders")
+            for number in range(orders.clients):
+                self._event(producer, orders, number, Kind.CLOSED, self._open[f"orders-{number}"])
+                self._client(producer, orders, number, {**_SAFE, "acks": "1", "enable.idempotence": "false"}, start=1)
+
+    def storm(self) -> None:
+        """A job at broker 1 connects and leaves again and again."""
+        job = Application("batch-job", 1, ("kafka-python", "2.0.2"), None)
+        with closing(self._producer()) as producer:
+            for _ in range(STORM_CLOSED):
+                self._connections += 1
+                for kind in (Kind.OPENED, Kind.CLOSED):
+                    self._event(producer, job, 0, kind, self._connections, client_address=STORM_ADDRESS)
+
+    def _producer(self) -> Any:
+        return kafka.KafkaProducer(bootstrap_servers=self._internal, linger_ms=5)
+
+    def _client(self, producer: Any, application: Application, number: int, settings: Any = None, start: int = 0) -> None:
+        self._connections += 1
+        name = f"{application.name}-{number}"
+        self._open[name] = self._connections
+        self._busy[application.broker][self._connections] = (1_000 * number, 10)
+        instance = None if application.settings is None else UUID(int=(start + 1 << 64) + self._connections)
+        self._event(producer, application, number, Kind.OPENED, self._connections, client_instance_id=instance)
+        requested = pack([pair(*each) for each in application.versions])
+        used = {"client_instance_id": instance, "requested_versions": requested}
+        self._event(producer, application, number, Kind.PRESENT, self._connections, **used)
+        if instance is None:
+            return
+        pushed = [setting(key, value) for key, value in (settings or application.settings or {}).items()]
+        if application.name == "billing":
+            hidden = {"value_state": ValueState.KEY_INFIX, "value_length": len(SECRET), "value_digest": self._key.digest(SECRET)}
+            pushed.append(setting("sasl.jaas.config", None, **hidden))
+        value = config_record(
+            *pushed, received_timestamp_ms=now_ms(), connection_id=self._connections, client_instance_id=instance,
+            digest_key_id=self._key.key_id, **self._who(application, number),
+        )  # fmt: skip
+        producer.send(CONFIGS, key=str(instance).encode(), value=value)
+
+    def _event(self, producer: Any, application: Application, number: int, kind: Kind, connection: int, **fields: Any) -> None:
+        sequence = self._sequences[application.broker]
+        self._sequences[application.broker] += 1
+        who = {**self._who(application, number), **fields}
+        value = connection_record(sequence, kind=kind, connection_id=connection, timestamp_ms=now_ms(), **who)
+        producer.send(CONNECTIONS, key=f"gw-{application.broker}".encode(), value=value)
+
+    def _heartbeat(self, producer: Any, broker: int) -> None:
+        sequence = self._sequences[broker]
+        self._sequences[broker] += 1
+        where = {"cluster_id": CLUSTER, "broker_id": broker, "gateway_id": f"gw-{broker}", "gateway_epoch": 1}
+        traffic = pack_traffic(1_000, self._busy[broker])
+        value = heartbeat(sequence, heartbeat_interval_ms=3_600_000, timestamp_ms=now_ms(), traffic=traffic, **where)
+        producer.send(CONNECTIONS, key=f"gw-{broker}".encode(), value=value)
+
+    def _who(self, application: Application, number: int) -> dict[str, Any]:
+        return {
+            "cluster_id": CLUSTER,
+            "broker_id": application.broker,
+            "gateway_id": f"gw-{application.broker}",
+            "gateway_epoch": 1,
+            "principal": application.principal,
+            "security_protocol": "SASL_SSL" if application.principal else "PLAINTEXT",
+            "client_id": f"{application.name}-{number}",
+            "client_address": f"10.0.{len(application.name)}.{number + 1}",
+            "client_software_name": application.software[0],
+            "client_software_version": application.software[1],
+        }

@@ -1,0 +1,160 @@
+"""Five questions that operators ask, answered on the command line and in a real browser, about a played fleet of 200 clients."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import start_broker
+from observe import eventually
+from played_fleet import MAY_LOSE, OWNERS, SECRET, STORM_ADDRESS, STORM_CLOSED, PlayedFleet
+
+from clientscope.demo.fleet import Fleet
+from clientscope.digest import DigestKey
+from clientscope.local.process import free_port
+
+SLOW = 90.0
+
+
+@dataclass(frozen=True)
+class Site:
+    """What runs, and when the orders were restarted with other settings."""
+
+    internal: str
+    page: str
+    key_file: Path
+    owners_file: Path
+    changed: str
+
+    def cli(self, *arguments: str, stdin: str | None = None, ended: int = 0) -> str:
+        """What a command prints."""
+        command = [sys.executable, "-m", "clientscope.cli", *arguments]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("CLIENTSCOPE_")}
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, check=False, env=environment)
+        assert done.returncode == ended, (done.returncode, done.stdout, done.stderr)
+        return done.stdout
+
+    def rows(self, *arguments: str) -> Any:
+        """What a command that asks the page prints as JSON."""
+        return json.loads(self.cli(*arguments, "--url", self.page, "-o", "json"))
+
+    def findings(self, code: str) -> list[dict[str, Any]]:
+        """The open findings of a rule."""
+        found: list[dict[str, Any]] = json.loads(
+            self.cli("findings", "list", "--bootstrap-servers", self.internal, "--code", code, "-o", "json")
+        )
+        return found
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("questions")
+    started, running = start_broker(folder / "broker")
+    key_file, owners_file, history = folder / "digest.key", folder / "owners.toml", str(folder / "history")
+    key_file.write_text("0123456789abcdef" * 4)
+    key_file.chmod(0o600)
+    owners_file.write_text(OWNERS)
+    page = f"127.0.0.1:{free_port()}"
+    processes = Fleet(folder / "logs", lambda line: None)
+    fleet = PlayedFleet(running.internal, DigestKey.read(key_file))
+    try:
+        common = ("--bootstrap-servers", running.internal, "--history-dir", history, "--owners", str(owners_file))
+        processes.start(
+            "stream", "stream", *common, "--checkpoint-dir", str(folder / "checkpoints"), "--history-interval-seconds", "2",
+            "--digest-key-file", str(key_file), "--metrics-listen", f"127.0.0.1:{free_port()}",
+        )  # fmt: skip
+        processes.start("serve", "serve", *common, "--listen", page)
+        fleet.starts()
+        for name in ("serve", "stream"):
+            processes.await_ready(name, timeout_s=180)
+        made = Site(running.internal, f"http://{page}", key_file, owners_file, "")
+        assert eventually(lambda: len(made.rows("clients", "application:orders")) == 10, SLOW)
+        assert eventually(lambda: "orders" in made.cli("history", "starts", "--application", "orders", "--url", made.page), SLOW)
+        time.sleep(1.1)  # ranges are of whole seconds
+        changed = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        time.sleep(1.1)
+        fleet.orders_start_otherwise()
+        fleet.storm()
+        yield Site(running.internal, f"http://{page}", key_file, owners_file, changed)
+    finally:
+        processes.stop()
+        started.stop()
+
+
+def test_which_teams_must_upgrade_before_kafka_4(site: Site) -> None:
+    found = json.loads(
+        site.cli(
+            "readiness", "--bootstrap-servers", site.internal, "--owners", str(site.owners_file), "--target", "4.0.0",
+            "--broker-release", "3.9.1", "--group-by", "owner", "-o", "json", ended=1,
+        )
+    )  # fmt: skip
+    breaks = {row["owner"].split(" ")[0]: row["clients"] for row in found if row["readiness"] == "breaks"}
+    assert breaks == {"web": 12}
+
+
+def test_which_producers_may_lose_data(site: Site) -> None:
+    def at_risk() -> dict[str, int]:
+        counted: dict[str, int] = {}
+        for client in site.rows("clients", "risk:loss"):
+            counted[client["application"]] = counted.get(client["application"], 0) + 1
+        return counted
+
+    assert eventually(lambda: at_risk() == MAY_LOSE, SLOW), at_risk()
+    assert {client["owner"] for client in site.rows("clients", "risk:loss", "application:clicks")} == {"data"}
+    assert {finding["severity"] for finding in site.findings("AN101")} == {"high"}
+    assert {finding["severity"] for finding in site.findings("AN116")} == {"medium"}, "milder"
+
+
+def test_what_changed_before_the_incident(site: Site) -> None:
+    def difference() -> str:
+        return site.cli("history", "diff", "--application", "orders", "--from", site.changed, "--url", site.page)
+
+    assert eventually(lambda: "acks" in difference(), SLOW), difference()
+    lines = [line.strip() for line in difference().splitlines()]
+    assert lines[lines.index("- acks = all") + 1] == "+ acks = 1"
+    assert "- enable.idempotence = true" in lines
+    assert "linger.ms" not in difference()
+    (one,) = json.loads(site.cli("history", "diff", "--application", "orders", "--from", site.changed, "--url", site.page, "-o", "json"))
+    assert one["clients"] == 10
+    assert "acks = all" in site.cli("client", "show", "orders-3", "--url", site.page)
+
+
+def test_who_leaked_this_password_and_is_it_in_use(site: Site) -> None:
+    def said() -> str:
+        return site.cli("findings", "who-has", "--digest-key-file", str(site.key_file), "--url", site.page, stdin=SECRET)
+
+    assert eventually(lambda: "billing-0" in said(), SLOW), said()
+    answer = said()
+    assert "sasl.jaas.config" in answer
+    assert "4 clients that pushed it are connected now" in answer
+    assert answer.count("not connected, last seen") == 2
+    assert "Only the broker knows whether the password still works" in answer
+    assert SECRET not in answer
+    gone = site.rows("clients", "application:billing", "connected:no")
+    assert sorted(client["client_id"] for client in gone) == ["billing-4", "billing-5"]
+
+
+def test_who_overloads_broker_1_with_connections(site: Site) -> None:
+    (worst, *_) = site.rows("clients", "broker:1", "connected:yes,no", "--sort", "-opened_per_minute")
+    assert (worst["client_id"], worst["address"], worst["software_version"]) == ("batch-job-0", STORM_ADDRESS, "2.0.2")
+    assert worst["opened_per_minute"] == STORM_CLOSED / 5
+    (busiest, *_) = site.rows("clients", "broker:1", "--sort", "-bytes_in_per_second")
+    assert (busiest["client_id"], busiest["bytes_in_per_second"]) == ("reader-41", 41_000)
+
+    def storms() -> list[dict[str, Any]]:
+        return site.findings("AN404")
+
+    assert eventually(lambda: len(storms()) == 1, SLOW)
+    (storm,) = storms()
+    assert storm["severity"] == "high"
+    assert storm["evidence"][1:] == ["broker 1", f"address {STORM_ADDRESS}", "software kafka-python 2.0.2"]
+    assert "batch-job-0" in [client["client_id"] for client in site.rows("history", "clients", "broker:1", "--last", "1h")]

@@ -1,0 +1,291 @@
+"""What the page says, in a real browser: counts say of what, nothing is cut off or overlaps, and nothing is decided for the reader."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from made_findings import leak, made
+from page_browser import Opens, serious, watched, wrong_request
+from page_fleet import Fleet
+from page_server import PageServer, serving
+from playwright.sync_api import Browser, Page, expect
+
+from clientscope.clock import now_ms
+
+OVERLAPS = """() => {
+  const found = [], walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const hidden = ".hidden, .changes, .plot, .scroll, .wide-table, thead, details:not([open]) > :not(summary), script, option, select";
+    if (!node.data.trim() || node.parentElement.closest(hidden)) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const { left, right, top, bottom } of range.getClientRects()) {
+      const box = { left, right, top, bottom };
+      for (let around = node.parentElement; around; around = around.parentElement) {
+        if (getComputedStyle(around).overflow === "visible") continue;
+        const edge = around.getBoundingClientRect();
+        box.left = Math.max(box.left, edge.left), box.right = Math.min(box.right, edge.right);
+        box.top = Math.max(box.top, edge.top), box.bottom = Math.min(box.bottom, edge.bottom);
+      }
+      const cell = node.parentElement.closest("td, th, dd, li")?.getBoundingClientRect();
+      if (cell && box.right > cell.right + 2) found.push(`${node.data.trim().slice(0, 40)} beyond its cell`);
+      if (box.right - box.left > 1 && box.bottom - box.top > 1) texts.push([node.data.trim().slice(0, 40), box, node]);
+    }
+  }
+  texts.forEach(([a, one, here], i) => texts.slice(i + 1).forEach(([b, two, there]) => {
+    const wide = Math.min(one.right, two.right) - Math.max(one.left, two.left);
+    const high = Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top);
+    if (here !== there && wide > 2 && high > 4) found.push(`${a} | ${b}`);
+  }));
+  return found;
+}"""
+"""Texts of the page's content that lie on one another; what scrolls by itself isn't looked at."""
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[PageServer]:
+    """Nobody changes what it shows."""
+    fleet = Fleet(now_ms(), clients=90)
+    with serving(fleet) as server:
+        first = fleet.members[0]
+        two = {"application": {"principal": first.principal, "client_id": first.application}, "client_count": 2}
+        about = {**two, "opened_ms": fleet.now_ms, "first_seen_ms": fleet.now_ms, "last_seen_ms": fleet.now_ms}
+        client = fleet.findings()[-1].clients[0]
+        server.apply(
+            [
+                fleet.finding(
+                    made(801, code="AN101", severity="high", message="it sets ``acks=0``: set acks=all", clients=[client], **about)
+                ),
+                fleet.finding(made(802, code="AN111", severity="info", message="its batches never fill", clients=[client], **about)),
+                fleet.finding(made(803, code="AN104", severity="critical", message="of nobody now", **{**about, "client_count": 0})),
+                fleet.finding(leak(804, state="stopped", client_count=0, ended_ms=fleet.now_ms)),
+            ]
+        )
+        yield server
+
+
+@pytest.fixture
+def opens(browser: Browser) -> Iterator[Opens]:
+    with watched(browser, lambda message: wrong_request(message) or "/api/v1/rules/AN999" in message.location.get("url", "")) as opening:
+        yield opening
+
+
+def first_client(server: PageServer) -> str:
+    """The address of the first member's page."""
+    found = server.state.clients(1, q=f'client_id:"{server.fleet.members[0].client_id}"').items
+    return f"{server.url}?view=client&key={found[0].key}"
+
+
+def is_drawn(page: Page) -> None:
+    expect(page.locator("main h1")).to_be_attached()
+    expect(page.locator("main .loading")).to_have_count(0)
+
+
+def test_a_severity_beside_a_number_says_that_it_is_the_worst(shared: PageServer, opens: Opens) -> None:
+    member = shared.fleet.members[0]
+    page = opens(f'{shared.url}?view=clients&q=client_id:"{member.client_id}"')
+    cell = page.locator(".list tr.row td[data-label=Findings]")
+    expect(cell).to_have_text(re.compile(r"^worst: critical \d+ findings$"))
+    count = int(re.findall(r"\d+", cell.inner_text())[0])
+    page.locator(".list tr.row a.to").click()
+    expect(page.locator(".findings-list tr.row")).to_have_count(count)
+
+    page.goto(f"{shared.url}?view=clients&group=broker")
+    row = page.locator(".list tr.row", has_text="prod-eu-1 1").first
+    expect(row.locator("td[data-label=Findings]")).to_have_text(re.compile(r"^worst: critical \d+ clients with findings$"))
+    named = int(re.findall(r"\d+", row.locator("td[data-label=Findings]").inner_text())[0])
+    page.goto(f"{shared.url}?view=clients&q=broker:1 finding:>=info")
+    expect(page.locator(".pager")).to_have_text(f"{named} clients")
+
+
+def test_findings_to_fix_are_urgent_and_of_somebody_who_is_there(shared: PageServer, opens: Opens) -> None:
+    page = opens(shared.url)
+    figure = page.locator(".figure", has_text="Findings to fix")
+    expect(figure.locator("dt")).to_have_text("Findings to fix, high or above")
+    fixed = int(figure.locator(".value").inner_text())
+    found = shared.state.overview(now_ms()).findings
+    assert found is not None
+    assert sum(found.to_fix.values()) == fixed < found.total
+    expect(figure).to_contain_text(f"{found.to_rotate} leaked secrets to rotate")
+    expect(page.locator("nav.ways .badge")).to_have_text(str(fixed))
+    figure.locator("dt a").click()
+    expect(page.locator(".pager")).to_have_text(f"{fixed} findings")
+    expect(page.locator(".list")).not_to_contain_text("of nobody now")
+    page.goto(shared.url)
+    page.get_by_role("link", name="leaked secrets to rotate").click()
+    expect(page.locator(".pager")).to_have_text(f"{found.to_rotate} findings")
+
+
+def test_what_could_not_be_judged_is_counted_and_explained(shared: PageServer, opens: Opens) -> None:
+    page = opens(shared.url)
+    overview = shared.state.overview(now_ms())
+    note = page.locator(".figure", has_text="Connections").locator(".note")
+    expect(note).to_have_text(f"{overview.judged} of {overview.clients} clients could be judged")
+    note.get_by_role("link").click()
+    assert overview.clients is not None and overview.judged is not None
+    expect(page.locator(".pager")).to_have_text(f"{overview.clients - overview.judged} clients")
+
+    page.goto(first_client(shared))
+    unjudged = page.locator(".unjudged")
+    expect(unjudged.locator("summary")).to_have_text("1 rule could not judge it")
+    unjudged.locator("summary").click()
+    expect(unjudged).to_contain_text("max.request.size")
+    unjudged.get_by_role("link", name="AN115").click()
+    expect(page.locator("h1")).to_contain_text("AN115 request size above broker")
+
+
+@pytest.mark.parametrize("width", [1400, 1200, 360])
+def test_a_version_is_never_cut_off(shared: PageServer, opens: Opens, width: int) -> None:
+    page = opens(f"{shared.url}?view=clients", viewport={"width": width, "height": 900})
+    expect(page.locator(".list tr.row")).to_have_count(90)
+    cut = page.locator(".list .version").evaluate_all(
+        """versions => versions.filter((version) => {
+          const box = version.getBoundingClientRect(), cell = version.closest("td").getBoundingClientRect();
+          return !version.checkVisibility() || box.right > cell.right || box.width === 0;
+        }).map((version) => version.textContent)"""
+    )
+    assert cut == []
+
+
+def test_columns_are_chosen_and_the_address_has_them(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=clients", viewport={"width": 1200, "height": 900})
+    headings = page.locator(".list > .table-host th:visible")
+    expect(headings.filter(has_text="Gateway")).to_have_count(0)
+    page.locator("summary", has_text="Columns").click()
+    page.get_by_label("Gateway", exact=True).check()
+    page.get_by_label("Principal", exact=True).uncheck()
+    expect(page).to_have_url(re.compile(r"columns=software,address,connections,findings,since,listener,broker,gateway"))
+    page.reload()
+    expect(headings.filter(has_text="Gateway")).to_have_count(1)
+    expect(headings.filter(has_text="Broker")).to_have_count(1)  # what is chosen is shown at any width
+    expect(headings.filter(has_text="Principal")).to_have_count(0)
+    assert serious(page) == []
+    page.locator("summary", has_text="Columns").click()
+    page.get_by_role("link", name="Usual columns").click()
+    expect(headings.filter(has_text="Principal")).to_have_count(1)
+
+
+def test_nothing_overlaps_on_a_telephone(shared: PageServer, opens: Opens) -> None:
+    page = opens(shared.url, viewport={"width": 360, "height": 800})
+    for address in ("?health=open", "?view=clients", "?view=clients&group=broker", "?view=findings", "?view=findings&group=code"):
+        page.goto(f"{shared.url}{address}")
+        is_drawn(page)
+        assert page.evaluate(OVERLAPS) == [], address
+    page.goto(f"{shared.url}?view=findings")
+    to = page.locator(".list tr.row a.to").first.get_attribute("href")
+    for address in ("?view=brokers", "?view=readiness", "?view=rule&code=AN101", str(to)):
+        page.goto(f"{shared.url}{address}")
+        is_drawn(page)
+        assert page.evaluate(OVERLAPS) == [], address
+    page.goto(first_client(shared))
+    is_drawn(page)
+    assert page.evaluate(OVERLAPS) == []
+
+
+def test_numbers_and_names_say_of_what(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?health=open")
+    expect(page.locator(".bar .cluster")).to_have_text("Cluster prod-eu-1")
+    expect(page.locator(".health .chip", has_text="Stream")).to_contain_text("643 records behind Kafka, the oldest 900 ms old")
+    expect(page.locator(".health .chip", has_text="Gateways")).to_contain_text("last record")
+    figures = page.get_by_role("table", name="Each process").locator("tr", has_text="gw-1").locator("td").last
+    expect(figures).to_have_text("open connections: 812")
+
+
+def test_no_reason_is_chosen_before_the_reader_does(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=findings&q=kind:leak state:open")
+    page.locator(".list tr.row a.to").first.click()
+    expect(page.locator(".decide input[type=radio]")).to_have_count(4)
+    expect(page.locator(".decide input[type=radio]:checked")).to_have_count(0)
+    page.get_by_label(re.compile("^Why")).fill("of the test cluster")
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.wait_for_timeout(300)
+    assert shared.decisions == [], "the browser asks for a reason first"
+    page.get_by_label("A test value").check()
+    page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.locator(".decide .notice")).to_be_visible()
+    value = shared.decisions[0][1]
+    assert value is not None
+    assert json.loads(value)["resolution"] == "test-value"
+
+
+def test_rules_are_explained_on_the_page(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=findings&group=code")
+    row = page.locator(".list tr.row", has_text="AN101")
+    expect(row).to_contain_text("acks zero")
+    expect(row).to_contain_text("acks=all")
+    page.goto(f"{shared.url}?view=findings&q=code:AN101")
+    page.locator(".list tr.row", has_text="it sets").locator("a.to").click()
+    expect(page.locator("h1 code")).to_have_text("acks=0")  # and no backticks
+    expect(page.locator(".pairs.details")).to_contain_text("Why")
+    expect(page.locator(".pairs.details")).to_contain_text("lost without notice")
+    page.locator(".pairs.details").get_by_role("link", name="AN101").click()
+    expect(page).to_have_url(re.compile("view=rule&code=AN101"))
+    expect(page.locator("h1")).to_have_text("AN101 acks zero")
+    outer = page.get_by_role("link", name="Apache Kafka, acks")
+    assert (outer.get_attribute("target"), outer.get_attribute("rel")) == ("_blank", "noopener noreferrer")
+    assert (outer.get_attribute("href") or "").startswith("https://kafka.apache.org/")
+    expect(page.locator("main")).not_to_contain_text("``")
+    assert serious(page) == []
+    page.goto(f"{shared.url}?view=rule&code=AN999")
+    expect(page.locator("main")).to_contain_text("no such rule")
+
+
+def test_clients_are_sorted_by_the_worst_finding(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?view=clients")
+    expect(page.get_by_role("columnheader", name="Findings")).to_have_attribute("aria-sort", "descending")
+    shown = page.locator(".list tr.row td[data-label=Findings]").all_inner_texts()
+    order = ["critical", "high", "medium", "low", "info", "0", "–"]
+    places = [next(place for place, word in enumerate(order) if word in text) for text in shown]
+    assert places == sorted(places)
+    assert len(set(places)) >= 5
+
+
+def test_a_finding_is_copied_as_markdown_and_has_a_permanent_link(shared: PageServer, opens: Opens) -> None:
+    member = shared.fleet.members[0]
+    evil = "@all **bold** [x](https://evil.example) `code` <img src=x>"
+    finding = made(
+        850,
+        code="AN101",
+        message=f"{evil}: set ``acks=all``",
+        settings=[{"key": "client.rack", "value": "a`b``c", "origin": "set"}],
+        clients=[{"client_id": evil, "address": member.address}],
+        opened_ms=shared.fleet.now_ms,
+    )
+    shared.apply([shared.fleet.finding(finding)])
+    page = opens(f"{shared.url}?view=finding&id={finding.fingerprint}&source=x", permissions=["clipboard-read", "clipboard-write"])
+    expect(page.locator(".pairs.details")).to_contain_text("Why")
+    page.get_by_role("button", name="Copy as Markdown").click()
+    expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
+    text = str(page.evaluate("navigator.clipboard.readText()"))
+    lines = text.splitlines()
+    assert lines[0].startswith("**high, AN101 acks zero**: @\u2060all \\*\\*bold\\*\\* \\[x\\]\\(https\\://evil\\.example\\)")
+    assert lines[0].endswith("set ` acks=all `")
+    assert "- Settings: ``` client.rack=a`b``c ```" in lines
+    assert "<img" not in text.replace("\\<img", "")
+    permanent = f"{shared.url}?view=finding&id={finding.fingerprint}"
+    assert f"- Finding: <{permanent}>" in lines
+    link = page.get_by_role("link", name="Permanent link")
+    assert link.get_attribute("href") == permanent
+    link.click()
+    expect(page).to_have_url(permanent)
+    expect(page.locator("h1")).to_contain_text("@all")
+    assert serious(page) == []
+
+
+def test_an_empty_system_says_how_the_first_client_connects(opens: Opens) -> None:
+    with serving() as server:
+        page = opens(f"{server.url}?view=clients")
+        steps = page.locator(".first-client li")
+        expect(steps).to_have_count(3)
+        for step, word in enumerate(("advertised.listeners=", "clientscope gateway --bootstrap-servers", "clientscope-run python app.py")):
+            expect(steps.nth(step).locator("code")).to_contain_text(word)
+        server.apply(Fleet(now_ms(), clients=0).heartbeats(now_ms()))
+        expect(page.locator(".list")).to_contain_text("No client is connected.")
+        expect(steps).to_have_count(3)
+        expect(steps.first.locator("code")).to_have_text("bootstrap.servers=HOST:9092")
+        assert serious(page) == []
