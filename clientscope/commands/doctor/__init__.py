@@ -22,8 +22,7 @@ from clientscope.config_types import split_address
 
 
 class DoctorSettings(KafkaSettings):
-    """Checks brokers, listeners, topics, rights, files, ports, clocks and Java from this machine; writes nothing to the cluster.
-    Exit status: 1 for a problem, 2 for wrong use."""
+    """Checks an installation from this machine, and says what to do. Exit status: 1 for a problem, 2 for wrong use."""
 
     section = "doctor"
     gateway: Annotated[str, Option(flag_only=True, metavar="HOST:PORT")] = Field("", description="also check the gateway at this address")

@@ -112,12 +112,12 @@ def test_a_secret_of_a_file_that_others_can_read_is_refused(tmp_path: Path) -> N
 
 def test_the_command_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "receivers.toml"
-    assert command("deliver", "--receivers", str(file)) == 1
+    assert command("deliver", "--receivers", str(file)) == 2
     assert capsys.readouterr().err.startswith(f"error: {file}: No such file")
     file.write_text('[[receiver]]\nname = "c"\nkind = "apprise"\nurl = "env:NOTHING"\n')
-    assert command("deliver", "--test", "--receivers", str(file)) == 1
+    assert command("deliver", "--test", "--receivers", str(file)) == 2
     assert f"error: {file}:4: receiver[1].url: the environment has no NOTHING" in capsys.readouterr().err
-    assert command("deliver", "dead", "replay") == 1
+    assert command("deliver", "dead", "replay") == 2
     assert "one of --receiver NAME, --id ID and --all is required" in capsys.readouterr().err
 
 
