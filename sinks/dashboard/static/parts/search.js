@@ -72,6 +72,6 @@ function Mistake({ text, error }) {
   return html`<div class="mistake" id="search-error" role="alert">
     <p class="mono">${letters.slice(0, position).join("")}<mark>${letters.slice(position, end).join("") || " "}</mark>${letters.slice(end).join("")}</p>
     <p>${error.message}</p>
-    ${expected.length > 0 && html`<p class="muted">Expected ${expected.slice(0, 16).map((word, i) => html`${i ? ", " : ""}<code>${word}</code>`)}${expected.length > 16 && ", …"}</p>`}
+    ${expected.length > 0 && html`<p class="muted">Expected ${expected.slice(0, 40).map((word, i) => html`${i ? ", " : ""}<code>${word}</code>`)}${expected.length > 40 && ", …"}</p>`}
   </div>`;
 }
