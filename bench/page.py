@@ -48,7 +48,7 @@ QUESTIONS = {
     "clients, findings": "clients?limit=100&q=finding:>=high&sort=-finding",
     "clients, negated, sorted": "clients?limit=100&q=-software:sarama principal:User:app-1*&sort=-since",
     "connections, first page": "connections?limit=100",
-    "connections, searched": "connections?limit=100&q=version:>=4 orders&sort=-opened",
+    "connections, searched": "connections?limit=100&q=software:apache-kafka-java version:>=4 orders&sort=-opened",
     "groups by application": "clients/groups?group=application",
     "groups by principal": "clients/groups?group=principal",
     "groups by software": "clients/groups?group=software&q=finding:not-judged",

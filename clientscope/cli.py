@@ -81,6 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
     try:
         load = partial(sources.load, command.settings, flags)
+        if command.reads_others:
+            return command.run(load(), partial(sources.load, flags={"config": flags.get("config")}))
         return command.run(load(), load) if command.reloads else command.run(load())
     except ClientscopeError as error:
         show(error)

@@ -165,13 +165,20 @@ def _verify(admin: AdminClient, names: Collection[str]) -> None:
 
 
 def _verify_one(topic: Topic, described: Mapping[str, str | None]) -> None:
-    for key, value in topic.required_configs.items():
-        found = described.get(key)
-        if found != value and not (key == "retention.ms" and _keeps_longer(found, value)):
-            raise EnvironmentProblem(
-                f"topic {topic.name} has {key}={found}, not {value}",
-                f"kafka-configs.sh --alter --topic {topic.name} --add-config {key}={value}, or delete it and run: clientscope topics",
-            )
+    for key, (found, value) in other_settings(topic, described).items():
+        raise EnvironmentProblem(
+            f"topic {topic.name} has {key}={found}, not {value}",
+            f"kafka-configs.sh --alter --topic {topic.name} --add-config {key}={value}, or delete it and run: clientscope topics",
+        )
+
+
+def other_settings(topic: Topic, described: Mapping[str, str | None]) -> dict[str, tuple[str | None, str]]:
+    """Settings of a topic on which its readers can't rely: the value that is there, and the one that is needed, by name."""
+    return {
+        key: (described.get(key), value)
+        for key, value in topic.required_configs.items()
+        if described.get(key) != value and not (key == "retention.ms" and _keeps_longer(described.get(key), value))
+    }
 
 
 def _keeps_longer(found: str | None, wanted: str) -> bool:

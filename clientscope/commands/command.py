@@ -17,6 +17,7 @@ class Command:
         run: gets the settings, and returns the exit status.
         long_running: a defect ends it with a traceback, since its log may be the only trace of it.
         reloads: `run` also gets a function that reads the settings again.
+        reads_others: `run` also gets a function that reads the settings of another command, from the same environment and file.
         error_status: exit status of an error of the environment: no broker, no right. Wrong use is 2 with every command.
     """
 
@@ -24,6 +25,7 @@ class Command:
     run: Callable[..., int]
     long_running: bool = False
     reloads: bool = False
+    reads_others: bool = False
     error_status: int = 1
 
     @property

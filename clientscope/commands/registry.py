@@ -9,6 +9,7 @@ from clientscope.commands.command import Command, CommandGroup
 
 MODULES = (
     "demo",
+    "doctor",
     "topics",
     "gateway",
     "connections",

@@ -69,14 +69,19 @@ def new_admin(arguments: Mapping[str, Any]) -> AdminClient:
     return bootstrapped(KafkaAdminClient, **arguments)
 
 
-def connected(kafka: Kafka, client_id: str = "clientscope-topics") -> AdminClient:
+def connected(kafka: Kafka, client_id: str = "clientscope-topics", timeout_ms: int | None = None) -> AdminClient:
     """A client of our own; the caller closes it.
+
+    Args:
+        timeout_ms: how long brokers have for the connection, and for each answer; by default 10 s and kafka-python's 30 s.
 
     Raises:
         EnvironmentProblem: no broker answers, or it doesn't let us in; says why.
     """
     failure = _LastFailure()
-    arguments = {**access(kafka).client_arguments(), "client_id": client_id, "bootstrap_timeout_ms": _CONNECT_MS}
+    arguments = {**access(kafka).client_arguments(), "client_id": client_id, "bootstrap_timeout_ms": timeout_ms or _CONNECT_MS}
+    if timeout_ms is not None:
+        arguments["request_timeout_ms"] = timeout_ms
     try:
         with failure.listening():
             return new_admin(arguments)

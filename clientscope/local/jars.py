@@ -63,6 +63,11 @@ def jars(configuration: str, progress: Progress = lambda line: None) -> list[Pat
     return paths
 
 
+def missing(configuration: str) -> list[Path]:
+    """Which jars of a configuration aren't in the cache; downloads nothing."""
+    return [home() / name for name in _locked() if name.startswith(f"{configuration}/") and not (home() / name).is_file()]
+
+
 @contextmanager
 def _alone() -> Iterator[None]:
     """No two processes download at once: Ivy doesn't lock its cache."""

@@ -16,6 +16,8 @@ from page_statuses import CLUSTER, GATEWAYS, statuses
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.record import Application, Client, Finding, FindingOwner, LeakPlace
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.owners import Owner, Owners
 from clientscope.records.codec import Kind
 from clientscope.records.requested_versions import pack, pair
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
@@ -42,6 +44,13 @@ APPLICATIONS = {
     "fraud-scorer": "User:analytics", "clickstream-enricher": "User:analytics", "inventory-sync": "User:inventory",
     "billing-export": "User:billing", "search-indexer": "User:CN=search,OU=platform,O=Example", "email-dispatch": None,
 }  # fmt: skip
+OWNERS = Owners(
+    (
+        (ClientPattern(principal=("User:payments",)), Owner("Payments", "#team-payments")),
+        (ClientPattern(principal=("User:orders",)), Owner("Orders", "orders@example.com")),
+        (ClientPattern(client_id=("search-*", "clickstream-*")), Owner("Search", "#search")),
+    )
+)
 _PUSHED = {
     "acks": "1", "batch.size": "65536", "bootstrap.servers": "kafka-1:9092,kafka-2:9092", "client.id": "", "compression.type": "lz4",
     "linger.ms": "5", "retries": "5", "sasl.mechanism": "SCRAM-SHA-512", "security.protocol": "SASL_SSL",

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
-from page_fleet import Fleet
+from page_fleet import OWNERS, Fleet
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clientscope.clock import now_ms
@@ -95,7 +95,7 @@ def serving(
 ) -> Iterator[PageServer]:
     """Serves until left; without a fleet, there are no records."""
     past = Past(history_dir)
-    state = State()
+    state = State(OWNERS)
     made = fleet or Fleet(now_ms(), clients=0)
     if fleet is not None:
         state.apply(fleet.records())

@@ -39,7 +39,7 @@ from clientscope.demo.fleet import Fleet
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.topics import DEADLETTER, DECISIONS, RESULTS
+from clientscope.records.topics import DEADLETTER, DECISIONS, RESULTS, STATUS
 
 TOPIC = "test.secured"
 PROCESSES = ("topics", "gateway", "stream", "serve", "findings")
@@ -418,7 +418,47 @@ def test_what_doesnt_fit_is_said_and_is_no_traceback(secured: Secured, tmp_path:
         [sys.executable, "-m", "clientscope.cli", "serve", "--config", str(tmp_path / "c.toml"), "--listen", "127.0.0.1:0"],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    assert ended.returncode == 1
+    assert ended.returncode == (2 if "have no effect" in said else 1)
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr
     assert "canary" not in ended.stderr
+
+
+def test_doctor_names_the_right_that_is_missing_and_no_password(secured: Secured) -> None:
+    """By the gateway's principal: its own rights, its listeners over TLS, and what it can't see."""
+
+    def doctor(*flags: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
+        command = [sys.executable, "-m", "clientscope", "doctor", "--config", secured.config("gateway"), "-o", "json", *flags]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+        assert "canary" not in ended.stdout + ended.stderr and "Traceback" not in ended.stderr
+        found: dict[str, list[dict[str, str]]] = {}
+        for each in json.loads(ended.stdout)["results"]:
+            found.setdefault(each["check"], []).append(each)
+        return ended.returncode, found
+
+    run(secured, "topics")
+    _, found = doctor()
+    assert found["rights"][0]["text"] == "User:gateway has the rights of gateway"
+    assert {each["outcome"] for each in found["rights"][1:]} == {"warning"}
+    assert found["brokers"][0]["outcome"] == "ok"
+    listeners = {each["text"].split()[0]: each for each in found["listeners"] if not each["text"].startswith("certificate")}
+    assert listeners["CLIENT"]["outcome"] == "problem" and "no connection" in listeners["CLIENT"]["text"]
+    assert listeners["INTERNAL"]["outcome"] == "ok", listeners
+    assert listeners["MUTUAL"]["outcome"] == "not checked", "it takes clients with a certificate alone"
+    (certificate,) = (each for each in found["listeners"] if each["text"].startswith("certificate of INTERNAL"))
+    assert "expires in 2 days" in certificate["text"]
+    (right,) = (
+        acl for acl in documented()
+        if (acl.principal, acl.operation, acl.resource_pattern.resource_name) == ("User:gateway", ACLOperation.WRITE, STATUS)
+    )  # fmt: skip
+    with secured.admin() as admin:
+        assert admin.delete_acls([ACLFilter(right.principal, "*", right.operation, ACLPermissionType.ALLOW, right.resource_pattern)])
+        try:
+            time.sleep(0.3)
+            status, found = doctor("--process", "gateway")
+        finally:
+            admin.create_acls([right])
+    (missing,) = found["rights"]
+    assert (status, missing["outcome"]) == (1, "problem")
+    assert missing["text"] == f"User:gateway lacks rights of gateway: Write on {STATUS}"
+    assert missing["command"] == f"kafka-acls.sh --add --allow-principal User:gateway --operation Write --topic {STATUS}"

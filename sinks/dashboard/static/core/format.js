@@ -13,6 +13,15 @@ export const setClock = (serverMs) => {
 export const now = () => Date.now() + offsetMs;
 
 export const count = (value) => (value === null || value === undefined ? NONE : number.format(value));
+const BYTES = ["B", "kB", "MB", "GB"];
+
+export function bytes(value) {
+  if (value === null || value === undefined) return NONE;
+  const step = Math.min(BYTES.length - 1, value < 1 ? 0 : Math.floor(Math.log10(value) / 3));
+  const shown = value / 1000 ** step;
+  return `${step && shown < 10 ? shown.toFixed(1) : Math.round(shown)} ${BYTES[step]}`;
+}
+
 export const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 export const words = (identifier) => identifier.replaceAll("_", " ");
 export const percent = (part, whole) => {

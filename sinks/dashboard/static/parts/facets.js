@@ -4,14 +4,12 @@ import { address } from "../core/api.js";
 import { count, words } from "../core/format.js";
 import { html, useState } from "../core/html.js";
 import { useListing } from "../core/listing.js";
+import { has, narrowed, widened } from "../core/narrow.js";
 import { here } from "../core/route.js";
 import { Bar, Word } from "./bits.js";
 
 const SHOWN = 5;
 const MOST = 12;
-
-const has = (q, term) => ` ${q} `.includes(` ${term} `);
-const without = (q, term) => ` ${q} `.replace(` ${term} `, " ").trim();
 
 export function Facets({ q, version }) {
   const [open, setOpen] = useState(false);
@@ -30,7 +28,7 @@ function Facet({ facet, q, total }) {
   const hidden = facet.values.length - shown.length;
   return html`<section><h2>${words(facet.field)}</h2><ul>${shown.map((value) => {
     const chosen = has(q, value.q);
-    const next = chosen ? without(q, value.q) : [q, value.q].filter(Boolean).join(" ");
+    const next = chosen ? widened(q, value.q) : narrowed(q, value.q);
     return html`<li key=${value.q}><a class="plain" href=${here({ q: next, offset: null, open: null })} aria-current=${chosen ? "true" : undefined}>
       <span class="name"><${Word} text=${value.value} none="none" /></span><b>${count(value.clients)}</b><${Bar} part=${value.clients} whole=${total} /></a></li>`;
   })}</ul>

@@ -17,6 +17,7 @@ const whole = (finding) => ({
   sentence: "",
   application: {},
   settings: [],
+  risks: [],
   clients: [],
   client_count: 0,
   places: [],
@@ -59,6 +60,7 @@ export function FindingList({ items, scope, brief = false, caption = "Findings" 
   const columns = [
     { label: "Severity", kind: "severity", cell: (f) => html`<${Severity} of=${f.severity} />` },
     { label: "What", kind: "sentence", link: true, cell: (f) => html`<${Marked} text=${brief ? briefly(f) : f.message} />` },
+    { label: "Risks", kind: "large", cell: (f) => (f.risks.length ? f.risks.join(", ") : html`<span class="muted">–</span>`) },
     { label: "Clients", kind: "number", cell: (f) => count(f.client_count) },
     {
       label: "State",
@@ -80,6 +82,7 @@ export function Details({ finding: given, why }) {
   const finding = whole(given);
   const rows = [
     ["Why", why && html`<p><${Marked} text=${why} /></p>`],
+    ["Risks", finding.risks.length && finding.risks.join(", ")],
     ["Use instead", finding.use_instead && html`<p><${Marked} text=${finding.use_instead} /></p>`],
     [
       "Settings",

@@ -2,7 +2,7 @@
 
 import { address } from "../core/api.js";
 import { feed } from "../core/feed.js";
-import { count, plural, words } from "../core/format.js";
+import { bytes, count, plural, words } from "../core/format.js";
 import { html, useState } from "../core/html.js";
 import { useListing } from "../core/listing.js";
 import { here, href, useRoute } from "../core/route.js";
@@ -55,6 +55,7 @@ function Identity({ client, connected }) {
   const others = (field, value) => value && html` <a class="others" href=${href("clients", { q: term(field, value) })}>others</a>`;
   const rows = [
     ["Application", html`<${Word} text=${client.application} />`],
+    ["Owner", html`<${Word} text=${client.owner} />${others("owner", client.owner)}`],
     ["Principal", html`<${Word} text=${client.principal} />${others("principal", client.principal)}`],
     ["Address", html`<${Word} text=${client.address} class="mono" />${others("address", client.address)}`],
     ["Instance", html`<${Word} text=${client.instance_id} class="mono" />`],
@@ -62,7 +63,14 @@ function Identity({ client, connected }) {
     ["Broker", html`${client.broker} <span class="muted">of <bdi>${client.cluster}</bdi></span>`],
     ["Gateway", html`<${Word} text=${client.gateway} />`],
     [connected ? "Connected since" : "Was connected since", html`<${Time} ms=${client.since_ms} before=${!client.since_exact} />`],
-  ];
+    client.disconnected_ms && ["Disconnected", html`<${Time} ms=${client.disconnected_ms} />`],
+    ["Opened per minute", html`${count(client.opened_per_minute)} <span class="muted">in the last five minutes</span>`],
+    connected && [
+      "Traffic",
+      html`${bytes(client.bytes_in_per_second)} in, ${bytes(client.bytes_out_per_second)} out <span class="muted">per second</span>`,
+    ],
+    client.active_ms && ["Last active", html`<${Time} ms=${client.active_ms} />`],
+  ].filter(Boolean);
   return html`<dl class="pairs">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 

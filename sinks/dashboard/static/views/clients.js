@@ -2,9 +2,10 @@
 
 import { address } from "../core/api.js";
 import { feed } from "../core/feed.js";
-import { count, plural } from "../core/format.js";
+import { bytes, count, plural } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useListing } from "../core/listing.js";
+import { narrowed } from "../core/narrow.js";
 import { here, href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
 import { Judged, Severity, Software, Time, Word, inZone } from "../parts/bits.js";
@@ -17,10 +18,18 @@ import { NoGateway } from "./overview.js";
 
 const LIMIT = 100;
 const OPEN_LIMIT = 50;
-const EXAMPLES = ["software:librdkafka version:<2.6", "finding:>=high", "principal:User:anna*", "-finding:not-judged", "connections:>10"];
+const EXAMPLES = [
+  "software:librdkafka version:<2.6",
+  "finding:>=high",
+  "risk:loss",
+  "owner:payments OR owner:web",
+  "connected:no",
+  "broker:1 connections:>10",
+];
 const GROUPS = {
   "": "Clients",
   application: "Applications",
+  owner: "Owners",
   principal: "Principals",
   software: "Software",
   address: "Addresses",
@@ -41,7 +50,14 @@ export function Clients() {
   const order = sort || (known ? "" : WORST_FIRST);
   const listing = useListing(address(path, { group: known, q, sort: order, offset: offset || "", limit: LIMIT }), version);
   const noun = known
-    ? { application: "application", principal: "principal", software: "software version", address: "address", broker: "broker" }[known]
+    ? {
+        application: "application",
+        owner: "owner",
+        principal: "principal",
+        software: "software version",
+        address: "address",
+        broker: "broker",
+      }[known]
     : "client";
   const show = instead({
     listing,
@@ -94,6 +110,14 @@ const columnsOf = () => [
     sortable: "software",
     cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />`,
   },
+  {
+    id: "owner",
+    label: "Owner",
+    weight: 10,
+    kind: "huge",
+    sortable: "owner",
+    cell: (row) => html`<${Word} text=${row.owner} />`,
+  },
   { id: "principal", label: "Principal", weight: 14, sortable: "principal", cell: (row) => html`<${Word} text=${row.principal} />` },
   {
     id: "address",
@@ -110,7 +134,7 @@ const columnsOf = () => [
     kind: "number strong",
     sortable: "connections",
     downFirst: true,
-    cell: (row) => count(row.connections),
+    cell: (row) => (row.disconnected_ms ? html`<span class="muted">gone</span>` : count(row.connections)),
   },
   {
     id: "findings",
@@ -139,6 +163,65 @@ const columnsOf = () => [
     cell: (row) => html`<${Word} text=${row.listener} />`,
   },
   { id: "broker", label: "Broker", weight: 6.5, kind: "number huge", sortable: "broker", cell: (row) => row.broker },
+  {
+    id: "risk",
+    label: "Risks",
+    weight: 14,
+    extra: true,
+    cell: (row) => (row.risks.length ? row.risks.join(", ") : html`<span class="muted">–</span>`),
+  },
+  {
+    id: "opened",
+    label: "Opened / min",
+    weight: 9,
+    kind: "number",
+    extra: true,
+    sortable: "opened_per_minute",
+    downFirst: true,
+    cell: (row) => count(row.opened_per_minute),
+  },
+  {
+    id: "in",
+    label: "In / s",
+    name: "Bytes from it per second",
+    weight: 9,
+    kind: "number",
+    extra: true,
+    sortable: "bytes_in_per_second",
+    downFirst: true,
+    cell: (row) => bytes(row.bytes_in_per_second),
+  },
+  {
+    id: "out",
+    label: "Out / s",
+    name: "Bytes to it per second",
+    weight: 9,
+    kind: "number",
+    extra: true,
+    sortable: "bytes_out_per_second",
+    downFirst: true,
+    cell: (row) => bytes(row.bytes_out_per_second),
+  },
+  {
+    id: "active",
+    label: inZone("Active"),
+    name: "Last active",
+    weight: 12,
+    kind: "mono",
+    extra: true,
+    sortable: "active",
+    cell: (row) => html`<${Time} ms=${row.active_ms} bare />`,
+  },
+  {
+    id: "disconnected",
+    label: inZone("Disconnected"),
+    name: "Disconnected",
+    weight: 12,
+    kind: "mono",
+    extra: true,
+    sortable: "disconnected",
+    cell: (row) => html`<${Time} ms=${row.disconnected_ms} bare />`,
+  },
   { id: "application", label: "Application", weight: 15, extra: true, cell: (row) => html`<${Word} text=${row.application} />` },
   {
     id: "protocol",
@@ -180,7 +263,7 @@ export function ConnectionTable({ items, total = items.length }) {
 }
 
 function Groups({ answer, sort, group, q }) {
-  const to = (row) => here({ group: null, sort: null, offset: null, open: null, q: [q, row.q].filter(Boolean).join(" ") });
+  const to = (row) => here({ group: null, sort: null, offset: null, open: null, q: narrowed(q, row.q) });
   const columns = [
     {
       label: GROUPS[group].replace(/ies$/, "y").replace(/sses$/, "ss").replace(/s$/, ""),

@@ -5,6 +5,7 @@ import { feed } from "../core/feed.js";
 import { SEVERITIES, count, plural, words } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useListing } from "../core/listing.js";
+import { narrowed } from "../core/narrow.js";
 import { go, here, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
 import { Marked, Severity, Word } from "../parts/bits.js";
@@ -15,8 +16,8 @@ import { Pager, Table } from "../parts/table.js";
 import { NothingJudged } from "./overview.js";
 
 const LIMIT = 50;
-const EXAMPLES = ["severity:>=high", "code:SK*", "principal:User:anna*", "confidence:low"];
-const GROUPS = { "": "Findings", code: "Rules", principal: "Principals", owner: "Owners", severity: "Severities" };
+const EXAMPLES = ["severity:>=high", "risk:loss", "code:SK*", "owner:payments", "confidence:low"];
+const GROUPS = { "": "Findings", code: "Rules", principal: "Principals", owner: "Owners", severity: "Severities", risk: "Risks" };
 const SHOWN = {
   "": { label: "To do", query: {} },
   closed: { label: "Closed", query: { state: "closed" } },
@@ -82,10 +83,10 @@ function Aside({ of: { low_confidence: low, suppressed } }) {
 }
 
 function Groups({ answer, group, q, scope }) {
-  const to = (row) => here({ group: null, offset: null, open: null, q: [q, row.q].filter(Boolean).join(" ") });
+  const to = (row) => here({ group: null, offset: null, open: null, q: narrowed(q, row.q) });
   const columns = [
     {
-      label: { code: "Rule", principal: "Principal", owner: "Owner", severity: "Severity" }[group],
+      label: { code: "Rule", principal: "Principal", owner: "Owner", severity: "Severity", risk: "Risk" }[group],
       link: true,
       kind: group === "code" ? "mono strong" : "strong",
       cell: (row) => (group === "severity" ? html`<${Severity} of=${row.label} />` : html`<${Word} text=${row.label} none="none" />`),

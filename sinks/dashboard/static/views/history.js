@@ -19,7 +19,7 @@ const STARTS = 20;
 const WHOSE = ["client_id", "application", "principal", "address"];
 const LISTS = { "": "Clients seen", findings: "Findings at its end", ended: "Findings that ended" };
 const EXAMPLES = {
-  "": ["software:apache-kafka-java version:<3", "client_id:orders-*", "principal:User:anna*", "open:0"],
+  "": ["software:apache-kafka-java version:<3", "broker:1", "owner:payments", "client_id:orders-*", "principal:User:anna*", "open:0"],
   findings: ["severity:>=high", "code:SK*", "principal:User:anna*"],
   ended: ["severity:>=high", "state:closed", "code:SK*"],
 };
@@ -110,7 +110,7 @@ function Clients({ answer, sort, params, scope }) {
   const columns = [
     {
       label: "Client id",
-      width: "21%",
+      width: "18%",
       link: true,
       kind: "strong",
       sortable: "client_id",
@@ -118,15 +118,17 @@ function Clients({ answer, sort, params, scope }) {
     },
     {
       label: "Software",
-      width: "18%",
+      width: "16%",
       sortable: "software",
       cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />`,
     },
-    { label: "Principal", width: "16%", sortable: "principal", cell: (row) => html`<${Word} text=${row.principal} />` },
+    { label: "Owner", width: "8%", kind: "large", sortable: "owner", cell: (row) => html`<${Word} text=${row.owner} />` },
+    { label: "Principal", width: "12%", sortable: "principal", cell: (row) => html`<${Word} text=${row.principal} />` },
     { label: "Address", width: "11%", kind: "mono", sortable: "address", cell: (row) => html`<${Word} text=${row.address} />` },
+    { label: "Brokers", width: "6%", kind: "large", cell: (row) => row.brokers.join(", ") },
     {
       label: "Connections",
-      width: "9%",
+      width: "7%",
       kind: "number strong",
       sortable: "connections",
       downFirst: true,

@@ -1,0 +1,60 @@
+"""The command ``clientscope doctor``: checks an installation from this machine, and says what to do for each problem.
+
+- `checks`: the registry of checks, in the order in which they run, each with a time limit.
+- `result`, `situation`: what a check returns, and what it knows.
+- `machine`, `files`, `ports`, `checkpoints`: checks that need no broker.
+- `brokers`, `listeners`, `topics`, `clocks`, `bypassing`: checks that ask the cluster, and write nothing to it.
+- `probing`: who answers at an address.
+- `shown`: the output, and the summary for an issue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from clientscope.commands.command import Command
+from clientscope.config import KafkaSettings
+from clientscope.config.option import Option
+from clientscope.config_types import split_address
+
+
+class DoctorSettings(KafkaSettings):
+    """Checks brokers, listeners, topics, rights, files, ports, clocks and Java from this machine; writes nothing to the cluster.
+    Exit status: 1 for a problem, 2 for wrong use."""
+
+    section = "doctor"
+    gateway: Annotated[str, Option(flag_only=True, metavar="HOST:PORT")] = Field("", description="also check the gateway at this address")
+    process: Annotated[Literal["", "gateway", "stream", "serve", "deliver", "findings"], Option(flag_only=True)] = Field(
+        "", description="check the rights of this process alone; by default of all, of which one must have its rights"
+    )
+    output: Annotated[Literal["text", "json"], Option(short="o", flag_only=True)] = Field("text", description="format")
+
+
+def run(settings: DoctorSettings, load: Callable[..., Any]) -> int:
+    """Prints the result of each check, and a summary; 1 if there is a problem.
+
+    Args:
+        load: reads the settings of another command.
+
+    Raises:
+        SettingsError: --gateway is no address.
+    """
+    from clientscope.commands.doctor import running
+
+    return running.run(settings, settings.gateway and _address(settings.gateway), load)
+
+
+def _address(address: str) -> str:
+    from clientscope.errors import SettingsError
+
+    try:
+        split_address(address)
+    except ValueError as error:
+        raise SettingsError(f"--gateway: {error}", "see: clientscope doctor --help") from None
+    return address
+
+
+COMMAND = Command(DoctorSettings, run, reads_others=True)

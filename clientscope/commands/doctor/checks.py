@@ -1,0 +1,81 @@
+"""Registry of checks, in the order in which they run: what a check needs is found out by those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from kafka.errors import KafkaError
+
+from clientscope.commands.doctor.brokers import check_brokers
+from clientscope.commands.doctor.bypassing import check_bypassing
+from clientscope.commands.doctor.checkpoints import check_checkpoints
+from clientscope.commands.doctor.clocks import check_clocks
+from clientscope.commands.doctor.files import check_certificates, check_files
+from clientscope.commands.doctor.listeners import check_listeners
+from clientscope.commands.doctor.machine import check_disk, check_java, check_spark
+from clientscope.commands.doctor.ports import check_ports
+from clientscope.commands.doctor.probing import limited
+from clientscope.commands.doctor.result import CheckResult, not_checked
+from clientscope.commands.doctor.situation import Situation
+from clientscope.commands.doctor.topics import check_rights, check_topics
+from clientscope.errors import ClientscopeError
+
+
+@dataclass(frozen=True)
+class DoctorCheck:
+    """One check.
+
+    Attributes:
+        title: what is checked, in two words at most.
+        run: yields at least one result; its own errors mean that it wasn't checked.
+        limit_s: time after which no result is awaited any more.
+    """
+
+    title: str
+    run: Callable[[Situation], Iterator[CheckResult]]
+    limit_s: float = 40.0
+
+
+CHECKS = (
+    DoctorCheck("java", check_java),
+    DoctorCheck("spark", check_spark),
+    DoctorCheck("disk", check_disk),
+    DoctorCheck("files", check_files),
+    DoctorCheck("certificates", check_certificates),
+    DoctorCheck("ports", check_ports),
+    DoctorCheck("checkpoints", check_checkpoints, limit_s=120.0),
+    DoctorCheck("brokers", check_brokers, limit_s=60.0),
+    DoctorCheck("listeners", check_listeners, limit_s=60.0),
+    DoctorCheck("topics", check_topics, limit_s=60.0),
+    DoctorCheck("rights", check_rights),
+    DoctorCheck("clocks", check_clocks),
+    DoctorCheck("bypass", check_bypassing, limit_s=60.0),
+)
+
+
+def run_all(situation: Situation, checks: Iterable[DoctorCheck] = CHECKS) -> Iterator[tuple[str, list[CheckResult]]]:
+    """Each check's title and results, as soon as it is over. A check that fails or hangs is not checked; the others run."""
+    try:
+        for check in checks:
+            yield check.title, _run(check, situation)
+    finally:
+        if situation.admin is not None:
+            with suppress(Exception):  # the answers are there; what closing finds wrong is of no use to anybody
+                limited(5.0, situation.admin.close)
+
+
+def _run(check: DoctorCheck, situation: Situation) -> list[CheckResult]:
+    found: list[CheckResult] = []
+
+    def collect() -> None:
+        found.extend(check.run(situation))
+
+    try:
+        limited(check.limit_s, collect)
+    except (ClientscopeError, TimeoutError) as error:
+        return [*found, not_checked(str(error)[:300])]
+    except (KafkaError, OSError) as error:
+        return [*found, not_checked(f"{type(error).__name__}: {str(error)[:200]}")]
+    return found

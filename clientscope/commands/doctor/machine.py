@@ -1,0 +1,83 @@
+"""Checks of this machine: Java, PySpark, jars, disk space."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from shlex import quote
+
+from clientscope.commands.doctor.result import CheckResult, ok, problem, warning
+from clientscope.commands.doctor.situation import Situation
+from clientscope.errors import EnvironmentProblem
+from clientscope.local import jars
+from clientscope.local.java import java
+
+_GIB = 1024**3
+_LOW_BYTES, _FULL_BYTES = 5 * _GIB, _GIB // 2
+
+
+def check_java(_: Situation) -> Iterator[CheckResult]:
+    """The Java that the job and ``clientscope broker`` start."""
+    try:
+        path = java()
+    except EnvironmentProblem as error:
+        yield problem(str(error), error.hint or "")
+        return
+    yield ok(f"Java {java_version(path)}, {path}")
+
+
+def java_version(path: str) -> str:
+    """What ``java -version`` reports; ``unknown`` if that is nothing."""
+    try:
+        said = subprocess.run([path, "-version"], capture_output=True, text=True, check=False, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    found = re.search(r'version "([\w.+-]{1,40})"', said.stderr + said.stdout)
+    return found[1] if found else "unknown"
+
+
+def package_version(name: str) -> str:
+    """The version of an installed package; ``not installed``."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def check_spark(_: Situation) -> Iterator[CheckResult]:
+    """PySpark, and the jars that the job needs."""
+    found = package_version("pyspark")
+    if found == "not installed":
+        yield problem("PySpark is not installed", "install clientscope again, with its dependencies", "pip install clientscope")
+        return
+    if missing := jars.missing("spark"):
+        text = f"PySpark {found}; {len(missing)} jars of the job are missing in {jars.home()}"
+        yield warning(text, "the job's first start downloads them, which needs the network", "clientscope jars")
+        return
+    try:
+        yield ok(f"PySpark {found}, {len(jars.jars('spark'))} jars as they were locked")
+    except EnvironmentProblem as error:
+        yield problem(str(error), error.hint or "")
+
+
+def check_disk(situation: Situation) -> Iterator[CheckResult]:
+    """Free space where the job writes."""
+    folders = [situation.stream.checkpoint_dir, situation.stream.history_dir] if situation.stream else [Path()]
+    seen = set()
+    for folder in folders:
+        there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+        if (device := there.stat().st_dev) in seen:
+            continue
+        seen.add(device)
+        free = shutil.disk_usage(there).free
+        text = f"{free / _GIB:,.1f} GiB are free for {folder}"
+        if free < _FULL_BYTES:
+            yield problem(text, "free some space before the job writes: a full disk parks its queries", f"df -h {quote(str(there))}")
+        elif free < _LOW_BYTES:
+            yield warning(text, "history and checkpoints grow; see how much before it is full", f"df -h {quote(str(there))}")
+        else:
+            yield ok(text)

@@ -1,0 +1,171 @@
+"""`clientscope doctor` at a real broker and gateway: all well, then with several things broken; no secret is ever shown."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from certificates import Authority
+from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from kafka import KafkaAdminClient, KafkaConsumer
+from kafka.admin import ConfigResource, ConfigResourceType
+from observe import eventually
+
+from clientscope.local.process import free_port
+from clientscope.records.topics import GAUGES, QUARANTINE
+
+CANARIES = ("CNRYDIGESTKEYCNRYDIGESTKEYCNRYDIGESTKEY", "CNRYTOKENCNRYTOKENCNRY", "CNRYPASSWORDCNRY", "CNRYURLPASSWORD")
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """One whose topics a test may break."""
+    started, running = start_broker(tmp_path_factory.mktemp("doctor-broker"))
+    yield running
+    started.stop()
+
+
+def secret_file(path: Path, text: str, mode: int = 0o600) -> Path:
+    path.touch(mode=0o600)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def settings(home: Path, broker: RunningBroker, gateway_listen: str, metrics: str, admin: str, more: str = "") -> Path:
+    """A file of settings of all processes; canaries are at each place that holds a secret."""
+    file = home / "clientscope.toml"
+    digest, token = home / "digest.key", home / "token"
+    file.write_text(
+        f'[kafka]\n"bootstrap.servers" = "{broker.internal}"\n'
+        f'[gateway]\nlisten = "{gateway_listen}"\nmetrics_listen = "{metrics}"\nadmin_listen = "{admin}"\n'
+        f'digest_key_file = "{digest}"\nadmin_token_file = "{token}"\n{more}'
+        f'[stream]\ncheckpoint_dir = "{home}/checkpoints"\nhistory_dir = "{home}/history"\nmetrics_listen = "127.0.0.1:{free_port()}"\n'
+        f'digest_key_file = "{digest}"\n'
+        f'[serve]\nlisten = "127.0.0.1:{free_port()}"\nreader_token_file = "{token}"\n'
+        f'[page]\ntoken_file = "{token}"\n'
+    )
+    return file
+
+
+def doctor(file: Path, *flags: str) -> tuple[int, str]:
+    """Its exit status and all that it prints."""
+    command = [sys.executable, "-m", "clientscope", "doctor", "--config", str(file), *flags]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert "Traceback" not in ended.stderr, ended.stderr
+    for canary in CANARIES:
+        assert canary not in ended.stdout + ended.stderr
+    return ended.returncode, ended.stdout
+
+
+def results(file: Path, *flags: str) -> tuple[int, list[dict[str, Any]]]:
+    status, out = doctor(file, "-o", "json", *flags)
+    return status, json.loads(out)["results"]
+
+
+def of(found: list[dict[str, Any]], check: str, outcome: str = "") -> list[dict[str, Any]]:
+    return [each for each in found if each["check"] == check and outcome in ("", each["outcome"])]
+
+
+@contextmanager
+def consumer(address: str, group: str, client_id: str) -> Iterator[None]:
+    """A member of a group, for as long as the context lasts."""
+    with closing(KafkaConsumer(GAUGES, bootstrap_servers=address, group_id=group, client_id=client_id)) as one:
+        assert eventually(lambda: (one.poll(timeout_ms=100), bool(one.assignment()))[1], 60)
+        yield
+
+
+def test_all_is_well_then_several_things_are_broken(broker: RunningBroker, tmp_path: Path) -> None:
+    secret_file(tmp_path / "digest.key", CANARIES[0])
+    secret_file(tmp_path / "token", f"ann {CANARIES[1]}")
+    with running_gateway(broker.internal, broker.client, tmp_path, listen=broker.advertised) as gateway:
+        file = settings(tmp_path, broker, gateway.address, gateway.metrics_url.split("/")[2], gateway.admin)
+        with consumer(gateway.address, "through", "known-to-the-gateway"):
+            is_well(file, gateway)
+            with consumer(broker.internal, "around", "seen-by-no-gateway"):
+                (found,) = of(results(file)[1], "bypass")
+                assert found["outcome"] == "warning" and "'seen-by-no-gateway' of group 'around'" in found["text"]
+                assert "known-to-the-gateway" not in found["text"]
+    is_broken(file, broker, tmp_path)
+
+
+def is_well(file: Path, gateway: RunningGateway) -> None:
+    """Nothing is a problem, and what was looked at is what is there."""
+    assert eventually(lambda: not [each for each in results(file)[1] if each["outcome"] in ("problem", "warning")], 60), results(file)
+    status, found = results(file, "--gateway", gateway.address)
+    assert status == 0
+    texts = {check: " ".join(each["text"] for each in of(found, check, "ok")) for check in {each["check"] for each in found}}
+    assert f"CLIENT of broker 1 advertises {gateway.address}: a gateway answers" in texts["listeners"]
+    assert f"--gateway {gateway.address}: a gateway answers" in texts["listeners"]
+    assert "INTERNAL of broker 1" in texts["listeners"] and "the broker itself" in texts["listeners"]
+    assert f"gateway --listen {gateway.address} is in use by clientscope" in texts["ports"]
+    assert f"gateway --admin-listen {gateway.admin} is in use by clientscope" in texts["ports"]
+    assert "10 topics have" in texts["topics"]
+    assert "this machine's clock is" in texts["clocks"]
+    assert "group members is known to a gateway" in texts["bypass"]
+    assert {"java", "spark", "disk", "brokers", "files"} <= {check for check, text in texts.items() if text}
+    status, text = doctor(file)
+    assert status == 0 and text.rstrip().endswith("```")
+    assert "0 problems, 0 warnings" in text and "\x1b" not in text
+
+
+def is_broken(file: Path, broker: RunningBroker, home: Path) -> None:
+    """The gateway is gone, others have its ports, topics are missing or set otherwise, everybody reads a key, a certificate has expired."""
+    authority = Authority(home / "authority")
+    expired = authority.sign("expired", days=-1)
+    with closing(KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+        admin.delete_topics([QUARANTINE])
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, GAUGES, configs={"cleanup.policy": "delete"})])
+    (home / "digest.key").chmod(0o644)
+    with socket.create_server(("127.0.0.1", 0)) as other, socket.create_server(("127.0.0.1", 0)) as metrics:
+        taken, taken_too = (f"127.0.0.1:{each.getsockname()[1]}" for each in (other, metrics))
+        more = f'ssl_certificate_location = "{expired.certificate}"\nssl_key_location = "{expired.key}"\nbroker_jmx = "ftp://me:{CANARIES[3]}@x"\n'
+        file = settings(home, broker, taken, taken_too, "127.0.0.1:0")
+        status, found = results(file)
+        assert status == 1
+        (advertised,) = of(found, "listeners", "problem")
+        assert f"CLIENT of broker 1 advertises {broker.advertised}: no connection" in advertised["text"]
+        assert "start the gateway at that address" in advertised["remedy"] and "clientscope gateway --listen" in advertised["command"]
+        missing, otherwise = of(found, "topics", "problem")
+        assert missing["text"] == f"missing: {QUARANTINE}"
+        assert missing["command"] == f"clientscope topics --bootstrap-servers {broker.internal}"
+        assert f"{GAUGES} has cleanup.policy=delete, not compact" in otherwise["text"] and "kafka-configs.sh" in otherwise["command"]
+        assert {each["command"] for each in of(found, "files", "problem")} == {f"chmod 600 {home / 'digest.key'}"}
+        ports = of(found, "ports", "problem")
+        assert [each["command"] for each in ports] == [f"ss -ltnp 'sport = :{each.split(':')[1]}'" for each in (taken, taken_too)]
+        # A certificate that has expired, and a setting that is invalid, of which the value is a secret.
+        file.write_text(settings(home, broker, taken, taken_too, "127.0.0.1:0", more.rsplit("broker_jmx", 1)[0]).read_text())
+        (old,) = of(results(file)[1], "certificates", "problem")
+        assert "expired on" in old["text"] and old["remedy"].startswith("replace the certificate")
+        status, found = results(settings(home, broker, taken, taken_too, "127.0.0.1:0", more))
+        (invalid,) = of(found, "settings", "problem")
+        assert status == 1 and "broker_jmx" in invalid["text"]
+        doctor(file)
+
+
+def test_a_password_is_never_shown_and_nobody_answering_takes_no_time(tmp_path: Path) -> None:
+    secret_file(tmp_path / "password", CANARIES[2])
+    file = tmp_path / "c.toml"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        file.write_text(
+            f'[kafka]\n"bootstrap.servers" = "{address}"\n"security.protocol" = "SASL_PLAINTEXT"\n"sasl.mechanism" = "PLAIN"\n'
+            f'"sasl.username" = "me"\n"sasl.password.file" = "{tmp_path / "password"}"\n'
+        )
+        status, found = results(file, "--gateway", address)
+        assert status == 1
+        assert f"no broker answers at {address}" in of(found, "brokers", "problem")[0]["text"]
+        assert {of(found, check)[0]["outcome"] for check in ("topics", "rights", "clocks", "bypass")} == {"not checked"}
+        assert "doesn't answer ApiVersions" in of(found, "listeners", "problem")[0]["text"]
+    (tmp_path / "password").chmod(0o604)
+    status, found = results(file)
+    assert of(found, "files", "problem")[0]["command"] == f"chmod 600 {tmp_path / 'password'}"
+    assert of(found, "brokers")[0]["outcome"] == "not checked"
+    assert doctor(file, "--gateway", "nowhere")[0] == 2
