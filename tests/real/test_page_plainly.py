@@ -159,7 +159,7 @@ def test_columns_are_chosen_and_the_address_has_them(shared: PageServer, opens: 
     page.locator("summary", has_text="Columns").click()
     page.get_by_label("Gateway", exact=True).check()
     page.get_by_label("Principal", exact=True).uncheck()
-    expect(page).to_have_url(re.compile(r"columns=software,address,connections,findings,since,listener,broker,gateway"))
+    expect(page).to_have_url(re.compile(r"columns=software,owner,address,connections,findings,since,listener,broker,gateway"))
     page.reload()
     expect(headings.filter(has_text="Gateway")).to_have_count(1)
     expect(headings.filter(has_text="Broker")).to_have_count(1)  # what is chosen is shown at any width
