@@ -4,28 +4,21 @@
 // title: in the bar and in the window's title
 // key: goes there after g
 // within: the view that it belongs to: it isn't in the bar, and Esc goes back there
-// draw: the component
+// draw: the component; all but the first view are loaded when they are first shown
 
-import { Brokers } from "./views/brokers.js";
-import { Client } from "./views/client.js";
-import { Clients } from "./views/clients.js";
-import { Finding } from "./views/finding.js";
-import { Findings } from "./views/findings.js";
-import { History } from "./views/history.js";
+import { later } from "./parts/later.js";
 import { Overview } from "./views/overview.js";
-import { Readiness } from "./views/readiness.js";
-import { Rule } from "./views/rule.js";
 
 export const VIEWS = [
   { name: "overview", title: "Overview", key: "o", draw: Overview },
-  { name: "clients", title: "Clients", key: "c", draw: Clients },
-  { name: "client", title: "Client", within: "clients", draw: Client },
-  { name: "findings", title: "Findings", key: "f", draw: Findings },
-  { name: "finding", title: "Finding", within: "findings", draw: Finding },
-  { name: "rule", title: "Rule", within: "findings", draw: Rule },
-  { name: "brokers", title: "Brokers", key: "b", draw: Brokers },
-  { name: "readiness", title: "Readiness", key: "r", draw: Readiness },
-  { name: "history", title: "History", key: "h", draw: History },
+  { name: "clients", title: "Clients", key: "c", draw: later(() => import("./views/clients.js").then((view) => view.Clients)) },
+  { name: "client", title: "Client", within: "clients", draw: later(() => import("./views/client.js").then((view) => view.Client)) },
+  { name: "findings", title: "Findings", key: "f", draw: later(() => import("./views/findings.js").then((view) => view.Findings)) },
+  { name: "finding", title: "Finding", within: "findings", draw: later(() => import("./views/finding.js").then((view) => view.Finding)) },
+  { name: "rule", title: "Rule", within: "findings", draw: later(() => import("./views/rule.js").then((view) => view.Rule)) },
+  { name: "brokers", title: "Brokers", key: "b", draw: later(() => import("./views/brokers.js").then((view) => view.Brokers)) },
+  { name: "readiness", title: "Readiness", key: "r", draw: later(() => import("./views/readiness.js").then((view) => view.Readiness)) },
+  { name: "history", title: "History", key: "h", draw: later(() => import("./views/history.js").then((view) => view.History)) },
 ];
 
 // In the bar.

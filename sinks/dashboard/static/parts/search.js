@@ -4,7 +4,6 @@ import { html, useEffect, useRef, useState } from "../core/html.js";
 import { go, here, useRoute } from "../core/route.js";
 
 const WAIT_MS = 120;
-const MOST_EXPECTED = 32; // all fields of clients
 
 export function Search({ label, examples, error, clears = { offset: null, open: null } }) {
   const { params } = useRoute();
@@ -73,6 +72,6 @@ function Mistake({ text, error }) {
   return html`<div class="mistake" id="search-error" role="alert">
     <p class="mono">${letters.slice(0, position).join("")}<mark>${letters.slice(position, end).join("") || " "}</mark>${letters.slice(end).join("")}</p>
     <p>${error.message}</p>
-    ${expected.length > 0 && html`<p class="muted">Expected ${expected.slice(0, MOST_EXPECTED).map((word, i) => html`${i ? ", " : ""}<code>${word}</code>`)}${expected.length > MOST_EXPECTED && ", …"}</p>`}
+    ${expected.length > 0 && html`<p class="muted">Expected ${expected.slice(0, 40).map((word, i) => html`${i ? ", " : ""}<code>${word}</code>`)}${expected.length > 40 && ", …"}</p>`}
   </div>`;
 }

@@ -1,4 +1,4 @@
-"""Compressed answers, and HEAD, of the whole application: what is compressed, for whom, and what never is."""
+"""Compressed answers, and HEAD, of the whole application: what is compressed, for which requests, and what never is."""
 
 from __future__ import annotations
 
