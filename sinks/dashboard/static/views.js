@@ -9,16 +9,25 @@
 import { later } from "./parts/later.js";
 import { Overview } from "./views/overview.js";
 
+const Brokers = later(() => import("./views/brokers.js").then((view) => view.Brokers));
+const Client = later(() => import("./views/client.js").then((view) => view.Client));
+const Clients = later(() => import("./views/clients.js").then((view) => view.Clients));
+const Finding = later(() => import("./views/finding.js").then((view) => view.Finding));
+const Findings = later(() => import("./views/findings.js").then((view) => view.Findings));
+const History = later(() => import("./views/history.js").then((view) => view.History));
+const Readiness = later(() => import("./views/readiness.js").then((view) => view.Readiness));
+const Rule = later(() => import("./views/rule.js").then((view) => view.Rule));
+
 export const VIEWS = [
   { name: "overview", title: "Overview", key: "o", draw: Overview },
-  { name: "clients", title: "Clients", key: "c", draw: later(() => import("./views/clients.js").then((view) => view.Clients)) },
-  { name: "client", title: "Client", within: "clients", draw: later(() => import("./views/client.js").then((view) => view.Client)) },
-  { name: "findings", title: "Findings", key: "f", draw: later(() => import("./views/findings.js").then((view) => view.Findings)) },
-  { name: "finding", title: "Finding", within: "findings", draw: later(() => import("./views/finding.js").then((view) => view.Finding)) },
-  { name: "rule", title: "Rule", within: "findings", draw: later(() => import("./views/rule.js").then((view) => view.Rule)) },
-  { name: "brokers", title: "Brokers", key: "b", draw: later(() => import("./views/brokers.js").then((view) => view.Brokers)) },
-  { name: "readiness", title: "Readiness", key: "r", draw: later(() => import("./views/readiness.js").then((view) => view.Readiness)) },
-  { name: "history", title: "History", key: "h", draw: later(() => import("./views/history.js").then((view) => view.History)) },
+  { name: "clients", title: "Clients", key: "c", draw: Clients },
+  { name: "client", title: "Client", within: "clients", draw: Client },
+  { name: "findings", title: "Findings", key: "f", draw: Findings },
+  { name: "finding", title: "Finding", within: "findings", draw: Finding },
+  { name: "rule", title: "Rule", within: "findings", draw: Rule },
+  { name: "brokers", title: "Brokers", key: "b", draw: Brokers },
+  { name: "readiness", title: "Readiness", key: "r", draw: Readiness },
+  { name: "history", title: "History", key: "h", draw: History },
 ];
 
 // In the bar.
