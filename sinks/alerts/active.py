@@ -205,7 +205,7 @@ class Active:
         plan, result = settled.message.plan, settled.result
         at = now_ms()
         if result.outcome != "ok":
-            subject = self._texts[plan.receiver].title(settled.message)
+            subject = self._texts[plan.receiver].subject(settled.message)
             self.journal.dead(DeadLetter(**plan.model_dump(), subject=subject, reason=result.reason, attempts=settled.attempts, at_ms=at))
             self._metrics.dead(plan.receiver)
             _log.warning("receiver %s: message %s given up after %d attempts: %s", plan.receiver, plan.id, settled.attempts, result.reason)

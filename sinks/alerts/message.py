@@ -62,9 +62,17 @@ class Texts:
     zone: tzinfo = UTC
 
     def title(self, message: Message) -> str:
-        """One line."""
+        """One line above the body, which says whose it is."""
+        return self._title(message, "")
+
+    def subject(self, message: Message) -> str:
+        """One line without a body, as in the list of dead letters: it says whose it is."""
+        of = message.worst.application
+        return self._title(message, f", {_application(of) if of != Application() else 'clientscope'}")
+
+    def _title(self, message: Message, who: str) -> str:
         finding, more = message.worst, len(message.findings) - 1
-        text = f"{status(message).upper()}, {finding.severity}: {inert(finding.code, 16)} {inert(finding.name, 60)}"
+        text = f"{status(message).upper()}, {finding.severity}: {inert(finding.code, 16)} {inert(finding.name, 60)}{who}"
         return _cut(text, MOST_TITLE - 12) + (f" +{more:,}" if more else "")
 
     def body(self, message: Message, most: int = MOST_BODY) -> str:

@@ -106,7 +106,7 @@ def test_json(broker: Any) -> None:
 
 
 def test_wrong_use_is_said_before_anything_is_asked() -> None:
-    assert "did you mean Produce" in run("--api", "Produze", "--bootstrap-servers", "127.0.0.1:1", status=1)
+    assert "did you mean Produce" in run("--api", "Produze", "--bootstrap-servers", "127.0.0.1:1", status=2)
 
 
 def test_nobody_there() -> None:

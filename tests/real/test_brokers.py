@@ -57,7 +57,7 @@ def test_an_exporter_that_is_not_there_is_said(broker: Any) -> None:
 
 
 def test_a_broker_that_the_cluster_does_not_have_is_said(broker: Any) -> None:
-    assert "the cluster has no broker 7" in run("--bootstrap-servers", broker.internal, "--software", "7=x/1", status=1)
+    assert "the cluster has no broker 7" in run("--bootstrap-servers", broker.internal, "--software", "7=x/1", status=2)
 
 
 def test_the_gateway_says_what_jmx_says(broker: Any, tmp_path: Any) -> None:

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -52,8 +53,15 @@ def imported(installation: Any, *paths: Path) -> str:
 def details(installation: Any) -> dict[str, Any]:
     """By client.id, all about the client."""
     keys = [each["key"] for each in api(installation, "clients?limit=1000")["items"]]
-    found = [api(installation, f"clients/{urllib.parse.quote(key, safe='')}") for key in keys]
-    return {each["client"]["client_id"]: each for each in found}
+    found = {}
+    for key in keys:
+        try:
+            each = api(installation, f"clients/{urllib.parse.quote(key, safe='')}")
+        except urllib.error.HTTPError as error:  # since it was listed, its connection has turned out to be another client's
+            assert error.code == 404
+            continue
+        found[each["client"]["client_id"]] = each
+    return found
 
 
 @contextmanager

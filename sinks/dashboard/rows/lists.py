@@ -10,7 +10,7 @@ from clientscope.query import CLIENTS, Key, Query, parse, parse_sort
 from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.openings import MINUTES
-from sinks.dashboard.rows.schema import HERE, LISTED, LOST, Database, listed
+from sinks.dashboard.rows.schema import GONE_MS, HERE, LISTED, LOST, Database, listed
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS, OF_SHAPES, order, where
 from sinks.dashboard.rows.writing import Writing
 
@@ -21,7 +21,7 @@ _FEW = 20
 CLIENT_COLUMNS = (
     "c.id, c.key, s.cluster, s.broker, s.gateway, s.listener, s.protocol, c.address, s.principal, c.client_id, s.software, s.version,"
     " c.instance, c.application, s.owner, c.connections, c.since_ms, c.since_exact,"
-    " c.worst, c.found, c.risks, c.gone_ms, c.opened, c.bytes_in, c.bytes_out, c.active_ms"
+    f" c.worst, c.found, c.risks, {GONE_MS} AS gone_ms, c.opened, c.bytes_in, c.bytes_out, c.active_ms"
 )
 """SQL of what is selected of a client, in the order of `ClientColumns`."""
 CONNECTION_COLUMNS = (

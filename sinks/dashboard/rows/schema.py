@@ -29,7 +29,7 @@ CREATE TABLE clients (
     key TEXT NOT NULL UNIQUE,
     codes TEXT NOT NULL,           -- of its findings, each between spaces
     risks TEXT NOT NULL,           -- likewise
-    gone_ms INTEGER,               -- when it closed its last connection; NULL while it has one
+    gone_ms INTEGER, gone_since_ms INTEGER, gone_exact INTEGER,  -- its last closing, and since when that connection was there
     bytes_in INTEGER, bytes_out INTEGER,  -- per second; NULL where its gateway hasn't said it yet
     active_ms INTEGER,             -- the last heartbeat that said of any
     opened INTEGER NOT NULL,       -- connections in the last minutes, of those that are closed too
@@ -56,6 +56,9 @@ CREATE INDEX pushes_of_old_keys ON pushes (instance) WHERE old_key;
 
 HERE, LOST, GONE = range(3)
 """Values of ``away``."""
+
+GONE_MS = f"(CASE WHEN c.away = {GONE} THEN c.gone_ms END)"
+"""SQL of when a client left that has gone."""
 
 _INDICES = {
     "clients_in_order": "UNIQUE INDEX {} ON clients (label, address, key)",

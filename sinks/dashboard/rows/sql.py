@@ -9,7 +9,7 @@ from clientscope.query import Between, Choice, Compare, Is, Key, Pattern, Query,
 from clientscope.query.fields import CLIENTS, NONE, FieldKind
 from clientscope.query.terms import Condition
 from sinks.dashboard.rows.openings import MINUTES
-from sinks.dashboard.rows.schema import GONE, HERE, LOST
+from sinks.dashboard.rows.schema import GONE, GONE_MS, HERE, LOST
 
 Sql = tuple[str, list[Any]]
 
@@ -21,7 +21,7 @@ OF_SHAPES = {
 
 _OF_CLIENTS = {
     "client_id": "c.client_id", "application": "c.application", "address": "c.address", "instance": "c.instance",
-    "connections": "c.connections", "since": "c.since_ms", "finding": "c.worst", "disconnected": "c.gone_ms",
+    "connections": "c.connections", "since": "c.since_ms", "finding": "c.worst", "disconnected": GONE_MS,
     "opened_per_minute": "c.opened", "bytes_in_per_second": "c.bytes_in", "bytes_out_per_second": "c.bytes_out", "active": "c.active_ms",
 }  # fmt: skip
 

@@ -22,7 +22,7 @@ GONE_KEPT = 10_000
 MANY = 5_000
 """Connections into empty tables that are worth making the indices anew."""
 
-_INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 23)})"
+_INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 25)})"
 
 _OWNERS_KEPT = 20_000
 """Principals and client ids whose owner isn't looked for again."""
@@ -215,7 +215,7 @@ class Writing:
         left: dict[int, tuple[_Closing, tuple[int, bool]]] = {}
         for row, client, opened_ms, seen_ms in found:
             counts[client] -= 1
-            if row in opened_in:
+            if row in opened_in and opened_ms is not None:
                 self.openings.not_opened(client, opened_in[row])
             closing = closed.get(row)
             if closing is not None and (client not in left or left[client][0] < closing):
@@ -256,7 +256,7 @@ class Writing:
         for number in back:
             del self._gone[number]
         self._database.run(
-            f"UPDATE clients SET gone_ms = NULL, away = (SELECT gateway IN {LISTED} FROM shapes WHERE id = shape) WHERE id IN {LISTED}",
+            f"UPDATE clients SET away = (SELECT gateway IN {LISTED} FROM shapes WHERE id = shape) WHERE id IN {LISTED}",
             listed(self._lost),
             listed(back),
         )
@@ -310,10 +310,7 @@ class Writing:
             oldest.key,
             codes,
             risks,
-            None,
-            None,
-            None,
-            None,
+            *(None,) * 6,
             0,
             "\n".join(text for text in searched if text).lower(),
         )
@@ -335,20 +332,31 @@ class Writing:
         return number
 
     def _leave(self, fewer: list[int], left: Mapping[int, tuple[_Closing, tuple[int, bool]]]) -> None:
-        """Notes which clients have gone, or removes them: those whose connections turned out to be others', and the first that left."""
-        without = self._database.rows(f"SELECT id FROM clients WHERE id IN {LISTED} AND connections = 0", listed({*fewer, *left}))
-        gone = sorted((left[client][0], client) for (client,) in without if client in left)
+        """Notes which clients have gone: those without a connection that ever closed one.
+
+        Without a connection, and removed, are also those whose connections turned out to be others'; and those that left first.
+        """
+        closings = sorted((closing, client, since) for client, (closing, since) in left.items())
         self._database.many(
-            f"UPDATE clients SET away = {GONE}, bytes_in = NULL, bytes_out = NULL, gone_ms = ?, since_ms = ?, since_exact = ? WHERE id = ?",
-            ((closing.at_ms, *left[client][1], client) for closing, client in gone),
+            "UPDATE clients SET gone_ms = ?, gone_since_ms = ?, gone_exact = ? WHERE id = ?",
+            ((closing.at_ms, *since, client) for closing, client, since in closings),
         )
-        for _, client in gone:
+        found = self._database.rows(f"SELECT id FROM clients WHERE id IN {LISTED} AND connections = 0", listed({*fewer, *left}))
+        without = [client for (client,) in found]
+        gone = self._database.rows(
+            f"UPDATE clients SET away = {GONE}, since_ms = gone_since_ms, since_exact = gone_exact, bytes_in = NULL, bytes_out = NULL"
+            f" WHERE id IN {LISTED} AND gone_ms IS NOT NULL RETURNING id",
+            listed(without),
+        )
+        there = {client for (client,) in gone}
+        self._remove([client for client in without if client not in there])
+        for client in (*(there - left.keys()), *(client for _, client, _ in closings if client in there)):
             self._gone[client] = None
             self._gone.move_to_end(client)
         over = [client for client, _ in zip(list(self._gone), range(max(0, len(self._gone) - GONE_KEPT)), strict=False)]
         for client in over:
             del self._gone[client]
-        self._remove([*over, *(client for (client,) in without if client not in left)])
+        self._remove(over)
 
     def _remove(self, clients: list[int]) -> None:
         """Removes clients, and shapes without a client."""
