@@ -11,7 +11,7 @@ import asyncio
 import logging
 import socket
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from clientscope.gateway.worker.doors import Doors, Upstream
 from clientscope.gateway.worker.messages import (
     Answer,
     Asked,
+    BrokerFound,
     Bypass,
     Closed,
     Drain,
@@ -41,6 +42,7 @@ from clientscope.gateway.worker.proxy_protocol import Header
 from clientscope.gateway.worker.relay import Relay
 from clientscope.gateway.worker.reporter import Reporter
 from clientscope.gateway.worker.sides import ClientSide
+from clientscope.session.addresses import BrokerAddresses
 from clientscope.session.events import Bypassed, Continue, Draining, Ended, Stop, Tick, VerdictGiven
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.requested import SharedVersions
@@ -61,7 +63,8 @@ _BUSY = Verdict(THROTTLING_QUOTA_EXCEEDED, "the gateway can't take this push now
 
 
 def _budget_bytes(plan: WorkerPlan) -> int:
-    return (plan.settings.buffered_max_bytes or memory.default_budget_bytes()) // plan.settings.workers
+    brokers = len(plan.open_ports.brokers) if plan.open_ports else 1
+    return (plan.settings.buffered_max_bytes or memory.default_budget_bytes()) // (plan.settings.workers * max(1, brokers))
 
 
 class Worker:
@@ -72,6 +75,7 @@ class Worker:
         self._reporter = Reporter(channel, lambda: self.draining.is_set() and not self._relays)
         self._doors = Doors(plan.settings, self._relay, self)
         self._served, self._versions = Served(), SharedVersions()
+        self._fixed = BrokerAddresses(plan.open_ports.ports, self._found, plan.open_ports.brokers) if plan.open_ports else None
         self._logged = RequestFilter.of(plan.settings)
         self._budget = Budget(_budget_bytes(plan), partial(self._all, Stop()), partial(self._all, Continue()), self.count, memory.give_back)
         self._next_id = plan.first_id
@@ -97,8 +101,12 @@ class Worker:
         takes_push = bool(settings.client_config_policy_class_name)
         software, identity = self._plan.software, place.identity
         return Session(
-            takes_push, settings.client_config_max_bytes, place.sasl, software, self._served, identity=identity, versions=self._versions
-        )
+            takes_push, settings.client_config_max_bytes, place.sasl, software, self._served, identity=identity, versions=self._versions,
+            addresses=self._fixed,
+        )  # fmt: skip
+
+    def _found(self, broker_id: int, host: str, port: int) -> None:
+        self._reporter.report(BrokerFound(broker_id, host, port))
 
     def _relay(self, header: Header) -> ClientSide:
         client = Relay(self).client
@@ -263,9 +271,9 @@ class Worker:
                     await asyncio.sleep(0)
             self._reporter.flush()
 
-    async def listen(self, listener: socket.socket) -> None:
+    async def listen(self, listeners: Sequence[socket.socket]) -> None:
         """Takes connections, until it drains."""
-        await self._doors.open(listener, self._plan.settings)
+        await self._doors.open(listeners, self._plan.settings)
         self.run(self._stop_listening())
         self.run(self._watch_time())
 
@@ -274,6 +282,8 @@ class Worker:
         self._plan = plan
         self._budget.most_bytes = _budget_bytes(plan)
         self._doors.change(plan.settings)
+        if self._fixed is not None and plan.open_ports is not None:
+            self._fixed.change(plan.open_ports.brokers)
 
     async def _stop_listening(self) -> None:
         await self.draining.wait()
@@ -293,13 +303,13 @@ class Worker:
             self._all(Bypassed())
 
 
-def run(channel: socket.socket, listener: socket.socket) -> None:
+def run(channel: socket.socket, listeners: Sequence[socket.socket]) -> None:
     """The life of a worker, from its first message to `Shutdown`, or to the main process's own end."""
     memory.keep_freed()
-    uvloop.run(_run(channel, listener))
+    uvloop.run(_run(channel, listeners))
 
 
-async def _run(ours: socket.socket, listener: socket.socket) -> None:
+async def _run(ours: socket.socket, listeners: Sequence[socket.socket]) -> None:
     loop = asyncio.get_running_loop()
     early: list[Any] = []
     begun, over = asyncio.Event(), asyncio.Event()
@@ -329,7 +339,7 @@ async def _run(ours: socket.socket, listener: socket.socket) -> None:
     worker = Worker(early.pop(0), channel)
     for message in early:
         worker.handle(message)
-    await worker.listen(listener)
+    await worker.listen(listeners)
     await over.wait()
     await worker.end()
     channel.close()
