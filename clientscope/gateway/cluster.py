@@ -15,14 +15,13 @@ import logging
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
-from ipaddress import ip_address
 
 from kafka.errors import KafkaError
 
 from clientscope.api.gateway import GatewayConnection
 from clientscope.clock import now_ms
 from clientscope.config import GatewaySettings
-from clientscope.config_types import split_address, split_ports
+from clientscope.config_types import split_address
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.gateway import tls
 from clientscope.gateway.brokers import KnownBrokers
@@ -31,6 +30,7 @@ from clientscope.gateway.epoch import next_epoch
 from clientscope.gateway.gateway import Gateway
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.policy.plan import PolicyPlan
+from clientscope.gateway.reconfiguring import changes
 from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.worker.messages import BrokerFound, OpenPorts
 from clientscope.gateway.worker.pool import listen
@@ -39,40 +39,13 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import connected
 from clientscope.kafka.describe import describe
 from clientscope.policy.redaction import ClientNames
-from clientscope.session.addresses import BrokerPorts
+from clientscope.session.ports import BrokerPorts
 
 log = logging.getLogger(__name__)
 
 _LOOK_S = 15.0
 _ABSENCES = 3
 _NO_BROKER = -1
-
-
-def broker_ports(settings: GatewaySettings) -> BrokerPorts:
-    """The gateway's addresses of brokers.
-
-    Raises:
-        SettingsError: they clash with another port, or no client could connect to the host.
-    """
-    ports = split_ports(settings.broker_ports)
-    host, bootstrap = split_address(settings.listen)
-    for name in ("listen", "metrics_listen", "admin_listen"):
-        if (port := split_address(getattr(settings, name))[1]) in ports:
-            raise SettingsError(f"{name} has port {port}, which is one of broker_ports {settings.broker_ports}", "choose another port")
-    if not bootstrap:
-        raise SettingsError("listen has port 0, but clients must know the bootstrap port", "choose a port")
-    if not settings.advertised_host and _is_any(host):
-        raise SettingsError(
-            f"clients can't connect to {host}, the host in listen", "set advertised_host to the gateway's name, as clients resolve it"
-        )
-    return BrokerPorts(settings.advertised_host or host, ports[0], len(ports), settings.first_broker_id)
-
-
-def _is_any(host: str) -> bool:
-    try:
-        return ip_address(host).is_unspecified
-    except ValueError:
-        return False
 
 
 def find_cluster_place(settings: GatewaySettings) -> GatewayPlace:
@@ -82,7 +55,7 @@ def find_cluster_place(settings: GatewaySettings) -> GatewayPlace:
         SettingsError: settings that don't go with ``broker_ports``.
         EnvironmentProblem: no broker answers.
     """
-    broker_ports(settings)
+    BrokerPorts.of_settings(settings)
     for name in ("broker_jmx", "broker_id"):
         if getattr(settings, name) != type(settings).model_fields[name].default:
             raise SettingsError(f"{name} is of one broker, but broker_ports serve all of them", f"take {name} out")
@@ -131,7 +104,7 @@ class ClusterGateway:
         self._settings = settings
         self._place = place
         self._common = common
-        self._ports = broker_ports(settings)
+        self._ports = BrokerPorts.of_settings(settings)
         self._gateways: dict[int, Gateway] = {}
         self._brokers: dict[int, tuple[str, int]] = {}
         self._absences: dict[int, int] = {}
@@ -141,7 +114,7 @@ class ClusterGateway:
         self._tasks = Tasks()
         self._template: Template
         self._listed = KnownBrokers(settings, _NO_BROKER)
-        self._draining = False
+        self._started = self._draining = False
 
     async def start(self, template: Template) -> None:
         """Opens the port of each broker, and then the one for bootstrap.
@@ -160,6 +133,7 @@ class ClusterGateway:
                 f"no broker has a port: broker_ports {self._settings.broker_ports} have none for {ids}",
                 "raise its last port, or set first_broker_id",
             )
+        self._started = True
         self._tasks.run(self._watch())
 
     # What the server asks of a gateway.
@@ -180,7 +154,7 @@ class ClusterGateway:
     @property
     def brokers(self) -> KnownBrokers:
         """Every broker's software."""
-        return self._listed
+        return next(iter(self._gateways.values())).brokers if self._gateways else self._listed
 
     def bypass(self, on: bool) -> None:
         """Refuses."""
@@ -216,9 +190,10 @@ class ClusterGateway:
             log.error("the settings stay as they were: %s", error)
             return
         async with self._changing:
-            self._settings = settings.model_copy(
-                update={name: getattr(self._settings, name) for name in ("broker_ports", "first_broker_id", "advertised_host", "listen")}
-            )
+            fixed = changes(self._settings, settings).fixed
+            if fixed:
+                log.warning("changed, but only a restart applies it: %s", ", ".join(fixed))
+            self._settings = settings.model_copy(update={name: getattr(self._settings, name) for name in fixed})
             for broker_id, gateway in self._gateways.items():
                 gateway.take(self._settings_of(broker_id))
                 gateway.name(names)
@@ -272,7 +247,7 @@ class ClusterGateway:
             self._brokers |= usable
             new = [broker_id for broker_id in usable if broker_id not in self._gateways]
             for opened in await asyncio.gather(*(self._open(broker_id) for broker_id in new), return_exceptions=True):
-                if isinstance(opened, EnvironmentProblem) and self._gateways:
+                if isinstance(opened, EnvironmentProblem) and self._started:
                     log.error("a broker's port stays closed: %s", opened)
                 elif isinstance(opened, BaseException):
                     raise opened

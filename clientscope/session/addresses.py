@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
 
 from clientscope.errors import WireError
 from clientscope.readiness.served import known_versions
 from clientscope.session.handler import Pending
+from clientscope.session.ports import BrokerPorts
 from clientscope.session.state import Counted, Held, SessionState, ToBroker
 from clientscope.wire import addresses, api_versions
 from clientscope.wire.addresses import Translate
@@ -68,26 +68,6 @@ READ: Mapping[int, range] = {
     SHARE_ACKNOWLEDGE: range(1, 3),
 }
 """Versions whose answers have addresses, by api key."""
-
-
-class BrokerPorts(NamedTuple):
-    """The gateway's addresses of brokers.
-
-    Attributes:
-        host: the gateway's name, as clients resolve it.
-        first: port of the broker with the id ``first_id``; the next id has the next port.
-        number: of ports.
-    """
-
-    host: str
-    first: int
-    number: int
-    first_id: int = 0
-
-    def of(self, broker_id: int) -> tuple[str, int] | None:
-        """Host and port of a broker; None where its id has no port."""
-        place = broker_id - self.first_id
-        return (self.host, self.first + place) if 0 <= place < self.number else None
 
 
 @cache

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import re
+import signal
 import struct
+import uuid
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -26,7 +30,15 @@ from kafka.record import MemoryRecordsBuilder
 from observe import eventually, metrics
 
 from clientscope.client.raw import RawClient
+from clientscope.cluster.api_versions import ask
+from clientscope.cluster.software import details, find_all
+from clientscope.commands.doctor.listeners import check_listeners
+from clientscope.commands.doctor.result import Outcome
+from clientscope.commands.doctor.situation import Situation
+from clientscope.config import GatewaySettings
 from clientscope.demo.watch import jmx_connections
+from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.admin import connected
 from clientscope.local.jars import JAVA_CLIENTS, jars
 from clientscope.session.addresses import LAST_FETCH, READ, known
 from clientscope.wire.cursor import write_uvarint
@@ -152,9 +164,9 @@ def _produce(version: int, topic_id: Any) -> Any:
     return ProduceRequest(version=version, transactional_id=None, acks=-1, timeout_ms=5000, topic_data=topics)
 
 
-def _share(key: int, version: int, topic_id: Any) -> bytes:
+def _share(key: int, version: int, topic_id: Any, member: bytes) -> bytes:
     """ShareFetch or ShareAcknowledge of one partition."""
-    head = struct.pack(">hhih", key, version, 7, -1) + b"\0" + b"\x06group" + b"\x17" + b"AAAAAAAAAAAAAAAAAAAAAA"
+    head = struct.pack(">hhih", key, version, 7, -1) + b"\0" + b"\x06group" + b"\x17" + member
     if key == 78:
         asked = struct.pack(">iiiiii", 0, 100, 1, 2**20, 100, 100) + (b"\0\0" if version >= 2 else b"")
     else:
@@ -223,10 +235,11 @@ def test_endpoints_of_the_share_apis_have_other_ports_alone(
     other = next(node for node in cluster.brokers if node != leader)
 
     def ask(client: RawClient) -> bytes:
+        member = base64.urlsafe_b64encode(uuid.uuid4().bytes)[:22]  # each has a session of its own
         if key == 79:  # of a session, which a fetch opens
-            client.send_frame(_share(78, 1, topic_id))
+            client.send_frame(_share(78, 1, topic_id, member))
             client.receive_frame()
-        client.send_frame(_share(key, version, topic_id))
+        client.send_frame(_share(key, version, topic_id, member))
         return client.receive_frame()
 
     direct, through = _both(cluster, in_front, other, ask)
@@ -252,6 +265,25 @@ def test_versions_that_are_not_known_are_not_offered_and_not_passed(cluster: Fix
     assert eventually(
         lambda: metrics(in_front.gateway.metrics_url).get(("clientscope_gateway_frames_refused_total", "unknown_version")) == refused + 1
     )
+
+
+def test_doctor_finds_a_gateway_at_each_brokers_port(cluster: FixedCluster, in_front: InFront) -> None:
+    ranges = {"right": f"{in_front.ports[0]}-{in_front.ports[2]}", "few": f"{in_front.ports[0]}-{in_front.ports[0]}"}
+    with closing(connected(KafkaAccess(cluster.clients))) as admin:
+        for name, outcomes in {"right": [Outcome.OK] * 3, "few": [Outcome.OK, Outcome.PROBLEM, Outcome.PROBLEM]}.items():
+            settings = GatewaySettings(listen=in_front.gateway.address, broker_ports=ranges[name], first_broker_id=1)
+            brokers = [details(each) for each in find_all(ask(KafkaAccess(cluster.clients).client_arguments()).answers, {}, {})]
+            situation = Situation(settings, settings, None, None, None, admin=admin, brokers=brokers)
+            assert [result.outcome for result in check_listeners(situation)] == outcomes
+
+
+def test_it_cannot_be_bypassed(cluster: FixedCluster, in_front: InFront) -> None:
+    os.kill(in_front.gateway.pid, signal.SIGUSR1)
+    for node in cluster.brokers:
+        with RawClient.connect(in_front.address(node), "raw") as client:
+            found = client.request(MetadataRequest(version=12, topics=[]), MetadataResponse).brokers
+        assert {broker.port for broker in found} == set(in_front.ports[:3])
+    assert metrics(in_front.gateway.metrics_url)["clientscope_gateway_bypassed",] == 0
 
 
 def test_gauges_are_each_brokers_own(cluster: FixedCluster, in_front: InFront, topic: Any) -> None:

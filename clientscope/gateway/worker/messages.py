@@ -12,7 +12,7 @@ from clientscope.config import GatewaySettings
 from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.traffic import Passed
-from clientscope.session.addresses import BrokerPorts
+from clientscope.session.ports import BrokerPorts
 from clientscope.session.state import Identity, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware
 

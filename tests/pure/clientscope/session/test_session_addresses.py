@@ -11,8 +11,9 @@ from address_answers import BROKERS, decoded
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
 from played import Played, frames, request_id
 
-from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses, BrokerPorts, known
+from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses, known
 from clientscope.session.events import BROKER, Counted, Woken
+from clientscope.session.ports import BrokerPorts
 from clientscope.session.session import Session
 from clientscope.session.unanswered import FIRST_ID, MOST_UNANSWERED
 from clientscope.wire.api_versions import read_ranges
