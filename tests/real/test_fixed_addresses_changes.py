@@ -16,7 +16,9 @@ from confluent_kafka.admin import AdminClient
 from fixed_cluster import NODES, FixedCluster, InFront, Peers, client_pids, gateway_in_front, running_cluster
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.protocol.admin import ElectionType
-from observe import answers, eventually, metrics, page
+from observe import answers, connection_records, eventually, metrics, page
+
+from clientscope.records.codec import Kind
 
 TOPIC = "fixed.moving"
 PARTITIONS = 6
@@ -152,6 +154,8 @@ def test_brokers_come_and_go_while_clients_run(cluster: FixedCluster, in_front: 
         assert load.more(200)
 
         assert eventually(lambda: not answers(in_front.ports[2]), 120), "the port of the broker that stopped is closed"
+        said = connection_records(cluster.internal, f"{in_front.gateway.address}/3")
+        assert said[-1].kind == Kind.HEARTBEAT and said[-1].heartbeat_interval_ms == 0, "its gauges have ended"
         cluster.brokers[3].start()
         lead(cluster, TOPIC, [3, 1, 2])
         assert load.more(200)
