@@ -27,7 +27,8 @@ COUNTERS = {
     ),
     "addresses_left_out": (
         "reason",
-        "Brokers left out of answers with `--broker-ports`: no_port if the id has no port, no_room if a ShareFetch answer has none.",
+        "Brokers left out of answers with `--broker-ports`: no_port if the id has none, closed_port if another process has it, no_room in"
+        " ShareFetch.",
     ),
     "requests_unserved": ("reason", "Requests with a key or version that the broker doesn't serve. They were passed to the broker."),
     "versions_unrecorded": ("reason", "Requests in one version more than are recorded of a connection. They were passed to the broker."),

@@ -4,7 +4,8 @@ Behavior:
 - A request whose answer has addresses goes upstream under an id of the gateway's, and its answer is read as it comes.
 - A broker's port is a number from its id, so an answer never waits for anything to be rewritten. It waits for a broker that the gateway
   has just learnt of until that broker's port is open, a second at most.
-- A broker whose id has no port is left out, as one that is down: never is its own address sent.
+- A broker whose id has no port is left out, as one that is down: never is its own address sent. So is one whose port didn't open in time,
+  from the next answer on: another process may have the port.
 - Only versions whose answers are known are advertised. Others are refused by the end of the connection, as a broker refuses them.
 - Fetch is known up to v15: from v16 on its NodeEndpoints come after the records (KIP-951), and no client needs them.
 """
@@ -76,8 +77,8 @@ def known() -> Mapping[int, tuple[int, int]]:
     found: dict[int, tuple[int, int]] = {}
     for key, version in known_versions():
         found[key] = (0, max(version, found.get(key, (0, 0))[1]))
-    found |= {key: (versions[0], versions[-1]) for key, versions in READ.items() if key != PRODUCE}
-    found[FETCH] = (0, LAST_FETCH)
+    found |= {key: (versions[0], versions[-1]) for key, versions in READ.items()}
+    found |= {PRODUCE: (0, READ[PRODUCE][-1]), FETCH: (0, LAST_FETCH)}  # earlier ones have no addresses
     return {key: versions for key, versions in found.items() if key not in _NOT_TO_CLIENTS}
 
 
@@ -89,7 +90,7 @@ class BrokerAddresses:
 
     Attributes:
         open: host and port of each broker whose port is open, by id; replaced as brokers come and go.
-        given_up: ids of brokers whose port was awaited for too long: answers don't wait for it again.
+        given_up: ids of brokers whose port was awaited in vain: answers leave them out until brokers come or go.
     """
 
     def __init__(
@@ -228,7 +229,10 @@ class AddressedAnswer:
         address = self._addresses.address(broker_id, host, port)
         if address is None:
             self._count("no_port")
-        elif broker_id not in self._addresses.open and broker_id not in self._addresses.given_up:
+        elif broker_id not in self._addresses.open:
+            if broker_id in self._addresses.given_up:
+                self._count("closed_port")
+                return None
             self._awaited = (self._awaited or set()) | {broker_id}
         return address
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conftest import RunningGateway, running_gateway
-from observe import children
+from observe import children, eventually
 
 from clientscope import topics
+from clientscope.errors import EnvironmentProblem
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
 
@@ -87,7 +88,14 @@ def running_cluster(folder: Path, extra: Mapping[str, str] | None = None) -> Ite
             broker.launch()
         for broker in cluster.brokers.values():
             broker.await_up()
-        topics.create(cluster.internal)
+
+        def created() -> bool:
+            with suppress(EnvironmentProblem):  # a broker that is asked may not know yet what another one has created
+                topics.create(cluster.internal)
+                return True
+            return False
+
+        assert eventually(created, 30)
         yield cluster
     finally:
         with ThreadPoolExecutor() as pool:  # at once: the last of a quorum would wait in vain for the others

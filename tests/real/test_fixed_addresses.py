@@ -40,6 +40,7 @@ from clientscope.demo.watch import jmx_connections
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import connected
 from clientscope.local.jars import JAVA_CLIENTS, jars
+from clientscope.readiness.served import known_releases
 from clientscope.session.addresses import LAST_FETCH, READ, known
 from clientscope.wire.cursor import write_uvarint
 
@@ -103,6 +104,7 @@ NO_BROKERS = {
 def test_every_answer_of_kafka_with_a_brokers_address_is_read_or_not_offered() -> None:
     """By the message schemas in Kafka's own jar."""
     (jar,) = [path for path in jars("client-4.4") if path.name.startswith("kafka-clients-")]
+    assert jar.name == f"kafka-clients-{known_releases()[-1]}.jar", "the newest release whose versions are offered"
     addressed: dict[int, tuple[str, str]] = {}
     offered = known()
     with zipfile.ZipFile(jar) as archive:

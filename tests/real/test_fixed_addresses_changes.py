@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -161,11 +162,29 @@ def test_brokers_come_and_go_while_clients_run(cluster: FixedCluster, in_front: 
         assert load.more(200)
         assert connections(in_front)[3], "and opened again"
         assert load.all_taken()
+    cluster.brokers[9].stop()
     assert set(load.taken.values()) == {1}
     allowed = {*in_front.ports, int(in_front.gateway.address.split(":")[1])}
     internal = {port for port in peers.seen if port in cluster.ports.values()}
     assert not internal and peers.seen <= allowed
     assert page(in_front.gateway.metrics_url.replace("/metrics", "/readyz"))[0] == 200
+
+
+@pytest.mark.timeout(300)
+def test_a_broker_whose_port_another_process_has_is_not_shown_until_it_is_free(cluster: FixedCluster, in_front: InFront) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", in_front.ports[4]))
+        other.listen()
+        cluster.add(5, {})
+        through = AdminClient({"bootstrap.servers": in_front.gateway.address})
+        direct = AdminClient({"bootstrap.servers": cluster.brokers[1].plan.internal})
+        assert eventually(lambda: 5 in direct.list_topics(timeout=10).brokers)
+        closed = ("clientscope_gateway_addresses_left_out_total", "closed_port")
+        assert eventually(
+            lambda: 5 not in through.list_topics(timeout=10).brokers and metrics(in_front.gateway.metrics_url).get(closed, 0) > 0, 30
+        )
+    assert eventually(lambda: 5 in through.list_topics(timeout=10).brokers, 60)
+    cluster.brokers[5].stop()
 
 
 @pytest.mark.timeout(300)
