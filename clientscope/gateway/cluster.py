@@ -30,7 +30,7 @@ from clientscope.gateway.epoch import next_epoch
 from clientscope.gateway.gateway import Gateway
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.reconfiguring import changes
+from clientscope.gateway.reconfiguring import changes, names_again, read_again
 from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.worker.messages import BrokerFound, OpenPorts
 from clientscope.gateway.worker.pool import listen
@@ -38,7 +38,6 @@ from clientscope.gateway.worker.template import Template
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import connected
 from clientscope.kafka.describe import describe
-from clientscope.policy.redaction import ClientNames
 from clientscope.session.ports import BrokerPorts
 
 log = logging.getLogger(__name__)
@@ -182,12 +181,7 @@ class ClusterGateway:
         self._tasks.run(self._reconfigure(again))
 
     async def _reconfigure(self, again: Callable[[], GatewaySettings]) -> None:
-        try:
-            settings = again()
-            configs = PolicyPlan.of(settings).configs
-            names = ClientNames.of(settings.digest_key_file)
-        except SettingsError as error:
-            log.error("the settings stay as they were: %s", error)
+        if (settings := read_again(again)) is None:
             return
         async with self._changing:
             fixed = changes(self._settings, settings).fixed
@@ -196,8 +190,9 @@ class ClusterGateway:
             self._settings = settings.model_copy(update={name: getattr(self._settings, name) for name in fixed})
             for broker_id, gateway in self._gateways.items():
                 gateway.take(self._settings_of(broker_id))
+        if await self._common.pushes.reconfigure(PolicyPlan.of(settings).configs) and (names := names_again(settings)) is not None:
+            for gateway in self._gateways.values():
                 gateway.name(names)
-        await self._common.pushes.reconfigure(configs)
 
     def goodbye(self) -> None:
         """Says that there will be no further heartbeat."""

@@ -19,7 +19,7 @@ from clientscope.gateway.common import Common
 from clientscope.gateway.connection_records import ConnectionRecords
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.reconfiguring import changes
+from clientscope.gateway.reconfiguring import changes, names_again, read_again
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.status import StatusPublisher
 from clientscope.gateway.tasks import Tasks
@@ -244,19 +244,11 @@ class Gateway:
 
     async def _reconfigure(self, again: Callable[[], GatewaySettings]) -> None:
         """Applies what may change while it runs, and names what needs a restart; whatever is wrong with the settings, the old ones stay."""
-        try:
-            settings = again()
-            configs = PolicyPlan.of(settings).configs
-        except SettingsError as error:
-            log.error("the settings stay as they were: %s", error)
+        if (settings := read_again(again)) is None:
             return
         self.take(settings)
-        if not await self._common.pushes.reconfigure(configs):
-            return
-        try:
-            self.name(ClientNames.of(settings.digest_key_file))
-        except SettingsError as error:
-            log.error("the digest key stays as it was: %s", error)
+        if await self._common.pushes.reconfigure(PolicyPlan.of(settings).configs) and (names := names_again(settings)) is not None:
+            self.name(names)
 
     def name(self, names: ClientNames) -> None:
         """Another digest key judges clients' names from now on."""

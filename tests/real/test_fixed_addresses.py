@@ -12,16 +12,14 @@ import uuid
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import partial
 from typing import Any
 
 import confluent_kafka
 import kafka
 import pytest
-from clients.java import JavaClient
-from clients.process import FranzGo, KafkaJS, Sarama
-from clients.python import Aiokafka, Confluent, KafkaPython
-from clients.script import RECORDS, Client, variants, work
+from clients.every import CLIENTS
+from clients.python import Confluent
+from clients.script import RECORDS, variants, work
 from fixed_cluster import FixedCluster, InFront, Peers, client_pids, gateway_in_front, running_cluster
 from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse, MetadataRequest, MetadataResponse
@@ -39,20 +37,10 @@ from clientscope.config import GatewaySettings
 from clientscope.demo.watch import jmx_connections
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import connected
-from clientscope.local.jars import JAVA_CLIENTS, jars
+from clientscope.local.jars import jars
 from clientscope.readiness.served import known_releases
 from clientscope.session.addresses import LAST_FETCH, READ, known
 from clientscope.wire.cursor import write_uvarint
-
-CLIENTS: dict[str, Callable[[str], Client]] = {
-    "kafka-python": KafkaPython,
-    "aiokafka": Aiokafka,
-    "confluent-kafka": Confluent,
-    "franz-go": FranzGo,
-    "sarama": Sarama,
-    "kafkajs": KafkaJS,
-    **{f"java {name.removeprefix('client-')}": partial(JavaClient, configuration=name) for name in JAVA_CLIENTS},
-}
 
 
 @pytest.fixture(scope="module")
