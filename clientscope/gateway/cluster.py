@@ -130,7 +130,7 @@ class ClusterGateway:
             ids = ", ".join(map(str, sorted(self._unusable)))
             raise SettingsError(
                 f"no broker has a port: broker_ports {self._settings.broker_ports} have none for {ids}",
-                "raise its last port, or set first_broker_id",
+                "set broker_ports and first_broker_id so that there is a port for each of them",
             )
         self._started = True
         self._tasks.run(self._watch())

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -133,3 +136,22 @@ def test_pushes_requests_and_goodbyes_are_each_brokers_own(broker: Any, tmp_path
     records = connection_records(broker.internal, "whole/1")
     assert {record.broker_id for record in records} == {1}
     assert records[-1].kind == Kind.HEARTBEAT and records[-1].heartbeat_interval_ms == 0
+
+
+@pytest.mark.parametrize(("first", "said", "status"), [(5, "no broker has a port", 2), (1, "cannot listen on", 1)])
+def test_a_gateway_that_could_serve_no_broker_does_not_start(broker: Any, first: int, said: str, status: int) -> None:
+    ports = free_ports(3)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", ports[0]))
+        other.listen()
+        ended = subprocess.run(
+            [
+                sys.executable, "-m", "clientscope.cli", "gateway", "--bootstrap-servers", broker.internal,
+                "--listen", f"127.0.0.1:{free_port()}", "--broker-ports", f"{ports[0]}-{ports[-1]}", "--first-broker-id", str(first),
+                "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+            ],
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert ended.returncode == status
+    assert f"error: {said}" in ended.stderr or f"error: listen: {said}" in ended.stderr
+    assert "hint: " in ended.stderr and "Traceback" not in ended.stderr
