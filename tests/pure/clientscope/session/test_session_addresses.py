@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from typing import Any
 
 import address_answers as answers
 import pytest
 from address_answers import BROKERS, decoded
+from hypothesis import given
+from hypothesis import strategies as st
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
 from played import Played, frames, request_id
 
@@ -78,6 +81,43 @@ def test_a_request_however_long_is_forwarded_as_it_comes() -> None:
     played.client(frame[100_000:] + request(3, 12, 6))
     sent, _ = frames(bytes(played.to_broker))
     assert sent[12:] == frame[12:] and sent[:8] == frame[:8]
+
+
+@given(st.data())
+def test_any_cutting_of_both_directions_comes_to_the_same(data: st.DataObject) -> None:
+    """Requests whose answers have addresses among others that pass, all sent before the first answer comes."""
+    asked = data.draw(st.lists(st.sampled_from([(3, 12), (10, 6), (0, 12), (78, 1), (79, 2), (1, 15), (0, 9)]), min_size=1, max_size=6))
+    cut = data.draw(st.lists(st.integers(1, 900), min_size=1, max_size=6))
+    played = playing()
+    for piece in pieces(b"".join(request(key, version, number, size=40) for number, (key, version) in enumerate(asked)), cut):
+        played.client(piece)
+    stream = expected = b""
+    for number, ((key, version), sent) in enumerate(zip(asked, frames(bytes(played.to_broker)), strict=True)):
+        plain = ANSWERS[key](version) if version in READ.get(key, ()) else struct.pack(">ii", 30, 0) + bytes(26)
+        stream += plain[:4] + sent[8:12] + plain[8:]
+        own = struct.pack(">i", number)
+        if key == 78:
+            whole = playing()
+            whole.client(request(key, version, number, size=40))
+            expected += answered(whole, plain)
+        else:
+            seen = ANSWERS[key](version, SEEN) if version in READ.get(key, ()) else plain
+            expected += seen[:4] + own + seen[8:]
+    for piece in pieces(stream, cut):
+        played.broker(piece)
+    assert bytes(played.to_client) == expected
+    assert played.ended is None and played.connection.held_bytes == 0
+
+
+def pieces(stream: bytes, sizes: list[int]) -> list[bytes]:
+    """A stream cut into pieces of these sizes, again and again."""
+    cut = []
+    for size in itertools.cycle(sizes):
+        if not stream:
+            return cut
+        cut.append(stream[:size])
+        stream = stream[size:]
+    return cut
 
 
 def test_below_the_versions_with_endpoints_produce_passes_unread() -> None:
