@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clientscope.findings.record import Finding
 from clientscope.risks import Risk
 from udfs.rules import (
     an101_acks_zero,
@@ -135,3 +136,8 @@ _RISKS = {rule.code: rule.risks for rule in EVERY_RULE}
 def risks_of(code: str) -> tuple[Risk, ...]:
     """What a finding of this code risks; nothing of a code that is no rule's, such as those of clientscope's own operation."""
     return _RISKS.get(code, ())
+
+
+def with_risks(finding: Finding) -> Finding:
+    """A finding with what it risks: records of releases before 0.2 don't say it."""
+    return finding if finding.risks else finding.model_copy(update={"risks": list(risks_of(finding.code))})

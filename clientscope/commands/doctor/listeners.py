@@ -79,8 +79,6 @@ def check_listeners(situation: Situation) -> Iterator[CheckResult]:
                 if listener.name == clients:
                     addresses.add((listener.host, listener.port))
                 probed = probe(listener.host, listener.port, tls=listener.protocol.endswith("SSL"), timeout_s=TIMEOUT_S)
-                if probed.is_gateway:
-                    situation.gateways.append(f"{listener.host}:{listener.port}")
                 yield judge(listener, probed, clients, own=(listener.host, listener.port) in own)
                 yield from _certificate(listener, probed)
             if found and not addresses:

@@ -19,6 +19,7 @@ class IndexedPush(NamedTuple):
         pushed_ms: Kafka's time.
         instance: its instance id; None where it has none.
         judged: whether a rule could judge it; None where its result was not read.
+        not_judged_by: the rules that could not (`sinks.dashboard.state.unjudged`); None likewise.
         old_key: its record has the key that release 0.1.0 gave it: the instance id alone.
     """
 
@@ -34,6 +35,7 @@ class IndexedPush(NamedTuple):
     software: str
     version: str
     judged: bool | None = None
+    not_judged_by: bytes | None = None
     old_key: bool = False
 
 
@@ -77,7 +79,7 @@ class PushIndex:
         gone = [push for key, push in before.items() if key not in now]
         new = [push for key, push in now.items() if push is not before.get(key)]
         self._database.run(f"DELETE FROM pushes WHERE key IN {LISTED}", listed(push.key for push in gone))
-        self._database.many("INSERT OR REPLACE INTO pushes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", new)
+        self._database.many("INSERT OR REPLACE INTO pushes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", new)
         self._count += len(now) - len(before)
         if self._count > self._limit + self._limit // 20:
             self._trim()
@@ -161,9 +163,13 @@ def _newer(before: IndexedPush | None, push: IndexedPush) -> IndexedPush:
     if before is None:
         return push
     if (before.partition, before.offset) == (push.partition, push.offset):  # of push and result, the push is the older one
-        judged = before.judged if push.judged is None else push.judged
-        times = min(before.pushed_ms, push.pushed_ms)
-        return push._replace(pushed_ms=times, judged=judged, old_key=before.old_key or push.old_key)
+        result = before if push.judged is None else push
+        return push._replace(
+            pushed_ms=min(before.pushed_ms, push.pushed_ms),
+            old_key=before.old_key or push.old_key,
+            judged=result.judged,
+            not_judged_by=result.not_judged_by,
+        )
     if before.offset > push.offset and before.pushed_ms >= push.pushed_ms:  # a topic that is made again begins with low offsets
         return before
     return push

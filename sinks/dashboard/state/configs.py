@@ -15,6 +15,7 @@ from clientscope.topic_values import clean
 from sinks.dashboard.rows.pushes import IndexedPush
 from sinks.dashboard.state.column_values import column_values
 from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.unjudged import pack
 from udfs.decoding.decode import decoder
 from udfs.kernels.applications import application_of
 from udfs.redaction.names import redact_names
@@ -68,6 +69,7 @@ def judged(value: ResultValue, arrived_ms: int) -> IndexedPush:
         software=value.software_name,
         version=value.software_version,
         judged=bool(value.rules or value.passed),
+        not_judged_by=pack(value.not_evaluable),
     )
 
 
