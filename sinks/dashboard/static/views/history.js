@@ -110,7 +110,7 @@ function Clients({ answer, sort, params, scope }) {
   const columns = [
     {
       label: "Client id",
-      width: "18%",
+      width: "17%",
       link: true,
       kind: "strong",
       sortable: "client_id",
@@ -124,11 +124,11 @@ function Clients({ answer, sort, params, scope }) {
     },
     { label: "Owner", width: "8%", kind: "large", sortable: "owner", cell: (row) => html`<${Word} text=${row.owner} />` },
     { label: "Principal", width: "12%", sortable: "principal", cell: (row) => html`<${Word} text=${row.principal} />` },
-    { label: "Address", width: "11%", kind: "mono", sortable: "address", cell: (row) => html`<${Word} text=${row.address} />` },
+    { label: "Address", width: "10%", kind: "mono", sortable: "address", cell: (row) => html`<${Word} text=${row.address} />` },
     { label: "Brokers", width: "6%", kind: "large", cell: (row) => row.brokers.join(", ") },
     {
       label: "Connections",
-      width: "7%",
+      width: "9%",
       kind: "number strong",
       sortable: "connections",
       downFirst: true,
