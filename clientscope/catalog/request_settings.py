@@ -1,8 +1,11 @@
 """What a request shows of its client's settings, exactly; what it only hints at isn't here.
 
 Which field of which request carries a setting was read in Kafka's Java client (``Sender``, ``AbstractFetch``, ``AbstractCoordinator``,
-``ConsumerHeartbeatRequestManager``, ``ConsumerMetadata``, ``TransactionManager``) and in librdkafka (``rdkafka_request.c``,
-``rdkafka_fetcher.c``, ``rdkafka_cgrp.c``).  Other libraries fill some fields otherwise, so those are read of these alone.
+``ConsumerHeartbeatRequestManager``, ``ConsumerMetadata``, ``TransactionManager``, ``ShareSessionHandler``), in librdkafka
+(``rdkafka_request.c``, ``rdkafka_fetcher.c``, ``rdkafka_cgrp.c``, ``rdkafka_msgset_writer.c``), kafka-python and aiokafka
+(``producer/sender.py``, ``record/default_records.py``).  Other libraries fill some fields otherwise, so those are read of these alone.
+
+Assignors have the names of the group protocol, ``range``: a class's name isn't on the wire, and is redacted as a secret might be.
 """
 
 from __future__ import annotations
@@ -11,15 +14,14 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
-from clientscope.logs.requests import LoggedRequest
 
 _ISOLATION = {"0": "read_uncommitted", "1": "read_committed"}
-_JAVA_ASSIGNORS = {
-    "range": "org.apache.kafka.clients.consumer.RangeAssignor",
-    "roundrobin": "org.apache.kafka.clients.consumer.RoundRobinAssignor",
-    "sticky": "org.apache.kafka.clients.consumer.StickyAssignor",
-    "cooperative-sticky": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
-}
+_COMPRESSION = {"0": "none", "1": "gzip", "2": "snappy", "3": "lz4", "4": "zstd"}
+_ACQUIRE_MODE = {"0": "batch_optimized", "1": "record_limit"}
+_SENDS_REQUEST_TIMEOUT = frozenset({"java", "librdkafka", "kafka-python", "aiokafka"})
+"""Libraries whose Produce.TimeoutMs is request.timeout.ms; Sarama and franz-go have a setting of their own for it."""
+_SENDS_POLL_INTERVAL = frozenset({"java", "librdkafka", "kafka-python"})
+"""Libraries whose JoinGroup.RebalanceTimeoutMs is max.poll.interval.ms; aiokafka has a setting of its own for it."""
 
 
 class ShownSetting(NamedTuple):
@@ -30,14 +32,14 @@ class ShownSetting(NamedTuple):
     value: str
 
 
-def shown_settings(request: LoggedRequest, library: str | None) -> Iterator[ShownSetting]:
+def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], library: str | None) -> Iterator[ShownSetting]:
     """The settings in a request.
 
     Args:
+        fields: of its body, by Kafka's names in JSON, and those that `clientscope.wire.request_fields` reads off its first batch.
         library: name of the client library's dialect; None where it isn't known.
     """
-    fields = request.fields
-    match request.api_key:
+    match api_key:
         case 0:
             yield from _of(ClientType.PRODUCER, _produced(fields, library))
         case 22:
@@ -46,9 +48,13 @@ def shown_settings(request: LoggedRequest, library: str | None) -> Iterator[Show
             yield from _of(ClientType.CONSUMER, _fetched(fields))
         case 11:
             if fields.get("protocolType") == "consumer":
-                yield from _of(ClientType.CONSUMER, _joined(fields, request.api_version, library))
+                yield from _of(ClientType.CONSUMER, _joined(fields, api_version, library))
         case 68:
             yield from _of(ClientType.CONSUMER, _heartbeat(fields))
+        case 76:
+            yield from _of(ClientType.SHARE_CONSUMER, {"group.id": fields.get("groupId"), "client.rack": fields.get("rackId")})
+        case 78:
+            yield from _of(ClientType.SHARE_CONSUMER, _share_fetched(fields))
         case 12 | 14:
             yield from _of(ClientType.CONSUMER, {"group.id": fields.get("groupId")})
         case 8 if fields.get("memberId"):  # without a member an admin client may have sent it
@@ -66,8 +72,13 @@ def _of(client_type: ClientType, settings: Mapping[str, str | None]) -> Iterator
 
 def _produced(fields: Mapping[str, str], library: str | None) -> dict[str, str | None]:
     found = {"acks": "all" if fields.get("acks") == "-1" else fields.get("acks"), "transactional.id": fields.get("transactionalId")}
-    if library in ("java", "librdkafka", "kafka-python"):  # Sarama and franz-go have a setting of their own for it
+    if library in _SENDS_REQUEST_TIMEOUT:
         found["request.timeout.ms"] = fields.get("timeoutMs")
+    compression = _COMPRESSION.get(fields.get("batchCompression", ""))
+    if compression != "none" or library == "java":  # others send what compression makes no smaller as it is
+        found["compression.type"] = compression
+    if library is not None:  # each batch of an idempotent producer has its id, and no other batch
+        found["enable.idempotence"] = fields.get("batchHasProducerId")
     return found
 
 
@@ -89,19 +100,28 @@ def _fetched(fields: Mapping[str, str]) -> dict[str, str | None]:
     }
 
 
+def _share_fetched(fields: Mapping[str, str]) -> dict[str, str | None]:
+    if fields.get("maxBytes") == "0":  # it only acknowledges
+        return {"group.id": fields.get("groupId")}
+    return {
+        "group.id": fields.get("groupId"),
+        "fetch.max.wait.ms": fields.get("maxWaitMs"),
+        "fetch.min.bytes": fields.get("minBytes"),
+        "fetch.max.bytes": fields.get("maxBytes"),
+        "max.poll.records": fields.get("maxRecords"),
+        "share.acquire.mode": _ACQUIRE_MODE.get(fields.get("shareAcquireMode", "")),
+    }
+
+
 def _joined(fields: Mapping[str, str], version: int, library: str | None) -> dict[str, str | None]:
     found = {
         "group.id": fields.get("groupId"),
         "session.timeout.ms": fields.get("sessionTimeoutMs"),
         "group.instance.id": fields.get("groupInstanceId"),
+        "partition.assignment.strategy": fields.get("protocols"),
     }
-    if version >= 1 and library in ("java", "librdkafka", "kafka-python"):
+    if version >= 1 and library in _SENDS_POLL_INTERVAL:
         found["max.poll.interval.ms"] = fields.get("rebalanceTimeoutMs")
-    names = fields.get("protocols", "").split(",")
-    if library == "java" and all(name in _JAVA_ASSIGNORS for name in names):
-        found["partition.assignment.strategy"] = ",".join(_JAVA_ASSIGNORS[name] for name in names)
-    elif library == "librdkafka":
-        found["partition.assignment.strategy"] = ",".join(names)
     return found
 
 
