@@ -10,7 +10,7 @@ Assignors have the names of the group protocol, ``range``: a class's name isn't 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
@@ -24,12 +24,24 @@ _SENDS_POLL_INTERVAL = frozenset({"java", "librdkafka", "kafka-python"})
 """Libraries whose JoinGroup.RebalanceTimeoutMs is max.poll.interval.ms; aiokafka has a setting of its own for it."""
 
 
+_SENT_BY = {
+    ClientType.PRODUCER: frozenset({0, 22}),
+    ClientType.CONSUMER: frozenset({1, 11, 12, 14, 68}),
+    ClientType.SHARE_CONSUMER: frozenset({76, 78, 79}),
+}
+
+
 class ShownSetting(NamedTuple):
     """A setting under Kafka's name, with Kafka's text."""
 
     client_type: ClientType
     key: str
     value: str
+
+
+def shown_types(api_keys: Collection[int]) -> tuple[ClientType, ...]:
+    """What a client is, by the requests that only such a client sends; empty where none of them came."""
+    return tuple(client_type for client_type, keys in _SENT_BY.items() if not keys.isdisjoint(api_keys))
 
 
 def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], library: str | None) -> Iterator[ShownSetting]:
@@ -60,8 +72,10 @@ def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], li
         case 8 if fields.get("memberId"):  # without a member an admin client may have sent it
             yield from _of(ClientType.CONSUMER, {"group.id": fields.get("groupId")})
         case 3:
-            # A producer always asks for topics to be created, whatever its settings are.
-            yield from _of(ClientType.CONSUMER, {"allow.auto.create.topics": fields.get("allowAutoTopicCreation")})
+            # A producer always asks for topics to be created, whatever its settings are; librdkafka only for some topics.
+            created = fields.get("allowAutoTopicCreation")
+            if not (library == "librdkafka" and created == "false"):
+                yield from _of(ClientType.CONSUMER, {"allow.auto.create.topics": created})
 
 
 def _of(client_type: ClientType, settings: Mapping[str, str | None]) -> Iterator[ShownSetting]:

@@ -136,7 +136,7 @@ def _offset_commit(body: _Body, version: int) -> Fields:
     yield "groupId", body.text()
     if version >= 1:
         body.cursor.int32()  # GenerationIdOrMemberEpoch
-        yield "memberId", body.text()
+        yield "memberId", "*" if body.text() else None  # which one changes with each rebalance, and shows nothing
 
 
 def _join_group(body: _Body, version: int) -> Fields:

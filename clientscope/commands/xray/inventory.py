@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect_of
-from clientscope.catalog.request_settings import shown_settings
+from clientscope.catalog.request_settings import shown_settings, shown_types
 from clientscope.logs.requests import LoggedRequest
 
 MOST_CLIENTS = 20_000
@@ -115,13 +115,7 @@ class InventoriedClient:
     @property
     def client_types(self) -> tuple[ClientType, ...]:
         """What it is, by the requests that only such a client sends; empty where none came."""
-        keys = {key for key, _ in self.versions}
-        types = [ClientType.PRODUCER] if keys & {0, 22} else []
-        if keys & {1, 11, 12, 14, 68}:
-            types.append(ClientType.CONSUMER)
-        if keys & {76, 78, 79}:
-            types.append(ClientType.SHARE_CONSUMER)
-        return tuple(types)
+        return shown_types({key for key, _ in self.versions})
 
 
 class _Introduced:
