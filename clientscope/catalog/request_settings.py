@@ -15,6 +15,9 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 
+BETWEEN = " | "
+"""Between the values of a setting of which a client's requests show several, as acks of several topics."""
+
 _ISOLATION = {"0": "read_uncommitted", "1": "read_committed"}
 _COMPRESSION = {"0": "none", "1": "gzip", "2": "snappy", "3": "lz4", "4": "zstd"}
 _ACQUIRE_MODE = {"0": "batch_optimized", "1": "record_limit"}
@@ -37,6 +40,14 @@ class ShownSetting(NamedTuple):
     client_type: ClientType
     key: str
     value: str
+
+
+def weakest(key: str, values: str) -> str | None:
+    """What rules judge of several values, `BETWEEN` them; None where none of them is the client's for sure.
+
+    Of ``acks`` each is true of some of the client's records, so the one that loses most counts.
+    """
+    return min(values.split(BETWEEN)) if key == "acks" else None
 
 
 def shown_types(api_keys: Collection[int]) -> tuple[ClientType, ...]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect_of
-from clientscope.catalog.request_settings import shown_settings, shown_types
+from clientscope.catalog.request_settings import BETWEEN, shown_settings, shown_types
 from clientscope.clock import now_ms
 from clientscope.gateway.policy.guard import client_of
 from clientscope.gateway.quota import PushQuota
@@ -31,8 +31,6 @@ from clientscope.records.principals import authenticated
 from clientscope.session.shown import SharedFields
 from clientscope.session.state import RequestFields
 
-BETWEEN = " | "
-"""Between the values of a setting of which several were seen."""
 MOST_VALUES = 8
 """Values of one setting that are recorded."""
 MOST_OF_TENANT = 10_000
