@@ -11,7 +11,7 @@ configuration, other records of its names and type count as those of a client th
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from clientscope.catalog.configs import ClientType
 from streaming.findings import ordered
@@ -41,6 +41,7 @@ class Presence:
         self._liveness = liveness
         self._moved = moved
         self._alike: dict[_Alike, list[JudgedPush]] = {}
+        self._seen: dict[tuple[There, int], None] = {}
         self._shifted: dict[tuple[There, int], None] = {}
         self._on: dict[Gateway, dict[int, list[JudgedPush]]] = {}
         self._fresh: dict[str, JudgedPush] = {}
@@ -58,6 +59,8 @@ class Presence:
         ordered.add(self._on.setdefault(push.gateway_key, {}).setdefault(push.connection, []), push)
         alike = self._alike.setdefault(_alike(push), [])
         ordered.add(alike, push)
+        if push.rank == 2:
+            self._seen[push.there, push.client_type] = None
         if len(alike) > 1 and alike[-1] is push:
             self._look(alike[-2])
         is_live = self._is_live(push)
@@ -95,6 +98,16 @@ class Presence:
                 del self._fresh[client]
                 self._look(push)
         self._settle()
+
+    def declared(self) -> Iterator[tuple[JudgedPush, JudgedPush]]:
+        """What connected clients have declared, each beside what was seen of its requests at each gateway."""
+        for there, client_type in self._seen:
+            for rank in (0, 1):
+                alike = self._alike.get((there, rank, client_type if rank else -1), [])
+                said = [each for each in alike[-_MOST_ALIKE:] if each.client_type == client_type and each.client in self.live]
+                if said:
+                    yield from ((said[-1], seen) for seen in self._alike[there, 2, client_type][-_MOST_ALIKE:] if len(said) == 1)
+                    break
 
     def is_declared(self, push: JudgedPush) -> bool:
         """Whether a connected client of these names and this type has said more of itself than this record."""
@@ -143,6 +156,7 @@ class Presence:
         ordered.discard(alike, push)
         if not alike:
             del self._alike[_alike(push)]
+            self._seen.pop((push.there, push.client_type), None) if push.rank == 2 else None
         elif was_newest and is_next:
             self._look(alike[-1])
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
+import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import aiokafka
 import confluent_kafka
 import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from conftest import Installation, RunningBroker, RunningGateway, running_gateway, start_broker
 from observe import eventually, metrics, read_all
 
+from clientscope.client import KafkaProducer
+from clientscope.kafka import admin
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.records.codec import ClientConfigRecord, Origin, decode
@@ -30,8 +36,8 @@ SOON_S = 30.0
 def running_cluster(folder: Path) -> Iterator[RunningBroker]:
     started, broker = start_broker(folder)
     try:
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
-            admin.create_topics({"orders": {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as client:
+            client.create_topics({"orders": {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
         yield broker
     finally:
         started.stop()
@@ -230,3 +236,47 @@ def test_without_it_nothing_is_recorded(tmp_path: Path) -> None:
             producer.send("orders", CANARY).get(30)
         assert eventually(lambda: metrics(gateway.metrics_url).get(CLOSED, 0) >= 1, SOON_S), "a client that leaves is recorded at once"
         assert not read_all(broker.internal, CONFIGS)
+
+
+def detail(installation: Installation, client_id: str) -> dict[str, Any]:
+    """All about a connected client; empty while the page doesn't list it."""
+    for each in get(installation, "clients?limit=1000")["items"]:
+        if each["client_id"] == client_id:
+            found: dict[str, Any] = get(installation, f"clients/{quote(each['key'], safe='')}")
+            return found
+    return {}
+
+
+def get(installation: Installation, path: str) -> Any:
+    with urllib.request.urlopen(f"{installation.page_url}api/v1/{path}", timeout=10) as response:
+        return json.load(response)
+
+
+def shown(installation: Installation, client_id: str) -> tuple[str, str, set[str]] | None:
+    """Origin of a client's configuration, its acks, and what was found."""
+    found = detail(installation, client_id)
+    if not found or found["configuration"] is None or found["findings"] is None:
+        return None
+    acks = {each["key"]: each["value"] for each in found["configuration"]["settings"]}["acks"]
+    return found["configuration"]["origin"], acks, {each["code"] for each in found["findings"] if each["state"] == "open"}
+
+
+@pytest.mark.timeout(400)
+def test_rules_judge_it_the_page_shows_it_and_what_is_pushed_comes_first(installation: Installation) -> None:
+    with admin.connected(installation.broker.internal) as client:
+        client.create_topics({"orders": {"num_partitions": 1, "replication_factor": 1}})
+    address = installation.gateway.address
+    with closing(kafka.KafkaProducer(bootstrap_servers=address, client_id="careless-1", acks=0)) as silent:
+        silent.send("orders", CANARY)
+        silent.flush(20)
+        assert eventually(lambda: shown(installation, "careless-1") not in (None, ("observed", "0", set())), 90)
+        origin, acks, codes = shown(installation, "careless-1") or ("", "", set())
+        assert (origin, acks) == ("observed", "0")
+        assert "AN101" in codes
+        # Another instance under the same name pushes, and its requests are those of the first one too.
+        with KafkaProducer(bootstrap_servers=address, client_id="careless-1", acks="all") as pushing:
+            pushing.partitions_for("orders")
+            assert eventually(lambda: (shown(installation, "careless-1") or ("",))[0] == "pushed", 90)
+            assert eventually(lambda: "AN405" in (shown(installation, "careless-1") or ("", "", set()))[2], 90)
+            assert (shown(installation, "careless-1") or ("", ""))[1] == "all"
+    installation.processes.check()
