@@ -1,4 +1,4 @@
-"""What a request shows of its client's settings, exactly; what it only hints at isn't here.
+"""What a request shows of its client's settings, exactly, and what the times of regular ones let infer.
 
 Which field of which request carries a setting was read in Kafka's Java client (``Sender``, ``AbstractFetch``, ``AbstractCoordinator``,
 ``ConsumerHeartbeatRequestManager``, ``ConsumerMetadata``, ``TransactionManager``, ``ShareSessionHandler``), in librdkafka
@@ -17,6 +17,13 @@ from clientscope.catalog.configs import ClientType
 
 BETWEEN = " | "
 """Between the values of a setting of which a client's requests show several, as acks of several topics."""
+
+INFERRED = "~"
+"""First character of a value that follows from the times of requests, as `inferred_text` writes it."""
+_REGULAR_OF = 3 / 4
+"""Part of the intervals that have to be about the same, or nothing follows from them."""
+_ROUNDED = 0.01
+"""How far from the median the roundest number may be: so near came medians to what clients were set to."""
 
 _ISOLATION = {"0": "read_uncommitted", "1": "read_committed"}
 _COMPRESSION = {"0": "none", "1": "gzip", "2": "snappy", "3": "lz4", "4": "zstd"}
@@ -50,6 +57,30 @@ def weakest(key: str, values: str) -> str | None:
     return min(values.split(BETWEEN)) if key == "acks" else None
 
 
+def inferred_text(fields: Mapping[str, str]) -> str | None:
+    """An interval with its range and how regular it was, by the fields that `clientscope.session.shown` adds; None for irregular ones."""
+    if "medianMs" not in fields:
+        return None
+    median, regular, count = int(fields["medianMs"]), int(fields["regular"]), int(fields["intervals"])
+    if regular < count * _REGULAR_OF:
+        return None
+    return f"{INFERRED}{_roundest(median)} ({fields['leastMs']} to {fields['mostMs']}, {regular} of {count} within 5 %)"
+
+
+def inferred_value(text: str) -> str:
+    """The number in an `inferred_text`; another text as it is."""
+    return text[len(INFERRED) :].partition(" ")[0]
+
+
+def _roundest(number: int) -> int:
+    """The number with the fewest digits before its zeros that is near enough."""
+    for digits in range(1, len(str(number))):
+        rounded = round(number, digits - len(str(number)))
+        if abs(rounded - number) <= number * _ROUNDED:
+            return rounded
+    return number
+
+
 def shown_types(api_keys: Collection[int]) -> tuple[ClientType, ...]:
     """What a client is, by the requests that only such a client sends; empty where none of them came."""
     return tuple(client_type for client_type, keys in _SENT_BY.items() if not keys.isdisjoint(api_keys))
@@ -79,9 +110,11 @@ def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], li
         case 78:
             yield from _of(ClientType.SHARE_CONSUMER, _share_fetched(fields))
         case 12 | 14:
-            yield from _of(ClientType.CONSUMER, {"group.id": fields.get("groupId")})
+            heartbeats = {"heartbeat.interval.ms": inferred_text(fields)}
+            yield from _of(ClientType.CONSUMER, {"group.id": fields.get("groupId"), **heartbeats})
         case 8 if fields.get("memberId"):  # without a member an admin client may have sent it
-            yield from _of(ClientType.CONSUMER, {"group.id": fields.get("groupId")})
+            commits = {"auto.commit.interval.ms": inferred_text(fields)}
+            yield from _of(ClientType.CONSUMER, {"group.id": fields.get("groupId"), **commits})
         case 3:
             # A producer always asks for topics to be created, whatever its settings are; librdkafka only for some topics.
             created = fields.get("allowAutoTopicCreation")

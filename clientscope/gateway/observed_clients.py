@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect_of
-from clientscope.catalog.request_settings import BETWEEN, shown_settings, shown_types
+from clientscope.catalog.request_settings import BETWEEN, INFERRED, inferred_value, shown_settings, shown_types
 from clientscope.clock import now_ms
 from clientscope.gateway.policy.guard import client_of
 from clientscope.gateway.quota import PushQuota
@@ -248,5 +248,7 @@ def _settings(client: _Client, software_name: str) -> dict[ClientType, Settings]
 
 
 def _text(values: set[str]) -> str:
+    if all(value.startswith(INFERRED) for value in values) and len({inferred_value(value) for value in values}) == 1:
+        return max(values)
     some = sorted(values)[:MOST_VALUES]
     return BETWEEN.join(some if len(some) == len(values) else [*some, "…"])

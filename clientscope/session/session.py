@@ -348,7 +348,7 @@ class Session:
             self._passing = NOTHING
 
     def _look(self, seen: Peeked) -> Iterator[Command]:
-        if self._looking is not None and (found := self._looking.read(seen)) is not None:
+        if self._looking is not None and (found := self._looking.read(seen, self._clock())) is not None:
             yield found
 
     def forget_requested(self) -> None:

@@ -8,6 +8,9 @@ Thousands of connections show the same, so what a request shows is held once for
 
 from __future__ import annotations
 
+from itertools import pairwise
+from statistics import median
+
 from clientscope.errors import WireError
 from clientscope.session.state import Counted, RequestFields, Shown
 from clientscope.wire.frames import REQUEST_HEAD, Peeked
@@ -15,13 +18,19 @@ from clientscope.wire.request_fields import VERSIONS, request_fields
 
 FIRST = 6
 """Requests of each kind that are looked into when a connection is new."""
+INTERVALS = 8
+"""Intervals between a connection's first heartbeats, and between its first commits, that are measured."""
 AGAIN = 1
 """The same after each interval (`clientscope.session.reports`)."""
 MOST_SHOWN = 16
 """Different requests of one connection that are reported; a client of one group and one configuration sends four to eight."""
 
 _PLACES = {api_key: place for place, api_key in enumerate(VERSIONS)}
-_FIRST = bytes([FIRST] * len(_PLACES))
+_PACED = frozenset({8, 12})
+"""OffsetCommit and Heartbeat, which clients send at intervals that are settings."""
+_FIRST = bytes(INTERVALS + 1 if api_key in _PACED else FIRST for api_key in _PLACES)
+_MEASURED = (0.0,) * (INTERVALS + 1)
+_NEAR = 0.05
 _MOST_HELD = 4_096
 
 
@@ -45,11 +54,12 @@ class Looking:
         shown: what was reported.
     """
 
-    __slots__ = ("_left", "_shared", "shown")
+    __slots__ = ("_left", "_shared", "_times", "shown")
 
     def __init__(self, shared: SharedFields) -> None:
         self._shared = shared
         self._left = bytearray(_FIRST)
+        self._times: dict[int, tuple[float, ...]] | None = None
         self.shown: tuple[RequestFields, ...] = ()
 
     def wants(self, api_key: int, api_version: int) -> bool:
@@ -61,8 +71,12 @@ class Looking:
         """Another interval begins."""
         self._left = bytearray(max(left, AGAIN) for left in self._left)
 
-    def read(self, seen: Peeked) -> Shown | Counted | None:
-        """Takes the beginning of a request that it wanted."""
+    def read(self, seen: Peeked, now_s: float) -> Shown | Counted | None:
+        """Takes the beginning of a request that it wanted.
+
+        Args:
+            now_s: when it came, by a clock that never goes back.
+        """
         _, api_key, api_version, _ = REQUEST_HEAD.unpack_from(seen.data)
         self._left[_PLACES[api_key]] -= 1
         try:
@@ -71,6 +85,8 @@ class Looking:
             return Counted("settings_unread", error.reason)
         if not fields:
             return None
+        if api_key in _PACED:
+            fields |= self._paced(api_key, now_s)
         request = RequestFields(api_key, api_version, tuple(fields.items()))
         if request in self.shown:
             return None
@@ -79,3 +95,20 @@ class Looking:
         request = self._shared.same(request)
         self.shown = (*self.shown, request)
         return Shown(request)
+
+    def _paced(self, api_key: int, now_s: float) -> dict[str, str]:
+        """The intervals of requests, once enough of them have come."""
+        if self._times is None:
+            self._times = {}
+        times = self._times.get(api_key, ())
+        if times is _MEASURED:
+            return {}
+        self._times[api_key] = times = (*times, now_s)
+        if len(times) <= INTERVALS:
+            return {}
+        self._times[api_key] = _MEASURED
+        intervals = [round((later - earlier) * 1000) for earlier, later in pairwise(times)]
+        middle = round(median(intervals))
+        regular = sum(abs(each - middle) <= middle * _NEAR for each in intervals)
+        found = {"medianMs": middle, "leastMs": min(intervals), "mostMs": max(intervals), "regular": regular, "intervals": len(intervals)}
+        return {name: str(value) for name, value in found.items()} if middle else {}

@@ -19,10 +19,12 @@ import pytest
 from conftest import Installation, RunningBroker, RunningGateway, running_gateway, start_broker
 from observe import eventually, metrics, read_all
 
+from clientscope.catalog.request_settings import INFERRED, inferred_value
 from clientscope.client import KafkaProducer
 from clientscope.kafka import admin
 from clientscope.local.jars import jars
 from clientscope.local.java import java
+from clientscope.local.process import stop
 from clientscope.records.codec import ClientConfigRecord, Origin, decode
 from clientscope.records.topics import CONFIGS
 
@@ -55,8 +57,12 @@ def gateway(cluster: RunningBroker, tmp_path_factory: pytest.TempPathFactory) ->
         yield running
 
 
-def observed(cluster: RunningBroker, client_id: str) -> dict[str, str]:
-    """The settings of the newest record of one client, of any of its types; without its client.id."""
+def observed(cluster: RunningBroker, client_id: str, is_inferred: bool = False) -> dict[str, str]:
+    """The settings of the newest record of one client, of any of its types; without its client.id.
+
+    Args:
+        is_inferred: gives those that follow from the times of requests, rather than those that requests show.
+    """
     records: dict[bytes, ClientConfigRecord] = {}
     for message in read_all(cluster.internal, CONFIGS):
         assert CANARY not in message.value
@@ -66,6 +72,9 @@ def observed(cluster: RunningBroker, client_id: str) -> dict[str, str]:
             assert record.client_address == "127.0.0.1"
             records[message.key] = record
     found = {each.config_key: each.config_value for record in records.values() for each in record.configs}
+    found = {key: value for key, value in found.items() if value.startswith(INFERRED) == is_inferred}
+    if is_inferred:
+        return {key: inferred_value(value) for key, value in found.items()}
     assert found.pop("client.id", client_id) == client_id
     return found
 
@@ -204,6 +213,50 @@ def test_librdkafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
         },
     )  # fmt: skip
     consumer.close()
+
+
+@pytest.mark.timeout(120)
+def test_intervals_are_inferred(cluster: RunningBroker, gateway: RunningGateway) -> None:
+    path = ":".join(str(each) for each in jars("client-4.4"))
+    command = [java(), "-Xmx256m", "-cp", path, str(PROGRAM), gateway.address, "paced-java", "pace"]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    consumer = confluent_kafka.Consumer(
+        {"bootstrap.servers": gateway.address, "client.id": "paced-rd", "group.id": "paced-rd", "heartbeat.interval.ms": 2_000,
+         "auto.commit.interval.ms": 1_400}
+    )  # fmt: skip
+    consumer.subscribe(["orders"])
+    with (
+        closing(kafka.KafkaProducer(bootstrap_servers=cluster.internal)) as producer,
+        closing(
+            kafka.KafkaConsumer(
+                "orders", bootstrap_servers=gateway.address, client_id="paced-python", group_id="paced-python", heartbeat_interval_ms=1_200,
+                auto_commit_interval_ms=1_500,
+            )
+        ) as paced,
+    ):  # fmt: skip
+
+        def all_are_known() -> bool:
+            producer.send("orders", CANARY)  # librdkafka commits only what is new
+            paced.poll(50)
+            consumer.poll(0.05)
+            return all(len(observed(cluster, client_id, True)) == 2 for client_id in ("paced-java", "paced-python", "paced-rd"))
+
+        eventually(all_are_known, 60)
+    consumer.close()
+    stop(child)
+    found = {client_id: observed(cluster, client_id, True) for client_id in ("paced-java", "paced-python", "paced-rd")}
+    set_to = {
+        "paced-java": {"heartbeat.interval.ms": 1100, "auto.commit.interval.ms": 1300},
+        "paced-python": {"heartbeat.interval.ms": 1200, "auto.commit.interval.ms": 1500},
+        "paced-rd": {"heartbeat.interval.ms": 2000, "auto.commit.interval.ms": 1400},
+    }
+    far = {
+        (client_id, key): found[client_id].get(key)
+        for client_id, settings in set_to.items()
+        for key, value in settings.items()
+        if not 0.8 * value <= int(found[client_id].get(key, 0)) <= 1.5 * value  # on a busy machine they are later
+    }
+    assert not far
 
 
 def test_connections_of_one_client_that_differ_are_one_client(cluster: RunningBroker, gateway: RunningGateway) -> None:

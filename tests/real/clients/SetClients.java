@@ -12,6 +12,10 @@ public class SetClients {
 
     public static void main(String[] arguments) throws Exception {
         String address = arguments[0], name = arguments[1];
+        if (arguments.length > 2) {
+            pace(settings(address, "client.id", name, "group.id", name, "heartbeat.interval.ms", "1100", "auto.commit.interval.ms", "1300"));
+            return;
+        }
         try (KafkaProducer<String, String> one = new KafkaProducer<>(settings(address, "client.id", name + "-plain", "acks", "1",
                 "request.timeout.ms", "21000", "enable.idempotence", "false", "compression.type", "gzip",
                 "key.serializer", STRING + "Serializer", "value.serializer", STRING + "Serializer"))) {
@@ -43,6 +47,16 @@ public class SetClients {
             for (int polls = 0; polls < 20 && records == 0; polls++)
                 records = one.poll(Duration.ofSeconds(1)).count();
             one.commitSync();
+        }
+    }
+
+    /** Polls for so long that its heartbeats and commits show their intervals. */
+    private static void pace(Map<String, Object> own) {
+        own.putAll(settings(null, "key.deserializer", STRING + "Deserializer", "value.deserializer", STRING + "Deserializer"));
+        try (KafkaConsumer<String, String> one = new KafkaConsumer<>(own)) {
+            one.subscribe(List.of("orders"));
+            for (int polls = 0; polls < 200; polls++)
+                one.poll(Duration.ofMillis(100));
         }
     }
 

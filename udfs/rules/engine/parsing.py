@@ -5,13 +5,15 @@ What isn't a plain number or a plain word goes through the dialect's own functio
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.catalog.dialects import DIALECTS
-from clientscope.catalog.request_settings import BETWEEN, weakest
+from clientscope.catalog.request_settings import BETWEEN, INFERRED, inferred_value, weakest
 from clientscope.records.codec import Origin
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
@@ -61,21 +63,35 @@ def parse(matrices: SettingMatrices, pushes: Pushes, software: ClientSoftware, n
 
 def several_values(pushes: Pushes) -> Mask:
     """Of which settings a client's requests have shown several values."""
+    return _seen(pushes, lambda values: pc.match_substring(values, BETWEEN))
+
+
+def inferred_values(pushes: Pushes) -> Mask:
+    """Which settings follow from the times of requests alone."""
+    return _seen(pushes, lambda values: pc.starts_with(values, INFERRED))
+
+
+def _seen(pushes: Pushes, like: Callable[[pa.StringArray], pa.BooleanArray]) -> Mask:
+    """Which settings have such a value, of those that others saw of a client's requests."""
     origins = pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
     seen = np.isin(origins, _SEEN)
     if not seen.any():
         return np.zeros(pushes.parents.size, np.bool_)
-    found: Mask = pc.match_substring(pushes.settings["config_value"], BETWEEN).fill_null(False).to_numpy(zero_copy_only=False)
+    found: Mask = like(pushes.settings["config_value"]).fill_null(False).to_numpy(zero_copy_only=False)
     return found & seen[pushes.parents]
 
 
 def _judged_values(pushes: Pushes) -> pa.StringArray:
-    """Values as they were sent; of several, the one that counts."""
+    """Values as they were sent; of several, the one that counts, and of what was inferred, the number."""
     values, several = pushes.settings["config_value"], several_values(pushes)
-    if not several.any():
-        return values
-    pairs = (pushes.settings[name].filter(pa.array(several)).to_pylist() for name in ("config_key", "config_value"))
-    return pc.replace_with_mask(values, pa.array(several), pa.array(list(map(weakest, *pairs)), pa.string()))
+    inferred = inferred_values(pushes) & ~several
+    if inferred.any():
+        numbers = [inferred_value(text) for text in values.filter(pa.array(inferred)).to_pylist()]
+        values = pc.replace_with_mask(values, pa.array(inferred), pa.array(numbers, pa.string()))
+    if several.any():
+        pairs = (pushes.settings[name].filter(pa.array(several)).to_pylist() for name in ("config_key", "config_value"))
+        values = pc.replace_with_mask(values, pa.array(several), pa.array(list(map(weakest, *pairs)), pa.string()))
+    return values
 
 
 def _parse_own(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clientscope.catalog.request_settings import shown_settings
+from clientscope.catalog.request_settings import inferred_value, shown_settings
 
 
 def shown(api_key: int, fields: dict[str, str], library: str | None = "java", version: int = 9) -> dict[str, str]:
@@ -44,6 +44,17 @@ def test_only_libraries_that_send_it_show_the_poll_interval() -> None:
     assert "max.poll.interval.ms" not in shown(11, joined, "aiokafka")
     assert shown(11, joined, "aiokafka")["partition.assignment.strategy"] == "range,sticky"
     assert not shown(11, joined | {"protocolType": "connect"})
+
+
+@pytest.mark.parametrize(
+    ("median", "shown_as"), [("3003", "3000"), ("4981", "5000"), ("4900", "4900"), ("12500", "12500"), ("997", "1000"), ("7", "7")]
+)
+def test_an_interval_is_the_roundest_number_near_its_median(median: str, shown_as: str) -> None:
+    times = {"groupId": "g", "medianMs": median, "leastMs": "1", "mostMs": "9999", "regular": "6", "intervals": "8"}
+    assert shown(12, times) == {"group.id": "g", "heartbeat.interval.ms": f"~{shown_as} (1 to 9999, 6 of 8 within 5 %)"}
+    assert shown(12, times | {"regular": "5"}) == {"group.id": "g"}
+    assert shown(8, times | {"memberId": "*"})["auto.commit.interval.ms"].startswith(f"~{shown_as} ")
+    assert inferred_value(shown(12, times)["heartbeat.interval.ms"]) == shown_as
 
 
 def test_a_share_consumer_that_only_acknowledges_shows_no_fetch_setting() -> None:

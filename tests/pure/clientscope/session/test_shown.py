@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol.consumer import JoinGroupRequest
+from kafka.protocol.consumer import HeartbeatRequest, JoinGroupRequest
 from kafka.protocol.producer import ProduceRequest
 
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import BROKER, CLIENT, Connected, Received, Send, Tick
 from clientscope.session.playbook import play
 from clientscope.session.session import Session
-from clientscope.session.shown import AGAIN, FIRST, MOST_SHOWN, SharedFields
+from clientscope.session.shown import AGAIN, FIRST, INTERVALS, MOST_SHOWN, SharedFields
 from clientscope.session.state import Counted, RequestFields, Shown
 from clientscope.wire.frames import MOST_PEEKED
 
@@ -106,6 +106,31 @@ def test_connections_that_show_the_same_share_it() -> None:
     for made in (first, second):
         fed(made, produce())
     assert first.session.shown[0] is second.session.shown[0]
+
+
+def heartbeats(intervals: list[float]) -> list[dict[str, str]]:
+    """What a connection with these heartbeats shows beyond its group."""
+    now_s = [100.0]
+    made = ClientConnection(Session(False, 0, fields=SharedFields(), clock=lambda: now_s[0]))
+    for side in (CLIENT, BROKER):
+        play(made, Connected(side))
+    message = HeartbeatRequest(version=3, group_id="g", generation_id=1, member_id="m", group_instance_id=None)
+    message.with_header(correlation_id=1, client_id="orders")
+    frame = bytes(message.encode(header=True, framed=True))
+    reported = fed(made, frame)[0]
+    for interval in intervals:
+        now_s[0] += interval
+        reported += fed(made, frame)[0]
+    return [dict(each.request.fields) for each in reported if isinstance(each, Shown)]
+
+
+def test_the_intervals_of_the_first_heartbeats_are_measured_once() -> None:
+    first, measured = heartbeats([3.001, 2.998, 3.0, 3.004, 3.0, 3.002, 6.1, 3.0, 3.0, 1.0])
+    assert first == {"groupId": "g"}
+    assert measured == {
+        "groupId": "g", "medianMs": "3000", "leastMs": "2998", "mostMs": "6100", "regular": "7", "intervals": "8",
+    }  # fmt: skip
+    assert len(heartbeats([3.0] * (INTERVALS - 1))) == 1, "fewer show nothing"
 
 
 @pytest.mark.parametrize("protocols", [1, 20])
