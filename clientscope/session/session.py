@@ -16,6 +16,7 @@ from clientscope.session.handler import READ_LIMIT, Pending, if_short
 from clientscope.session.handlers import HANDLERS, by_key, k1324_push_config
 from clientscope.session.requested import NOTHING, SharedVersions, is_full, is_recorded
 from clientscope.session.served import Served
+from clientscope.session.shown import Looking, SharedFields
 from clientscope.session.state import (
     UNSEEN,
     Command,
@@ -23,6 +24,7 @@ from clientscope.session.state import (
     Held,
     Identified,
     Identity,
+    RequestFields,
     SessionState,
     Verdict,
 )
@@ -39,6 +41,7 @@ from clientscope.wire.frames import (
     Frame,
     FrameScanner,
     Passed,
+    Peeked,
     Treatment,
     Turn,
 )
@@ -85,6 +88,7 @@ class Session:
         software: what the broker runs, for DescribeCluster (KIP-885); None leaves that untouched.
         served: what the broker serves, shared with other connections; requests beyond it are counted.
         versions: holds what connections have requested, shared with other connections.
+        fields: the same of what their requests show of settings; None if requests aren't looked into.
         clock: seconds; never goes back.
         identity: of a client that has sent nothing yet: `UNAUTHENTICATED` if it need not authenticate.
 
@@ -96,7 +100,7 @@ class Session:
     """
 
     __slots__ = (
-        "_clock", "_counted", "_first", "_full_at_s", "_observer", "_passing", "_requests", "_responses", "_state", "_versions",
+        "_clock", "_counted", "_first", "_full_at_s", "_looking", "_observer", "_passing", "_requests", "_responses", "_state", "_versions",
         "requested",
     )  # fmt: skip
 
@@ -110,12 +114,14 @@ class Session:
         clock: Callable[[], float] = monotonic,
         identity: Identity = UNSEEN,
         versions: SharedVersions | None = None,
+        fields: SharedFields | None = None,
     ) -> None:
         self._state = SessionState(push_config, config_max_bytes, software, sasl, not sasl, served=served or Served(), identity=identity)
         self._full_at_s = 0.0
         self._clock = clock
         self._counted: list[Command] = []
         self._versions = SharedVersions() if versions is None else versions
+        self._looking = None if fields is None else Looking(fields)
         self.requested = self._passing = NOTHING
         self._requests = FrameScanner(REQUEST_HEAD.size, SHORTEST_REQUEST)
         self._first = True
@@ -176,6 +182,8 @@ class Session:
                     yield from self._named_by_header(piece.data)
                 yield piece
                 self._first = False
+            elif isinstance(piece, Peeked):
+                yield from self._look(piece)
             elif isinstance(piece, Turn):
                 yield _OTHERS_FIRST_OF_CLIENT
             else:
@@ -310,6 +318,8 @@ class Session:
                 return treatment
         if (lack := state.served.lacks(key, version)) is not None:
             self._counted.append(Counted("requests_unserved", lack))
+        elif self._looking is not None and state.authenticated and self._looking.wants(key, version):
+            return Treatment.PEEK
         elif recorded and key not in _BY_KEY:
             self._passing = self._versions.plus(self._passing, pair(key, version))
         return Treatment.PASS
@@ -325,6 +335,21 @@ class Session:
             return False
         self.requested = self._versions.plus(self.requested, requested)
         return True
+
+    @property
+    def shown(self) -> tuple[RequestFields, ...]:
+        """What its requests have shown of the client's settings."""
+        return self._looking.shown if self._looking is not None else ()
+
+    def look_again(self) -> None:
+        """Looks into one more request of each kind."""
+        if self._looking is not None:
+            self._looking.again()
+            self._passing = NOTHING
+
+    def _look(self, seen: Peeked) -> Iterator[Command]:
+        if self._looking is not None and (found := self._looking.read(seen, self._clock())) is not None:
+            yield found
 
     def forget_requested(self) -> None:
         """Begins anew with the versions that the client requests."""

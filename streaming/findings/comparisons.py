@@ -14,6 +14,7 @@ from streaming.findings import fleet
 from streaming.findings.book import Book
 from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.closings import ClosedAt, Who
+from streaming.findings.contradictions import contradictions
 from streaming.findings.inputs import ConnectionChange
 from streaming.findings.liveness import Liveness
 from streaming.findings.upgrades import RequestedVersions
@@ -70,6 +71,7 @@ class Comparisons:
             (fleet.RARE, fleet.rare_values(live, self._judges)),
             (fleet.VERSION, fleet.old_versions(live, self._judges)),
             (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, under_way, now_ms)),
+            (fleet.CONTRADICTION, contradictions(self._clients.declared(), live, self._judges)),
         ):
             self._book.compared(rule.code, found)
 

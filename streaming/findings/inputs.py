@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from clientscope.records.client_key import Tenant, instance_of, tenant_of
+from clientscope.records.codec import Origin, rank_of
 from clientscope.records.principals import authenticated
 from streaming.limits import Limit, Overflow
 
@@ -56,6 +57,8 @@ class JudgedPush:
         written: keys of secrets that the record itself contains.
         size: of its settings and verdicts as text.
         tenant: whose it is, for bounds.
+        origin: `clientscope.records.codec.Origin`.
+        client_type: its client's place in ``ClientType``; -1 where it isn't known.
     """
 
     client: str
@@ -79,6 +82,8 @@ class JudgedPush:
     written: tuple[str, ...]
     size: int
     tenant: Tenant
+    origin: int = Origin.PUSHED
+    client_type: int = -1
 
     @property
     def place(self) -> tuple[int, int]:
@@ -94,6 +99,11 @@ class JudgedPush:
     def instance_id(self) -> str | None:
         """Its instance id, if it has one."""
         return instance_of(self.client)
+
+    @property
+    def rank(self) -> int:
+        """`clientscope.records.codec.rank_of` its origin."""
+        return rank_of(self.origin)
 
     @property
     def there(self) -> There:

@@ -53,6 +53,7 @@ from udfs.rules import (
     an402_value_rare_in_fleet,
     an403_version_outside_fleet,
     an404_reconnect_storm,
+    an405_requests_contradict,
     sk001_pushed_credential,
     sk002_credential_in_value,
     sk003_excluded_setting,
@@ -119,6 +120,7 @@ FLEET_RULES: tuple[Rule, ...] = (
     an402_value_rare_in_fleet.RULE,
     an403_version_outside_fleet.RULE,
     an404_reconnect_storm.RULE,
+    an405_requests_contradict.RULE,
 )
 """Judged over time and across the fleet (`streaming.findings`), by code; no push's result lists them."""
 

@@ -6,12 +6,13 @@ A worker reports in batches, so that what a connection costs is paid once for ma
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from clientscope.config import GatewaySettings
 from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.traffic import Passed
-from clientscope.session.state import Identity, Verdict
+from clientscope.session.state import Identity, RequestFields, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware
 
 BACKLOG = 4096
@@ -99,6 +100,14 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
+class Showed:
+    """A request has shown what none before it has on this connection; see `clientscope.session.state.Shown`."""
+
+    connection_id: int
+    request: RequestFields
+
+
+@dataclass(frozen=True, slots=True)
 class Closed:
     """A connection has ended; ``requested`` are the client's versions, or None if the last `Used` still holds."""
 
@@ -136,11 +145,26 @@ class Logged:
     total_ms: float | None
 
 
+class StandingConnection(NamedTuple):
+    """One of `Standing`.
+
+    Attributes:
+        versions: as in `Used`.
+        shown: all that `Showed` has reported of it, or would have.
+    """
+
+    connection_id: int
+    address: str
+    identity: Identity
+    versions: bytes
+    shown: tuple[RequestFields, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """All open connections, after reports were lost: id, address, identity, and versions as in `Used`."""
+    """All open connections, after reports were lost."""
 
-    connections: list[tuple[int, str, Identity, bytes]]
+    connections: list[StandingConnection]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +180,7 @@ class Measured:
     passed: dict[int, Passed]
 
 
-Event = Opened | Named | Used | Closed | Asked | Logged | Standing | Measured
+Event = Opened | Named | Used | Showed | Closed | Asked | Logged | Standing | Measured
 
 
 @dataclass(frozen=True, slots=True)
