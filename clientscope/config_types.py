@@ -33,6 +33,25 @@ def _check_addresses(addresses: str) -> str:
     return addresses
 
 
+def split_ports(ports: str) -> range:
+    """``9093-9192`` as the ports from the first to the last; an empty text is none.
+
+    Raises:
+        ValueError: the text has another form.
+    """
+    if not ports:
+        return range(0)
+    found = re.fullmatch(r"(\d{1,5})-(\d{1,5})", ports)
+    if found is None or not 0 < int(found[1]) <= int(found[2]) <= 65535:
+        raise ValueError(f"{ports!r} is not FIRST-LAST, as in 9093-9192")
+    return range(int(found[1]), int(found[2]) + 1)
+
+
+def _check_ports(ports: str) -> str:
+    split_ports(ports)
+    return ports
+
+
 def split_networks(networks: str) -> list[IPv4Network | IPv6Network]:
     """``10.0.0.0/8,fd00::/8,192.0.2.7`` as networks; an address alone is a network of one.
 
@@ -126,5 +145,6 @@ Urls = Annotated[dict[int, str], BeforeValidator(_split_urls)]
 Address = Annotated[str, AfterValidator(_check_address)]
 HttpUrl = Annotated[str, AfterValidator(_check_external)]
 HeaderName = Annotated[str, AfterValidator(_check_header)]
+Ports = Annotated[str, AfterValidator(_check_ports)]
 Networks = Annotated[str, AfterValidator(check_networks)]
 Addresses = Annotated[str, AfterValidator(_check_addresses)]

@@ -71,7 +71,7 @@ def _run(scratch: Path, count: int, size: measures.Size) -> tuple[report.Rounds,
         topics.create(plan.internal)
         admin = AdminClient({"bootstrap.servers": plan.internal})
         admin.create_topics([NewTopic(_TOPIC, 1, 1, config={"retention.bytes": "100000000"})])[_TOPIC].result(30)
-        measured = [targets.direct(plan), targets.gateway(plan, scratch)]
+        measured = [targets.direct(plan), targets.gateway(plan, scratch), targets.cluster_gateway(plan, scratch)]
         try:
             measured.append(targets.peer(plan, scratch))
         except ClientscopeError as error:

@@ -1,4 +1,4 @@
-"""Targets of the measurements: the broker itself, the gateway in front of it, and a peer in front of it."""
+"""Targets of the measurements: the broker itself, the gateway in front of it or of its cluster, and a peer in front of it."""
 
 from __future__ import annotations
 
@@ -87,6 +87,15 @@ def gateway(plan: BrokerPlan, scratch: Path) -> Target:
     command += ["--upstream", f"127.0.0.1:{plan.port}", "--metrics-listen", f"127.0.0.1:{free_port()}"]
     command += ["--admin-listen", "127.0.0.1:0"]
     return Target("gateway", plan.advertised, command, "gateway: ready", scratch / "gateway.log")
+
+
+def cluster_gateway(plan: BrokerPlan, scratch: Path) -> Target:
+    """The gateway in front of a whole cluster, whose brokers' addresses it replaces (``--broker-ports``), as the peer does."""
+    address, ports = f"127.0.0.1:{free_port()}", free_port()
+    command = [sys.executable, "-m", "clientscope.cli", "gateway", "--bootstrap-servers", plan.internal, "--listen", address]
+    command += ["--broker-ports", f"{ports}-{ports}", "--first-broker-id", str(plan.node_id), "--admin-listen", "127.0.0.1:0"]
+    command += ["--metrics-listen", f"127.0.0.1:{free_port()}"]
+    return Target("cluster", address, command, "gateway: ready", scratch / "cluster.log")
 
 
 def peer(plan: BrokerPlan, scratch: Path) -> Target:

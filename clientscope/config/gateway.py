@@ -9,15 +9,24 @@ from pydantic import BeforeValidator, Field
 
 from clientscope.config.base import KafkaSettings
 from clientscope.config.option import Option
-from clientscope.config_types import Address, Networks, Table, check_url
+from clientscope.config_types import Address, Networks, Ports, Table, check_url
 
 
 class GatewaySettings(KafkaSettings):
-    """Runs a gateway in front of one broker: forwards clients' traffic, and records their identities and what they push."""
+    """Runs a gateway in front of a broker or a cluster: forwards clients' traffic, and records their identities and what they push."""
 
     section = "gateway"
     listen: Address = Field("127.0.0.1:9092", description="address for clients: the one that the broker's CLIENT listener advertises")
     upstream: Address = Field("127.0.0.1:19091", description="address of the broker's CLIENT listener itself")
+    broker_ports: Ports = Field(
+        "",
+        description="ports of a whole cluster's brokers, as in 9093-9192, one for each broker id: this gateway serves all of them and\n"
+        "replaces their addresses in answers (docs/fixed-addresses.md); --listen is then for bootstrap, and --upstream is ignored",
+    )
+    first_broker_id: int = Field(0, ge=0, description="with --broker-ports: the broker id that has the first port")
+    advertised_host: str = Field(
+        "", max_length=255, description="with --broker-ports: the gateway's host name, for clients; by default the host in --listen"
+    )
     gateway_id: str = Field("", max_length=200, description="name of this gateway in records; by default the value of --listen")
     listener_name: str = Field("CLIENT", description="name of the broker's listener behind this gateway")
     security_protocol: Literal["", "PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(

@@ -1,38 +1,40 @@
-"""State of all connections of a gateway, and the handling of workers' reports."""
+"""State of all connections to one broker, and the handling of workers' reports."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import time
 from collections.abc import Callable
 from functools import partial
 
+from clientscope.api.gateway import GatewayConnection
 from clientscope.clock import now_ms
 from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
 from clientscope.gateway import tls
 from clientscope.gateway.brokers import KnownBrokers
+from clientscope.gateway.common import Common
 from clientscope.gateway.connection_records import ConnectionRecords
-from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.observed_clients import ObservedClients
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.gateway.publisher import Publisher
-from clientscope.gateway.pushes import PushJudging
 from clientscope.gateway.quota import PushQuota
-from clientscope.gateway.reconfiguring import changes, quotas
+from clientscope.gateway.reconfiguring import changes, names_again, quotas, read_again
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.status import StatusPublisher
 from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.worker.messages import (
     Asked,
+    BrokerFound,
     Closed,
     Logged,
     Measured,
     Named,
     Opened,
+    OpenPorts,
     Report,
     Showed,
     Standing,
@@ -57,28 +59,42 @@ class Gateway:
     """What is known of all connections, and what is done with it; all of it in one event loop."""
 
     def __init__(
-        self, settings: GatewaySettings, place: GatewayPlace, names: ClientNames, metrics: GatewayMetrics, publisher: Publisher
+        self,
+        settings: GatewaySettings,
+        place: GatewayPlace,
+        common: Common,
+        open_ports: OpenPorts | None = None,
+        found: Callable[[BrokerFound], None] = lambda found: None,
     ) -> None:
         self._settings = settings
         self.brokers = KnownBrokers(settings, place.broker_id)
         self._alive_s = time.monotonic()
         self._draining = self.bypassed = False
         self._place = place
-        self.registry = ConnectionRegistry(place, names=names, hidden=partial(metrics.count, "names_redacted"))
-        self._records = ConnectionRecords(self.registry, publisher)
-        self._metrics = metrics
-        self._request_log = RequestLog.of(settings, place, metrics.count, lambda: self.registry.names)
+        self._common = common
+        self._metrics = metrics = common.metrics
+        self._open_ports, self._found = open_ports, found
+        self.registry = ConnectionRegistry(place, names=common.names, hidden=partial(metrics.count, "names_redacted"))
+        self._records = ConnectionRecords(self.registry, common.publisher)
+        labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
+        self._hide_connections = metrics.show_connections(self.registry.counts, labels)
         self._tasks = Tasks()
-        self._observed = ObservedClients(self.registry, PushQuota(**quotas(settings)), partial(_taken, publisher), metrics.count)
-        self._pushes = PushJudging(settings, self.registry, publisher, metrics)
-        self._status = StatusPublisher(place, self.registry, self.brokers, publisher, self.readiness, lambda: self.bypassed)
+        self._observed = ObservedClients(self.registry, PushQuota(**quotas(settings)), partial(_taken, common.publisher), metrics.count)
+        self._status = StatusPublisher(place, self.registry, self.brokers, common.publisher, self.readiness, lambda: self.bypassed)
         self._workers: Workers | None = None
 
-    async def start(self, template: Template) -> None:
-        """Starts the policy, and then takes connections."""
+    async def start(self, template: Template, *bootstrap: list[socket.socket]) -> None:
+        """Takes connections.
+
+        Args:
+            bootstrap: more sockets on which connections to this broker are taken, one of each worker.
+
+        Raises:
+            EnvironmentProblem: the port is taken.
+        """
         await asyncio.to_thread(self.brokers.look)
-        await self._pushes.start()
-        self._workers = Workers(template, self._plan(), listen(self._settings.listen, self._settings.workers), self)
+        sockets = [listen(self._settings.listen, self._settings.workers), *bootstrap]
+        self._workers = Workers(template, self._plan(), list(zip(*sockets, strict=True)), self)
         await self._workers.start()
         self._tasks.run(self._beat())
         self._tasks.run(self._watch_time())
@@ -87,11 +103,18 @@ class Gateway:
         self._tasks.run(self._status.watch_broker())
 
     def _plan(self) -> WorkerPlan:
-        return WorkerPlan(0, self._settings, self._place, self.brokers.on_the_wire)
+        return WorkerPlan(0, self._settings, self._place, self.brokers.on_the_wire, self._open_ports)
 
     def _replan(self) -> None:
         if self._workers is not None:
             self._workers.replan(self._plan())
+
+    def open(self, open_ports: OpenPorts, upstream: str) -> None:
+        """Brokers of the cluster have come or gone, or this one has moved; for connections that are opened from now on."""
+        if (open_ports, upstream) != (self._open_ports, self._settings.upstream):
+            self._open_ports = open_ports
+            self._settings = self._settings.model_copy(update={"upstream": upstream})
+            self._replan()
 
     def bypass(self, on: bool) -> None:
         """Makes it a plain relay, which reads nothing of what passes; or takes that back, for connections that are opened from now on."""
@@ -100,6 +123,19 @@ class Gateway:
             log.warning("bypassed: every byte passes unread, and new clients have no name" if on else "new connections are read again")
             self.bypassed = on
             self._workers.bypass(on)
+
+    @property
+    def upstream(self) -> str:
+        """The broker's address."""
+        return self._settings.upstream
+
+    def listing(self) -> list[GatewayConnection]:
+        """Every open connection. From any thread."""
+        return self.registry.listing()
+
+    def instances(self) -> int:
+        """Different clients with an instance id that are connected. From any thread."""
+        return self.registry.instances()
 
     def health(self) -> str:
         """What is wrong with this gateway, or nothing: its event loops turn. From any thread."""
@@ -163,8 +199,10 @@ class Gateway:
                 case Asked():
                     self._tasks.run(self._judge(event))
                 case Logged():
-                    if self._request_log is not None:
-                        self._request_log.write(event)
+                    if self._common.request_log is not None:
+                        self._common.request_log.write(event)
+                case BrokerFound():
+                    self._found(event)
                 case Measured(elapsed_ms, passed):
                     if left_out := self._records.traffic.measured(elapsed_ms, passed):
                         self._metrics.count("traffic_unrecorded", "most_connections", left_out)
@@ -213,7 +251,8 @@ class Gateway:
                 self._observed.showed(connection_id, request, time.monotonic())
 
     async def _judge(self, asked: Asked) -> None:
-        if (verdict := await self._pushes.judge(asked)) is not None and self._workers is not None:
+        context = self.registry.context(asked.connection_id, asked.correlation_id)
+        if (verdict := await self._common.pushes.judge(asked, context)) is not None and self._workers is not None:
             self._workers.answer(asked.connection_id, asked.token, verdict)
 
     def hang_up(self, again: Callable[[], GatewaySettings]) -> None:
@@ -222,30 +261,27 @@ class Gateway:
 
     async def _reconfigure(self, again: Callable[[], GatewaySettings]) -> None:
         """Applies what may change while it runs, and names what needs a restart; whatever is wrong with the settings, the old ones stay."""
-        try:
-            settings = again()
-            configs = PolicyPlan.of(settings).configs
-        except SettingsError as error:
-            log.error("the settings stay as they were: %s", error)
+        if (settings := read_again(again)) is None:
             return
-        self._take(settings)
-        self._reload_tls(settings)
-        if not await self._pushes.reconfigure(configs):
-            return
-        try:
-            self.registry.names = ClientNames.of(settings.digest_key_file)
-        except SettingsError as error:
-            log.error("the digest key stays as it was: %s", error)
+        self.take(settings)
+        if await self._common.pushes.reconfigure(PolicyPlan.of(settings).configs) and (names := names_again(settings)) is not None:
+            self.name(names)
 
-    def _take(self, settings: GatewaySettings) -> None:
+    def name(self, names: ClientNames) -> None:
+        """Another digest key judges clients' names from now on."""
+        self._common.names = self.registry.names = names
+
+    def take(self, settings: GatewaySettings) -> None:
+        """Applies what may change while it runs."""
         self._settings, applied, fixed = changes(self._settings, settings)
         if applied:
-            self._pushes.change(self._settings)
+            self._common.pushes.change(self._settings)
             self._observed.quota.change(**quotas(self._settings))
             self._replan()
             log.warning("changed while the gateway runs: %s", ", ".join(applied))
         if fixed:
             log.warning("changed, but only a restart applies it: %s", ", ".join(fixed))
+        self._reload_tls(settings)
 
     def _reload_tls(self, settings: GatewaySettings) -> None:
         """For new connections; established ones keep what they have."""
@@ -266,14 +302,12 @@ class Gateway:
         self._records.heartbeat(now_ms(), 0)
 
     async def close(self) -> None:
-        """Ends every connection, and lets the policy finish what waits."""
+        """Ends every connection."""
         self._status.stopped()
         self._tasks.cancel()
         if self._workers is not None:
             await self._workers.end()
-        if self._request_log is not None:
-            await asyncio.to_thread(self._request_log.close)
-        await self._pushes.close()
+        self._hide_connections()
 
 
 def _taken(publisher: Publisher, key: str, value: bytes) -> bool:

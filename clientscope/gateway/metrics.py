@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Counts
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -16,8 +16,20 @@ _LAG_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 Series = Mapping[Any, int]
 """Numbers by label values."""
 
+_BrokerCounts = tuple[Callable[[], Mapping[tuple[str, str], int]], dict[str, str]]
+"""What gives a broker's open connections by (name, version), and the labels that they are shown under."""
+
 COUNTERS = {
-    "frames_refused": ("reason", "Connections closed for invalid bytes: not the Kafka protocol, or a push before authentication."),
+    "frames_refused": (
+        "reason",
+        "Connections closed for what came: not the Kafka protocol, a push before authentication, or with `--broker-ports` a version or an"
+        " answer that is not known.",
+    ),
+    "addresses_left_out": (
+        "reason",
+        "Brokers left out of answers with `--broker-ports`: no_port if the id has none, closed_port if another process has it, no_room in"
+        " ShareFetch.",
+    ),
     "requests_unserved": ("reason", "Requests with a key or version that the broker doesn't serve. They were passed to the broker."),
     "versions_unrecorded": ("reason", "Requests in one version more than are recorded of a connection. They were passed to the broker."),
     "traffic_unrecorded": ("reason", "Connections whose bytes per second a heartbeat left out, since others had more."),
@@ -57,34 +69,43 @@ COUNTERS = {
 class _Connections(Collector):
     """Open connections as draft 7 of KIP-511 counts them: by name and version, by either, and in total."""
 
-    def __init__(self, counts: Callable[[], Mapping[tuple[str, str], int]], labels: dict[str, str]) -> None:
-        self._counts = counts
-        self._labels = labels
+    def __init__(self) -> None:
+        self.brokers: list[_BrokerCounts] = []
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        counts = self._counts()
-        names: Counts[str] = Counts()
-        versions: Counts[str] = Counts()
-        for (name, version), number in counts.items():
-            names[name] += number
-            versions[version] += number
+        brokers = list(self.brokers)
+        shared = list(brokers[0][1]) if brokers else []
         label = "client_software_name", "client_software_version"
-        yield self._family("client_connections", "Open client connections by software name and version.", label, counts)
-        yield self._family("connected_clients", "Open client connections.", (), {(): sum(counts.values())})
-        by_name = {(name,): number for name, number in names.items()}
-        yield self._family("connected_clients_by_name", "Open client connections by software name.", label[:1], by_name)
-        by_version = {(version,): number for version, number in versions.items()}
-        yield self._family("connected_clients_by_version", "Open client connections by software version.", label[1:], by_version)
+        families = (
+            _family("client_connections", "Open client connections by software name and version.", shared, label),
+            _family("connected_clients", "Open client connections.", shared, ()),
+            _family("connected_clients_by_name", "Open client connections by software name.", shared, label[:1]),
+            _family("connected_clients_by_version", "Open client connections by software version.", shared, label[1:]),
+        )
+        for counted, labels in brokers:
+            counts = counted()
+            names: Counts[tuple[str]] = Counts()
+            versions: Counts[tuple[str]] = Counts()
+            for (name, version), number in counts.items():
+                names[name,] += number
+                versions[version,] += number
+            listed: tuple[Series, ...] = (counts, {(): sum(counts.values())}, names, versions)
+            for family, series in zip(families, listed, strict=True):
+                _add(family, [*labels.values()], series)
+        yield from families
 
-    def _family(self, name: str, text: str, own: tuple[str, ...], counts: Series) -> GaugeMetricFamily:
-        """The 1,000 largest series, and the rest as ``other``."""
-        family = GaugeMetricFamily(f"clientscope_gateway_{name}", text, labels=[*self._labels, *own])
-        ranked = sorted(counts.items(), key=lambda item: -item[1])
-        for series, number in ranked[:_MOST_SERIES]:
-            family.add_metric([*self._labels.values(), *series], number)
-        if rest := ranked[_MOST_SERIES:]:
-            family.add_metric([*self._labels.values(), *("other" for _ in own)], sum(number for _, number in rest))
-        return family
+
+def _family(name: str, text: str, shared: list[str], own: tuple[str, ...]) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"clientscope_gateway_{name}", text, labels=[*shared, *own])
+
+
+def _add(family: GaugeMetricFamily, labels: Sequence[str], counts: Series) -> None:
+    """Adds the 1,000 largest series of a broker, and the rest as ``other``."""
+    ranked = sorted(counts.items(), key=lambda item: -item[1])
+    for series, number in ranked[:_MOST_SERIES]:
+        family.add_metric([*labels, *series], number)
+    if rest := ranked[_MOST_SERIES:]:
+        family.add_metric([*labels, *("other" for _ in rest[0][0])], sum(number for _, number in rest))
 
 
 class GatewayMetrics:
@@ -92,6 +113,8 @@ class GatewayMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._connections = _Connections()
+        self.registry.register(self._connections)
         self._lag = Histogram(
             "clientscope_gateway_event_loop_lag_seconds",
             "Delay of an event loop's timer, measured at least once a second.",
@@ -117,6 +140,8 @@ class GatewayMetrics:
         """An event loop woke up so much later than it had asked for: what a client's bytes may have waited."""
         self._lag.labels(process).observe(lag_s)
 
-    def show_connections(self, counts: Callable[[], Mapping[tuple[str, str], int]], labels: dict[str, str]) -> None:
-        """Shows the registry's counts under these labels."""
-        self.registry.register(_Connections(counts, labels))
+    def show_connections(self, counts: Callable[[], Mapping[tuple[str, str], int]], labels: dict[str, str]) -> Callable[[], None]:
+        """Shows the counts of a broker's registry under these labels, whose names are the same for all; returns what ends that."""
+        shown = (counts, labels)
+        self._connections.brokers.append(shown)
+        return lambda: self._connections.brokers.remove(shown)

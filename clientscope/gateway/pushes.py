@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from clientscope.config import GatewaySettings
 from clientscope.gateway.metrics import GatewayMetrics
@@ -15,9 +15,8 @@ from clientscope.gateway.policy.runner import PolicyRunner
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.quota import PushQuota
 from clientscope.gateway.reconfiguring import quotas
-from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.worker.messages import Asked
-from clientscope.policy.interface import ClientConfigData
+from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.records.principals import authenticated
 from clientscope.session.state import Verdict
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
@@ -26,15 +25,18 @@ log = logging.getLogger(__name__)
 
 
 class PushJudging:
-    """The quota and the policy of one gateway; without a policy no push comes."""
+    """The quota and the policy of one gateway; without a policy no push comes.
 
-    def __init__(self, settings: GatewaySettings, registry: ConnectionRegistry, publisher: Publisher, metrics: GatewayMetrics) -> None:
-        self._registry = registry
+    Args:
+        instances: the number of different clients with an instance id that are connected.
+    """
+
+    def __init__(self, settings: GatewaySettings, publisher: Publisher, metrics: GatewayMetrics, instances: Callable[[], int]) -> None:
         self._metrics = metrics
         self._quota = PushQuota(**quotas(settings))
         self._policy: PolicyRunner | None = None
         if settings.client_config_policy_class_name:
-            shown = PolicyMetrics(metrics.registry, registry.instances)
+            shown = PolicyMetrics(metrics.registry, instances)
             self._policy = PolicyRunner(PolicyPlan.of(settings), publisher.publish, metrics.count, shown)
 
     async def start(self) -> None:
@@ -42,9 +44,8 @@ class PushJudging:
         if self._policy is not None:
             await self._policy.start()
 
-    async def judge(self, asked: Asked) -> Verdict | None:
-        """What a push is answered; None where its connection is no more."""
-        context = self._registry.context(asked.connection_id, asked.correlation_id)
+    async def judge(self, asked: Asked, context: RequestContext | None) -> Verdict | None:
+        """What a push is answered; None where its connection is no more, and there is no context."""
         if context is None or self._policy is None:
             return None
         quota, principal = self._quota, authenticated(context.principal)

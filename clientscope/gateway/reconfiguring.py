@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from typing import NamedTuple, TypedDict
 
 from clientscope.config import GatewaySettings
+from clientscope.errors import SettingsError
 from clientscope.gateway import tls
+from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.gateway.quota import PushRate
+from clientscope.policy.redaction import ClientNames
+
+log = logging.getLogger(__name__)
 
 LIMITS = (
     "max_connections", "max_connections_per_ip", "buffered_max_bytes", "unauthenticated_timeout_ms", "connections_max_idle_ms",
@@ -18,6 +25,26 @@ LIMITS = (
 
 _BY_OTHERS = (*tls.SETTINGS, "digest_key_file", "client_config_policy_configs")
 """What is read again elsewhere, whether its name has changed or not: files change under their names."""
+
+
+def read_again(again: Callable[[], GatewaySettings]) -> GatewaySettings | None:
+    """The settings as they are now; None, with an error in the log, where they can't be used."""
+    try:
+        settings = again()
+        PolicyPlan.of(settings)
+    except SettingsError as error:
+        log.error("the settings stay as they were: %s", error)
+        return None
+    return settings
+
+
+def names_again(settings: GatewaySettings) -> ClientNames | None:
+    """What judges clients' names by the digest key as it is now; None, with an error in the log, where that can't be used."""
+    try:
+        return ClientNames.of(settings.digest_key_file)
+    except SettingsError as error:
+        log.error("the digest key stays as it was: %s", error)
+        return None
 
 
 class Changes(NamedTuple):

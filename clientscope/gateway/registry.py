@@ -225,8 +225,12 @@ class ConnectionRegistry:
 
     def instances(self) -> int:
         """Different clients with an instance id that are connected (KIP-1324's ClientConfigInstances). From any thread."""
+        return len(self.instance_keys())
+
+    def instance_keys(self) -> set[tuple[object, ...]]:
+        """What distinguishes them, on whichever broker. From any thread."""
         cluster, known = self.place.cluster_id, [(each.identity, each.client_address) for each in list(self.connections.values())]
-        return len({(of.instance_id, scope(cluster, of.principal, address)) for of, address in known if of.instance_id is not None})
+        return {(of.instance_id, scope(cluster, of.principal, address)) for of, address in known if of.instance_id is not None}
 
     def context(self, connection_id: int, correlation_id: int = 0) -> RequestContext | None:
         """The context of a request for a policy; None if its connection is gone."""

@@ -20,6 +20,8 @@ from clientscope.api.gateway import GATEWAY_CONNECTIONS
 from clientscope.config import GatewaySettings
 from clientscope.digest import DigestKey
 from clientscope.gateway import tls
+from clientscope.gateway.cluster import ClusterGateway, find_cluster_place
+from clientscope.gateway.common import Common
 from clientscope.gateway.gateway import Gateway
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace, find_place
@@ -27,7 +29,6 @@ from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.worker import memory
 from clientscope.gateway.worker.template import Template
 from clientscope.kafka.access import KafkaAccess
-from clientscope.policy.redaction import ClientNames
 from clientscope.records.topics import USED_BY
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
     try:
         tls.check_files(settings)
         topics.verify(KafkaAccess.of(settings), *USED_BY["gateway"])
-        place = find_place(settings)
+        place = find_cluster_place(settings) if settings.broker_ports else find_place(settings)
         uvloop.run(_serve(settings, place, template, again))
     finally:
         template.close()
@@ -60,12 +61,10 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
 
 async def _serve(settings: GatewaySettings, place: GatewayPlace, template: Template, again: Callable[[], GatewaySettings]) -> None:
     loop = asyncio.get_running_loop()
-    names = ClientNames.of(settings.digest_key_file)
     metrics = GatewayMetrics()
     publisher = Publisher(KafkaAccess.of(settings), metrics.count, settings.publish_queue_records)
-    gateway = Gateway(settings, place, names, metrics, publisher)
-    labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
-    metrics.show_connections(gateway.registry.counts, labels)
+    common = Common.of(settings, place, metrics, publisher, lambda: gateway.instances())  # noqa: PLW0108  made below
+    gateway = ClusterGateway(settings, place, common) if settings.broker_ports else Gateway(settings, place, common)
     metrics.show_bypassed(lambda: gateway.bypassed)
     from clientscope.bounded_http import refusals  # noqa: PLC0415  see pages.serve
 
@@ -77,7 +76,7 @@ async def _serve(settings: GatewaySettings, place: GatewayPlace, template: Templ
         refused,
     )
     admin = {
-        "/v1/connections": pages.listing(lambda: GATEWAY_CONNECTIONS.dump_python(gateway.registry.listing(), by_alias=True)),
+        "/v1/connections": pages.listing(lambda: GATEWAY_CONNECTIONS.dump_python(gateway.listing(), by_alias=True)),
         "/v1/brokers": pages.listing(lambda: [asdict(broker) for broker in gateway.brokers.listing()]),
         "/v1/bypass": pages.switch(
             lambda: gateway.bypassed,
@@ -97,13 +96,15 @@ async def _serve(settings: GatewaySettings, place: GatewayPlace, template: Templ
     loop.add_signal_handler(signal.SIGHUP, gateway.hang_up, again)
     for number, on in ((signal.SIGUSR1, True), (signal.SIGUSR2, False)):
         loop.add_signal_handler(number, gateway.bypass, on)
+    await common.pushes.start()
     await gateway.start(template)
     for warning in place.warnings:
         log.warning("listener %s: %s", place.listener_name, warning)
-    print(f"clientscope gateway: ready at {settings.listen}, in front of {settings.upstream}", flush=True)
+    print(f"clientscope gateway: ready at {settings.listen}, in front of {gateway.upstream}", flush=True)
     await stopping.wait()
     await gateway.drain(stopping_again)
     await gateway.close()
+    await common.close()
     gateway.goodbye()
     lost = await asyncio.to_thread(publisher.close)
     if lost:

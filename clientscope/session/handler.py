@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from clientscope.wire.frames import LENGTH, Treatment
 
 if TYPE_CHECKING:
     from clientscope.session.state import Command, SessionState
+    from clientscope.wire.frames import Passed
 
 READ_LIMIT = 64 * 1024
 """A frame longer than this passes unread, PushConfig's apart: no client sends such, and a session's memory stays bounded."""
@@ -53,17 +54,34 @@ class Handler(Generic[A]):
     response: Callable[[SessionState, A, bytes], list[Command]]
 
 
+class Walk(Protocol):
+    """Reader of an answer as it comes."""
+
+    @property
+    def held_bytes(self) -> int:
+        """How many bytes of it are kept."""
+
+    def feed(self, data: bytes, last: bool) -> Iterator[Command | Passed]:
+        """What to do about more of the answer; it begins with the length and the client's own correlation id.
+
+        Raises:
+            WireError: the answer can't be read.
+        """
+
+
 class Pending(NamedTuple):
     """A request that awaits its answer.
 
     Attributes:
         handler: the handler that reads the answer; None for a carrier whose answer only shows that what the client sent before it is
-            settled.
+            settled, and where the answer is read as it comes.
         asked: what the handler keeps of the request.
+        walk: what reads the answer as it comes; None where it is read whole.
     """
 
     handler: Handler[Any] | None
     asked: Any
+    walk: Walk | None = None
 
 
 class BareTokens(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Protocol
 from clientscope.errors import WireError
 from clientscope.records.codec import PrincipalSource
 from clientscope.records.requested_versions import pair
+from clientscope.session.addresses import BrokerAddresses
 from clientscope.session.allowance import charged, wait_s
 from clientscope.session.handler import READ_LIMIT, Pending, if_short
 from clientscope.session.handlers import HANDLERS, by_key, k1324_push_config
@@ -34,12 +35,14 @@ from clientscope.wire.describe_cluster import BrokerSoftware
 from clientscope.wire.frames import (
     FRAMES_PER_TURN,
     LENGTH,
+    MOST_PEEKED,
     REQUEST_HEAD,
     RESPONSE_HEAD,
     SHORTEST_REQUEST,
     Discarded,
     Frame,
     FrameScanner,
+    Part,
     Passed,
     Peeked,
     Treatment,
@@ -91,6 +94,7 @@ class Session:
         fields: the same of what their requests show of settings; None if requests aren't looked into.
         clock: seconds; never goes back.
         identity: of a client that has sent nothing yet: `UNAUTHENTICATED` if it need not authenticate.
+        addresses: the addresses of brokers that answers get, shared with other connections; None where they pass.
 
     Attributes:
         requested: versions that the client has requested since the last `forget_requested`, as `pair` numbers.
@@ -115,8 +119,11 @@ class Session:
         identity: Identity = UNSEEN,
         versions: SharedVersions | None = None,
         fields: SharedFields | None = None,
+        addresses: BrokerAddresses | None = None,
     ) -> None:
-        self._state = SessionState(push_config, config_max_bytes, software, sasl, not sasl, served=served or Served(), identity=identity)
+        self._state = SessionState(
+            push_config, config_max_bytes, software, sasl, not sasl, served=served or Served(), identity=identity, addresses=addresses
+        )
         self._full_at_s = 0.0
         self._clock = clock
         self._counted: list[Command] = []
@@ -186,6 +193,8 @@ class Session:
                 yield from self._look(piece)
             elif isinstance(piece, Turn):
                 yield _OTHERS_FIRST_OF_CLIENT
+            elif isinstance(piece, Part):
+                yield from self._forward(piece)
             else:
                 self._first = False
                 frame = piece.head if isinstance(piece, Discarded) else piece.data
@@ -208,6 +217,8 @@ class Session:
                 yield piece
             elif isinstance(piece, Turn):
                 yield _OTHERS_FIRST
+            elif isinstance(piece, Part):
+                yield from self._walk(piece)
 
     def _held(self) -> Held | None:
         """Why the client's next frame is not looked at now."""
@@ -229,6 +240,37 @@ class Session:
         while state.unanswered.crowded:
             yield _CROWDED
 
+    def _forward(self, part: Part) -> Iterator[Out]:
+        """A request whose answer has addresses of brokers."""
+        state = self._state
+        if not part.first or state.addresses is None:
+            yield Passed(part.data)
+            return
+        if self._first:
+            yield from self._named_by_header(part.data)
+            self._first = False
+        _, key, version, _ = REQUEST_HEAD.unpack_from(part.data)
+        if self._looks_into(key, version):
+            seen = part.data[:MOST_PEEKED]
+            yield from self._look(Peeked(seen, part.last and len(seen) == len(part.data)))
+        yield state.addresses.forward(state, part.data)
+        while state.unanswered.nearly_full:  # with acks=0 nothing may be answered by itself
+            if not state.unanswered.full and all(pending.walk for pending in state.unanswered.pending()):
+                yield state.carrier(0, None, None)
+            yield _FULL
+
+    def _walk(self, part: Part) -> Iterator[Out]:
+        """An answer with addresses of brokers, as it comes."""
+        state, data = self._state, part.data
+        if part.first:
+            correlation_id, pending = state.unanswered.answered(RESPONSE_HEAD.unpack_from(data)[1])
+            state.walk = pending.walk
+            data = data[: LENGTH.size] + _CORRELATION_ID.pack(correlation_id) + data[RESPONSE_HEAD.size :]
+        assert state.walk is not None
+        yield from state.walk.feed(data, part.last)
+        if part.last:
+            state.walk = None
+
     def observe(self, observer: Observer | None) -> None:
         """Shows it each head from now on, bare SASL tokens apart; None ends that. Without an observer none of it costs anything."""
         self._observer = observer
@@ -246,7 +288,8 @@ class Session:
     @property
     def held_bytes(self) -> int:
         """How many bytes of frames that aren't whole yet are kept here."""
-        return len(self._requests.held) + len(self._responses.held)
+        walk = self._state.walk
+        return len(self._requests.held) + len(self._responses.held) + (walk.held_bytes if walk is not None else 0)
 
     @property
     def unanswered_pushes(self) -> int:
@@ -260,6 +303,7 @@ class Session:
         """Drops what is held: the connection has ended."""
         for scanner in (self._requests, self._responses):
             scanner.end()
+        self._state.walk = None
 
     def answer(self, token: int, verdict: Verdict) -> list[Command]:
         """The verdict on a push; of several, the first counts."""
@@ -312,13 +356,15 @@ class Session:
         if correlation_id < 0 and is_ours(correlation_id):
             state.unanswered.note(correlation_id)
         recorded = self._record(key, version)
+        if state.addresses is not None and state.addresses.requires(key, version):
+            return Treatment.PARTS
         if (handler := _BY_KEY.get(key)) is not None and (handler.versions is None or version in handler.versions):
             treatment = handler.wants(state, head)
             if treatment is not Treatment.PASS:
                 return treatment
         if (lack := state.served.lacks(key, version)) is not None:
             self._counted.append(Counted("requests_unserved", lack))
-        elif self._looking is not None and state.authenticated and self._looking.wants(key, version):
+        elif self._looks_into(key, version):
             return Treatment.PEEK
         elif recorded and key not in _BY_KEY:
             self._passing = self._versions.plus(self._passing, pair(key, version))
@@ -347,6 +393,9 @@ class Session:
             self._looking.again()
             self._passing = NOTHING
 
+    def _looks_into(self, key: int, version: int) -> bool:
+        return self._looking is not None and self._state.authenticated and self._looking.wants(key, version)
+
     def _look(self, seen: Peeked) -> Iterator[Command]:
         if self._looking is not None and (found := self._looking.read(seen, self._clock())) is not None:
             yield found
@@ -362,8 +411,10 @@ class Session:
         if self._observer is not None:
             asked = self._state.unanswered.client_id(correlation_id)
             self._observer.response(correlation_id if asked is None else asked)
-        if correlation_id not in self._state.unanswered:
+        if (pending := self._state.unanswered.get(correlation_id)) is None:
             return Treatment.PASS
+        if pending.walk is not None:
+            return Treatment.PARTS
         if length > _ANSWER_LIMIT:
             raise WireError("long_answer", f"{length} bytes")
         return Treatment.READ

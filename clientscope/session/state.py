@@ -18,18 +18,21 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import PrincipalSource
 from clientscope.records.principals import ANONYMOUS
-from clientscope.session.handler import BareTokens, Handler, Pending
+from clientscope.session.handler import BareTokens, Handler, Pending, Walk
 from clientscope.session.sasl import Principal
 from clientscope.session.served import Served
 from clientscope.session.unanswered import Unanswered
 from clientscope.wire import api_versions
 from clientscope.wire.describe_cluster import BrokerSoftware
 from clientscope.wire.frames import REQUEST_HEAD, SHORTEST_REQUEST
+
+if TYPE_CHECKING:
+    from clientscope.session.addresses import BrokerAddresses
 
 A = TypeVar("A")
 
@@ -209,6 +212,8 @@ class SessionState:
         in_step: whether the client's next frame waits until the broker has answered the last one.
         last_api_versions: what a carrier repeats, but for its correlation id; None before any ApiVersions.
         awaited: the push that the policy has now, or None.
+        addresses: the addresses of brokers that answers get; None where they pass.
+        walk: the reader of the answer that is coming, where that is read as it comes.
     """
 
     push_config: bool
@@ -228,6 +233,8 @@ class SessionState:
     last_api_versions: bytes | None = None
     awaited: AwaitedPush | None = None
     tokens: int = 0
+    addresses: BrokerAddresses | None = None
+    walk: Walk | None = None
 
     def forward(self, frame: bytes, handler: Handler[A], asked: A) -> ToBroker:
         """Sends a request on, under an id of the gateway's; the handler gets its answer, and ``asked`` with it."""

@@ -39,6 +39,10 @@ class Unanswered(Generic[P]):
     def __contains__(self, upstream_id: int) -> bool:
         return self._waiting is not None and upstream_id in self._waiting
 
+    def get(self, upstream_id: int) -> P | None:
+        """What waits for the answer under this id; None where nothing does."""
+        return self._waiting[upstream_id][2] if self._waiting is not None and upstream_id in self._waiting else None
+
     def client_id(self, upstream_id: int) -> int | None:
         """The client's own id of the request that went upstream under this one; None where none did."""
         return self._waiting[upstream_id][1] if self._waiting is not None and upstream_id in self._waiting else None
@@ -66,6 +70,11 @@ class Unanswered(Generic[P]):
         """Whether the client has used so many ids of the gateway's range that its requests must be settled first, by an answer."""
         return self.noted >= _MOST_NOTED
 
+    @property
+    def nearly_full(self) -> bool:
+        """Whether one more may be sent before an answer has come, or none."""
+        return len(self) >= MOST_UNANSWERED - 1
+
     def note(self, client_id: int) -> None:
         """The client has sent a request under this id; called for ids of the gateway's range."""
         if self._noted is None:
@@ -85,13 +94,17 @@ class Unanswered(Generic[P]):
         return upstream_id
 
     def answered(self, upstream_id: int) -> tuple[int, P]:
-        """The client's own id and what waits for the answer that has come, which is forgotten.
+        """The client's own id and what waits for the answer that has come, which is forgotten, as is all that was sent before it.
 
         Raises:
             KeyError: nothing waits under this id.
         """
-        place, client_id, pending = (self._waiting or {}).pop(upstream_id)
-        self._waiting = self._waiting or None
+        waiting = self._waiting or {}
+        place, client_id, pending = waiting[upstream_id]
+        while next(iter(waiting)) != upstream_id:  # answers come in order: these are acks=0
+            del waiting[next(iter(waiting))]
+        del waiting[upstream_id]
+        self._waiting = waiting or None
         if self._noted is not None:
             self._noted = {noted: sent for noted, sent in self._noted.items() if sent > place} or None
         return client_id, pending

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clientscope.errors import WireError
@@ -21,6 +22,8 @@ from clientscope.wire.frames import LENGTH, REQUEST_HEAD, RESPONSE_HEAD
 
 FIRST_FLEXIBLE = 3
 """ApiVersions v3 is flexible, in its request's header and body; its response's header never is."""
+
+_NO_BROKERS_VERSION = 2**15 - 1
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
@@ -148,6 +151,31 @@ def advertise(frame: bytes, api_version: int, key: int, least: int, greatest: in
     return LENGTH.pack(len(body)) + body
 
 
+def limited(frame: bytes, api_version: int, known: Mapping[int, tuple[int, int]]) -> bytes:
+    """An ApiVersions response whose ranges are cut to those that are known; keys of which nothing is left are left out.
+
+    Args:
+        api_version: the layout of the response.
+
+    Raises:
+        WireError: it is no such response.
+    """
+    cursor = Cursor(frame, RESPONSE_HEAD.size + _INT16.size)
+    flexible, before = api_version >= FIRST_FLEXIBLE, cursor.position
+    kept = []
+    for _ in range(cursor.compact_count() if flexible else cursor.int32()):
+        key, least, greatest = _RANGE.unpack(cursor.take(_RANGE.size))
+        tags_at = cursor.position
+        if flexible:
+            cursor.tags()
+        lowest, highest = known.get(key, (0, -1))
+        if max(least, lowest) <= min(greatest, highest):
+            kept.append(_RANGE.pack(key, max(least, lowest), min(greatest, highest)) + frame[tags_at : cursor.position])
+    count = write_uvarint(len(kept) + 1) if flexible else _INT32.pack(len(kept))
+    body = frame[LENGTH.size : before] + count + b"".join(kept) + frame[cursor.position :]
+    return LENGTH.pack(len(body)) + body
+
+
 def read_ranges(frame: bytes, api_version: int) -> dict[int, tuple[int, int]]:
     """The least and greatest version of each key that an ApiVersions response lists.
 
@@ -167,6 +195,12 @@ def read_ranges(frame: bytes, api_version: int) -> dict[int, tuple[int, int]]:
         if flexible:
             cursor.tags()
     return ranges
+
+
+def as_unsupported(frame: bytes) -> bytes:
+    """An ApiVersions request in a version that no broker has: the answer is UNSUPPORTED_VERSION and key 18's range, laid out as v0."""
+    length, key, _, correlation_id = REQUEST_HEAD.unpack_from(frame)
+    return REQUEST_HEAD.pack(length, key, _NO_BROKERS_VERSION, correlation_id) + frame[REQUEST_HEAD.size :]
 
 
 def with_correlation_id(frame: bytes, correlation_id: int) -> bytes:

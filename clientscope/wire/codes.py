@@ -20,6 +20,9 @@ PUSH_CONFIG = 1324
 DESCRIBE_CLUSTER = 60
 """Api key of DescribeCluster (KIP-700)."""
 
+PRODUCE, FETCH, METADATA, FIND_COORDINATOR, SHARE_FETCH, SHARE_ACKNOWLEDGE = 0, 1, 3, 10, 78, 79
+"""Api keys of the other answers that have addresses of brokers."""
+
 GET_TELEMETRY_SUBSCRIPTIONS = 71
 """Api key of GetTelemetrySubscriptions (KIP-714)."""
 

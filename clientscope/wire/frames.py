@@ -40,6 +40,7 @@ class Treatment(Enum):
     PEEK = "peek"
     READ = "read"
     DISCARD = "discard"
+    PARTS = "parts"
 
 
 @dataclass(slots=True)
@@ -75,6 +76,20 @@ class Discarded:
     head: bytes
 
 
+@dataclass(slots=True)
+class Part:
+    """Bytes of a frame that is read as it comes, never whole.
+
+    Attributes:
+        first: whether the frame begins here; then its head is whole.
+        last: whether it ends here.
+    """
+
+    data: bytes
+    first: bool
+    last: bool
+
+
 @dataclass(frozen=True)
 class Turn:
     """`FRAMES_PER_TURN` frames have been looked at: others may go first."""
@@ -82,7 +97,7 @@ class Turn:
 
 _TURN = Turn()
 
-Piece = Passed | Peeked | Frame | Discarded | Turn
+Piece = Passed | Peeked | Frame | Discarded | Part | Turn
 
 
 class FrameScanner:
@@ -98,26 +113,26 @@ class FrameScanner:
         held: the bytes that are kept of a frame that isn't whole yet.
     """
 
-    __slots__ = ("_discarding", "_longest", "_needed", "_passing", "head_size", "held", "shortest")
+    __slots__ = ("_discarding", "_longest", "_needed", "_parting", "_passing", "head_size", "held", "shortest")
 
     def __init__(self, head_size: int, shortest: int, longest: int = MAX_FRAME_BYTES) -> None:
         self.head_size = head_size
         self.shortest = shortest
         self._longest = longest
         self._passing = 0
-        self._discarding = 0
+        self._discarding = self._parting = 0
         self.held = _NOTHING
         self._needed = 0
 
     @property
     def between_frames(self) -> bool:
         """Whether what was fed so far ends where a frame ends."""
-        return not (self._passing or self._discarding or self.held)
+        return not (self._passing or self._discarding or self._parting or self.held)
 
     @property
     def holds(self) -> bool:
-        """Whether bytes of the last frame are held here, or its rest is thrown away."""
-        return bool(self._discarding or self.held)
+        """Whether bytes of the last frame are held here, or its rest is thrown away or read as it comes."""
+        return bool(self._discarding or self._parting or self.held)
 
     def end(self) -> None:
         """Drops what is held: nothing more is fed."""
@@ -133,7 +148,7 @@ class FrameScanner:
         """
         position, end = self._passing, len(received)
         if position < end:
-            if self.held or self._discarding:
+            if self.held or self._discarding or self._parting:
                 return False
             head_size, shortest, longest = self.head_size, self.shortest, self._longest
             for _ in range(FRAMES_PER_TURN):
@@ -170,13 +185,17 @@ class FrameScanner:
         view, end = memoryview(data), len(data)
         run = position = frames = 0  # data[run:position] passes
         while position < end:
-            if remaining := self._passing or self._discarding:
+            if remaining := self._passing or self._discarding or self._parting:
                 position += (step := min(remaining, end - position))
                 if self._passing:
                     self._passing -= step
-                else:
+                    continue
+                run = position
+                if self._discarding:
                     self._discarding -= step
-                    run = position
+                else:
+                    self._parting -= step
+                    yield Part(data[position - step : position], False, not self._parting)
                 continue
             if frames == FRAMES_PER_TURN:
                 if run < position:
@@ -210,6 +229,11 @@ class FrameScanner:
             if treatment is Treatment.DISCARD:
                 self._discarding = whole
                 yield Discarded(data[position : position + self.head_size])
+                continue
+            if treatment is Treatment.PARTS:
+                self._parting = whole - (step := min(whole, end - position))
+                run = position = position + step
+                yield Part(data[position - step : position], True, not self._parting)
                 continue
             if whole > end - position:
                 self._needed = whole

@@ -5,34 +5,19 @@ The gateway declares its broker's software, so that every DescribeCluster answer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from clients.java import JavaClient
-from clients.process import FranzGo, KafkaJS, Sarama
-from clients.python import Aiokafka, Confluent, KafkaPython
-from clients.script import RECORDS, Client, variants, work
+from clients.every import CLIENTS
+from clients.script import RECORDS, variants, work
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
 from kafka.protocol.admin import DescribeClusterRequest
 from observe import connection_records, eventually, gateway_connections
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
-from clientscope.local.jars import JAVA_CLIENTS
 from clientscope.records.codec import Kind
-
-CLIENTS: dict[str, Callable[[str], Client]] = {
-    "kafka-python": KafkaPython,
-    "aiokafka": Aiokafka,
-    "confluent-kafka": Confluent,
-    "franz-go": FranzGo,
-    "sarama": Sarama,
-    "kafkajs": KafkaJS,
-    **{f"java {name.removeprefix('client-')}": partial(JavaClient, configuration=name) for name in JAVA_CLIENTS},
-}
-
 
 DECLARED = ("--broker-software-name", "Mine", "--broker-software-version", "1.0")
 

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+from clients.every import CLIENTS
 from clients.script import variants, work
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
 from kafka import KafkaAdminClient
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 from observe import eventually, gateway_connections, read_all
 from test_api_versions import CASES, INSTANCE, replay, same_but_for_our_key
-from test_client_matrix import CLIENTS, was_real_work
+from test_client_matrix import was_real_work
 
 from clientscope import topics
 from clientscope.client import KafkaAdminClient as DescribingAdmin

@@ -16,8 +16,11 @@ from clientscope.commands.doctor.files import expiry
 from clientscope.commands.doctor.probing import Probed, probe
 from clientscope.commands.doctor.result import CheckResult, Outcome, not_checked, ok, problem, warning
 from clientscope.commands.doctor.situation import TIMEOUT_S, Situation
+from clientscope.config import GatewaySettings
 from clientscope.config_types import split_address
+from clientscope.errors import SettingsError
 from clientscope.kafka.admin import configs
+from clientscope.session.ports import BrokerPorts
 
 _DEFAULT_CLIENTS = "CLIENT"
 
@@ -63,6 +66,8 @@ def check_listeners(situation: Situation) -> Iterator[CheckResult]:
     addresses: set[tuple[str, int]] = set()
     if situation.admin is None:
         yield not_checked("no broker answers")
+    elif situation.gateway is not None and situation.gateway.broker_ports:
+        yield from _ports_of_brokers(situation, situation.gateway)
     else:
         clients = situation.gateway.listener_name if situation.gateway else _DEFAULT_CLIENTS
         try:
@@ -88,6 +93,31 @@ def check_listeners(situation: Situation) -> Iterator[CheckResult]:
                 )
     if situation.gateway_address:
         yield _gateway(situation, addresses)
+
+
+def _ports_of_brokers(situation: Situation, settings: GatewaySettings) -> Iterator[CheckResult]:
+    """One result for each broker of a cluster that one gateway serves: there brokers advertise their own addresses."""
+    try:
+        ports = BrokerPorts.of_settings(settings)
+    except SettingsError as error:
+        yield problem(str(error), error.hint or "")
+        return
+    for broker in situation.brokers:
+        address = ports.of(broker.broker)
+        if address is None:
+            yield problem(
+                f"broker {broker.broker} has no port in broker_ports {settings.broker_ports}, so clients don't see it",
+                "raise the last port, or set first_broker_id",
+            )
+            continue
+        probed = probe(*address, tls=settings.ssl_certificate_location is not None, timeout_s=TIMEOUT_S)
+        name = f"port {address[1]} for broker {broker.broker}"
+        if probed.is_gateway:
+            yield ok(f"{name}: a gateway answers at {address[0]}")
+        elif probed.failure:
+            yield problem(f"{name}: {probed.failure}", f"start the gateway, or correct advertised_host {address[0]}")
+        else:
+            yield problem(f"{name}: something else than a gateway answers at {address[0]}", "correct advertised_host or broker_ports")
 
 
 def judge(listener: AdvertisedListener, probed: Probed, clients: str, *, own: bool) -> CheckResult:

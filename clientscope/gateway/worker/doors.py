@@ -1,4 +1,4 @@
-"""Endpoints of a worker's connections: its listener, the broker's address, and the TLS of both."""
+"""Endpoints of a worker's connections: its listeners, the broker's address, and the TLS of both."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from clientscope.config import GatewaySettings
@@ -58,7 +58,7 @@ class Upstream:
 
 
 class Doors:
-    """The listener and the upstream of one worker.
+    """The listeners and the upstream of one worker.
 
     Args:
         relay: makes the relay of a connection with this header; its side that takes the socket.
@@ -75,35 +75,39 @@ class Doors:
             relay,
             lambda reason: gateway.count("connections_refused", reason),
         )
-        self._listener: asyncio.Server | TlsListener | None = None
+        self._listeners: list[asyncio.Server | TlsListener] = []
 
-    async def open(self, listener: socket.socket, settings: GatewaySettings) -> None:
+    async def open(self, listeners: Sequence[socket.socket], settings: GatewaySettings) -> None:
         """Takes connections."""
         contexts = tls.load(settings)
         self.upstream.tls = contexts.upstream
-        if contexts.server is None:
-            self._listener = await asyncio.get_running_loop().create_server(self._entrance.accept, sock=listener, backlog=BACKLOG)
-        else:
-            timeout_s = settings.unauthenticated_timeout_ms / 1000
-            self._listener = TlsListener(listener, contexts.server, self._entrance, self._gateway, timeout_s)
+        for listener in listeners:
+            if contexts.server is None:
+                server = await asyncio.get_running_loop().create_server(self._entrance.accept, sock=listener, backlog=BACKLOG)
+                self._listeners.append(server)
+            else:
+                timeout_s = settings.unauthenticated_timeout_ms / 1000
+                self._listeners.append(TlsListener(listener, contexts.server, self._entrance, self._gateway, timeout_s))
 
     def change(self, settings: GatewaySettings) -> None:
         """For what connects from now on; files may have changed since the main process looked at them."""
+        self.upstream.address = split_address(settings.upstream)
         self._entrance.most = settings.max_connections
         self._entrance.timeout_s = settings.unauthenticated_timeout_ms / 1000
-        if isinstance(self._listener, TlsListener):
-            self._listener.timeout_s = self._entrance.timeout_s
+        terminating = [listener for listener in self._listeners if isinstance(listener, TlsListener)]
+        for listener in terminating:
+            listener.timeout_s = self._entrance.timeout_s
         try:
             contexts = tls.load(settings)
         except SettingsError as error:
             log.error("a worker keeps its certificates: %s", error)
             return
         self.upstream.tls = contexts.upstream
-        if isinstance(self._listener, TlsListener) and contexts.server is not None:
-            self._listener.context = contexts.server
+        for listener in terminating:
+            listener.context = contexts.server or listener.context
 
     def close(self) -> None:
         """Takes no further connection."""
-        if self._listener is not None:
-            self._listener.close()
+        for listener in self._listeners:
+            listener.close()
         self._entrance.close()

@@ -5,6 +5,7 @@ A worker reports in batches, so that what a connection costs is paid once for ma
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from clientscope.config import GatewaySettings
 from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.traffic import Passed
+from clientscope.session.ports import BrokerPorts
 from clientscope.session.state import Identity, RequestFields, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware
 
@@ -21,18 +23,33 @@ its SYN to be sent again, which takes a second."""
 
 
 @dataclass(frozen=True, slots=True)
+class OpenPorts:
+    """The ports of a gateway that serves every broker of its cluster.
+
+    Attributes:
+        ports: which port each broker id has.
+        brokers: host and port of each broker whose port is open, by id.
+    """
+
+    ports: BrokerPorts
+    brokers: Mapping[int, tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerPlan:
     """To a worker, first of all: how it is to treat connections; later, what connects from then on.
 
     Attributes:
         first_id: of its connections; no other worker, and none before it, has such.
         software: what the broker is, for DescribeCluster; None leaves that untouched.
+        open_ports: None where answers keep the addresses of brokers.
     """
 
     first_id: int
     settings: GatewaySettings
     place: GatewayPlace
     software: BrokerSoftware | None
+    open_ports: OpenPorts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +178,15 @@ class StandingConnection(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerFound:
+    """An answer names a broker that has no open port, or has another address than was known."""
+
+    broker_id: int
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """All open connections, after reports were lost."""
 
@@ -180,7 +206,7 @@ class Measured:
     passed: dict[int, Passed]
 
 
-Event = Opened | Named | Used | Showed | Closed | Asked | Logged | Standing | Measured
+Event = Opened | Named | Used | Showed | Closed | Asked | Logged | BrokerFound | Standing | Measured
 
 
 @dataclass(frozen=True, slots=True)

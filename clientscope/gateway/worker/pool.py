@@ -7,7 +7,7 @@ import logging
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -37,10 +37,13 @@ class PoolOwner(Protocol):
         """A worker has ended, and with it the connections whose ids are ``mine``."""
 
 
-def listen(address: str, count: int) -> list[socket.socket]:
+def listen(address: str, count: int, shared: bool = False) -> list[socket.socket]:
     """Listening sockets on one port, among which the kernel spreads connections (SO_REUSEPORT).
 
     They are the main process's own, so that what waits in one outlives its worker.
+
+    Args:
+        shared: whether this process listens there already.
 
     Raises:
         EnvironmentProblem: the port is taken, if only by another gateway.
@@ -49,9 +52,10 @@ def listen(address: str, count: int) -> list[socket.socket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sockets = []
     try:
-        with socket.socket(family) as alone:  # another gateway would share its port with us, silently
-            alone.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            alone.bind((host, port))
+        if not shared:
+            with socket.socket(family) as alone:  # another gateway would share its port with us, silently
+                alone.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                alone.bind((host, port))
         for _ in range(count):
             sockets.append(listener := socket.socket(family))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -72,9 +76,10 @@ class Workers:
 
     Args:
         plan: a worker's, but for its ``first_id``.
+        listeners: those of each worker.
     """
 
-    def __init__(self, template: Template, plan: WorkerPlan, listeners: list[socket.socket], owner: PoolOwner) -> None:
+    def __init__(self, template: Template, plan: WorkerPlan, listeners: Sequence[Sequence[socket.socket]], owner: PoolOwner) -> None:
         self._template = template
         self._plan = plan
         self._listeners = listeners
@@ -91,9 +96,9 @@ class Workers:
         self._tasks = Tasks()
 
     async def start(self) -> None:
-        """Starts one worker on each socket."""
-        for listener in self._listeners:
-            await self._start(listener)
+        """Starts them."""
+        for listeners in self._listeners:
+            await self._start(listeners)
 
     def answer(self, connection_id: int, token: int, verdict: Verdict) -> None:
         """Hands back the verdict on a push."""
@@ -134,8 +139,7 @@ class Workers:
         self._ending = True
         self._undrained = set(self._channels)
         self._drained.clear()
-        for listener in self._listeners:
-            listener.close()
+        self._close_listeners()
         for channel in self._channels.values():
             channel.send(Drain())
         if self._undrained:
@@ -144,6 +148,7 @@ class Workers:
     async def end(self) -> None:
         """Ends them; what they say last is heard."""
         self._ending = True
+        self._close_listeners()
         for channel in self._channels.values():
             channel.send(Shutdown())
         try:
@@ -152,13 +157,18 @@ class Workers:
         except TimeoutError:
             log.warning("a worker does not end; it is killed")
 
-    async def _start(self, listener: socket.socket) -> None:
+    def _close_listeners(self) -> None:
+        for listeners in self._listeners:
+            for listener in listeners:
+                listener.close()
+
+    async def _start(self, listeners: Sequence[socket.socket]) -> None:
         number = self._numbers
         self._numbers += 1
-        ours = self._template.fork(listener)
+        ours = self._template.fork(listeners)
         loop = asyncio.get_running_loop()
         _, channel = await loop.create_unix_connection(
-            lambda: Channel(lambda message: self._received(number, message), lambda: self._lost(number, listener)), sock=ours
+            lambda: Channel(lambda message: self._received(number, message), lambda: self._lost(number, listeners)), sock=ours
         )
         self._channels[number] = channel
         self._heard_s[number] = time.monotonic()
@@ -177,7 +187,7 @@ class Workers:
         if report.drained:
             self._left(number)
 
-    def _lost(self, number: int, listener: socket.socket) -> None:
+    def _lost(self, number: int, listeners: Sequence[socket.socket]) -> None:
         self._channels.pop(number, None)
         self._heard_s.pop(number, None)
         self._upstream_failures.pop(number, None)
@@ -187,18 +197,18 @@ class Workers:
         self._left(number)
         if not self._ending:
             log.error("a worker has ended; another one takes its place")
-            self._tasks.run(self._start_again(listener))
+            self._tasks.run(self._start_again(listeners))
 
     def _left(self, number: int) -> None:
         self._undrained.discard(number)
         if not self._undrained:
             self._drained.set()
 
-    async def _start_again(self, listener: socket.socket) -> None:
+    async def _start_again(self, listeners: Sequence[socket.socket]) -> None:
         await asyncio.sleep(_AGAIN_AFTER_S)
         try:
             if not self._ending:
-                await self._start(listener)
+                await self._start(listeners)
         except OSError:
             log.error("the process that workers are forked from is gone too; the gateway stops, to be started again")
             signal.raise_signal(signal.SIGTERM)

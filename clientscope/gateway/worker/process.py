@@ -11,7 +11,7 @@ import asyncio
 import logging
 import socket
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from clientscope.gateway.worker.doors import Doors, Upstream
 from clientscope.gateway.worker.messages import (
     Answer,
     Asked,
+    BrokerFound,
     Bypass,
     Closed,
     Drain,
@@ -43,6 +44,7 @@ from clientscope.gateway.worker.proxy_protocol import Header
 from clientscope.gateway.worker.relay import Relay
 from clientscope.gateway.worker.reporter import Reporter
 from clientscope.gateway.worker.sides import ClientSide
+from clientscope.session.addresses import BrokerAddresses
 from clientscope.session.events import Bypassed, Continue, Draining, Ended, Stop, Tick, VerdictGiven
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.requested import SharedVersions
@@ -64,7 +66,8 @@ _BUSY = Verdict(THROTTLING_QUOTA_EXCEEDED, "the gateway can't take this push now
 
 
 def _budget_bytes(plan: WorkerPlan) -> int:
-    return (plan.settings.buffered_max_bytes or memory.default_budget_bytes()) // plan.settings.workers
+    brokers = len(plan.open_ports.brokers) if plan.open_ports else 1
+    return (plan.settings.buffered_max_bytes or memory.default_budget_bytes()) // (plan.settings.workers * max(1, brokers))
 
 
 class Worker:
@@ -76,6 +79,7 @@ class Worker:
         self._doors = Doors(plan.settings, self._relay, self)
         self._served, self._versions = Served(), SharedVersions()
         self._fields = None if plan.settings.ignore_request_settings else SharedFields()
+        self._fixed = BrokerAddresses(plan.open_ports.ports, self._found, plan.open_ports.brokers) if plan.open_ports else None
         self._logged = RequestFilter.of(plan.settings)
         self._budget = Budget(_budget_bytes(plan), partial(self._all, Stop()), partial(self._all, Continue()), self.count, memory.give_back)
         self._next_id = plan.first_id
@@ -109,7 +113,11 @@ class Worker:
             identity=identity,
             versions=self._versions,
             fields=self._fields,
+            addresses=self._fixed,
         )
+
+    def _found(self, broker_id: int, host: str, port: int) -> None:
+        self._reporter.report(BrokerFound(broker_id, host, port))
 
     def _relay(self, header: Header) -> ClientSide:
         client = Relay(self).client
@@ -274,9 +282,9 @@ class Worker:
                     await asyncio.sleep(0)
             self._reporter.flush()
 
-    async def listen(self, listener: socket.socket) -> None:
+    async def listen(self, listeners: Sequence[socket.socket]) -> None:
         """Takes connections, until it drains."""
-        await self._doors.open(listener, self._plan.settings)
+        await self._doors.open(listeners, self._plan.settings)
         self.run(self._stop_listening())
         self.run(self._watch_time())
 
@@ -285,6 +293,8 @@ class Worker:
         self._plan = plan
         self._budget.most_bytes = _budget_bytes(plan)
         self._doors.change(plan.settings)
+        if self._fixed is not None and plan.open_ports is not None:
+            self._fixed.change(plan.open_ports.brokers)
 
     async def _stop_listening(self) -> None:
         await self.draining.wait()
@@ -309,13 +319,13 @@ def _standing(relay: Relay) -> StandingConnection:
     return StandingConnection(relay.connection_id, relay.address, of.identity, of.requested, of.shown)
 
 
-def run(channel: socket.socket, listener: socket.socket) -> None:
+def run(channel: socket.socket, listeners: Sequence[socket.socket]) -> None:
     """The life of a worker, from its first message to `Shutdown`, or to the main process's own end."""
     memory.keep_freed()
-    uvloop.run(_run(channel, listener))
+    uvloop.run(_run(channel, listeners))
 
 
-async def _run(ours: socket.socket, listener: socket.socket) -> None:
+async def _run(ours: socket.socket, listeners: Sequence[socket.socket]) -> None:
     loop = asyncio.get_running_loop()
     early: list[Any] = []
     begun, over = asyncio.Event(), asyncio.Event()
@@ -345,7 +355,7 @@ async def _run(ours: socket.socket, listener: socket.socket) -> None:
     worker = Worker(early.pop(0), channel)
     for message in early:
         worker.handle(message)
-    await worker.listen(listener)
+    await worker.listen(listeners)
     await over.wait()
     await worker.end()
     channel.close()

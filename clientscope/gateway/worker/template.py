@@ -14,7 +14,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import NoReturn
@@ -42,15 +42,15 @@ class Template:
             _leave(partial(_live, theirs))
         theirs.close()
 
-    def fork(self, listener: socket.socket) -> socket.socket:
-        """A new worker, which accepts on ``listener``; returns the main process's end of their channel.
+    def fork(self, listeners: Sequence[socket.socket]) -> socket.socket:
+        """A new worker, which accepts on ``listeners``, two at most; returns the main process's end of their channel.
 
         Raises:
             OSError: the template is gone.
         """
         ours, theirs = socket.socketpair()
         with theirs:
-            socket.send_fds(self._control, [b"f"], [theirs.fileno(), listener.fileno()])
+            socket.send_fds(self._control, [b"f"], [theirs.fileno(), *(listener.fileno() for listener in listeners)])
         return ours
 
     def close(self) -> None:
@@ -65,13 +65,13 @@ def _live(control: socket.socket) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # a process manager may signal them all
     while True:
-        command, fds, _, _ = socket.recv_fds(control, 1, 2)
+        command, fds, _, _ = socket.recv_fds(control, 1, 3)
         _reap()
         if not command:
             break
         if os.fork() == 0:
             control.close()
-            _leave(partial(process.run, socket.socket(fileno=fds[0]), socket.socket(fileno=fds[1])))
+            _leave(partial(process.run, socket.socket(fileno=fds[0]), [socket.socket(fileno=fd) for fd in fds[1:]]))
         for fd in fds:
             os.close(fd)
     deadline = time.monotonic() + _PATIENCE_S

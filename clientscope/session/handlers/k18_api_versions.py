@@ -7,6 +7,8 @@ Behavior:
 - The broker's answer decides: without an error, the identity is what the client sent (v0 to v2 send nothing: unknown); UNSUPPORTED_VERSION
   makes it unknown; INVALID_REQUEST leaves it. So the identity here is the broker's own, as its JMX shows it.
 - The answer gets PushConfig's range if there is a policy, and keeps all else, key 18's range included.
+- Where the gateway rewrites addresses, the answer has no version whose answers it doesn't know. A request of a version of key 18 that it
+  doesn't know is answered by the broker as one of a version that no broker has.
 - A request that can't be read is counted. It and its answer pass unchanged except for the correlation id, and the client is unknown once
   the broker has answered. An answer that can't be read is counted and passes unchanged.
 """
@@ -23,6 +25,9 @@ from clientscope.wire import api_versions
 from clientscope.wire.codes import API_VERSIONS, INVALID_REQUEST, NONE, UNSUPPORTED_VERSION
 from clientscope.wire.frames import REQUEST_HEAD
 
+NEWEST = 5
+"""The newest version whose answer is known."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
@@ -38,10 +43,12 @@ class _Asked:
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
     """The client asks."""
+    _, _, api_version, _ = REQUEST_HEAD.unpack_from(frame)
+    if state.addresses is not None and api_version > NEWEST:
+        frame = api_versions.as_unsupported(frame)
     try:
         said = api_versions.read_request(frame)
     except WireError as error:
-        _, _, api_version, _ = REQUEST_HEAD.unpack_from(frame)
         state.sent_api_versions(None)
         return [Counted("unreadable_frames", f"api_versions_{error.reason}"), state.forward(frame, HANDLER, _Asked(api_version, None))]
     # Thousands of connections say the same: each string is held once, for as long as one of them is open.
@@ -60,7 +67,11 @@ def response(state: SessionState, asked: _Asked, frame: bytes) -> list[Command]:
             if state.push_config and asked.identity is not None:
                 frame = advertised
     except WireError:
+        if state.addresses is not None:
+            raise
         return [Counted("unreadable_frames", "api_versions_response"), ToClient(frame)]
+    if state.addresses is not None and code in (NONE, UNSUPPORTED_VERSION):
+        frame = state.addresses.limit(frame, asked.api_version if code == NONE else 0, state.push_config)
     identity = _after(state.identity, asked.identity, code)
     changed: list[Command] = [Identified(identity)] if identity != state.identity else []
     if code == UNSUPPORTED_VERSION:

@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientscope.errors import WireError
-from clientscope.wire.frames import Discarded, Frame, FrameScanner, Passed, Treatment
+from clientscope.wire.frames import Discarded, Frame, FrameScanner, Part, Passed, Treatment
 
-READ, DISCARD = b"R", b"D"
+READ, DISCARD, PARTS = b"R", b"D", b"T"
 
 
 def treat(head: bytes) -> Treatment:
-    return {READ: Treatment.READ, DISCARD: Treatment.DISCARD}.get(head[4:5], Treatment.PASS)
+    return {READ: Treatment.READ, DISCARD: Treatment.DISCARD, PARTS: Treatment.PARTS}.get(head[4:5], Treatment.PASS)
 
 
 def frame(payload: bytes) -> bytes:
     return struct.pack(">i", len(payload)) + payload
 
 
-payloads = st.tuples(st.sampled_from([b"R", b"D", b"P"]), st.binary(min_size=0, max_size=40)).map(lambda p: p[0] + p[1])
+payloads = st.tuples(st.sampled_from([b"R", b"D", b"P", b"T"]), st.binary(min_size=0, max_size=40)).map(lambda p: p[0] + p[1])
 
 
 @given(st.lists(payloads), st.data())
@@ -37,6 +37,12 @@ def test_any_cutting_gives_the_same_pieces(frames: list[bytes], data: st.DataObj
                 kind, content = "passed", bytes(piece.data)
             elif isinstance(piece, Frame):
                 kind, content = "read", piece.data
+            elif isinstance(piece, Part):
+                kind, content = "parts", piece.data
+                assert piece.first == (not out or out[-1][0] != "begun") and len(piece.data) >= (5 if piece.first else 1)
+                if not piece.first:
+                    content = out.pop()[1] + content
+                kind = "parts" if piece.last else "begun"
             else:
                 kind, content = "discarded", piece.head
             if kind == "passed" and out and out[-1][0] == "passed":
@@ -46,7 +52,7 @@ def test_any_cutting_gives_the_same_pieces(frames: list[bytes], data: st.DataObj
     expected: list[tuple[str, bytes]] = []
     for payload in frames:
         whole = frame(payload)
-        kind = {READ: "read", DISCARD: "discarded"}.get(payload[:1], "passed")
+        kind = {READ: "read", DISCARD: "discarded", PARTS: "parts"}.get(payload[:1], "passed")
         content = whole[:5] if kind == "discarded" else whole
         if kind == "passed" and expected and expected[-1][0] == "passed":
             expected[-1] = ("passed", expected[-1][1] + content)

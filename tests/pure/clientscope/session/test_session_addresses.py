@@ -1,0 +1,236 @@
+"""session/addresses: a client sees no broker's own address, whatever its ids, and is offered no version that is not known."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import address_answers as answers
+import pytest
+from address_answers import BROKERS, decoded
+from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
+from played import Played, frames, request_id
+
+from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses, known
+from clientscope.session.events import BROKER, Counted, Woken
+from clientscope.session.ports import BrokerPorts
+from clientscope.session.session import Session
+from clientscope.session.shown import SharedFields
+from clientscope.session.state import RequestFields
+from clientscope.session.unanswered import FIRST_ID, MOST_UNANSWERED
+from clientscope.wire.api_versions import read_ranges
+from clientscope.wire.describe_cluster import BrokerSoftware
+
+PORTS = BrokerPorts("gateway", 19_001, 8, 1)
+OPEN = {broker_id: (host, port) for broker_id, host, port in BROKERS}
+SEEN = [(broker_id, "gateway", 19_000 + broker_id) for broker_id in OPEN]
+ANSWERS: dict[int, Any] = {
+    0: answers.produce,
+    3: answers.metadata,
+    10: answers.find_coordinator,
+    60: answers.describe_cluster,
+    78: lambda version, brokers=BROKERS: answers.share_fetch(brokers=brokers),
+    79: answers.share_acknowledge,
+}
+
+
+def playing(**session: Any) -> Played:
+    shared = session.pop("addresses", None) or BrokerAddresses(PORTS, brokers=OPEN)
+    return Played(Session(session.pop("push_config", False), 10_240, addresses=shared, **session))
+
+
+def request(key: int, version: int, correlation_id: int, size: int = 0) -> bytes:
+    return struct.pack(">ihhih", 10 + size, key, version, correlation_id, -1) + bytes(size)
+
+
+def answered(played: Played, frame: bytes, asked: int = -1) -> bytes:
+    """The answer to the last request that went to the broker, as the client gets it."""
+    sent = list(frames(bytes(played.to_broker)))[asked]
+    before = len(played.to_client)
+    played.broker(frame[:4] + struct.pack(">i", request_id(sent)) + frame[8:])
+    return bytes(played.to_client[before:])
+
+
+@pytest.mark.parametrize(("key", "version"), [(key, version) for key, versions in READ.items() for version in versions])
+def test_every_answer_with_addresses_has_the_gateways(key: int, version: int) -> None:
+    played = playing()
+    played.client(request(key, version, answers.CORRELATION_ID))
+    answer = answered(played, ANSWERS[key](version))
+    if key != 78:
+        assert answer == ANSWERS[key](version, SEEN)
+    assert b"cluster.example" not in answer and b"gateway" in answer
+    assert struct.unpack_from(">ii", answer) == (len(answer) - 4, answers.CORRELATION_ID)
+
+
+def test_two_requests_of_one_id_are_answered_each_as_asked() -> None:
+    played = playing()
+    played.client(request(3, 12, 5) + request(10, 0, 5) + request(3, 1, 5))
+    for asked, (frame, expected) in enumerate(
+        [(answers.metadata(12), answers.metadata(12, SEEN)), (answers.find_coordinator(0), answers.find_coordinator(0, SEEN)),
+         (answers.metadata(1), answers.metadata(1, SEEN))]
+    ):  # fmt: skip
+        assert answered(played, frame, asked) == expected
+
+
+def test_a_request_however_long_is_forwarded_as_it_comes() -> None:
+    played = playing()
+    frame = request(3, 12, 5, size=300_000)
+    played.client(frame[:100_000])
+    assert len(played.to_broker) == 100_000 and played.connection.session.held_bytes == 0
+    played.client(frame[100_000:] + request(3, 12, 6))
+    sent, _ = frames(bytes(played.to_broker))
+    assert sent[12:] == frame[12:] and sent[:8] == frame[:8]
+
+
+def test_below_the_versions_with_endpoints_produce_passes_unread() -> None:
+    played = playing()
+    frame = request(0, 9, 5)
+    played.client(frame)
+    assert bytes(played.to_broker) == frame
+
+
+@pytest.mark.parametrize(
+    ("key", "version"), [(0, 14), (1, 16), (3, 14), (3, -1), (10, 7), (60, 3), (78, 0), (78, 3), (79, 0), (6, 0), (999, 0)]
+)
+def test_what_is_not_known_never_reaches_the_broker(key: int, version: int) -> None:
+    played = playing()
+    played.client(request(key, version, 5))
+    assert played.ended == "unknown_version" and not played.to_broker
+
+
+def test_only_known_versions_are_advertised() -> None:
+    for version in range(5):
+        for push_config in (False, True):
+            played = playing(push_config=push_config)
+            body = b"" if version < 3 else b"\0\2a\2b\0"
+            played.client(struct.pack(">ihhih", 10 + len(body), 18, version, 5, -1) + body)
+            key = ApiVersionsResponse.ApiVersion
+            listed = [
+                (0, 0, 99), (1, 4, 18), (3, 0, 13), (78, 0, 0), (79, 1, 9), (6, 0, 8), (700, 0, 1), (18, 0, 6), (1324, 0, 0),
+            ]  # fmt: skip
+            message = ApiVersionsResponse(
+                version=version, error_code=0, throttle_time_ms=0,
+                api_keys=[key(version=version, api_key=k, min_version=low, max_version=high) for k, low, high in listed],
+            )  # fmt: skip
+            answer = answered(played, answers.framed(message))
+            ranges = read_ranges(answer, version)
+            assert ranges == {0: (0, 13), 1: (4, 15), 3: (0, 13), 79: (1, 2), 18: (0, 5), **({1324: (0, 0)} if push_config else {})}
+
+
+def test_a_client_that_asks_with_an_unknown_version_learns_the_known_ones() -> None:
+    played = playing()
+    played.client(struct.pack(">ihhih", 12, 18, 6, 5, -1) + b"\0\1")
+    (sent,) = frames(bytes(played.to_broker))
+    assert struct.unpack_from(">hh", sent, 4) == (18, 32_767)
+    unsupported = struct.pack(">iihihhh", 16, 5, 35, 1, 18, 0, 6)
+    assert answered(played, unsupported) == struct.pack(">iihihhh", 16, 5, 35, 1, 18, 0, 5)
+
+
+def test_the_answer_waits_for_the_port_of_a_broker_that_is_new() -> None:
+    found: list[tuple[int, str, int]] = []
+    shared = BrokerAddresses(PORTS, lambda *broker: found.append(broker), {1: OPEN[1]})
+    played = playing(addresses=shared)
+    played.client(request(3, 12, 5))
+    assert answered(played, answers.metadata(12)) == b""
+    assert found == [(2, *OPEN[2])]
+    shared.change(OPEN)
+    played._play(Woken(BROKER))
+    assert bytes(played.to_client) == answers.metadata(12, SEEN)
+
+
+def test_it_does_not_wait_for_ever_and_not_again() -> None:
+    shared = BrokerAddresses(PORTS, brokers={1: OPEN[1]})
+    played = playing(addresses=shared)
+    played.client(request(3, 12, 5))
+    answered(played, answers.metadata(12))
+    for _ in range(60):
+        played._play(Woken(BROKER))
+    assert bytes(played.to_client) == answers.metadata(12, SEEN)
+    played.client(request(3, 12, 5))
+    assert answered(played, answers.metadata(12)) == answers.metadata(12, SEEN[:1]), "another process may have the port"
+    shared.change(OPEN)
+    played.client(request(3, 12, 5))
+    assert answered(played, answers.metadata(12)) == answers.metadata(12, SEEN)
+
+
+def test_a_broker_that_moved_is_reported_once_and_not_awaited() -> None:
+    found: list[tuple[int, str, int]] = []
+    shared = BrokerAddresses(PORTS, lambda *broker: found.append(broker), {**OPEN, 2: ("elsewhere", 1)})
+    played = playing(addresses=shared)
+    for _ in range(3):
+        played.client(request(3, 12, 5))
+        assert answered(played, answers.metadata(12)) == answers.metadata(12, SEEN)
+    assert found == [(2, *OPEN[2])]
+
+
+def test_a_broker_without_a_port_is_counted() -> None:
+    played = playing()
+    played.client(request(3, 12, 5))
+    (sent,) = frames(bytes(played.to_broker))
+    frame = answers.metadata(12, [*BROKERS, (20, "b-20.cluster.example", 1)])
+    commands = played.broker(frame[:4] + sent[8:12] + frame[8:])
+    assert Counted("addresses_left_out", "no_port") in commands
+    assert bytes(played.to_client) == answers.metadata(12, SEEN)
+
+
+def test_describe_cluster_has_the_brokers_software_too() -> None:
+    played = playing(software=BrokerSoftware("Kafka", "4.4.0"))
+    played.client(request(60, 2, 5))
+    answer = answered(played, answers.describe_cluster(2))
+    assert answer.endswith(b"\x02\xf5\x06\x06\x06Kafka\xf6\x06\x06\x064.4.0") and b"cluster.example" not in answer
+
+
+def test_an_answer_that_cannot_be_read_ends_the_connection_and_is_not_sent() -> None:
+    played = playing()
+    played.client(request(10, 6, 5))
+    assert answered(played, answers.find_coordinator(6)[:-3] + b"\xff\xff\xff") == b""
+    assert played.ended in ("trailing_bytes", "truncated", "bad_varint", "too_many_tags")
+
+
+def test_an_answer_that_is_too_long_is_not_held() -> None:
+    played = playing()
+    played.client(request(10, 6, 5))
+    (sent,) = frames(bytes(played.to_broker))
+    played.broker(struct.pack(">i", MOST_ANSWER_BYTES + 1) + sent[8:12])
+    assert played.ended == "long_answer" and not played.to_client
+
+
+def test_a_producer_without_acknowledgements_is_never_stuck() -> None:
+    played = playing()
+    for number in range(3 * MOST_UNANSWERED):
+        played.client(request(0, 12, number))
+        while played.holds:
+            carriers = [frame for frame in frames(bytes(played.to_broker)) if frame[4:6] == b"\0\x12"]
+            assert carriers
+            played.broker(struct.pack(">iihi", 10, request_id(carriers[-1]), 0, 0))
+    sent = [frame for frame in frames(bytes(played.to_broker)) if frame[4:6] == b"\0\0"]
+    assert len(sent) == 3 * MOST_UNANSWERED
+    assert not played.to_client
+    played.client(request(3, 12, 7))
+    assert answered(played, answers.metadata(12)) == answers.metadata(12, SEEN)[:4] + struct.pack(">i", 7) + answers.metadata(12, SEEN)[8:]
+
+
+def test_ids_of_the_gateways_range_gain_nothing() -> None:
+    played = playing()
+    played.client(b"".join(request(3, 12, FIRST_ID + n) for n in range(3)))
+    for asked in range(3):
+        answer = answered(played, answers.metadata(12), asked)
+        assert [(b.node_id, b.host, b.port) for b in decoded(MetadataResponse, answer, 12).brokers] == SEEN
+
+
+def test_known_versions_are_those_of_kafkas_releases() -> None:
+    assert known()[1] == (0, 15) and known()[0] == (0, 13) and known()[18] == (0, 5)
+    assert set(READ) <= known().keys()
+    assert not {4, 5, 6, 7} & known().keys()
+    assert PORTS.of(0) is None and PORTS.of(9) is None and PORTS.of(8) == ("gateway", 19_008)
+
+
+def test_settings_are_seen_in_requests_whose_answers_are_read_too() -> None:
+    played = playing(fields=SharedFields())
+    message = MetadataRequest(version=8, topics=[], allow_auto_topic_creation=False)
+    message.with_header(correlation_id=5, client_id="orders")
+    frame = bytes(message.encode(header=True, framed=True))
+    played.client(frame)
+    (sent,) = frames(bytes(played.to_broker))
+    assert sent[12:] == frame[12:]
+    assert played.connection.shown == (RequestFields(3, 8, (("allowAutoTopicCreation", "false"),)),)

@@ -1,0 +1,86 @@
+"""wire/addresses: only addresses change, in every version; and whatever isn't such an answer is refused."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import address_answers as answers
+import pytest
+from address_answers import BROKERS, decoded, translate, translated
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.protocol.admin import DescribeClusterResponse
+from kafka.protocol.metadata import FindCoordinatorResponse
+from kafka.protocol.producer import ProduceResponse
+from mutated_bytes import mutated
+
+from clientscope.errors import WireError
+from clientscope.wire import addresses
+
+UNKNOWN = (9, "b-9.cluster.example", 9092)
+WHOLE: list[tuple[Callable[..., bytes], Callable[..., bytes], int]] = [
+    *((addresses.find_coordinator, answers.find_coordinator, version) for version in range(7)),
+    *((addresses.describe_cluster, answers.describe_cluster, version) for version in range(3)),
+    *((addresses.produce, answers.produce, version) for version in range(10, 14)),
+    *((addresses.share_acknowledge, answers.share_acknowledge, version) for version in (1, 2)),
+]
+
+
+@pytest.mark.parametrize(("rewrite", "answer", "version"), WHOLE)
+def test_the_same_addresses_leave_every_byte(rewrite: Any, answer: Any, version: int) -> None:
+    assert rewrite(answer(version), version, lambda broker_id, host, port: (host, port)) == answer(version)
+
+
+@pytest.mark.parametrize(("rewrite", "answer", "version"), WHOLE)
+def test_only_addresses_change(rewrite: Any, answer: Any, version: int) -> None:
+    assert rewrite(answer(version), version, translate) == answer(version, translated(BROKERS))
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_a_coordinator_that_has_no_port_is_not_available(version: int) -> None:
+    answer = decoded(
+        FindCoordinatorResponse, addresses.find_coordinator(answers.find_coordinator(version, [UNKNOWN]), version, translate), version
+    )
+    (found,) = answer.coordinators if version >= 4 else [answer]
+    assert (found.error_code, found.node_id, found.host, found.port) == (15, -1, "", -1)
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_an_error_without_a_coordinator_stays(version: int) -> None:
+    error = answers.find_coordinator(version, [(-1, "", -1)])
+    assert addresses.find_coordinator(error, version, translate) == error
+
+
+def test_a_broker_without_a_port_is_left_out() -> None:
+    for version in range(3):
+        assert addresses.describe_cluster(answers.describe_cluster(version, [*BROKERS, UNKNOWN]), version, translate) == (
+            answers.describe_cluster(version, translated(BROKERS))
+        )
+    found = decoded(ProduceResponse, addresses.produce(answers.produce(12, [UNKNOWN]), 12, translate), 12)
+    assert found.node_endpoints == [] and found.responses[0].partition_responses[1].current_leader.leader_id == 2
+
+
+def test_racks_and_fenced_brokers_stay() -> None:
+    found = decoded(DescribeClusterResponse, addresses.describe_cluster(answers.describe_cluster(2), 2, translate), 2)
+    assert [(b.broker_id, b.host, b.port, b.rack, b.is_fenced) for b in found.brokers] == [
+        (1, "gateway", 19_001, "r1", False), (2, "gateway", 19_002, None, True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_addresses_of_controllers_stay(version: int) -> None:
+    controllers = answers.describe_cluster(version, endpoint_type=2)
+    assert addresses.describe_cluster(controllers, version, translate) == controllers
+
+
+@given(st.data())
+def test_hostile_answers_are_read_or_refused_and_nothing_else(data: st.DataObject) -> None:
+    rewrite, answer, version = data.draw(st.sampled_from(WHOLE))
+    frame = data.draw(mutated(st.just(answer(version))))
+    try:
+        rewritten = rewrite(frame.ljust(9, b"\0"), version, translate)
+    except WireError:
+        return
+    assert struct.unpack_from(">i", rewritten) in ((len(rewritten) - 4,), struct.unpack_from(">i", frame.ljust(9, b"\0")))

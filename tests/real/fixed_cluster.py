@@ -1,0 +1,188 @@
+"""A cluster whose brokers advertise their own addresses, a gateway in front of it, and the peers that clients connect to."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from conftest import RunningGateway, running_gateway
+from observe import children, eventually
+
+from clientscope import topics
+from clientscope.errors import EnvironmentProblem
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
+from clientscope.local.process import free_port
+
+NODES = (1, 2, 3)
+REPLICATED = {
+    "default.replication.factor": "3",
+    "min.insync.replicas": "1",
+    "offsets.topic.replication.factor": "3",
+    "offsets.topic.num.partitions": "3",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.num.partitions": "3",
+    "share.coordinator.state.topic.replication.factor": "3",
+    "share.coordinator.state.topic.num.partitions": "3",
+    "auto.leader.rebalance.enable": "false",
+}
+
+
+def plan(node: int, folder: Path, voters: Mapping[int, int], cluster_id: str, extra: Mapping[str, str]) -> BrokerPlan:
+    """A broker whose listener CLIENT advertises its own address, as a managed cluster's does."""
+    port = free_port()
+    return BrokerPlan(
+        port, free_port(), f"127.0.0.1:{port}", folder / str(node), free_port(), node_id=node, voters=voters, cluster_id=cluster_id,
+        extra={**REPLICATED, **extra},
+    )  # fmt: skip
+
+
+@dataclass
+class FixedCluster:
+    """Brokers by node id."""
+
+    folder: Path
+    voters: Mapping[int, int]
+    cluster_id: str
+    brokers: dict[int, EmbeddedBroker] = field(default_factory=dict)
+    ports: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def clients(self) -> str:
+        """Bootstrap servers of the listener that clients use, direct."""
+        return ",".join(broker.plan.advertised for broker in self.brokers.values())
+
+    @property
+    def internal(self) -> str:
+        """Bootstrap servers of the listener that only tests use."""
+        return ",".join(broker.plan.internal for broker in self.brokers.values())
+
+    def add(self, node: int, extra: Mapping[str, str]) -> None:
+        """Starts one more broker, which is no controller."""
+        made = plan(node, self.folder, {**self.voters, node: 0}, self.cluster_id, extra)
+        only_a_broker = {
+            "process.roles": "broker",
+            "listeners": f"CLIENT://127.0.0.1:{made.port},INTERNAL://127.0.0.1:{made.internal_port}",
+            "controller.quorum.voters": ",".join(f"{voter}@127.0.0.1:{port}" for voter, port in self.voters.items()),
+        }
+        broker = EmbeddedBroker(replace(made, extra={**made.extra, **only_a_broker}))
+        broker.start()
+        self.brokers[node] = broker
+        self.ports[node] = made.port
+
+
+@contextmanager
+def running_cluster(folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[FixedCluster]:
+    """Three brokers, with clientscope's topics."""
+    cluster = FixedCluster(folder, {node: free_port() for node in NODES}, new_cluster_id())
+    for node in NODES:
+        cluster.brokers[node] = EmbeddedBroker(plan(node, folder, cluster.voters, cluster.cluster_id, extra or {}))
+        cluster.ports[node] = cluster.brokers[node].plan.port
+    try:
+        for broker in cluster.brokers.values():
+            broker.launch()
+        for broker in cluster.brokers.values():
+            broker.await_up()
+
+        def created() -> bool:
+            with suppress(EnvironmentProblem):  # a broker that is asked may not know yet what another one has created
+                topics.create(cluster.internal)
+                return True
+            return False
+
+        assert eventually(created, 30)
+        yield cluster
+    finally:
+        with ThreadPoolExecutor() as pool:  # at once: the last of a quorum would wait in vain for the others
+            list(pool.map(EmbeddedBroker.stop, cluster.brokers.values()))
+
+
+def free_ports(number: int) -> range:
+    """Ports in a row on which nothing listens."""
+    while True:
+        first = free_port()
+        with suppress(OSError):
+            for port in range(first, first + number):
+                with socket.socket() as one:
+                    one.bind(("127.0.0.1", port))
+            return range(first, first + number)
+
+
+@dataclass(frozen=True)
+class InFront:
+    """A gateway in front of a cluster, and which port each broker has."""
+
+    gateway: RunningGateway
+    ports: range
+
+    def address(self, node: int) -> str:
+        """A broker's address, as clients see it."""
+        return f"127.0.0.1:{self.ports[node - 1]}"
+
+
+@contextmanager
+def gateway_in_front(cluster: FixedCluster, folder: Path, *flags: str, number: int = 5) -> Iterator[InFront]:
+    """One gateway for all brokers, whose ids begin at 1."""
+    ports = free_ports(number)
+    wanted = ("--broker-ports", f"{ports[0]}-{ports[-1]}", "--first-broker-id", "1", *flags)
+    with running_gateway(cluster.clients, "127.0.0.1:1", folder, *wanted) as running:
+        yield InFront(running, ports)
+
+
+class Peers:
+    """Ports that processes have been connected to, by looking again and again while it is entered."""
+
+    def __init__(self, pids: Callable[[], set[int]], watched: Callable[[], set[int]]) -> None:
+        self._pids, self._watched = pids, watched
+        self.seen: set[int] = set()
+        self._over = threading.Event()
+        self._looking = threading.Thread(target=self._look)
+
+    def _look(self) -> None:
+        while not self._over.wait(0.02):
+            connected = _connected(self._watched())
+            if connected:
+                inodes = {inode for pid in self._pids() for inode in _inodes(pid)}
+                self.seen |= {port for inode, port in connected if inode in inodes}
+
+    def __enter__(self) -> Peers:
+        self._looking.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._looking.join()
+
+
+def client_pids(cluster: FixedCluster, gateway: RunningGateway) -> set[int]:
+    """This process and its children, brokers and gateway apart."""
+    others = {broker.pid for broker in cluster.brokers.values()} | {gateway.pid, *children(gateway.pid)}
+    return {os.getpid(), *children(os.getpid())} - others
+
+
+def _connected(ports: set[int]) -> set[tuple[str, int]]:
+    """Inode and peer's port of each socket that is connected, or connecting, to one of these ports."""
+    found = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            words = line.split()
+            port = int(words[2].rpartition(":")[2], 16)
+            if port in ports:
+                found.add((words[9], port))
+    return found
+
+
+def _inodes(pid: int) -> set[str]:
+    found = set()
+    with suppress(OSError):
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                target = str(entry.readlink())
+                if target.startswith("socket:["):
+                    found.add(target[8:-1])
+    return found
