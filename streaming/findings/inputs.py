@@ -59,6 +59,7 @@ class JudgedPush:
         tenant: whose it is, for bounds.
         origin: `clientscope.records.codec.Origin`.
         client_type: its client's place in ``ClientType``; -1 where it isn't known.
+        member: its group.instance.id; None for none.
     """
 
     client: str
@@ -84,6 +85,7 @@ class JudgedPush:
     tenant: Tenant
     origin: int = Origin.PUSHED
     client_type: int = -1
+    member: str | None = None
 
     @property
     def place(self) -> tuple[int, int]:
