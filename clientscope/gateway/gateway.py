@@ -69,7 +69,9 @@ class Gateway:
         self._metrics = metrics
         self._request_log = RequestLog.of(settings, place, metrics.count, lambda: self.registry.names)
         self._tasks = Tasks()
-        self._observed = ObservedClients(self.registry, PushQuota(**quotas(settings)), partial(_taken, publisher), metrics.count)
+        self._observed = ObservedClients(
+            self.registry, PushQuota(**quotas(settings)), partial(_taken, publisher), metrics.count, lambda: self.brokers.has_rack
+        )
         self._pushes = PushJudging(settings, self.registry, publisher, metrics)
         self._status = StatusPublisher(place, self.registry, self.brokers, publisher, self.readiness, lambda: self.bypassed)
         self._workers: Workers | None = None

@@ -42,6 +42,8 @@ SETTLE_S = 5.0
 REPEAT_S = 30 * 60.0
 """A client that comes back with the same settings is recorded again after so long: the job forgets who has been gone for an hour."""
 
+_NO_RACK = ("rackId", "")
+"""What a Fetch request has that could say where its client is, and doesn't."""
 _MOST_EARLIER = 16
 _MOST_REMEMBERED = 20_000
 
@@ -83,6 +85,7 @@ class ObservedClients:
     Args:
         publish: takes a record's key and value; whether there was room for it.
         count: adds one to ``settings_unread`` or ``observed_held``, with a reason.
+        has_rack: whether the broker behind this gateway has a rack: a consumer's record then says if the consumer has none (AN215).
         wall_ms: the time, in ms since the epoch.
 
     Attributes:
@@ -95,9 +98,11 @@ class ObservedClients:
         quota: PushQuota,
         publish: Callable[[str, bytes], bool],
         count: Callable[[str, str], None],
+        has_rack: Callable[[], bool] = lambda: False,
         wall_ms: Callable[[], int] = now_ms,
     ) -> None:
         self.quota = quota
+        self._has_rack = has_rack
         self._registry = registry
         self._wall_ms = wall_ms
         self._shared = SharedFields()
@@ -183,7 +188,10 @@ class ObservedClients:
     def _record(self, names: SeenNames, client: _Client, now_s: float) -> float:
         """Records a client as far as there is something new; returns after how many seconds to try again, or 0."""
         wait_s = 0.0
-        for client_type, settings in _settings(client, names.software_name).items():
+        found = _settings(client, names.software_name)
+        if (consumer := found.get(ClientType.CONSUMER)) and self._has_rack() and any(_NO_RACK in each.fields for each in client.requests):
+            found[ClientType.CONSUMER] = {"client.rack": "", **consumer}
+        for client_type, settings in found.items():
             content = hash(frozenset(settings.items()))
             known, recorded_s = self._recorded.get((names, client_type), (None, 0.0))
             context = self._context(names, client, client_type)

@@ -32,7 +32,10 @@ class Observed:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.published: list[tuple[str, ClientConfigRecord]] = []
         self.room = True
-        self.clients = ObservedClients(self.registry, PushQuota(rate, MANY), self._publish, self._count, lambda: 1_234)
+        self.has_rack = False
+        self.clients = ObservedClients(
+            self.registry, PushQuota(rate, MANY), self._publish, self._count, lambda: self.has_rack, lambda: 1_234
+        )
         self.now_s = 0.0
 
     def _count(self, what: str, reason: str) -> None:
@@ -142,6 +145,15 @@ def test_what_a_first_connection_showed_counts_once_it_is_known_what_the_client_
     observed.close(1)
     observed.wait()
     assert observed.taken()[0]["allow.auto.create.topics"] == "false"
+
+
+@pytest.mark.parametrize(("has_rack", "rack", "expected"), [(True, "", ""), (False, "", None), (True, "eu-1", "eu-1")])
+def test_that_a_consumer_has_no_rack_is_recorded_where_its_broker_has_one(has_rack: bool, rack: str, expected: str | None) -> None:
+    observed = Observed()
+    observed.has_rack = has_rack
+    observed.connect(1, FETCHED._replace(fields=(("minBytes", "7"), ("rackId", rack))))
+    observed.wait()
+    assert observed.taken()[0].get("client.rack") == expected
 
 
 def test_a_client_that_comes_back_is_recorded_again_only_after_a_while_or_with_other_settings() -> None:
