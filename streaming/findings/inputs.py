@@ -15,6 +15,9 @@ from streaming.limits import Limit, Overflow
 There = tuple[str, str | None, str | None, str]
 """See `whereabouts`."""
 
+ClientNames = tuple[There, int]
+"""Whereabouts and type of a client that others have seen."""
+
 Gateway = tuple[str, int, str]
 """Its cluster, its broker, and its id."""
 
@@ -106,6 +109,11 @@ class JudgedPush:
     def rank(self) -> int:
         """`clientscope.records.codec.rank_of` its origin."""
         return rank_of(self.origin)
+
+    @property
+    def names(self) -> ClientNames | None:
+        """What records of one client have in common that several gateways have written of its requests; None for what it says itself."""
+        return (self.there, self.client_type) if self.rank == 2 else None
 
     @property
     def there(self) -> There:
