@@ -34,7 +34,7 @@ from clientscope.session.state import RequestFields
 MOST_VALUES = 8
 """Values of one setting that are recorded."""
 MOST_OF_TENANT = 40_000
-"""Different requests that are kept of one principal's clients, or of one address's: a client's same ones count once, and it has some five."""
+"""Different requests that are kept of one principal's clients, or of one address's: a client's same ones count once; it has about five."""
 MOST_KEPT = 100_000
 """The same of all clients."""
 SETTLE_S = 5.0
