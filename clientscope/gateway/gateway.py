@@ -79,7 +79,9 @@ class Gateway:
         labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
         self._hide_connections = metrics.show_connections(self.registry.counts, labels)
         self._tasks = Tasks()
-        self._observed = ObservedClients(self.registry, PushQuota(**quotas(settings)), partial(_taken, common.publisher), metrics.count)
+        self._observed = ObservedClients(
+            self.registry, PushQuota(**quotas(settings)), partial(_taken, common.publisher), metrics.count, lambda: self.brokers.has_rack
+        )
         self._status = StatusPublisher(place, self.registry, self.brokers, common.publisher, self.readiness, lambda: self.bypassed)
         self._workers: Workers | None = None
 
@@ -163,7 +165,8 @@ class Gateway:
             self._alive_s = time.monotonic()
             await asyncio.sleep(1.0)
             self._metrics.lagged("main", max(0.0, time.monotonic() - self._alive_s - 1.0))
-            self._observed.record(time.monotonic())
+            while self._observed.record(time.monotonic()):  # noqa: ASYNC110  others have a turn
+                await asyncio.sleep(0)
 
     async def _beat(self) -> None:
         """Publishes all counts, for as long as the gateway runs, once an interval."""

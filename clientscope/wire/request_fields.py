@@ -20,6 +20,7 @@ _MOST_PROTOCOLS = 20
 _MOST_STEPS = 1_000
 """Topics or partitions that are gone through to find what stands behind them."""
 _BATCH_HEAD = 61
+_FETCH = 1
 _MAGIC = 16
 """Place of the format's number in a batch, in all formats."""
 
@@ -227,7 +228,7 @@ VERSIONS: Mapping[int, range] = MappingProxyType({key: layout.versions for key, 
 
 
 def request_fields(api_key: int, api_version: int, frame: bytes, position: int, whole: bool) -> dict[str, str]:
-    """The fields in the beginning of a request; those that it doesn't reach are left out, as are null and empty ones.
+    """The fields in the beginning of a request; those that it doesn't reach are left out, as are null and empty ones but the rack of Fetch.
 
     Args:
         api_key: one of `VERSIONS`, with a version of its range.
@@ -246,8 +247,8 @@ def request_fields(api_key: int, api_version: int, frame: bytes, position: int, 
         if flexible:
             cursor.tags()
         for name, value in layout.read(_Body(cursor, flexible), api_version):
-            if value not in (None, ""):
-                found[name] = str(value).lower() if isinstance(value, bool) else str(value)[:MOST_CHARACTERS]
+            if value not in (None, "") or (api_key == _FETCH and name == "rackId"):
+                found[name] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)[:MOST_CHARACTERS]
     except WireError as error:
         if whole or error.reason != "truncated":
             raise

@@ -15,6 +15,9 @@ from streaming.limits import Limit, Overflow
 There = tuple[str, str | None, str | None, str]
 """See `whereabouts`."""
 
+ClientNames = tuple[There, int]
+"""Whereabouts and type of a client that others have seen."""
+
 Gateway = tuple[str, int, str]
 """Its cluster, its broker, and its id."""
 
@@ -59,6 +62,7 @@ class JudgedPush:
         tenant: whose it is, for bounds.
         origin: `clientscope.records.codec.Origin`.
         client_type: its client's place in ``ClientType``; -1 where it isn't known.
+        member: its group.instance.id; None for none.
     """
 
     client: str
@@ -84,6 +88,7 @@ class JudgedPush:
     tenant: Tenant
     origin: int = Origin.PUSHED
     client_type: int = -1
+    member: str | None = None
 
     @property
     def place(self) -> tuple[int, int]:
@@ -104,6 +109,11 @@ class JudgedPush:
     def rank(self) -> int:
         """`clientscope.records.codec.rank_of` its origin."""
         return rank_of(self.origin)
+
+    @property
+    def names(self) -> ClientNames | None:
+        """What records of one client have in common that several gateways have written of its requests; None for what it says itself."""
+        return (self.there, self.client_type) if self.rank == 2 else None
 
     @property
     def there(self) -> There:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,8 @@ SOON_S = 30.0
 
 
 @contextmanager
-def running_cluster(folder: Path) -> Iterator[RunningBroker]:
-    started, broker = start_broker(folder)
+def running_cluster(folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[RunningBroker]:
+    started, broker = start_broker(folder, extra=extra)
     try:
         with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as client:
             client.create_topics({"orders": {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
@@ -273,6 +273,23 @@ def test_connections_of_one_client_that_differ_are_one_client(cluster: RunningBr
     shows(cluster, "differing", {"acks": "0 | 1 | all", "request.timeout.ms": "21000", "enable.idempotence": "false"})
     for producer in producers:
         producer.close()
+
+
+def test_a_consumer_without_a_rack_shows_it_where_the_broker_has_one(tmp_path: Path) -> None:
+    with (
+        running_cluster(tmp_path / "broker", {"broker.rack": "eu-1"}) as broker,
+        running_gateway(broker.internal, broker.client, tmp_path, listen=broker.advertised) as gateway,
+    ):
+        with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
+            producer.send("orders", CANARY).get(30)
+        for client_id, rack in (("without", ""), ("within", "eu-1")):
+            with closing(
+                kafka.KafkaConsumer(
+                    "orders", bootstrap_servers=gateway.address, client_id=client_id, auto_offset_reset="earliest", client_rack=rack
+                )
+            ) as consumer:
+                assert eventually(lambda one=consumer: bool(one.poll(500)), 30)
+            assert eventually(lambda who=client_id, where=rack: observed(broker, who).get("client.rack") == where, SOON_S)
 
 
 def test_nothing_was_unreadable(gateway: RunningGateway) -> None:

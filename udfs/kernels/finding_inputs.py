@@ -61,7 +61,17 @@ _WHO = [
     ("client", pa.string()),
 ]
 
-_OF_PUSHES_ALONE = ("software_name", "software_version", "application", "rules", "not_evaluable", "settings", "written", "record_key")
+_OF_PUSHES_ALONE = (
+    "software_name",
+    "software_version",
+    "application",
+    "rules",
+    "not_evaluable",
+    "settings",
+    "written",
+    "record_key",
+    "member",
+)
 _NUMBERS = [("origin", pa.int8()), ("client_type", pa.int8())]
 PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in _OF_PUSHES_ALONE), *_NUMBERS])
 """One row per push that is kept; ``row`` is its place in the batch, ``client`` is `clientscope.records.client_key.client_key`.
@@ -71,6 +81,7 @@ PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in 
 ``application`` to ``written`` are JSON: the application's key, what fired and which codes couldn't judge (as in ``clientscope.results``),
 all settings as an object (a redacted one's value is ``["redacted", reason, length, digest]``), and the keys of secrets that the
 record itself contains because no gateway has redacted them.  ``record_key`` is the record's key where that isn't ``client``.
+``member`` is its group.instance.id, null where it has none or it was redacted.
 """
 
 TOMBSTONE = -1
@@ -109,6 +120,7 @@ def pushed(
     columns["application"] = application_keys(batch)
     columns |= {name: column for name, column in verdicts(batch).items() if name != "passed"}
     columns["settings"] = _settings(pushes, states)
+    columns["member"] = batch.text("group.instance.id").strings()
     columns["origin"], columns["client_type"] = records.field("origin"), pa.array(batch.client_types)
     written = np.flatnonzero(leaks & raw & (states != ValueState.PRESENT))
     columns["written"] = arrays(pushes.group(written, literals(pushes.settings["config_key"].take(pa.array(written)))))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from clientscope.catalog.configs import ClientType
 from clientscope.profiles import Profile, Thresholds
-from clientscope.records.codec import ValueState
+from clientscope.records.codec import Origin, ValueState
 from clientscope.severities import SEVERITIES
 from udfs.arrays.distinct import distinct_rows
 from udfs.redaction.pushes import Pushes
@@ -66,6 +66,13 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.pushes)
+
+    @cached_property
+    def observed(self) -> Mask:
+        """Which are what a gateway saw of a client's requests."""
+        origins = self.pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
+        found: Mask = origins == Origin.OBSERVED
+        return found
 
     @cached_property
     def inferred(self) -> Mapping[str, Mask]:

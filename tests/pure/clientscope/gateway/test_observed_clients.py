@@ -27,13 +27,17 @@ MANY = PushRate(1e9, 1_000_000_000)
 class Observed:
     """With a registry of its own."""
 
-    def __init__(self, rate: PushRate = MANY) -> None:
+    def __init__(self, rate: PushRate = MANY, in_all: PushRate = MANY) -> None:
         self.registry = ConnectionRegistry(PLACE)
         self.counts: Counter[tuple[str, str]] = Counter()
         self.published: list[tuple[str, ClientConfigRecord]] = []
         self.room = True
-        self.clients = ObservedClients(self.registry, PushQuota(rate, MANY), self._publish, self._count, lambda: 1_234)
+        self.has_rack = False
+        self.clients = ObservedClients(
+            self.registry, PushQuota(rate, in_all), self._publish, self._count, lambda: self.has_rack, lambda: 1_234
+        )
         self.now_s = 0.0
+        self.turns = 0
 
     def _count(self, what: str, reason: str) -> None:
         self.counts[what, reason] += 1
@@ -54,7 +58,8 @@ class Observed:
 
     def wait(self, seconds: float = SETTLE_S) -> None:
         self.now_s += seconds
-        self.clients.record(self.now_s)
+        while self.clients.record(self.now_s):
+            self.turns += 1
 
     def taken(self) -> list[dict[str, str]]:
         """The settings of the records since the last call."""
@@ -144,6 +149,15 @@ def test_what_a_first_connection_showed_counts_once_it_is_known_what_the_client_
     assert observed.taken()[0]["allow.auto.create.topics"] == "false"
 
 
+@pytest.mark.parametrize(("has_rack", "rack", "expected"), [(True, "", ""), (False, "", None), (True, "eu-1", "eu-1")])
+def test_that_a_consumer_has_no_rack_is_recorded_where_its_broker_has_one(has_rack: bool, rack: str, expected: str | None) -> None:
+    observed = Observed()
+    observed.has_rack = has_rack
+    observed.connect(1, FETCHED._replace(fields=(("minBytes", "7"), ("rackId", rack))))
+    observed.wait()
+    assert observed.taken()[0].get("client.rack") == expected
+
+
 def test_a_client_that_comes_back_is_recorded_again_only_after_a_while_or_with_other_settings() -> None:
     observed = Observed()
     for number in range(10):
@@ -200,6 +214,22 @@ def test_records_wait_for_the_quota_and_for_room() -> None:
     assert [each["acks"] for each in observed.taken()] == ["0 | 1"]
 
 
+def test_many_clients_take_turns_and_stop_where_all_have_no_more_room() -> None:
+    observed = Observed()
+    for number in range(120):
+        observed.connect(number, PRODUCED, identity=replace(JAVA, client_id=f"c{number}"))
+    observed.wait()
+    assert (len(observed.published), observed.turns) == (120, 2)
+    few = Observed(in_all=PushRate(10.0, 10))
+    for number in range(100):
+        few.connect(number, PRODUCED, identity=replace(JAVA, client_id=f"c{number}"))
+    few.wait()
+    assert (len(few.published), few.counts) == (10, {("observed_held", "quota_all"): 1})
+    for _ in range(20):
+        few.wait(1)
+    assert len({key for key, _ in few.published}) == 100
+
+
 def test_what_is_kept_of_one_tenant_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observed_clients, "MOST_OF_TENANT", 5)
     observed = Observed()
@@ -209,8 +239,14 @@ def test_what_is_kept_of_one_tenant_is_bounded(monkeypatch: pytest.MonkeyPatch) 
     observed.wait()
     assert observed.counts == {("settings_unread", "most_kept"): 5}
     assert {record.client_address for _, record in observed.published} == {"10.0.0.1", "10.0.0.2"}
+    observed.registry.identified(100, replace(JAVA, client_id="renamed"), 2)
+    monkeypatch.setattr(observed_clients, "MOST_KEPT", 5)
+    observed.clients.identified(100, observed.now_s)
+    observed.wait()
     for number in [*range(10), 100]:
         observed.close(number)
+    monkeypatch.setattr(observed_clients, "MOST_KEPT", 10)
     observed.connect(200, PRODUCED, identity=replace(JAVA, client_id="later"))
     observed.wait()
     assert observed.published[-1][1].client_id == "later"
+    assert not observed.clients._kept[("@10.0.0.2")]

@@ -333,6 +333,20 @@ def test_what_a_client_logs_beats_what_was_seen_and_is_beaten_by_a_push() -> Non
     assert (fleet.one("AN101").state, fleet.one("AN101").client_count) == ("open", 1)
 
 
+def test_a_client_that_several_gateways_have_seen_counts_once_until_none_sees_it() -> None:
+    fleet = Fleet()
+    connection = fleet.connect()
+    for instance, gateway in ((7, "g"), (8, "other")):
+        fleet.push(connection=connection, instance=instance, gateway_id=gateway, settings=BAD, **SEEN)
+    fleet.client("orders-2", instance=9, settings=BAD, client_address="10.0.0.2", **SEEN)
+    fleet.later(SECOND)
+    found = fleet.one("AN101")
+    assert (found.client_count, sorted(str(each.client_id) for each in found.clients)) == (2, ["orders-1", "orders-2"])
+    fleet.close(connection)
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").client_count == 1
+
+
 def test_a_producer_that_pushes_says_nothing_of_a_consumer_of_its_name() -> None:
     fleet = Fleet()
     fleet.client(instance=1, settings={"acks": "all", "linger.ms": "5"})

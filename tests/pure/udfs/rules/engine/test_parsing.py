@@ -66,6 +66,11 @@ def test_what_was_inferred_is_judged_by_its_number_and_is_no_more_than_informati
     assert "AN311" not in inferred
 
 
+def test_a_consumer_without_a_rack_is_known_of_observed_clients_alone() -> None:
+    values = {"group.id": "g", "client.rack": ""}
+    assert (judged(values)["AN215"], judged(values, Origin.PUSHED).get("AN215")) == ("fired", None)
+
+
 def test_two_measurements_are_not_compared() -> None:
     record = config_record(setting("heartbeat.interval.ms", "~3000 (1 to 2, 8 of 8 within 5 %)"), origin=int(Origin.OBSERVED), **JAVA)
     assert json.loads(pushed(pa.array([record], pa.large_binary()), None).field("settings")[0].as_py()) == {}
