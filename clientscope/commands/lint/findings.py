@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint import shown
-from clientscope.commands.lint.judging import FileVerdict, Judged, RuleTexts, Subject, application_client_id
+from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, Judged, RuleTexts, Subject, application_client_id
 from clientscope.commands.lint.places import Placed, Region
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import PatternSubject
@@ -28,12 +28,14 @@ class FileSetting:
         value: the effective one, or its placeholder; None if it isn't known.
         origin: ``set``, or ``default`` for one that the client library brings.
         line: where it is set; None for what isn't in the file.
+        note: what is said of it; empty for nothing.
     """
 
     key: str
     value: str | None
     origin: str
     line: int | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -195,11 +197,14 @@ def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[s
     """
     outcomes: dict[str, str] = {}
     found: dict[tuple[str, str], FileFinding] = {}
+    shared = Counter(subject.prefixed is None for subject in read.subjects)[True] > 1
     client = _client(read)
     owner = decisions.owners.of(client)
     who = application_key(client.principal, application_client_id(client.client_id), client.group, client.path)
     for subject, verdicts in zip(read.subjects, judged, strict=True):
         for verdict in verdicts:
+            if shared and subject.prefixed is None and verdict.code == OF_ONE_CLIENT:
+                continue
             outcomes[verdict.code] = _worse(outcomes.get(verdict.code), verdict.outcome)
             if verdict.outcome != "fired":
                 continue
@@ -226,8 +231,8 @@ def _order(finding: FileFinding) -> tuple[bool, int, int, str]:
 
 
 def _each(rule: RuleTexts, verdict: FileVerdict) -> list[tuple[Judged, ...]]:
-    """A leak is one finding for each setting that leaks; any other rule has one, about all of its settings."""
-    return [(each,) for each in verdict.settings] if rule.is_leak and verdict.settings else [verdict.settings]
+    """One finding for each setting, where it is about settings one by one; any other rule has one, about all of its settings."""
+    return [(each,) for each in verdict.settings] if rule.one_by_one and verdict.settings else [verdict.settings]
 
 
 def _worse(before: str | None, outcome: str) -> str:
@@ -275,8 +280,10 @@ def _setting(judged: Judged, placed: Placed | None, secret: bool) -> FileSetting
         raw = placed.value if placed and placed.value is not None else ""
         value: str | None = shown.redacted(raw, judged.reason or "sensitive")
     else:
-        value = None if judged.value is None else shown.plain(judged.value)
-    return FileSetting(shown.key(name), value, "set" if placed and not placed.is_default else "default", placed.line if placed else None)
+        text = judged.value if judged.value is not None or placed is None else placed.value
+        value = None if text is None else shown.plain(text)
+    origin = "set" if placed and not placed.is_default else "default"
+    return FileSetting(shown.key(name), value, origin, placed.line if placed else None, judged.note)
 
 
 def _secret(placed: Placed, kafka_name: str) -> bool:

@@ -88,7 +88,7 @@ def _block(finding: FileFinding, colour: bool) -> Iterator[str]:
         line, caret = _line(finding, first)
         yield f" {margin} |"
         yield f" {finding.line} | {line}"
-        yield f" {margin} | {_painted(caret, finding.severity, colour)}"
+        yield f" {margin} | {_painted(caret, finding.severity, colour)}{f' {first.note}' if first.note else ''}"
     for setting in finding.settings if not finding.region else finding.settings[1:]:
         yield f"   = with {_stated(setting)}"
     for section in ("Why", "Use instead"):
@@ -116,7 +116,8 @@ def _line(finding: FileFinding, first: FileSetting) -> tuple[str, str]:
 def _stated(setting: FileSetting) -> str:
     value = "not known" if setting.value is None else setting.value
     origin = "" if setting.origin == "set" else " by default"
-    return f"{setting.key} = {value}{origin}"
+    note = f" ({setting.note})" if setting.note else ""
+    return f"{setting.key} = {value}{origin}{note}"
 
 
 def _about_files(report: LintReport) -> Iterator[str]:

@@ -116,3 +116,10 @@ def test_every_setting_of_a_java_client_has_a_sentence() -> None:
     settings = [of_setting(libraries()["java"].setting(name)) for name in sorted(libraries()["java"].names)]
     without = [each.name for each in settings if clients & each.kinds.keys() and not each.documentation]
     assert [name for name in without if not name.startswith("internal.")] == []
+
+
+def test_every_setting_of_every_library_can_be_read() -> None:
+    for each in libraries().values():
+        settings = [of_setting(each.setting(name)) for name in sorted(each.names)]
+        assert all(changes for setting in settings for changes in setting.kinds.values())
+        assert {facts.type for setting in settings for _, facts in sum(setting.kinds.values(), ()) if facts} <= set(range(9))

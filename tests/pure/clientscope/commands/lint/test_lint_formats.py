@@ -175,7 +175,7 @@ def test_json() -> None:
     assert zero == {
         "code": "AN101", "name": "acks_zero", "severity": "high", "message": "Nothing is acknowledged: set acks=all.",
         "path": "conf/orders.properties", "line": 4, "column": 7, "end_line": 4, "end_column": 8,
-        "settings": [{"key": "acks", "value": "0", "origin": "set", "line": 4}],
+        "settings": [{"key": "acks", "value": "0", "origin": "set", "line": 4, "note": None}],
         "use_instead": "``acks=all``.", "source": "KIP-679", "see": "https://example.org/a?b=c",
         "owner": {"team": "orders", "contact": "#orders"}, "fingerprint": zero["fingerprint"],
     }  # fmt: skip
