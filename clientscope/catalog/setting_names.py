@@ -54,6 +54,8 @@ _PLUGINS = re.compile(
     r"|interceptor|partitioner|serializer|deserializer|serde|rocksdb|metrics|go|bearer\.auth|basic\.auth|proxy)\."
 )
 """How settings begin that a serializer, an interceptor or another plug-in reads."""
+_ONE_TABLE = ("librdkafka",)
+"""Libraries that read a setting before they know for what kind of client it is."""
 _FAR = 2
 """Edits between a name and the one that is meant, at most."""
 
@@ -97,7 +99,10 @@ def _of_own(library: Library, setting: KnownSetting, kinds: tuple[str, ...], rel
         return NameJudgement(NameState.DEPRECATED if deprecated else NameState.KNOWN, setting.alias if deprecated else "", (), same)
     histories = [setting.kinds[kind] for kind in kinds if kind in setting.kinds]
     if not histories:
-        return NameJudgement(NameState.KNOWN if any_kind else NameState.OF_OTHER_CLIENT)
+        if any_kind:
+            return NameJudgement(NameState.KNOWN)
+        elsewhere = (facts for kind in setting.kinds if (facts := setting.now(kind, release)))
+        return NameJudgement(NameState.OF_OTHER_CLIENT, facts=next(elsewhere, None) if library.name in _ONE_TABLE else None)
     if not release:
         return NameJudgement(NameState.KNOWN)
     coming = min((history[0].release for history in histories if history[0].release > release), default=())

@@ -63,7 +63,7 @@ def test_the_catalogue_is_that_of_the_jar(configuration: str) -> None:
     paths = jars.jars(configuration)
     release = next(found[1] for path in paths if (found := re.fullmatch(r"kafka-clients-(.+)\.jar", path.name)))
     [read] = catalogue_java.read({release: paths})
-    made = Library("java", library(Found({release: catalogue_java.kinds_of(read["clients"])})))
+    made = Library("java", library(Found({release: catalogue_java.kinds_of(read["clients"], release)})))
     for kind in ("producer", "consumer", "share-consumer", "admin"):
         assert _facts(libraries()["java"], kind, release) == _facts(made, kind, release)
 

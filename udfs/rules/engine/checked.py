@@ -12,9 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clientscope.catalog.configs import Type
 from clientscope.catalog.placeholders import is_filled_in
 from clientscope.catalog.setting_names import NameJudgement, NameState, judge
 from clientscope.catalog.settings import Allowed
+from clientscope.records.codec import Origin
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.rule import Evidence, Judgement, Mask, SettingOf, judged
 
@@ -30,7 +32,7 @@ class CheckedSettings:
     """
     Attributes:
         judgements: each distinct one; ``which`` per setting the place of its own, -1 where the library is unknown.
-        states: per setting its `NameState`, by number; -1 likewise, and of defaults.
+        states: per setting its `NameState`, by number; -1 likewise, of defaults, and of what was only seen.
     """
 
     def __init__(self, batch: Batch) -> None:
@@ -51,9 +53,16 @@ class CheckedSettings:
                 kind = None if client_type == v.UNKNOWN_TYPE else v.CLIENT_TYPES[client_type]
                 self.judgements[place] = judge(known.dialect, known.release, kind, names.raw[name], batch.complete)
         states = np.array([-1 if each is None else _STATES[each.state] for each in self.judgements], np.int8)
-        # What a library has by default is nobody's mistake.
-        defaults = pushes.settings["is_default"].to_numpy(zero_copy_only=False)
-        self.states: npt.NDArray[np.int8] = np.where(defaults, np.int8(-1), states[self.which]) if states.size else np.zeros(0, np.int8)
+        # What a library has by default is nobody's mistake, and what was seen of a client isn't what somebody wrote.
+        origins = pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
+        left = pushes.settings["is_default"].to_numpy(zero_copy_only=False) | (origins == Origin.OBSERVED)[self._parents]
+        self.states: npt.NDArray[np.int8] = np.where(left, np.int8(-1), states[self.which]) if states.size else np.zeros(0, np.int8)
+
+    @cached_property
+    def types(self) -> npt.NDArray[np.int8]:
+        """Per setting its type by the library, or STRING where that isn't known."""
+        found = np.array([each.facts.type if each and each.facts else Type.STRING for each in self.judgements], np.int8)
+        return found[self.which] if found.size else np.zeros(0, np.int8)
 
     def named(self, *states: NameState) -> Ints:
         """Positions of the settings whose names are such."""

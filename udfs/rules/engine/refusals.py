@@ -67,7 +67,8 @@ def _other_than(key: str, *texts: str) -> Holds:
 
 
 def _set(key: str) -> Holds:
-    return lambda batch: batch.is_set(key)
+    """The user set it to something."""
+    return lambda batch: batch.is_set(key) & ~_is(key, "")(batch)
 
 
 def _number(key: str, holds: Callable[[npt.NDArray[np.float64]], Mask]) -> Holds:
@@ -107,16 +108,30 @@ def _delivery_too_short(batch: Batch) -> Mask:
     return made
 
 
+def _delivery_above_transaction(batch: Batch) -> Mask:
+    made: Mask = batch.is_set("delivery.timeout.ms") & (batch.number("delivery.timeout.ms") > batch.number("transaction.timeout.ms"))
+    return made
+
+
+def _fetch_below_message(batch: Batch) -> Mask:
+    sent = batch.number("max.request.size")
+    made: Mask = batch.is_set("fetch.max.bytes") & (batch.number("fetch.max.bytes") < np.where(np.isnan(sent), 1_000_000, sent))
+    return made
+
+
 def _classic(batch: Batch) -> Mask:
-    return ~batch.text("group.protocol").where(lambda text: text.lower() == "consumer")
+    """Whether the group is of the old protocol, the only one before 3.7."""
+    old = batch.software.where(lambda it: bool(it.release) and it.release < (3, 7))
+    return old | ~batch.text("group.protocol").where(lambda text: text.lower() == "consumer")
 
 
 _ASKED = _is(_IDEMPOTENCE, "true")
+_many_in_flight = _number(_IN_FLIGHT, lambda number: number > 5)
 _WEAK_ACKS = _other_than("acks", "all")
 _WEAK = (
     ("acks", _WEAK_ACKS, "acks must be all with"),
     ("retries", _number("retries", lambda number: number == 0), "retries must not be 0 with"),
-    (_IN_FLIGHT, _number(_IN_FLIGHT, lambda number: number > 5), f"{_IN_FLIGHT} must be at most 5 with"),
+    (_IN_FLIGHT, _many_in_flight, f"{_IN_FLIGHT} must be at most 5 with"),
 )
 """What an idempotent producer doesn't allow, in Java, librdkafka and kafka-python alike."""
 
@@ -152,7 +167,23 @@ _OF_PRODUCERS = (
         "delivery.timeout.ms must be at least linger.ms + request.timeout.ms", _delivery_too_short,
     ),
     Refusal(
-        {_JAVA: (4, 2)}, _PRODUCER, ("transaction.timeout.ms", "transaction.two.phase.commit.enable"),
+        {_LIBRDKAFKA: (1, 4)}, _PRODUCER, ("delivery.timeout.ms", "transaction.timeout.ms", _TRANSACTIONS),
+        "message.timeout.ms must be at most transaction.timeout.ms", _all(_set(_TRANSACTIONS), _delivery_above_transaction),
+    ),
+    Refusal(
+        {_LIBRDKAFKA: (1, 0)}, _PRODUCER, ("linger.ms", "delivery.timeout.ms"), "message.timeout.ms must be more than linger.ms",
+        _all(_set("delivery.timeout.ms"), _not_below("linger.ms", "delivery.timeout.ms")),
+    ),
+    Refusal(
+        {_JAVA: (4, 0)}, _PRODUCER, (_IN_FLIGHT, _IDEMPOTENCE), f"{_IN_FLIGHT} must be at most 5, unless {_IDEMPOTENCE}=false",
+        lambda batch: _many_in_flight(batch) & ~_is(_IDEMPOTENCE, "false")(batch),
+    ),
+    Refusal(
+        {_JAVA: (4, 4)}, _PRODUCER, ("partitioner.rack.aware", "client.rack"), "partitioner.rack.aware=true needs client.rack",
+        _all(_is("partitioner.rack.aware", "true"), lambda batch: batch.is_absent("client.rack")),
+    ),
+    Refusal(
+        {_JAVA: ()}, _PRODUCER, ("transaction.timeout.ms", "transaction.two.phase.commit.enable"),
         "transaction.timeout.ms must not be set with transaction.two.phase.commit.enable=true",
         _all(_set("transaction.timeout.ms"), _is("transaction.two.phase.commit.enable", "true")),
     ),
@@ -164,18 +195,25 @@ _OF_CONSUMERS = (
     ),
     Refusal(
         {_JAVA: ()}, _CONSUMER, ("heartbeat.interval.ms", "session.timeout.ms"), "heartbeat.interval.ms must be below session.timeout.ms",
-        _all(_not_below("heartbeat.interval.ms", "session.timeout.ms"), _set("group.id"), _classic),
+        _all(_not_below("heartbeat.interval.ms", "session.timeout.ms"), lambda batch: batch.is_set("group.id"), _classic),
     ),
     Refusal(
         {_LIBRDKAFKA: ()}, _CONSUMER, ("max.poll.interval.ms", "session.timeout.ms"),
         "max.poll.interval.ms must be at least session.timeout.ms", _above("session.timeout.ms", "max.poll.interval.ms"),
     ),
-    _with_protocol({_JAVA: (3, 8), _LIBRDKAFKA: (2, 10)}, "partition.assignment.strategy", "consumer"),
-    _with_protocol({_JAVA: (3, 8), _LIBRDKAFKA: (2, 4)}, "session.timeout.ms", "consumer"),
-    _with_protocol({_JAVA: (3, 8), _LIBRDKAFKA: (2, 4)}, "heartbeat.interval.ms", "consumer"),
-    _with_protocol({_JAVA: (4, 0)}, "group.remote.assignor", "classic"),
-    _with_protocol({_JAVA: (4, 2)}, "share.acknowledgement.mode", "classic"),
-    _with_protocol({_JAVA: (4, 2)}, "share.acquire.mode", "classic"),
+    Refusal(
+        {_LIBRDKAFKA: ()}, _CONSUMER, ("fetch.max.bytes", "max.request.size"), "fetch.max.bytes must be at least message.max.bytes",
+        _fetch_below_message,
+    ),
+    _with_protocol({_JAVA: (4, 0), _LIBRDKAFKA: (2, 10)}, "partition.assignment.strategy", "consumer"),
+    _with_protocol({_JAVA: (4, 0), _LIBRDKAFKA: (2, 4)}, "session.timeout.ms", "consumer"),
+    _with_protocol({_JAVA: (4, 0), _LIBRDKAFKA: (2, 4)}, "heartbeat.interval.ms", "consumer"),
+    _with_protocol({_JAVA: (3, 9)}, "group.remote.assignor", "classic"),
+    Refusal({_JAVA: (4, 0)}, _CONSUMER, ("group.id",), "group.id must not be empty", _is("group.id", "")),
+    *(
+        Refusal({_JAVA: (4, 1)}, _CONSUMER, (key, "group.protocol"), f"{key} is for share consumers", _set(key))
+        for key in ("share.acknowledgement.mode", "share.acquire.mode")
+    ),
     Refusal(
         {_KAFKA_PYTHON: ()}, _CONSUMER, ("request.timeout.ms", "connections.max.idle.ms"),
         "request.timeout.ms must be below connections.max.idle.ms", _not_below("request.timeout.ms", "connections.max.idle.ms"),

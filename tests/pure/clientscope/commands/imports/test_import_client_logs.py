@@ -247,7 +247,6 @@ def test_findings_have_their_lines_and_origins(capsys: pytest.CaptureFixture[str
         assert lines[finding["line"] - 1][finding["column"] - 1 :].startswith(first["value"])
     assert {key for (_, key), origin in origins.items() if origin == "set"} == {
         "acks",
-        "compression.type",  # of a consumer
         "linger.ms",
         "heartbeat.interval.ms",
         "session.timeout.ms",
