@@ -73,6 +73,11 @@ def judge(dialect: Dialect, release: Release, client_type: ClientType | None, na
     return _judge(dialect.name, release, client_type, name, written)
 
 
+def apart(one: str, other: str) -> int:
+    """Edits between two names, but for what separates their words; more than 2 count as 3."""
+    return _edits(_folded(one), _folded(other), _FAR)
+
+
 @lru_cache(maxsize=16_384)
 def _judge(dialect_name: str, release: Release, client_type: ClientType | None, name: str, written: bool) -> NameJudgement:
     dialect = next(each for each in DIALECTS if each.name == dialect_name)

@@ -4,6 +4,7 @@
 - `places`: a file's settings, and the place of each.
 - `judging`: the rules, applied to files.
 - `findings`: the result; suppressions, owners, fingerprints.
+- `fixing`: corrections of files.
 - `shown`: what of a file may be shown.
 - `text`, `as_json`, `sarif`, `github`: the formats.
 - `linting`: all of it, and the exit status.
@@ -38,6 +39,10 @@ class LintSettings(JudgingSettings):
     )
     client_type: Literal["", "producer", "consumer", "share-consumer", "admin", "streams"] = Field(
         "", description="type of client; by default from settings that only one type has"
+    )
+    diff: Annotated[bool, Option(flag_only=True)] = Field(False, description="print what --fix would correct, and change nothing")
+    fix: Annotated[bool, Option(flag_only=True)] = Field(
+        False, description="correct names with one letter wrong and other libraries' names, and take out what repeats a default"
     )
 
 

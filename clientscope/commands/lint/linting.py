@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.lint import LintSettings, as_json, files, github, judging, places, prefixes, sarif, shown, text
+from clientscope.commands.lint import LintSettings, as_json, files, fixing, github, judging, places, prefixes, sarif, shown, text
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, report
 from clientscope.commands.lint.settings import JudgingSettings
 from clientscope.errors import ClientscopeError, SettingsError
@@ -32,6 +32,10 @@ def run(settings: LintSettings, today: date | None = None, token: str | None = N
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
+    if settings.diff or settings.fix:
+        _correct(settings)
+    if settings.diff:
+        return CLEAN
     return printed(settings, lint(settings, today or datetime.now(UTC).date()), token)
 
 
@@ -87,6 +91,25 @@ def report_on(
     reports = [report(read, [next(judged) for _ in read.subjects], judging.catalogue(), decisions) for read in reads]
     expired = tuple(each for each in rules.suppressions if each.expired(today))
     return LintReport((*reports, *skipped), tuple(errors), expired)
+
+
+def _correct(settings: LintSettings) -> None:
+    """Prints the corrections of all files, and writes them unless only their difference is wanted.
+
+    Raises:
+        SettingsError: a file can't be read or written.
+    """
+    reads, _, _ = _read(settings, dialect_of(settings.dialect))
+    by_path = {read.path: read for read in reads}
+    for file in files.find(settings.paths):
+        if file.path is None or file.shown not in by_path:
+            continue
+        content = file.content()
+        made = fixing.corrections(by_path[file.shown], content, file.format(settings.format) == "properties")
+        if made:
+            print("\n".join(fixing.diff(file.shown, made)), file=sys.stdout if settings.diff else sys.stderr)
+        if made and not settings.diff:
+            fixing.write(file.path, content, made)
 
 
 def _lines(settings: JudgingSettings, made: LintReport, token: str) -> Iterator[str]:
