@@ -3,6 +3,7 @@
 - `files`: which files, and what type of client they are of.
 - `places`: a file's settings, and the place of each.
 - `judging`: the rules, applied to files.
+- `comments`: findings that comments in a file ignore.
 - `findings`: the result; suppressions, owners, fingerprints.
 - `fixing`: corrections of files.
 - `shown`: what of a file may be shown.

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint import shown
+from clientscope.commands.lint.comments import Ignored, ignoring
 from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, Judged, RuleTexts, Subject, application_client_id
 from clientscope.commands.lint.places import Placed, Region
 from clientscope.findings.fingerprints import application_key, fingerprint
@@ -159,6 +160,7 @@ class Read:
     Attributes:
         settings: what counts of each name, that is the last.
         principal: that the client authenticates as; None where it isn't known.
+        ignored: by comments in it.
     """
 
     path: str
@@ -167,6 +169,7 @@ class Read:
     notes: tuple[tuple[int, str], ...]
     instance: Instance | None = None
     principal: str | None = None
+    ignored: tuple[Ignored, ...] = ()
 
     def placed(self, key: str, subject: Subject) -> Placed | None:
         """The place of a setting of one of the subjects, by the name in the file or Kafka's; the last one counts."""
@@ -217,7 +220,10 @@ def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[s
                 found.setdefault((rule.code, key), finding)
     findings, suppressed = [], []
     for finding in sorted(found.values(), key=_order):
-        if suppression := suppressing(decisions.suppressions, finding.rule.code, client, decisions.today):
+        code, places = finding.rule.code, [setting.line for setting in finding.settings if setting.line]
+        suppression = suppressing(decisions.suppressions, code, client, decisions.today)
+        suppression = suppression or ignoring(read.ignored, read.path, code, finding.region and finding.line, places)
+        if suppression:
             suppressed.append((finding, suppression))
         else:
             findings.append(finding)

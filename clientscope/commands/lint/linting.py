@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.lint import LintSettings, as_json, files, fixing, github, judging, places, prefixes, sarif, shown, text
+from clientscope.commands.lint import LintSettings, as_json, comments, files, fixing, github, judging, places, prefixes, sarif, shown, text
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, report
 from clientscope.commands.lint.settings import JudgingSettings
 from clientscope.errors import ClientscopeError, SettingsError
@@ -138,7 +138,8 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
         found += 1
         try:
             file_format = file.format(settings.format)
-            placed = places.read(shown.plain(file.shown), file.content(), file_format)
+            content = file.content()
+            placed = places.read(shown.plain(file.shown), content, file_format)
         except ClientscopeError as error:
             # A directory has JSON and YAML of every kind; what of that isn't whole is no client's settings.
             if file.named or file.path is None or file.path.suffix.lower() not in (".json", ".yaml", ".yml"):
@@ -151,8 +152,9 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
         if not subjects:
             skipped.append(FileReport(file.shown, skipped=reason))
             continue
-        notes = *_repeated(placed), *_of_springs_own(counted)
-        reads.append(Read(file.shown, counted, subjects, notes, principal=settings.principal or None))
+        ignored, without = comments.read(content, file_format)
+        notes = *_repeated(placed), *_of_springs_own(counted), *without
+        reads.append(Read(file.shown, counted, subjects, notes, principal=settings.principal or None, ignored=tuple(ignored)))
     if not found:
         raise SettingsError(
             f"no file to lint in {', '.join(shown.plain(path) for path in settings.paths)}",

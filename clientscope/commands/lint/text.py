@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from clientscope.commands.lint.findings import FileFinding, FileReport, FileSetting, Instance, LintReport
 from clientscope.commands.lint.shown import plain
+from clientscope.profiles.suppressions import ENDLESS
 from clientscope.severities import SEVERITIES
 
 _COLOURS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2"}
@@ -132,8 +133,9 @@ def _about(file: FileReport) -> Iterator[str]:
     for line, note in file.notes:
         yield f"note: {path}:{line}: {note}"
     for finding, suppression in file.suppressed:
-        until = f"until {suppression.until} by {plain(suppression.where)}: {plain(suppression.reason)}"
-        yield f"note: {path}:{finding.line}: {finding.rule.code} is suppressed {until}"
+        until = "" if suppression.until == ENDLESS else f"until {suppression.until} "
+        by = f"{until}by {plain(suppression.where)}: {plain(suppression.reason)}"
+        yield f"note: {path}:{finding.line}: {finding.rule.code} is suppressed {by}"
     if file.skipped:
         yield f"– {path}: not judged: {plain(file.skipped)}"
         return
