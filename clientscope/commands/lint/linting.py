@@ -10,12 +10,27 @@ from datetime import UTC, date, datetime
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.lint import LintSettings, as_json, comments, files, fixing, github, judging, places, prefixes, sarif, shown, text
+from clientscope.commands.lint import (
+    LintSettings,
+    as_json,
+    comments,
+    files,
+    fixing,
+    github,
+    judging,
+    places,
+    prefixes,
+    sarif,
+    shown,
+    text,
+    versions,
+)
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, report
 from clientscope.commands.lint.settings import JudgingSettings
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.profiles import owners, rules_file
 from clientscope.severities import SEVERITIES
+from udfs.rules.engine.software import UNKNOWN
 from udfs.rules.registry import LIMITS
 
 CLEAN, FOUND, WRONG = 0, 1, 2
@@ -148,12 +163,14 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
                 skipped.append(FileReport(file.shown, skipped=str(error)))
             continue
         counted = {each.name: each for each in placed}
-        subjects, reason = _subjects(counted, settings, dialect)
+        built = versions.near(file.path, dialect.name) if file.path and settings.software_version == UNKNOWN else None
+        subjects, reason = _subjects(counted, settings, dialect, built.version if built else settings.software_version)
         if not subjects:
             skipped.append(FileReport(file.shown, skipped=reason))
             continue
         ignored, without = comments.read(content, file_format)
-        notes = *_repeated(placed), *_of_springs_own(counted), *without
+        by_build = [(1, f"judged as {dialect.name} {built.version} by {shown.plain(files.shown_path(built.path))}")] if built else []
+        notes = *_repeated(placed), *_of_springs_own(counted), *without, *by_build
         reads.append(Read(file.shown, counted, subjects, notes, principal=settings.principal or None, ignored=tuple(ignored)))
     if not found:
         raise SettingsError(
@@ -163,10 +180,12 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
     return reads, skipped, errors
 
 
-def _subjects(counted: Mapping[str, places.Placed], settings: LintSettings, dialect: Dialect) -> tuple[tuple[judging.Subject, ...], str]:
+def _subjects(
+    counted: Mapping[str, places.Placed], settings: LintSettings, dialect: Dialect, version: str
+) -> tuple[tuple[judging.Subject, ...], str]:
     """The clients whose settings are in a file; if there are none, the reason."""
     values = {name: each.value for name, each in counted.items() if each.value is not None}
-    version, principal = settings.software_version, settings.principal or None
+    principal = settings.principal or None
     groups = prefixes.groups(values) if dialect.name == "java" else []
     under_prefix = {name for group in groups for name in group.names.values()}
     own = {name: value for name, value in values.items() if name not in under_prefix}
