@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from clientscope.catalog.configs import TYPES, Type
-from clientscope.catalog.dialects.dialect import numbers
+from clientscope.catalog.settings import numbers
 from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.severities import SEVERITIES

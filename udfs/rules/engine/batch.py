@@ -20,6 +20,7 @@ from clientscope.severities import SEVERITIES
 from udfs.arrays.distinct import distinct_rows
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
+from udfs.rules.engine.checked import CheckedSettings
 from udfs.rules.engine.client_types import InferredTypes
 from udfs.rules.engine.effective import Effective, logged
 from udfs.rules.engine.matrices import ABSENT, DEFAULT, ORIGINS, SET
@@ -90,6 +91,11 @@ class Batch:
         types: npt.NDArray[np.int8] = self._inferred.types.astype(np.int8)
         types[types == v.UNKNOWN_TYPE] = -1
         return types
+
+    @cached_property
+    def checked(self) -> CheckedSettings:
+        """The settings, held against the catalogue."""
+        return CheckedSettings(self)
 
     @cached_property
     def key_ids(self) -> npt.NDArray[np.int64]:

@@ -71,10 +71,16 @@ def inferred_values(pushes: Pushes) -> Mask:
     return _seen(pushes, lambda values: pc.starts_with(values, INFERRED))
 
 
+def were_seen(pushes: Pushes) -> Mask:
+    """Which of them others saw of a client's requests: nobody wrote their settings so, and the client runs with them."""
+    origins = pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
+    found: Mask = np.isin(origins, _SEEN)
+    return found
+
+
 def _seen(pushes: Pushes, like: Callable[[pa.StringArray], pa.BooleanArray]) -> Mask:
     """Which settings have such a value, of those that others saw of a client's requests."""
-    origins = pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
-    seen = np.isin(origins, _SEEN)
+    seen = were_seen(pushes)
     if not seen.any():
         return np.zeros(pushes.parents.size, np.bool_)
     found: Mask = like(pushes.settings["config_value"]).fill_null(False).to_numpy(zero_copy_only=False)

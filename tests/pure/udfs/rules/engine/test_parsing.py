@@ -51,6 +51,13 @@ def test_of_other_settings_nothing_is_judged_by_several_values() -> None:
     assert (of_one["AN202"], "AN202" in of_several, of_several.get("AN311")) == ("fired", False, None)
 
 
+def test_no_setting_that_was_seen_is_a_mistake_that_somebody_wrote() -> None:
+    wrong = {"acks": "0 | 1", "enable.idempotence": "true", "compression.type": "zst", "linger.msec": "5", "batch.size": "-1"}
+    assert {code for code in judged(wrong, Origin.PUSHED) if code.startswith("CF")} >= {"CF101", "CF103"}
+    for origin in (Origin.OBSERVED, Origin.REQUEST_LOG, Origin.CAPTURE):
+        assert not [code for code, outcome in judged(wrong, origin).items() if code.startswith("CF") and outcome == "fired"]
+
+
 def test_what_a_client_pushes_is_one_value_whatever_it_contains() -> None:
     found = judged({"acks": "0 | 1", "linger.ms": "1 | 2"}, Origin.PUSHED)
     assert found["AN311"] == "fired"
