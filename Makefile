@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: faketime help demo fixtures screenshots docs docs-rules golden-checkpoint test test-pure test-pythons test-pythons-short test-spark test-real check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-addresses bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
+.PHONY: faketime help demo fixtures screenshots docs docs-rules golden-checkpoint test test-pure test-pythons test-pythons-short test-spark test-real check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-addresses bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -85,6 +85,8 @@ bench-xray: venv  ## how fast brokers' request logs are read, and in how much me
 bench-gateway: venv ## the gateway beside a direct connection and a peer; ARGS="--rounds 3 --quick" for less (the peer needs a JDK)
 	@$(BIN)/python -m bench.gateway $(ARGS)
 
+bench-request-settings: venv ## what it costs the gateway to look into requests for settings (eight minutes)
+	@$(BIN)/python -m bench.gateway.request_settings $(ARGS)
 bench-addresses: venv ## what a session costs when it replaces brokers' addresses (half a minute)
 	@$(BIN)/python -m bench.addresses
 

@@ -59,7 +59,7 @@ from udfs.rules.registry import LIMITS
 log = logging.getLogger(__name__)
 
 _LIVE = frozenset(name for name, query in QUERIES.items() if query.is_live)
-_RECORDED = (FINDINGS, GAUGES)
+RECORDED = (FINDINGS, GAUGES)
 """Topics that `sinks.history.recorder` reads."""
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
@@ -98,7 +98,7 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     kafka = KafkaAccess.of(settings)
     topics.verify(
         kafka,
-        reads=(*(topic for query in QUERIES.values() for topic in query.reads), *_RECORDED),
+        reads=(*(topic for query in QUERIES.values() for topic in query.reads), *RECORDED),
         writes=(*(topic for query in QUERIES.values() for topic in query.writes), STATUS),
     )
     conditions = Conditions()

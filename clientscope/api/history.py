@@ -23,7 +23,9 @@ class PastSeries(Model):
     to_ms: int
     step_ms: int
     points: list[int] = Field(description="When each step begins.")
-    connections: list[int | None] = Field(description="The most that were open at once in a step, by the minute.")
+    connections: list[int | None] = Field(
+        description="The most that were open at once in a step, by the minute; with `q`, all that were open at any moment of it."
+    )
     versions: list[SeriesOfVersion] = Field(
         description="The eight that had most connections in all; the most of each in a step, so they may add up to more than `connections`."
     )

@@ -29,6 +29,7 @@ _FILE = (
 _CUT_TEMPLATE = r"\$\{[^{}:]*|\$\(.*|\{\{.*|<[\w-]*|%\{.*"
 
 _TEMPLATE = re.compile(TEMPLATE)
+_LONGEST_FILLED_IN = 512
 _WITHOUT_SECRET = re.compile(rf"(?:{TEMPLATE}|{_NOTHING})(?::(?:{TEMPLATE}))?|{_FILE}")
 # A digest of an image, or a time or a number before a host, in the place of a password.
 _BEFORE_AT = r".*@\s*sha[0-9]{1,3}(?::.*)?|[0-9]{1,3}(?::[0-9]{2})?\s*@.*"
@@ -38,6 +39,11 @@ _STANDS_FOR_SECRET = re.compile(rf"{_NOTHING}|{_CUT_TEMPLATE}|[0-9]{{1,5}},.*|{_
 def is_placeholder(value: str) -> bool:
     """Whether the whole value is one: a template, a name of a file, a word."""
     return _WITHOUT_SECRET.fullmatch(value) is not None
+
+
+def is_filled_in(value: str) -> bool:
+    """Whether something is to be filled in anywhere in the value."""
+    return len(value) <= _LONGEST_FILLED_IN and _TEMPLATE.search(value) is not None
 
 
 def without_templates(text: str, left: re.Pattern[str] | None = None) -> str:

@@ -32,6 +32,7 @@ MODULES = (
     "history",
     "jars",
     "rules",
+    "explain",
     "completion",
     "bundle",
 )

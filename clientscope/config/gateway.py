@@ -122,6 +122,9 @@ class GatewaySettings(KafkaSettings):
         repr=False,  # a policy may need a password
         description="more settings for the policy's configure(), KEY=VALUE,KEY=VALUE;\nin TOML the table [gateway.policy]",
     )
+    ignore_request_settings: bool = Field(
+        False, description="don't record the settings that clients' requests show; by default the first few requests are looked into"
+    )
     policy_deadline_ms: int = Field(
         500, ge=50, le=60_000, description="time that the policy may take for one push before its process is killed"
     )

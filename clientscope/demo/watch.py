@@ -25,7 +25,7 @@ class Snapshot:
 
     Attributes:
         connections: on listener CLIENT, those at zero left out.
-        pushes: decoded rows on ``clientscope.results``.
+        pushes: rows of pushes on ``clientscope.results``; no others count.
         pushing: the software names of the clients that pushed.
         findings: how often each rule fired, by code.
         severities: for each code, the worst that it was found with.
@@ -91,6 +91,8 @@ class DemoWatch:
             self._gauges[key] = json.loads(value)
 
     def _result(self, result: dict[str, Any]) -> None:
+        if result["origin"] != "pushed":  # what was seen of the same clients' requests
+            return
         self._pushes += 1
         self._pushing.add((result["software_name"], result["software_version"]))
         for rule in result["rules"]:

@@ -39,6 +39,9 @@ class KnownBrokers:
 
     On the wire it is Apache Kafka without a version where nothing else is known (KIP-885): other software has to be declared.  An
     inferred range of releases is no version, and never goes there.
+
+    Attributes:
+        has_rack: whether the broker behind this gateway has a rack, as of the last `status`.
     """
 
     def __init__(self, settings: GatewaySettings, broker_id: int) -> None:
@@ -47,6 +50,7 @@ class KnownBrokers:
         name, version = settings.broker_software_name or None, settings.broker_software_version or None
         self._declared = FoundSoftware(name or KAFKA, version, SoftwareSource.DECLARED) if name or version else None
         self._software = self._declared
+        self.has_rack = False
         self._problem = ""
         self._asking = threading.Lock()
         self._listed: list[BrokerDetails] = []
@@ -88,6 +92,8 @@ class KnownBrokers:
             reason = answer.reason if answer else "the cluster names no such broker"
         except EnvironmentProblem as error:
             reason = str(error)
+        if answer:
+            self.has_rack = bool(answer.broker.rack)
         software = self._software or (from_ranges(answer) if answer else UNKNOWN)
         return BrokerStatus(
             id=f"{place.cluster_id}/{self._broker_id}",

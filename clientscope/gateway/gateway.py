@@ -17,9 +17,12 @@ from clientscope.gateway import tls
 from clientscope.gateway.brokers import KnownBrokers
 from clientscope.gateway.common import Common
 from clientscope.gateway.connection_records import ConnectionRecords
+from clientscope.gateway.observed_clients import ObservedClients
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.reconfiguring import changes, names_again, read_again
+from clientscope.gateway.publisher import Publisher
+from clientscope.gateway.quota import PushQuota
+from clientscope.gateway.reconfiguring import changes, names_again, quotas, read_again
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.status import StatusPublisher
 from clientscope.gateway.tasks import Tasks
@@ -33,13 +36,16 @@ from clientscope.gateway.worker.messages import (
     Opened,
     OpenPorts,
     Report,
+    Showed,
     Standing,
+    StandingConnection,
     Used,
     WorkerPlan,
 )
 from clientscope.gateway.worker.pool import Workers, listen
 from clientscope.gateway.worker.template import Template
 from clientscope.policy.redaction import ClientNames
+from clientscope.records.topics import CONFIGS
 from clientscope.session.state import Identity
 
 log = logging.getLogger(__name__)
@@ -73,6 +79,9 @@ class Gateway:
         labels = {"cluster": place.cluster_id, "broker": str(place.broker_id), "listener": place.listener_name}
         self._hide_connections = metrics.show_connections(self.registry.counts, labels)
         self._tasks = Tasks()
+        self._observed = ObservedClients(
+            self.registry, PushQuota(**quotas(settings)), partial(_taken, common.publisher), metrics.count, lambda: self.brokers.has_rack
+        )
         self._status = StatusPublisher(place, self.registry, self.brokers, common.publisher, self.readiness, lambda: self.bypassed)
         self._workers: Workers | None = None
 
@@ -156,6 +165,8 @@ class Gateway:
             self._alive_s = time.monotonic()
             await asyncio.sleep(1.0)
             self._metrics.lagged("main", max(0.0, time.monotonic() - self._alive_s - 1.0))
+            while self._observed.record(time.monotonic()):  # noqa: ASYNC110  others have a turn
+                await asyncio.sleep(0)
 
     async def _beat(self) -> None:
         """Publishes all counts, for as long as the gateway runs, once an interval."""
@@ -181,9 +192,11 @@ class Gateway:
                 case Opened(connection_id, address, identity):
                     self._opened(connection_id, address, identity, report.at_ms)
                 case Named(connection_id, identity):
-                    self._records.publish(self.registry.identified(connection_id, identity, report.at_ms))
+                    self._identified(connection_id, identity, report.at_ms)
                 case Used(connection_id, versions):
                     self._records.publish(self.registry.used(connection_id, versions, report.at_ms))
+                case Showed(connection_id, request):
+                    self._observed.showed(connection_id, request, time.monotonic())
                 case Closed(connection_id, reason, requested):
                     self._closed(connection_id, reason, report.at_ms, requested)
                 case Asked():
@@ -216,22 +229,29 @@ class Gateway:
         elif most and self.registry.open_from(address) > most:
             self._workers.refuse(connection_id, "max_connections_per_ip")
 
+    def _identified(self, connection_id: int, identity: Identity, now_ms: int) -> None:
+        self._records.publish(self.registry.identified(connection_id, identity, now_ms))
+        self._observed.identified(connection_id, time.monotonic())
+
     def _closed(self, connection_id: int, reason: str, now_ms: int, requested: bytes | None = None) -> None:
+        self._observed.closed(connection_id, time.monotonic())
         if (record := self.registry.closed(connection_id, reason, now_ms, requested)) is not None:
             self._metrics.count("connections_closed", reason)
             self._records.publish(record)
 
-    def _stand(self, connections: list[tuple[int, str, Identity, bytes]], mine: Callable[[int], bool], now_ms: int) -> None:
+    def _stand(self, connections: list[StandingConnection], mine: Callable[[int], bool], now_ms: int) -> None:
         """Makes good what a worker could not report."""
-        open_ids = {connection_id for connection_id, *_ in connections}
+        open_ids = {each.connection_id for each in connections}
         for connection_id in [number for number in self.registry.connections if mine(number) and number not in open_ids]:
             self._closed(connection_id, "unseen", now_ms)
-        for connection_id, address, identity, versions in connections:
+        for connection_id, address, identity, versions, shown in connections:
             if connection_id not in self.registry.connections:
                 self._opened(connection_id, address, identity, now_ms)
             elif not self.registry.knows_as(connection_id, identity):
-                self._records.publish(self.registry.identified(connection_id, identity, now_ms))
+                self._identified(connection_id, identity, now_ms)
             self._records.publish(self.registry.used(connection_id, versions, now_ms))
+            for request in shown:
+                self._observed.showed(connection_id, request, time.monotonic())
 
     async def _judge(self, asked: Asked) -> None:
         context = self.registry.context(asked.connection_id, asked.correlation_id)
@@ -259,6 +279,7 @@ class Gateway:
         self._settings, applied, fixed = changes(self._settings, settings)
         if applied:
             self._common.pushes.change(self._settings)
+            self._observed.quota.change(**quotas(self._settings))
             self._replan()
             log.warning("changed while the gateway runs: %s", ", ".join(applied))
         if fixed:
@@ -290,3 +311,9 @@ class Gateway:
         if self._workers is not None:
             await self._workers.end()
         self._hide_connections()
+
+
+def _taken(publisher: Publisher, key: str, value: bytes) -> bool:
+    """Publishes a configuration; whether there was room for it."""
+    done = publisher.publish(CONFIGS, key, value)
+    return not (done.done() and done.exception())

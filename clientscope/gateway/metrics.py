@@ -40,6 +40,11 @@ COUNTERS = {
         "Connections closed because all together held too much: their clients read nothing, or sent half a request.",
     ),
     "identity_changes_held": ("reason", "Changes of a client's name or version that came too often. Only the last one is recorded."),
+    "settings_unread": (
+        "reason",
+        "Requests whose settings were not taken: the layout is invalid, or a bound was reached. They were passed on unchanged.",
+    ),
+    "observed_held": ("reason", "Times that the record of an observed client had to wait, by the quota."),
     "pushes_answered": ("error", "PushConfig requests that were answered, by the error code of the answer."),
     "pushes": ("outcome", "PushConfig requests that the policy processed, or during which its process ended."),
     "pushes_refused": ("reason", "PushConfig requests answered with an error before the policy, or whose connection ended first."),

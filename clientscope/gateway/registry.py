@@ -256,6 +256,11 @@ class ConnectionRegistry:
             correlation_id=correlation_id,
         )
 
+    def software(self, connection: Connection) -> tuple[str, str]:
+        """Name and version of a connection's client, or what another connection of the same client has said."""
+        identity = connection.identity
+        return self._known.infer(connection.client_address, identity) or (identity.software_name, identity.software_version)
+
     def knows_as(self, connection_id: int, identity: Identity) -> bool:
         """Whether that is what is recorded of an open connection, bounded and judged."""
         connection = self.connections.get(connection_id)

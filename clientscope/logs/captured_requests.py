@@ -1,7 +1,7 @@
 """Bytes that clients sent → their requests, as a broker would have logged them.
 
 Only plaintext can be read. Where a capture begins within a connection, or a packet is missing, a stream is read again from the next packet
-that begins with a request. A frame is held up to `MOST_FRAME`, and of the body only the fields of `requests.FIELDS` are kept; who
+that begins with a request. A frame is held up to `MOST_FRAME`, and of the body only the fields of `request_fields` are kept; who
 authenticates isn't read, so clients that do have no principal.
 """
 
@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from clientscope.errors import WireError
 from clientscope.logs.packets import MOST_STREAMS, Flow, Sent, address
-from clientscope.logs.request_json import fields
 from clientscope.logs.requests import LoggedRequest, cut
-from clientscope.wire.bodies import BODIES
+from clientscope.wire.api_versions import read_request
+from clientscope.wire.codes import API_VERSIONS
 from clientscope.wire.cursor import Cursor
-from clientscope.wire.frames import MAX_FRAME_BYTES, SHORTEST_REQUEST
-from clientscope.wire.strict import decode_body
+from clientscope.wire.frames import LENGTH, MAX_FRAME_BYTES, SHORTEST_REQUEST
+from clientscope.wire.request_fields import VERSIONS, request_fields
 
 MOST_FRAME = 64 * 1024
 """Bytes of a request that are read; of a longer one its first."""
 _HEAD = 4 + 10
 _HIGHEST_KEY, _HIGHEST_VERSION = 100, 30
-_PRODUCE, _SASL_KEYS = 0, (17, 36)
-_FLEXIBLE_PRODUCE = 9
-_CAPITAL = re.compile(r"[A-Z]")
+_CLIENT_ID = 8
+"""Place of the client.id in a frame without its length."""
+_SASL_KEYS = 17, 36
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -123,11 +122,11 @@ class CapturedRequests:
             return None
         connection.authenticates |= api_key in _SASL_KEYS
         try:
-            found = _fields(api_key, version, cursor, is_whole)
-        except (WireError, KeyError, TypeError, AttributeError, IndexError, ValueError):
+            found = _fields(api_key, version, frame, is_whole)
+        except WireError:
             found = {}
-        if "clientSoftwareName" in found:
-            connection.software = found["clientSoftwareName"], found.get("clientSoftwareVersion", "")
+        if name := found.get("clientSoftwareName"):
+            connection.software = name, found["clientSoftwareVersion"]
         source, port, destination, listener = sent.flow
         client = address(source)
         return LoggedRequest(
@@ -146,51 +145,13 @@ class CapturedRequests:
         )
 
 
-def _fields(api_key: int, version: int, cursor: Cursor, is_whole: bool) -> dict[str, str]:
-    if api_key == _PRODUCE:
-        return _produced(version, cursor)
-    body = BODIES.get(api_key)
-    if body is None or not is_whole or not 0 <= version <= body.max_version:
+def _fields(api_key: int, version: int, frame: bytes, is_whole: bool) -> Mapping[str, str]:
+    if api_key == API_VERSIONS:
+        said = read_request(LENGTH.pack(len(frame)) + frame)
+        return {"clientSoftwareName": cut(said.software_name or ""), "clientSoftwareVersion": cut(said.software_version or "")}
+    if version not in VERSIONS.get(api_key, ()):
         return {}
-    if body.flexible_version_q(version):
-        cursor.tags()
-    message = decode_body(body, cursor.data[cursor.position :], version)
-    return dict(fields(api_key, _Body(message)))
-
-
-def _produced(version: int, cursor: Cursor) -> dict[str, str]:
-    """The beginning of a Produce request, whose records follow it."""
-    found: dict[str, str] = {}
-    transactional_id = None
-    if version >= _FLEXIBLE_PRODUCE:
-        cursor.tags()
-        transactional_id = cursor.compact_nullable_string()
-    elif version >= 3:
-        transactional_id = cursor.nullable_string()
-    if transactional_id:
-        found["transactionalId"] = cut(transactional_id)
-    return {**found, "acks": str(cursor.int16()), "timeoutMs": str(cursor.int32())}
-
-
-class _Body(dict[str, Any]):
-    """A message of kafka-python's by Kafka's names in JSON."""
-
-    def __init__(self, message: Any) -> None:
-        super().__init__(message=message)
-        self._message = message
-
-    def __getitem__(self, name: str) -> Any:
-        value = getattr(self._message, _CAPITAL.sub(lambda found: "_" + found[0].lower(), name))
-        if isinstance(value, list):
-            return [_Body(each) if hasattr(each, "__slots__") else each for each in value]
-        return value
-
-    def get(self, name: str, default: Any = None) -> Any:
-        try:
-            value = self[name]
-        except AttributeError:
-            return default
-        return _Body(value) if name == "replicaState" and value is not None else value
+    return request_fields(api_key, version, frame, _CLIENT_ID, is_whole)
 
 
 def _plausible(data: bytes, place: int) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-MOST_CHARACTERS = 256
-"""Of a name or a value that a client chose; what is longer is cut, as in records."""
+from clientscope.wire.request_fields import MOST_CHARACTERS
 
 
 class LoggedRequest(NamedTuple):

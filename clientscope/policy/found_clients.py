@@ -173,7 +173,6 @@ class FoundClients:
         return AddedClient(context, False)
 
     def _context(self, client: FoundClient) -> RequestContext:
-        # Names are judged before the id is made of them: a hash of a secret could be guessed.
         protocol = client.security_protocol.upper()
         protocol = protocol if protocol in _PROTOCOLS else _PROTOCOLS[0]
         principal = self._names("principal", anonymous_if_unsaid(_cut(client.principal) or None, protocol))
@@ -196,8 +195,13 @@ class FoundClients:
             client_id=client_id,
             software_name=software,
             software_version=_cut(client.software_version) or "unknown",
-            client_instance_id=uuid.uuid5(_NAMESPACE, identifier("found client", self._cluster_id, *identity)),
+            client_instance_id=found_instance_id(self._cluster_id, *identity),
         )
+
+
+def found_instance_id(cluster_id: str, *identity: str) -> uuid.UUID:
+    """The instance id of a client that was found, made of names that are judged: a hash of a secret could be guessed."""
+    return uuid.uuid5(_NAMESPACE, identifier("found client", cluster_id, *identity))
 
 
 def _address(text: str) -> str:

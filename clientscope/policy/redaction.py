@@ -21,6 +21,9 @@ class ClientNames:
     """What clients call themselves, as it may be written down: one place for all that leaves the gateway.
 
     Few names come again and again, so the last some thousand are remembered. From any thread.
+
+    Attributes:
+        key: the installation's key of digests; None without one.
     """
 
     def __init__(self, key: DigestKey | None = None) -> None:
@@ -28,7 +31,7 @@ class ClientNames:
         Args:
             key: makes placeholders that tell one hidden name from another; without it all are alike.
         """
-        self._key = key
+        self.key = key
         self._remembered = lru_cache(maxsize=_NAMES_REMEMBERED)(self._judged)
 
     @classmethod
@@ -62,7 +65,7 @@ class ClientNames:
                     setattr(part, attribute, self(attribute, name))
 
     def _judged(self, field: str, name: str) -> str:
-        return name if judge_name(name, FIELDS[field]) is ValueState.PRESENT else hidden_name(name, self._key)
+        return name if judge_name(name, FIELDS[field]) is ValueState.PRESENT else hidden_name(name, self.key)
 
 
 def hidden_name(name: str, key: DigestKey | None, otherwise: str = "") -> str:

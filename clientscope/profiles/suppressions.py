@@ -8,6 +8,9 @@ from datetime import date
 
 from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
 
+ENDLESS = date.max
+"""The last day of a suppression by a comment, which has no end."""
+
 
 @dataclass(frozen=True)
 class Suppression:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from clientscope.catalog.dialects.dialect import Release, numbers
 from clientscope.catalog.dialects.java import JAVA
+from clientscope.catalog.settings import Release, numbers
 
 KIP_896 = "https://cwiki.apache.org/confluence/display/KAFKA/KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0"
 

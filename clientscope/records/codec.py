@@ -113,6 +113,14 @@ class Origin(IntEnum):
     CAPTURE = 4
 
 
+def rank_of(origin: int) -> int:
+    """What counts first of one client's records: 0 what it pushes, 1 what it logs, 2 what others saw of its requests."""
+    return _RANKS.get(origin, 2)
+
+
+_RANKS = {int(Origin.PUSHED): 0, int(Origin.CLIENT_LOG): 1}
+
+
 def schema(name: str) -> MessageSchema:
     """The parsed schema of a record, by name.
 

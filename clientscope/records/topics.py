@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 CONFIGS = "clientscope.configs"
 CONNECTIONS = "clientscope.connections"
@@ -67,3 +69,23 @@ TOPICS = (
 )
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
+
+
+class TopicUse(NamedTuple):
+    """Topics that a process reads, and those that it writes."""
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+USED_BY: Mapping[str, TopicUse] = {
+    "gateway": TopicUse((CONNECTIONS,), (CONFIGS, CONNECTIONS, STATUS)),
+    "stream": TopicUse(
+        (CONFIGS, CONNECTIONS, GAUGES, FINDINGS, DECISIONS),
+        (CONFIGS, RESULTS, FINDINGS, GAUGES, QUARANTINE, STATUS),
+    ),
+    "serve": TopicUse((GAUGES, CONNECTIONS, RESULTS, FINDINGS, CONFIGS, STATUS), (STATUS, DECISIONS)),
+    "deliver": TopicUse((FINDINGS, DELIVERIES), (DELIVERIES, DEADLETTER, STATUS)),
+    "findings": TopicUse((FINDINGS, DECISIONS), (DECISIONS,)),
+}
+"""By process or command: what its principal needs rights for."""

@@ -55,7 +55,7 @@ from clientscope.session.flow import Flow, Lane
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.reports import ClientReports
 from clientscope.session.session import Observer, Out, Session
-from clientscope.session.state import Counted, Held, Identified, Identity, Pushed, ToBroker, ToClient
+from clientscope.session.state import Counted, Held, Identified, Identity, Pushed, RequestFields, ToBroker, ToClient
 from clientscope.wire.frames import RESPONSE_HEAD, Passed
 
 _QUIET_S = 1.0
@@ -376,6 +376,11 @@ class ClientConnection:
     def requested(self) -> bytes:
         """The versions that the client has requested, as `Requested` has them."""
         return pack(self.session.requested)
+
+    @property
+    def shown(self) -> tuple[RequestFields, ...]:
+        """What its requests have shown of the client's settings."""
+        return self.session.shown
 
     @property
     def unreported(self) -> bytes | None:

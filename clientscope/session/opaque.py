@@ -23,6 +23,7 @@ class OpaqueSession:
     unanswered_pushes = 0
     between_requests = True
     held_bytes = 0
+    shown = ()
 
     def __init__(self, identity: Identity = UNSEEN, requested: frozenset[int] = NOTHING) -> None:
         self.identity = identity
@@ -31,6 +32,9 @@ class OpaqueSession:
     def forget_requested(self) -> None:
         """What was requested before is over."""
         self.requested = NOTHING
+
+    def look_again(self) -> None:
+        """Nothing is looked into."""
 
     def passes_from_client(self, data: bytes) -> bool:
         """Everything goes to the broker."""

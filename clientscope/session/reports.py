@@ -1,4 +1,7 @@
-"""When a connection reports who its client is, and which versions it requests. No I/O; times are seconds of one clock."""
+"""When a connection reports who its client is and which versions it requests, and when its requests are looked into.
+
+No I/O; times are seconds of one clock.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,8 @@ _PERIOD_S = 5.5 * 3600
 recorded again in any case."""
 _PERIOD_BEGINS_S = 60.0
 """How long a new period gathers versions before its first report."""
+_LOOK_EVERY_S = 60.0
+"""The interval at which one more request of each kind is looked into for settings."""
 
 
 class Reported(Protocol):
@@ -39,22 +44,25 @@ class Reported(Protocol):
     def forget_requested(self) -> None:
         """Begins anew with the versions that the client requests."""
 
+    def look_again(self) -> None:
+        """Looks into further requests."""
+
 
 class ClientReports:
     """One connection's reports."""
 
-    __slots__ = ("_identified", "_identified_s", "_identity_held", "_period_s", "_requested", "_requested_s")
+    __slots__ = ("_identified", "_identified_s", "_identity_held", "_looked_s", "_period_s", "_requested", "_requested_s")
 
     def __init__(self) -> None:
         self._identified = 0
         self._identified_s = 0.0
         self._identity_held = False
         self._requested: frozenset[int] | None = NOTHING  # as last reported; None where the next report is due whatever it says
-        self._requested_s = self._period_s = 0.0
+        self._requested_s = self._period_s = self._looked_s = 0.0
 
     def begin(self, now_s: float) -> None:
         """The client has connected."""
-        self._requested_s = self._period_s = now_s
+        self._requested_s = self._period_s = self._looked_s = now_s
 
     def identify(self, session: Reported) -> Identified | Counted:
         """Reports the client's identity; a client that changes its name all the time is reported at intervals."""
@@ -69,6 +77,9 @@ class ClientReports:
         if self._identity_held and now_s - self._identified_s > _IDENTITY_EVERY_S:
             self._identity_held, self._identified_s = False, now_s
             yield Identified(session.identity)
+        if now_s - self._looked_s >= _LOOK_EVERY_S:
+            self._looked_s = now_s
+            session.look_again()
         if session.requested is not self._requested or now_s - self._period_s > _PERIOD_S:
             yield from self._report_requested(session, now_s)
 

@@ -17,6 +17,7 @@ from clientscope.session.handler import READ_LIMIT, Pending, if_short
 from clientscope.session.handlers import HANDLERS, by_key, k1324_push_config
 from clientscope.session.requested import NOTHING, SharedVersions, is_full, is_recorded
 from clientscope.session.served import Served
+from clientscope.session.shown import Looking, SharedFields
 from clientscope.session.state import (
     UNSEEN,
     Command,
@@ -24,6 +25,7 @@ from clientscope.session.state import (
     Held,
     Identified,
     Identity,
+    RequestFields,
     SessionState,
     Verdict,
 )
@@ -33,6 +35,7 @@ from clientscope.wire.describe_cluster import BrokerSoftware
 from clientscope.wire.frames import (
     FRAMES_PER_TURN,
     LENGTH,
+    MOST_PEEKED,
     REQUEST_HEAD,
     RESPONSE_HEAD,
     SHORTEST_REQUEST,
@@ -41,6 +44,7 @@ from clientscope.wire.frames import (
     FrameScanner,
     Part,
     Passed,
+    Peeked,
     Treatment,
     Turn,
 )
@@ -87,6 +91,7 @@ class Session:
         software: what the broker runs, for DescribeCluster (KIP-885); None leaves that untouched.
         served: what the broker serves, shared with other connections; requests beyond it are counted.
         versions: holds what connections have requested, shared with other connections.
+        fields: the same of what their requests show of settings; None if requests aren't looked into.
         clock: seconds; never goes back.
         identity: of a client that has sent nothing yet: `UNAUTHENTICATED` if it need not authenticate.
         addresses: the addresses of brokers that answers get, shared with other connections; None where they pass.
@@ -99,7 +104,7 @@ class Session:
     """
 
     __slots__ = (
-        "_clock", "_counted", "_first", "_full_at_s", "_observer", "_passing", "_requests", "_responses", "_state", "_versions",
+        "_clock", "_counted", "_first", "_full_at_s", "_looking", "_observer", "_passing", "_requests", "_responses", "_state", "_versions",
         "requested",
     )  # fmt: skip
 
@@ -113,6 +118,7 @@ class Session:
         clock: Callable[[], float] = monotonic,
         identity: Identity = UNSEEN,
         versions: SharedVersions | None = None,
+        fields: SharedFields | None = None,
         addresses: BrokerAddresses | None = None,
     ) -> None:
         self._state = SessionState(
@@ -122,6 +128,7 @@ class Session:
         self._clock = clock
         self._counted: list[Command] = []
         self._versions = SharedVersions() if versions is None else versions
+        self._looking = None if fields is None else Looking(fields)
         self.requested = self._passing = NOTHING
         self._requests = FrameScanner(REQUEST_HEAD.size, SHORTEST_REQUEST)
         self._first = True
@@ -182,6 +189,8 @@ class Session:
                     yield from self._named_by_header(piece.data)
                 yield piece
                 self._first = False
+            elif isinstance(piece, Peeked):
+                yield from self._look(piece)
             elif isinstance(piece, Turn):
                 yield _OTHERS_FIRST_OF_CLIENT
             elif isinstance(piece, Part):
@@ -240,6 +249,10 @@ class Session:
         if self._first:
             yield from self._named_by_header(part.data)
             self._first = False
+        _, key, version, _ = REQUEST_HEAD.unpack_from(part.data)
+        if self._looks_into(key, version):
+            seen = part.data[:MOST_PEEKED]
+            yield from self._look(Peeked(seen, part.last and len(seen) == len(part.data)))
         yield state.addresses.forward(state, part.data)
         while state.unanswered.nearly_full:  # with acks=0 nothing may be answered by itself
             if not state.unanswered.full and all(pending.walk for pending in state.unanswered.pending()):
@@ -351,6 +364,8 @@ class Session:
                 return treatment
         if (lack := state.served.lacks(key, version)) is not None:
             self._counted.append(Counted("requests_unserved", lack))
+        elif self._looks_into(key, version):
+            return Treatment.PEEK
         elif recorded and key not in _BY_KEY:
             self._passing = self._versions.plus(self._passing, pair(key, version))
         return Treatment.PASS
@@ -366,6 +381,24 @@ class Session:
             return False
         self.requested = self._versions.plus(self.requested, requested)
         return True
+
+    @property
+    def shown(self) -> tuple[RequestFields, ...]:
+        """What its requests have shown of the client's settings."""
+        return self._looking.shown if self._looking is not None else ()
+
+    def look_again(self) -> None:
+        """Looks into one more request of each kind."""
+        if self._looking is not None:
+            self._looking.again()
+            self._passing = NOTHING
+
+    def _looks_into(self, key: int, version: int) -> bool:
+        return self._looking is not None and self._state.authenticated and self._looking.wants(key, version)
+
+    def _look(self, seen: Peeked) -> Iterator[Command]:
+        if self._looking is not None and (found := self._looking.read(seen, self._clock())) is not None:
+            yield found
 
     def forget_requested(self) -> None:
         """Begins anew with the versions that the client requests."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import PrincipalSource
@@ -94,6 +94,25 @@ class Requested:
     versions: bytes
 
 
+class RequestFields(NamedTuple):
+    """What one request shows of its client's settings.
+
+    Attributes:
+        fields: names and values, as `clientscope.wire.request_fields.request_fields` has them.
+    """
+
+    api_key: int
+    api_version: int
+    fields: tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class Shown:
+    """A request has shown what none before it has on this connection."""
+
+    request: RequestFields
+
+
 @dataclass(slots=True)
 class Pushed:
     """A push's turn has come: hand its settings to the policy, and take nothing more from the broker before the verdict.
@@ -132,7 +151,7 @@ class Held:
     why: str = ""
 
 
-Command = ToBroker | ToClient | Identified | Pushed | Counted | Held
+Command = ToBroker | ToClient | Identified | Shown | Pushed | Counted | Held
 
 
 @dataclass(frozen=True, slots=True)

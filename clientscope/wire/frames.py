@@ -22,6 +22,8 @@ RESPONSE_HEAD = struct.Struct(">ii")
 MAX_FRAME_BYTES = 100 * 1024 * 1024
 """Kafka's default of ``socket.request.max.bytes``."""
 SHORTEST_REQUEST = REQUEST_HEAD.size - LENGTH.size
+MOST_PEEKED = 16 * 1024
+"""Bytes that are copied of a frame that is looked into as it passes."""
 FRAMES_PER_TURN = 64
 """How many frames are looked at before other connections have their turn: a tenth of a millisecond's."""
 
@@ -35,6 +37,7 @@ class Treatment(Enum):
     """What to do with a frame, decided by its first bytes."""
 
     PASS = "pass"  # noqa: S105  not a password
+    PEEK = "peek"
     READ = "read"
     DISCARD = "discard"
     PARTS = "parts"
@@ -45,6 +48,18 @@ class Passed:
     """Bytes to send on as they are."""
 
     data: bytes | memoryview
+
+
+@dataclass(slots=True)
+class Peeked:
+    """The beginning of a frame that passes all the same: what of it has come by now, at most `MOST_PEEKED` bytes.
+
+    Attributes:
+        whole: whether that is all of it.
+    """
+
+    data: bytes
+    whole: bool
 
 
 @dataclass(slots=True)
@@ -82,7 +97,7 @@ class Turn:
 
 _TURN = Turn()
 
-Piece = Passed | Frame | Discarded | Part | Turn
+Piece = Passed | Peeked | Frame | Discarded | Part | Turn
 
 
 class FrameScanner:
@@ -202,6 +217,11 @@ class FrameScanner:
             treatment = treat(data[position : position + self.head_size]) if whole >= self.head_size else Treatment.PASS
             if treatment is Treatment.PASS:
                 self._passing = whole
+                continue
+            if treatment is Treatment.PEEK:
+                self._passing = whole
+                seen = data[position : min(position + min(whole, MOST_PEEKED), end)]
+                yield Peeked(seen, len(seen) == whole)
                 continue
             if run < position:
                 yield Passed(view[run:position])

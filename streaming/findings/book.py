@@ -72,18 +72,25 @@ class Book:
         return *self._full.values(), self._secrets.full
 
     def pushed(self, application: OneApplication, push: JudgedPush, earlier: JudgedPush | None) -> None:
-        """What a push has wrong, and what it has no longer; what its client pushed earlier counts no more."""
+        """What a push has wrong, and what it has no longer; what its client pushed earlier counts no more.
+
+        Of what was only seen of a client that declares its configuration, no more than a secret counts.
+        """
         self._adopt(application)
         if earlier is not None:
             self._without(earlier)
         kept = []
+        is_declared = self._clients.is_declared(push)
         for problem in problems(push, self._secrets):
+            if is_declared and problem.kind != "leak":
+                continue
             place = push.application, problem.key if problem.kind == "leak" else ""
             self._has(self._entry(problem, push.tenant), problem, place, push, application)
             kept.append((problem.fingerprint, place))
         if kept:
             self._of_client[push.client] = kept
-        self._passes(application, push, {fingerprint for fingerprint, _ in kept})
+        if not is_declared:
+            self._passes(application, push, {fingerprint for fingerprint, _ in kept})
 
     def passes(self, application: OneApplication, push: JudgedPush) -> None:
         """What the application had before a push that has it no longer, whichever was read first."""

@@ -172,6 +172,14 @@ class PushedClients:
         """Whether a client is connected."""
         return client in self._presence.live
 
+    def declared(self) -> Iterator[tuple[JudgedPush, JudgedPush]]:
+        """What connected clients have declared, each beside what was seen of its requests."""
+        return self._presence.declared()
+
+    def is_declared(self, push: JudgedPush) -> bool:
+        """Whether a connected client of these names and this type has said more of itself than this record."""
+        return self._presence.is_declared(push)
+
     def heard(self) -> None:
         """Connections were opened or closed."""
         self._presence.heard()

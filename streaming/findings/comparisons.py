@@ -14,11 +14,14 @@ from streaming.findings import fleet
 from streaming.findings.book import Book
 from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.closings import ClosedAt, Who
+from streaming.findings.contradictions import contradictions
 from streaming.findings.inputs import ConnectionChange
 from streaming.findings.liveness import Liveness
+from streaming.findings.members import shared_members
 from streaming.findings.upgrades import RequestedVersions
 from streaming.limits import Overflow
 from udfs.kernels.applications import of_client
+from udfs.rules import an216_static_member_unfit
 
 _EVERY_MS = 10_000
 
@@ -70,6 +73,8 @@ class Comparisons:
             (fleet.RARE, fleet.rare_values(live, self._judges)),
             (fleet.VERSION, fleet.old_versions(live, self._judges)),
             (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, under_way, now_ms)),
+            (an216_static_member_unfit.RULE, shared_members(live, self._judges, now_ms)),
+            (fleet.CONTRADICTION, contradictions(self._clients.declared(), live, self._judges)),
         ):
             self._book.compared(rule.code, found)
 

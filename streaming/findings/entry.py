@@ -13,7 +13,7 @@ from clientscope.findings.decisions import Decision
 from clientscope.findings.record import MOST_CLIENTS, Alert, Client, Finding, Kind
 from clientscope.records.client_key import Tenant, tenant_of
 from streaming.findings import ordered
-from streaming.findings.inputs import JudgedPush
+from streaming.findings.inputs import ClientNames, JudgedPush
 from streaming.findings.live_clients import LiveClients
 from streaming.limits import Limit, Overflow
 
@@ -39,7 +39,7 @@ class Where:
 
     Attributes:
         clients: those that have it there, each with its severity: an index in ``SEVERITIES``.
-        live: how many of them are connected.
+        live: how many of them are connected; one that several gateways have seen counts once.
         last_seen_ms: when a push last had it; passed_ms: when a push of that application last was without it.
     """
 
@@ -47,6 +47,17 @@ class Where:
     last_seen_ms: int = 0
     passed_ms: int = 0
     live: int = 0
+    _seen: Counter[ClientNames] = field(default_factory=Counter)
+
+    def count(self, push: JudgedPush, by: int) -> None:
+        """One that has it there is connected (1), or isn't any more (-1)."""
+        if push.names is None:
+            self.live += by
+            return
+        before = self._seen.pop(push.names, 0)
+        if before + by:
+            self._seen[push.names] = before + by
+        self.live += bool(before + by) - bool(before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +145,8 @@ class FindingEntry:
         """A client has it, and had it nowhere before."""
         where = self.places.setdefault(place, Where())
         where.clients[push.client] = severity
-        where.live += is_live
+        if is_live:
+            where.count(push, 1)
         self.severities[severity] += 1
         ordered.add(self.live if is_live else self.gone, push)
         return where
@@ -147,7 +159,7 @@ class FindingEntry:
             return False
         self._less(severity)
         if ordered.discard(self.live, push):
-            where.live -= 1
+            where.count(push, -1)
         else:
             ordered.discard(self.gone, push)
         return True
@@ -160,7 +172,7 @@ class FindingEntry:
         before, after = (self.gone, self.live) if is_live else (self.live, self.gone)
         if ordered.discard(before, push):
             ordered.add(after, push)
-            where.live += 1 if is_live else -1
+            where.count(push, 1 if is_live else -1)
         return True
 
     def found_in(self, application: str, keys: Iterable[str]) -> Iterator[Where]:

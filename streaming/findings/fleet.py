@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from clientscope.catalog.configs import TYPES, Type
-from clientscope.catalog.dialects.dialect import numbers
+from clientscope.catalog.settings import numbers
 from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.severities import SEVERITIES
@@ -26,7 +26,7 @@ from streaming.limits import Limit, Overflow
 from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, Rule
 from udfs.rules.registry import FLEET_RULES
 
-UPGRADE, DRIFT, CHANGED, RARE, VERSION, STORM = FLEET_RULES
+UPGRADE, DRIFT, CHANGED, RARE, VERSION, STORM, CONTRADICTION = FLEET_RULES
 
 MOST_SETTINGS = 10
 """Settings that one finding names."""
@@ -110,7 +110,7 @@ def drift(live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
             continue
         differ = _differences(members)
         if differ:
-            found |= _one(DRIFT, cohort, differ, members, at_ms)
+            found |= one(DRIFT, cohort, differ, members, at_ms)
     return found
 
 
@@ -122,13 +122,13 @@ def changed(changes: Mapping[str, Change], live: Live, judges: Judges, now_ms: i
         if limits is None or now_ms - now.appended_ms > limits["hours"] * _HOUR_MS:
             continue
         differ = {
-            key: [f"{key}: {_shown(before.settings[key])} before, {_shown(value)} now"]
+            key: [f"{key}: {shown(before.settings[key])} before, {shown(value)} now"]
             for key, value in now.settings.items()
             if key in before.settings and before.settings[key] != value
         }
         if differ:
             changed = {key: (now.settings[key], lines) for key, lines in differ.items()}
-            found |= _one(CHANGED, application, changed, _of(live, application), now.appended_ms)
+            found |= one(CHANGED, application, changed, of_application(live, application), now.appended_ms)
     return found
 
 
@@ -159,10 +159,10 @@ def rare_values(live: Live, judges: Judges) -> dict[str, Found]:
                     continue
                 limits = judges.limits(RARE, applications[0])
                 if limits and total >= limits["applications"] and len(values[usual]) * 100 >= total * limits["usual_percent"]:
-                    line = f"{key}: {_shown(value)} here alone, {_shown(usual)} in {len(values[usual])} of {total} applications"
+                    line = f"{key}: {shown(value)} here alone, {shown(usual)} in {len(values[usual])} of {total} applications"
                     alone[applications[0]][key] = value, [line]
         for application, differ in alone.items():
-            found |= _one(RARE, application, differ, _of(live, application), live[application].newest_ms)
+            found |= one(RARE, application, differ, of_application(live, application), live[application].newest_ms)
     return found
 
 
@@ -184,7 +184,7 @@ def old_versions(live: Live, judges: Judges) -> dict[str, Found]:
             as_old = bisect_right(order, numbers(version))
             if as_old * 100 <= len(order) * limits["rare_percent"]:
                 line = f"{library} {version}: {as_old} of {len(order)} applications have this release or an older one"
-                found |= _one(VERSION, application, {"": (None, [line])}, _of(live, application), live[application].newest_ms)
+                found |= one(VERSION, application, {"": (None, [line])}, of_application(live, application), live[application].newest_ms)
     return found
 
 
@@ -206,7 +206,7 @@ def storms(counts: Mapping[str, Storms], live: Live, judges: Judges, under_way: 
             rounded = 10 ** max(0, len(str(closed)) - 1)  # so that the sentence, which is written again with each change, stays
             lines = [f"more than {closed // rounded * rounded - 1} connections closed within five minutes", *_most_closed_at(at)]
             severity = HIGH if closed >= limits["high"] else MEDIUM
-            found |= _one(STORM, application, {"": (None, lines)}, _of(live, application), now_ms, severity)
+            found |= one(STORM, application, {"": (None, lines)}, of_application(live, application), now_ms, severity)
     return found
 
 
@@ -224,7 +224,7 @@ def _most_closed_at(at: Counter[ClosedAt]) -> Iterator[str]:
 
 def found_in(rule: Rule, application: str, lines: list[str], live: Live, at_ms: int) -> dict[str, Found]:
     """One finding of an application, without a setting, for these reasons."""
-    return _one(rule, application, {"": (None, lines)}, _of(live, application), at_ms)
+    return one(rule, application, {"": (None, lines)}, of_application(live, application), at_ms)
 
 
 @lru_cache(maxsize=20_000)
@@ -234,7 +234,7 @@ def _cohort(application: str) -> str:
     return application if group is None else json.dumps([principal, None, group], ensure_ascii=False, separators=(",", ":"))
 
 
-def _of(live: Live, application: str) -> tuple[LiveClients, ...]:
+def of_application(live: Live, application: str) -> tuple[LiveClients, ...]:
     return (live[application],) if application in live else ()
 
 
@@ -260,14 +260,14 @@ def _differences(members: Iterable[LiveClients]) -> dict[str, tuple[Any, list[st
             if len(counts) > 1:
                 # The same after a restart, in whatever order they came.
                 usual = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-                most = [f"{_shown(value)} on {count} client{'s' if count > 1 else ''}" for value, count in usual[:5]]
+                most = [f"{shown(value)} on {count} client{'s' if count > 1 else ''}" for value, count in usual[:5]]
                 others = len(counts) - len(most)
                 more = f", and {others} other values" if others > 0 else ""
                 differ[key] = usual[0][0], [f"{key}: {', '.join(most)}{more}"]
     return differ
 
 
-def _one(
+def one(
     rule: Rule,
     application: str,
     differ: Mapping[str, tuple[Any, list[str]]],
@@ -293,7 +293,7 @@ def _recorded(value: Any) -> dict[str, Any]:
     return {"value": value}
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A value in a sentence; a redacted one is another by its digest alone."""
     if isinstance(value, list):
         return "a secret" + (f" with digest {value[3][:8]}" if value[3] else "")

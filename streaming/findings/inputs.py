@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from clientscope.records.client_key import Tenant, instance_of, tenant_of
+from clientscope.records.codec import Origin, rank_of
 from clientscope.records.principals import authenticated
 from streaming.limits import Limit, Overflow
 
 There = tuple[str, str | None, str | None, str]
 """See `whereabouts`."""
+
+ClientNames = tuple[There, int]
+"""Whereabouts and type of a client that others have seen."""
 
 Gateway = tuple[str, int, str]
 """Its cluster, its broker, and its id."""
@@ -56,6 +60,9 @@ class JudgedPush:
         written: keys of secrets that the record itself contains.
         size: of its settings and verdicts as text.
         tenant: whose it is, for bounds.
+        origin: `clientscope.records.codec.Origin`.
+        client_type: its client's place in ``ClientType``; -1 where it isn't known.
+        member: its group.instance.id; None for none.
     """
 
     client: str
@@ -79,6 +86,9 @@ class JudgedPush:
     written: tuple[str, ...]
     size: int
     tenant: Tenant
+    origin: int = Origin.PUSHED
+    client_type: int = -1
+    member: str | None = None
 
     @property
     def place(self) -> tuple[int, int]:
@@ -94,6 +104,16 @@ class JudgedPush:
     def instance_id(self) -> str | None:
         """Its instance id, if it has one."""
         return instance_of(self.client)
+
+    @property
+    def rank(self) -> int:
+        """`clientscope.records.codec.rank_of` its origin."""
+        return rank_of(self.origin)
+
+    @property
+    def names(self) -> ClientNames | None:
+        """What records of one client have in common that several gateways have written of its requests; None for what it says itself."""
+        return (self.there, self.client_type) if self.rank == 2 else None
 
     @property
     def there(self) -> There:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from clientscope.findings.record import MOST_CLIENTS, Client
 from streaming.findings.entry import FindingEntry, Place
-from streaming.findings.inputs import JudgedPush, There, whereabouts
+from streaming.findings.inputs import ClientNames, JudgedPush, There, whereabouts
 from streaming.findings.ordered import order
 
 
@@ -40,9 +40,10 @@ def named(entry: FindingEntry, holders: Holders) -> dict[str, Client]:
 
     Those that the entry knows already stay named though nothing else is known of them any more.
     """
-    clients = {push.client: _known(entry, push, None) for push in holders.live}
+    seen: set[ClientNames] = set()
+    clients = {push.client: _known(entry, push, None) for push in _once(holders.live, seen)}
     gone = {push.client: push for push in (*entry.lately.values(), *holders.gone) if not holders.has(push.client)}
-    for push in heapq.nlargest(MOST_CLIENTS, gone.values(), key=order):
+    for push in _once(heapq.nlargest(MOST_CLIENTS, gone.values(), key=order), seen):
         clients[push.client] = _known(entry, push, holders.left_ms(push.there, push) or push.appended_ms)
     for key, client in entry.known.items():
         if key not in clients and not holders.has(key):
@@ -52,6 +53,15 @@ def named(entry: FindingEntry, holders: Holders) -> dict[str, Client]:
             clients[key] = client
     by_time = sorted(clients.items(), key=lambda item: _left(item[1]))
     return dict(by_time[:MOST_CLIENTS])
+
+
+def _once(pushes: Iterable[JudgedPush], seen: set[ClientNames]) -> Iterator[JudgedPush]:
+    """Of what several gateways have seen of one client, the newest."""
+    for push in pushes:
+        if (names := push.names) is None or names not in seen:
+            if names is not None:
+                seen.add(names)
+            yield push
 
 
 def record_key(client: Client) -> str:

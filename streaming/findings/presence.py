@@ -3,17 +3,27 @@
 A client is connected while the connection that it pushed on is open; for `GRACE_MS` after its push, until that connection is closed, since
 its record may still be unread; and, being the newest one with its principal, client.id and address, while any connection with the same is
 open: clients close what is idle, and which of the others is theirs isn't known.
+
+What a client pushes beats what it logs, and that beats what was seen of its requests: while a client is connected that has declared its
+configuration, other records of its names and type count as those of a client that isn't. So it counts once, and by what it says.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from clientscope.catalog.configs import ClientType
 from streaming.findings import ordered
 from streaming.findings.closings import GRACE_MS
 from streaming.findings.inputs import Gateway, JudgedPush, There
 from streaming.findings.liveness import Liveness
+
+_MOST_ALIKE = 64
+"""Clients of the same names that are looked through for one that has declared its configuration, the newest first."""
+_TYPES = range(-1, len(ClientType))
+_Alike = tuple[There, int, int]
+"""Whereabouts, rank, and the type of what a client hasn't pushed."""
 
 
 class Presence:
@@ -30,7 +40,9 @@ class Presence:
         self.live: set[str] = set()
         self._liveness = liveness
         self._moved = moved
-        self._there: dict[There, list[JudgedPush]] = {}
+        self._alike: dict[_Alike, list[JudgedPush]] = {}
+        self._seen: dict[tuple[There, int], None] = {}
+        self._shifted: dict[tuple[There, int], None] = {}
         self._on: dict[Gateway, dict[int, list[JudgedPush]]] = {}
         self._fresh: dict[str, JudgedPush] = {}
         self._deadlines: list[tuple[int, str]] = []
@@ -45,18 +57,22 @@ class Presence:
             self._fresh[push.client] = push
             heapq.heappush(self._deadlines, (push.appended_ms + GRACE_MS, push.client))
         ordered.add(self._on.setdefault(push.gateway_key, {}).setdefault(push.connection, []), push)
-        alike = self._there.setdefault(push.there, [])
+        alike = self._alike.setdefault(_alike(push), [])
         ordered.add(alike, push)
+        if push.rank == 2:
+            self._seen[push.there, push.client_type] = None
         if len(alike) > 1 and alike[-1] is push:
             self._look(alike[-2])
         is_live = self._is_live(push)
         if is_live:
-            self.live.add(push.client)
+            self._enter(push)
+        self._settle()
         return is_live
 
     def went(self, push: JudgedPush) -> None:
         """Its client is forgotten."""
         self._without(push, True)
+        self._settle()
 
     def heard(self) -> None:
         """Connections were opened or closed."""
@@ -67,8 +83,10 @@ class Presence:
                     del self._fresh[push.client]
                 self._look(push)
         for there in places:
-            if (alike := self._there.get(there)) is not None:
-                self._look(alike[-1])
+            for alike in ((there, 0, -1), *((there, rank, client_type) for rank in (1, 2) for client_type in _TYPES)):
+                if alike in self._alike:
+                    self._look(self._alike[alike][-1])
+        self._settle()
 
     def at(self, now_ms: int) -> None:
         """Advances the time; a clock that is set back lengthens no client's grace."""
@@ -79,15 +97,53 @@ class Presence:
             if push is not None and push.appended_ms + GRACE_MS <= self._now_ms:
                 del self._fresh[client]
                 self._look(push)
+        self._settle()
+
+    def declared(self) -> Iterator[tuple[JudgedPush, JudgedPush]]:
+        """What connected clients have declared, each beside what was seen of its requests at each gateway."""
+        for there, client_type in self._seen:
+            for rank in (0, 1):
+                alike = self._alike.get((there, rank, client_type if rank else -1), [])
+                said = [each for each in alike[-_MOST_ALIKE:] if each.client_type == client_type and each.client in self.live]
+                if said:
+                    yield from ((said[-1], seen) for seen in self._alike[there, 2, client_type][-_MOST_ALIKE:] if len(said) == 1)
+                    break
+
+    def is_declared(self, push: JudgedPush) -> bool:
+        """Whether a connected client of these names and this type has said more of itself than this record."""
+        for rank in range(push.rank):
+            alike = self._alike.get((push.there, rank, push.client_type if rank else -1), [])
+            if any(each.client_type == push.client_type and each.client in self.live for each in alike[-_MOST_ALIKE:]):
+                return True
+        return False
 
     def _is_live(self, push: JudgedPush) -> bool:
+        if self.is_declared(push):
+            return False
         if push.client in self._fresh or self._liveness.is_open(push):
             return True
-        return self._there[push.there][-1] is push and self._liveness.has(push.there)
+        return self._alike[_alike(push)][-1] is push and self._liveness.has(push.there)
+
+    def _enter(self, push: JudgedPush) -> None:
+        self.live.add(push.client)
+        self._shifted[push.there, push.client_type] = None
+
+    def _leave(self, push: JudgedPush) -> None:
+        if push.client in self.live:
+            self.live.discard(push.client)
+            self._shifted[push.there, push.client_type] = None
+
+    def _settle(self) -> None:
+        """Looks again at what is seen of clients that have begun to declare their configuration, or declare none any more."""
+        while self._shifted:
+            there, client_type = self._shifted.popitem()[0]
+            for rank in (1, 2):
+                for push in tuple(self._alike.get((there, rank, client_type), ())):
+                    self._look(push)
 
     def _without(self, push: JudgedPush, is_next: bool) -> None:
         """Removes a push; the next newest with the same principal, client.id and address then represents them."""
-        self.live.discard(push.client)
+        self._leave(push)
         self._fresh.pop(push.client, None)
         numbers = self._on[push.gateway_key]
         ordered.discard(numbers[push.connection], push)
@@ -95,16 +151,21 @@ class Presence:
             del numbers[push.connection]
             if not numbers:
                 del self._on[push.gateway_key]
-        alike = self._there[push.there]
+        alike = self._alike[_alike(push)]
         was_newest = alike[-1] is push
         ordered.discard(alike, push)
         if not alike:
-            del self._there[push.there]
+            del self._alike[_alike(push)]
+            self._seen.pop((push.there, push.client_type), None) if push.rank == 2 else None
         elif was_newest and is_next:
             self._look(alike[-1])
 
     def _look(self, push: JudgedPush) -> None:
         is_live = self._is_live(push)
         if is_live != (push.client in self.live):
-            (self.live.add if is_live else self.live.discard)(push.client)
+            (self._enter if is_live else self._leave)(push)
             self._moved(push, is_live)
+
+
+def _alike(push: JudgedPush) -> _Alike:
+    return push.there, push.rank, push.client_type if push.rank else -1

@@ -15,6 +15,7 @@ from played import Played, frames, request_id
 
 from clientscope.errors import WireError
 from clientscope.session.session import Session
+from clientscope.session.shown import SharedFields
 from clientscope.session.state import Verdict
 from clientscope.session.unanswered import FIRST_ID, IDS
 from clientscope.wire import api_versions
@@ -335,7 +336,8 @@ def play(case: Case, look: bool = False) -> None:
     """
     truth, direct = Truth.of(case)
     now_s = [0.0]
-    session = Session(True, 10_240, case.sasl, SOFTWARE if case.declared else None, clock=lambda: now_s[0])
+    declared = SOFTWARE if case.declared else None
+    session = Session(True, 10_240, case.sasl, declared, clock=lambda: now_s[0], fields=SharedFields())
     played = Played(session, Verdict(0), look)
     broker = Broker(case.sasl, case.reauthenticates)
     chance = Random(case.seed)  # noqa: S311

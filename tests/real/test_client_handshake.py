@@ -21,7 +21,7 @@ from clientscope.catalog.configs import Type
 from clientscope.client import KafkaAdminClient, KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.records.client_key import instance_of
-from clientscope.records.codec import ClientConfigRecord, ValueState, decode
+from clientscope.records.codec import ClientConfigRecord, Origin, ValueState, decode
 from clientscope.records.topics import CONFIGS
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_CONFIG, INVALID_REQUEST, NONE, PUSH_CONFIG
 
@@ -162,6 +162,6 @@ def test_an_application_that_cannot_be_changed_pushes_under_clientscope_run(brok
     assert (plain.returncode, plain.stderr, ended.returncode, ended.stderr) == (0, "", 0, "")
     assert int(ended.stdout) == int(plain.stdout) + 1
     records = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
-    (record,) = (record for record in records if record.client_id in ("plain", "unchangeable"))
+    (record,) = (record for record in records if record.client_id in ("plain", "unchangeable") and record.origin == Origin.PUSHED)
     assert record.client_id == "unchangeable"
     assert settings_of(record)["acks"] == "1"

@@ -16,7 +16,7 @@ from conftest import RunningBroker, RunningGateway, running_gateway, start_broke
 from observe import eventually, metrics, read_all
 
 from clientscope.client import KafkaProducer
-from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.codec import ClientConfigRecord, Origin, decode
 from clientscope.records.topics import CONFIGS
 
 TOPIC = "test.slow.push"
@@ -65,7 +65,7 @@ def works(producer: Any) -> None:
 
 def pushes_of(broker: RunningBroker, client_id: str) -> list[Any]:
     records = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
-    return [record for record in records if record.client_id == client_id]
+    return [record for record in records if record.client_id == client_id and record.origin == Origin.PUSHED]
 
 
 def is_pushed_once(broker: RunningBroker, producer: Any, client_id: str, outcomes: Outcomes) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +14,14 @@ from clients.java import JavaClient
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect
+from clientscope.catalog.settings import Facts, Library, libraries, numbers
+from clientscope.local import jars
 from clientscope.records.codec import ValueState
+
+sys.path.append(str(Path(__file__).parents[1] / "fixtures"))
+
+import catalogue_java
+from catalogue import Found, library
 
 CLASS_LISTS = ("metric.reporters", "partition.assignment.strategy")
 """Redacted in pushes, but known as defaults."""
@@ -45,3 +55,19 @@ def test_defaults_are_those_of_the_jar(configuration: str) -> None:
             if "share.acquire.mode" in expected:
                 expected["share.acquire.mode"] = expected["share.acquire.mode"].lower()
             assert dialect("java").defaults_of(client_type, version) == expected
+
+
+@pytest.mark.parametrize("configuration", ["client-2.8", "client-3.9", "client-4.4"])
+def test_the_catalogue_is_that_of_the_jar(configuration: str) -> None:
+    """Names, types, defaults, validators and deprecations of a release, as its ConfigDefs have them."""
+    paths = jars.jars(configuration)
+    release = next(found[1] for path in paths if (found := re.fullmatch(r"kafka-clients-(.+)\.jar", path.name)))
+    [read] = catalogue_java.read({release: paths})
+    made = Library("java", library(Found({release: catalogue_java.kinds_of(read["clients"], release)})))
+    for kind in ("producer", "consumer", "share-consumer", "admin"):
+        assert _facts(libraries()["java"], kind, release) == _facts(made, kind, release)
+
+
+def _facts(of: Library, kind: str, release: str) -> dict[str, Facts]:
+    settings = [setting for name in sorted(of.names) if (setting := of.setting(name))]
+    return {setting.name: facts for setting in settings if (facts := setting.now(kind, numbers(release)))}

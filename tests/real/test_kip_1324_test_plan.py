@@ -28,7 +28,7 @@ from clientscope.client.handshake import Handshake
 from clientscope.client.raw import RawClient
 from clientscope.client.settings import ConfigEntry
 from clientscope.records.client_key import instance_of
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Origin, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from clientscope.wire.codes import API_VERSIONS, CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, INVALID_CONFIG, NONE, PUSH_CONFIG
 
@@ -91,7 +91,7 @@ def pushed(broker: RunningBroker, instance_id: uuid.UUID | None, expected: int =
 def pushed_by(broker: RunningBroker, client_id: str) -> list[Any]:
     """The pushes that were published so far of clients of that ``client.id``."""
     records = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
-    return [record for record in records if record.client_id == client_id]
+    return [record for record in records if record.client_id == client_id and record.origin == Origin.PUSHED]
 
 
 def settings_of(record: Any) -> dict[str, Any]:

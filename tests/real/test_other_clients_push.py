@@ -35,7 +35,7 @@ from clientscope.client.push import PushOutcome, push
 from clientscope.client.settings import Collected, ConfigEntry
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.codec import ClientConfigRecord, Origin, decode
 from clientscope.records.topics import CONFIGS
 
 TOPIC = "test.other.clients"
@@ -58,6 +58,7 @@ def topic(broker: Any) -> str:
 
 def config_records(internal: str, **wanted: Any) -> list[Any]:
     records = [decode(ClientConfigRecord, message.value) for message in read_all(internal, CONFIGS)]
+    wanted["origin"] = Origin.PUSHED
     return [record for record in records if all(getattr(record, name) == value for name, value in wanted.items())]
 
 

@@ -12,10 +12,11 @@ import pytest
 from page_browser import Opens, follow, serious, watched
 from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
-from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, gauge
+from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, connection, gauge
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from clientscope.clock import now_ms
+from clientscope.records.codec import Kind
 
 STATES = (400, 404, 503)
 
@@ -201,9 +202,11 @@ def test_nothing_yet_and_failures_say_what_to_do(opens: Opens, tmp_path: Path) -
         page.close()
 
 
-def test_a_single_sample_is_drawn_and_the_chart_says_that_the_search_is_not_for_it(opens: Opens, tmp_path: Path) -> None:
+def test_a_single_sample_is_drawn_and_the_chart_follows_the_search(opens: Opens, tmp_path: Path) -> None:
     at = now_ms() - 20 * HOUR_MS
     append(tmp_path, "gauges", [gauge(at, 7, "librdkafka", "2.5.3")])
+    orders = {"client_id": "orders-1", "client_software_name": "Sarama", "client_software_version": "1.46"}
+    append(tmp_path, "connections", [connection(at, Kind.CLOSED, 1, **orders), connection(at, Kind.CLOSED, 2)])
     with serving(Fleet(now_ms(), clients=3), history_dir=tmp_path) as server:
         page = opens(f"{server.url}?view=history&range=24h", color_scheme="light")
         expect(page.locator(".legend li")).to_contain_text("librdkafka 2.5.3")
@@ -219,4 +222,10 @@ def test_a_single_sample_is_drawn_and_the_chart_says_that_the_search_is_not_for_
         )
         assert drawn > 12, "a point is there"
         page.locator("#search").fill("client_id:orders-*")
-        expect(page.locator(".card .notice")).to_have_text("The chart is of all clients: the search applies to the list below it.")
+        expect(page.locator(".legend li")).to_contain_text("Sarama 1.46")
+        expect(page.locator(".legend li")).to_have_count(1)
+        expect(page.locator(".foot", has_text="gaps are times")).to_contain_text("All that were open at any moment of each 5 min;")
+        page.get_by_role("link", name="Findings at its end").click()
+        page.locator("#search").fill("code:AN101")
+        expect(page.locator(".card .notice")).to_have_text("The chart is of all clients: this search is for findings.")
+        expect(page.locator(".legend li")).to_contain_text("librdkafka 2.5.3")

@@ -34,7 +34,7 @@ from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, decode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, Origin, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 
 TOPIC = "test.outage"
@@ -147,8 +147,8 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
         assert eventually(lambda: set(open_by_topic(records_on(broker)).values()) == {"stays", "pushes", "late"}, 60)
         assert eventually(lambda: last_counts(records_on(broker)) == {"stays": 1, "pushes": 1, "late": 1}, 60)
         assert len(records_on(broker)) - before < 3 * QUEUE
-        pushes = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
-        assert [record.client_id for record in pushes] == ["pushes"]
+        configurations = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
+        assert {(record.client_id, record.origin) for record in configurations} == {("pushes", Origin.PUSHED), ("through", Origin.OBSERVED)}
         records = {record.connection_id: record for record in records_on(broker) if record.kind == Kind.PRESENT}
         again = {record.client_software_name for record in records.values()}
         assert again - {"pushes"} == {"stays", "late"}, "the versions that a client has requested are such a record, too"

@@ -29,7 +29,7 @@ from tls_cluster import TOPIC, Cluster, connect, in_front, raw, tls_cluster, ups
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.gateway.worker.proxy_protocol import build
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, PrincipalSource, decode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, Origin, PrincipalSource, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 
 
@@ -80,13 +80,13 @@ def test_f13_who_the_client_is_and_what_it_pushes_is_known(
         # librdkafka leaves its first connection, and comes again by the address that the broker advertises.
         assert eventually(lambda: "confluent-kafka-python" in {name for name, _ in gateway_connections(gateway.metrics_url)})
 
-        def pushed() -> list[Any]:
+        def recorded() -> dict[int, Any]:
             found = (decode(ClientConfigRecord, message.value) for message in read_all(cluster.plan.internal, CONFIGS))
-            return [record for record in found if record.client_id == client_id]
+            return {record.origin: record for record in found if record.client_id == client_id}
 
-        assert eventually(lambda: len(pushed()) == 1)
-        record = pushed()[0]
-        assert (record.security_protocol, record.client_software_name, record.principal) == ("SSL", "kafka-python", "User:ANONYMOUS")
+        assert eventually(lambda: recorded().keys() == {Origin.PUSHED, Origin.OBSERVED}, 20)
+        for record in recorded().values():
+            assert (record.security_protocol, record.client_software_name, record.principal) == ("SSL", "kafka-python", "User:ANONYMOUS")
 
 
 def test_f13_plain_text_to_the_gateway_and_tls_to_the_broker(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from udfs.redaction import sensitive
 from udfs.redaction.names import redact_names
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.parsing import inferred_values
 
 _OF_PUSH = {
     "cluster": "cluster_id",
@@ -60,13 +61,27 @@ _WHO = [
     ("client", pa.string()),
 ]
 
-_OF_PUSHES_ALONE = ("software_name", "software_version", "application", "rules", "not_evaluable", "settings", "written", "record_key")
-PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in _OF_PUSHES_ALONE)])
+_OF_PUSHES_ALONE = (
+    "software_name",
+    "software_version",
+    "application",
+    "rules",
+    "not_evaluable",
+    "settings",
+    "written",
+    "record_key",
+    "member",
+)
+_NUMBERS = [("origin", pa.int8()), ("client_type", pa.int8())]
+PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in _OF_PUSHES_ALONE), *_NUMBERS])
 """One row per push that is kept; ``row`` is its place in the batch, ``client`` is `clientscope.records.client_key.client_key`.
+
+``origin`` is `clientscope.records.codec.Origin`, ``client_type`` its client's place in ``ClientType``, -1 where that isn't known.
 
 ``application`` to ``written`` are JSON: the application's key, what fired and which codes couldn't judge (as in ``clientscope.results``),
 all settings as an object (a redacted one's value is ``["redacted", reason, length, digest]``), and the keys of secrets that the
 record itself contains because no gateway has redacted them.  ``record_key`` is the record's key where that isn't ``client``.
+``member`` is its group.instance.id, null where it has none or it was redacted.
 """
 
 TOMBSTONE = -1
@@ -105,6 +120,8 @@ def pushed(
     columns["application"] = application_keys(batch)
     columns |= {name: column for name, column in verdicts(batch).items() if name != "passed"}
     columns["settings"] = _settings(pushes, states)
+    columns["member"] = batch.text("group.instance.id").strings()
+    columns["origin"], columns["client_type"] = records.field("origin"), pa.array(batch.client_types)
     written = np.flatnonzero(leaks & raw & (states != ValueState.PRESENT))
     columns["written"] = arrays(pushes.group(written, literals(pushes.settings["config_key"].take(pa.array(written)))))
     columns["client"] = client_keys(columns)
@@ -157,9 +174,10 @@ def _text(key: bytes | None) -> str | None:
 
 
 def _settings(pushes: Pushes, states: npt.NDArray[Any]) -> pa.StringArray:
-    """Per push an object of its settings, but for those of `PER_INSTANCE`."""
+    """Per push an object of its settings, but for those of `PER_INSTANCE`, and inferred ones, of which no two are alike."""
     columns = pushes.settings
-    compared = np.flatnonzero(~pc.is_in(sensitive.normalise(columns["config_key"]), _BESIDE).to_numpy(zero_copy_only=False))
+    beside = pc.is_in(sensitive.normalise(columns["config_key"]), _BESIDE).to_numpy(zero_copy_only=False)
+    compared = np.flatnonzero(~(beside | inferred_values(pushes)))
     chosen = pa.array(compared)
     hidden = states[compared] != ValueState.PRESENT
     values = literals(columns["config_value"].take(chosen))

@@ -1,8 +1,8 @@
 """AN215: reads cross availability zones.
 
 What
-    ``client.rack`` has no value where brokers have racks. Whether they have is not seen in a push, so only a rack that is set
-    passes.
+    ``client.rack`` has no value where brokers have racks. Whether they have is not seen in a push, so of pushes only a rack that is set
+    passes. A gateway whose broker has a rack records whether a consumer's Fetch requests name none.
 
 Why
     A consumer that says where it is may read from a replica nearby (KIP-392); one that doesn't reads from the leader, wherever that
@@ -22,16 +22,15 @@ Source
 
 from __future__ import annotations
 
-import numpy as np
-
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FETCHING, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
 
 
 def evaluate(batch: Batch) -> Judgement:
-    """A rack that is set passes; of the rest nothing can be said."""
+    """A rack that is set passes; that there is none is known of observed clients alone, where brokers have racks."""
     rack = batch.text("client.rack")
-    return judged(np.zeros(len(batch), np.bool_), rack.known & ~rack.equals(""))
+    unset = rack.equals("") & batch.observed
+    return judged(unset, unset | (rack.known & ~rack.equals("")))
 
 
 RULE = Rule(

@@ -1,8 +1,8 @@
 """AN216: static membership that doesn't hold.
 
 What
-    Two members of a group have one ``group.instance.id``, or ``session.timeout.ms`` is shorter than a restart takes. Both need
-    other instances or earlier ones, so only a consumer without the setting passes.
+    Connected clients of one application and group have had one ``group.instance.id`` for ``minutes``, by what they push or by what their
+    requests show. Whether ``session.timeout.ms`` is shorter than a restart takes isn't known.
 
 Why
     A member is fenced by the other with its name. A session that ends before the restart has, causes the very rebalance that static
@@ -29,7 +29,7 @@ from udfs.rules.engine.rule import CONSUMERS, NOT_EVALUABLE, PASSED, Case, Judge
 
 
 def evaluate(batch: Batch) -> Judgement:
-    """A dynamic member passes; of the rest nothing can be said."""
+    """A dynamic member passes; of the rest `streaming.findings` judges, since nothing can be said of a single push."""
     return judged(np.zeros(len(batch), np.bool_), batch.is_absent("group.instance.id"))
 
 
@@ -39,7 +39,7 @@ RULE = Rule(
     severity="medium",
     risks=("stall",),
     messages=(
-        "Static membership is judged across a group's instances, which isn't done yet.",
+        "One push says nothing of the group's other members.",
         "This consumer isn't a static member.",
         "Static membership doesn't hold: give each instance a group.instance.id of its own, and a session.timeout.ms above its restart.",
     ),
@@ -50,6 +50,7 @@ RULE = Rule(
         "group.instance.id",
         "session.timeout.ms",
     ),
+    limits={"minutes": 2},
     cases=(
         Case(PASSED, {"group.id": "g"}, complete=True),
         Case(NOT_EVALUABLE, {"group.instance.id": "orders-1", "group.id": "g"}),

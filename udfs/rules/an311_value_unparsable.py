@@ -2,7 +2,7 @@
 
 What
     The value of a number or a truth value is neither what Kafka's ConfigDef parses as its type nor what the client's library writes for
-    it. The type is the one that was pushed; where that is a text, Kafka's type of the setting.
+    it. The type is the one that was pushed; where that is a text, Kafka's type of the setting, or the library's.
 
 Why
     The client doesn't use the value as written: JavaScript computes with NaN, other libraries keep their default. No other
@@ -36,6 +36,7 @@ from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 from clientscope.catalog.placeholders import TEMPLATE
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.parsing import inferred_values, several_values
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Case, Evidence, Judgement, Rule, SettingOf, judged
 
 _PARSED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE)
@@ -77,8 +78,12 @@ def _looked_at(batch: Batch) -> tuple[Positions, Positions]:
     """Positions of settings that have a value and a type to be parsed as, and of those that don't parse."""
     settings = batch.pushes.settings
     pushed = settings["config_type"].to_numpy(zero_copy_only=False)
-    types = np.where(np.isin(pushed, _PARSED), pushed, _KEY_TYPES[batch.key_ids])
-    known = np.flatnonzero(np.isin(types, _PARSED) & settings["config_value"].is_valid().to_numpy(zero_copy_only=False))
+    by_name = np.where(batch.key_ids < 0, batch.checked.types, _KEY_TYPES[batch.key_ids])
+    types = np.where(np.isin(pushed, _PARSED), pushed, by_name)
+    given = settings["config_value"].is_valid().to_numpy(zero_copy_only=False) & ~(
+        several_values(batch.pushes) | inferred_values(batch.pushes)
+    )
+    known = np.flatnonzero(np.isin(types, _PARSED) & given)
     if not known.size:
         return known, known
     values = settings["config_value"].take(pa.array(known)).dictionary_encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clientscope.findings.record import Finding
 from clientscope.risks import Risk
 from udfs.rules import (
     an101_acks_zero,
@@ -52,6 +53,17 @@ from udfs.rules import (
     an402_value_rare_in_fleet,
     an403_version_outside_fleet,
     an404_reconnect_storm,
+    an405_requests_contradict,
+    cf101_key_unknown,
+    cf102_value_out_of_range,
+    cf103_value_not_allowed,
+    cf104_combination_refused,
+    cf105_key_deprecated,
+    cf106_key_removed,
+    cf107_key_not_yet,
+    cf108_key_set_twice,
+    cf109_key_of_other_library,
+    cf110_key_of_other_client,
     sk001_pushed_credential,
     sk002_credential_in_value,
     sk003_excluded_setting,
@@ -103,6 +115,16 @@ RULES: tuple[Rule, ...] = (
     an307_software_known_bad.RULE,
     an308_software_unknown.RULE,
     an311_value_unparsable.RULE,
+    cf101_key_unknown.RULE,
+    cf102_value_out_of_range.RULE,
+    cf103_value_not_allowed.RULE,
+    cf104_combination_refused.RULE,
+    cf105_key_deprecated.RULE,
+    cf106_key_removed.RULE,
+    cf107_key_not_yet.RULE,
+    cf108_key_set_twice.RULE,
+    cf109_key_of_other_library.RULE,
+    cf110_key_of_other_client.RULE,
     sk001_pushed_credential.RULE,
     sk002_credential_in_value.RULE,
     sk003_excluded_setting.RULE,
@@ -118,6 +140,7 @@ FLEET_RULES: tuple[Rule, ...] = (
     an402_value_rare_in_fleet.RULE,
     an403_version_outside_fleet.RULE,
     an404_reconnect_storm.RULE,
+    an405_requests_contradict.RULE,
 )
 """Judged over time and across the fleet (`streaming.findings`), by code; no push's result lists them."""
 
@@ -135,3 +158,8 @@ _RISKS = {rule.code: rule.risks for rule in EVERY_RULE}
 def risks_of(code: str) -> tuple[Risk, ...]:
     """What a finding of this code risks; nothing of a code that is no rule's, such as those of clientscope's own operation."""
     return _RISKS.get(code, ())
+
+
+def with_risks(finding: Finding) -> Finding:
+    """A finding with what it risks: records of releases before 0.2 don't say it."""
+    return finding if finding.risks else finding.model_copy(update={"risks": list(risks_of(finding.code))})

@@ -13,6 +13,7 @@ from clientscope.catalog.dialects.sarama import SARAMA
 from clientscope.errors import SettingsError
 
 DIALECTS = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA, KAFKAJS, FRANZ_GO, SARAMA)
+_OF_SOFTWARE = {name: each for each in DIALECTS for name in each.software}
 
 
 def dialect(name: str) -> Dialect:
@@ -25,3 +26,8 @@ def dialect(name: str) -> Dialect:
         if each.name == name:
             return each
     raise SettingsError(f"unknown dialect {name!r}", f"known: {', '.join(each.name for each in DIALECTS)}")
+
+
+def dialect_of(software_name: str) -> Dialect | None:
+    """The dialect of a client library, by the name that it sends (KIP-511); None for an unknown one."""
+    return _OF_SOFTWARE.get(software_name)

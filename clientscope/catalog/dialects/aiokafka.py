@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from clientscope.catalog.configs import ClientType
-from clientscope.catalog.dialects.dialect import Default, Dialect, Release
+from clientscope.catalog.dialects.dialect import Default, Dialect
+from clientscope.catalog.settings import Release
 
 _ALL: dict[str, Default] = {
     "bootstrap.servers": "localhost",

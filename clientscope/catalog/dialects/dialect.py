@@ -10,15 +10,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.settings import Release, numbers
 
 Default = str | Mapping[str, str | None]
 """A default in Kafka's text; or, where releases differ, release → the default since then, in their order, None for none.
 
 ``{version}`` in it is the software's version, and the default is left out where that isn't known.
 """
-
-Release = tuple[int, ...]
-"""A version's leading numbers, such as (3, 9, 2); empty for a version that isn't known, which counts as the newest."""
 
 Settle = Callable[[ClientType, Mapping[str, str | None], Collection[str], Release], Mapping[str, str]]
 """What the library makes of settings that bear on each other: from all values, and the keys that the user gave, to those that differ."""
@@ -40,12 +38,6 @@ def _milliseconds(text: str) -> str:
         return text
     whole, rest = divmod(nanoseconds, 10**6)
     return str(whole) if not rest else str(nanoseconds / 10**6)
-
-
-def numbers(version: str) -> Release:
-    """The leading numbers of a version as software reports it."""
-    found = re.match(r"v?(\d+(?:\.\d+)*)", version)
-    return tuple(int(number[:9]) for number in found[1].split(".")) if found else ()
 
 
 def settle_nothing(

@@ -1,19 +1,18 @@
 """Apache Kafka's own Java clients, and Kafka Streams: Kafka's names.
 
-Defaults are in ``java.json``, read from the ConfigDefs of each release by ``tests/fixtures/java_defaults.py``; what a client makes of
-them is ProducerConfig.postProcessAndConfigureIdempotence, ConsumerConfig.maybeOverrideEnableAutoCommit and StreamsConfig.
+Defaults are the catalogue's (`clientscope.catalog.settings`); what a client makes of them is
+ProducerConfig.postProcessAndConfigureIdempotence, ConsumerConfig.maybeOverrideEnableAutoCommit and StreamsConfig.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
-from importlib import resources
 
-from clientscope.catalog.configs import ClientType
-from clientscope.catalog.dialects.dialect import Default, Dialect, Release, numbers, settle_idempotence
+from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.dialects.dialect import Default, Dialect, settle_idempotence
+from clientscope.catalog.settings import Release, libraries, numbers
 
-DATA = resources.files("clientscope.catalog.dialects").joinpath("java.json")
+_EXCLUDED = ("sasl.", "security.", "ssl.")
 
 _IDEMPOTENCE_NOT_APPLIED = ((3, 0, 0), (3, 1, 0))
 """ConfigDef says that idempotence is on, and the producer leaves it off (KAFKA-13598)."""
@@ -46,8 +45,16 @@ def _settle(client_type: ClientType, values: Mapping[str, str | None], given: Co
 
 
 def _defaults() -> dict[ClientType, dict[str, Default]]:
-    data: dict[str, dict[str, Default]] = json.loads(DATA.read_text())
-    return {client_type: data[client_type.value] for client_type in ClientType if client_type.value in data}
+    """What may be pushed: no class, and nothing that KIP-1324 excludes by its prefix."""
+    library = libraries()["java"]
+    return {
+        client_type: {
+            key: since
+            for key, since in library.defaults(client_type.value).items()
+            if TYPES.get(key, Type.CLASS) is not Type.CLASS and not key.startswith(_EXCLUDED)
+        }
+        for client_type in ClientType
+    }
 
 
 JAVA = Dialect(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from clientscope.catalog.configs import ClientType
-from clientscope.catalog.dialects.dialect import Default, Dialect, Release, settle_idempotence
+from clientscope.catalog.dialects.dialect import Default, Dialect, settle_idempotence
+from clientscope.catalog.settings import Release
 
 _ALL: dict[str, Default] = {
     "bootstrap.servers": "localhost",

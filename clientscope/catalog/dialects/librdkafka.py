@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from clientscope.catalog.configs import ClientType
-from clientscope.catalog.dialects.dialect import Default, Dialect, Release, numbers
+from clientscope.catalog.dialects.dialect import Default, Dialect
+from clientscope.catalog.settings import Release, numbers
 
 _ALL: dict[str, Default] = {
     "client.id": "rdkafka",

@@ -12,7 +12,7 @@ from clientscope.config_types import check_url
 from clientscope.errors import SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.process import StopRequest
-from clientscope.records.topics import DEADLETTER, DELIVERIES, FINDINGS, STATUS
+from clientscope.records.topics import USED_BY
 from clientscope.status.writer import INTERVAL_S, StatusWriter
 from sinks.alerts import receivers_file
 from sinks.alerts.delivery import Delivery
@@ -40,7 +40,7 @@ def run(settings: DeliverSettings) -> int:
     if settings.receiver:
         raise SettingsError("--receiver is for --test", "to send nothing to a receiver, remove it from the receivers file")
     kafka = KafkaAccess.of(settings)
-    topics.verify(kafka, reads=(FINDINGS, DELIVERIES), writes=(DELIVERIES, DEADLETTER, STATUS))
+    topics.verify(kafka, *USED_BY["deliver"])
     delivery = Delivery(kafka, receivers, external_url)
     served = {
         "/metrics": make_wsgi_app(delivery.metrics.registry),

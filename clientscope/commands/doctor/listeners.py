@@ -84,8 +84,6 @@ def check_listeners(situation: Situation) -> Iterator[CheckResult]:
                 if listener.name == clients:
                     addresses.add((listener.host, listener.port))
                 probed = probe(listener.host, listener.port, tls=listener.protocol.endswith("SSL"), timeout_s=TIMEOUT_S)
-                if probed.is_gateway:
-                    situation.gateways.append(f"{listener.host}:{listener.port}")
                 yield judge(listener, probed, clients, own=(listener.host, listener.port) in own)
                 yield from _certificate(listener, probed)
             if found and not addresses:
@@ -115,7 +113,6 @@ def _ports_of_brokers(situation: Situation, settings: GatewaySettings) -> Iterat
         probed = probe(*address, tls=settings.ssl_certificate_location is not None, timeout_s=TIMEOUT_S)
         name = f"port {address[1]} for broker {broker.broker}"
         if probed.is_gateway:
-            situation.gateways.append(f"{address[0]}:{address[1]}")
             yield ok(f"{name}: a gateway answers at {address[0]}")
         elif probed.failure:
             yield problem(f"{name}: {probed.failure}", f"start the gateway, or correct advertised_host {address[0]}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from clientscope.cluster.software import BrokerDetails
 from clientscope.config import GatewaySettings, KafkaSettings, PageSettings, ServeSettings, StreamSettings
@@ -27,7 +27,6 @@ class Situation:
         access: None if the settings of Kafka can't be used, or one of their files can't.
         admin: None if no broker answers.
         brokers: those that were found.
-        gateways: addresses at which a gateway answers.
     """
 
     kafka: KafkaSettings
@@ -40,5 +39,3 @@ class Situation:
     access: KafkaAccess | None = None
     admin: AdminClient | None = None
     brokers: Sequence[BrokerDetails] = ()
-    gateways: list[str] = field(default_factory=list)
-    versions: Mapping[str, str] = field(default_factory=dict)

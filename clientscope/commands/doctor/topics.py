@@ -11,32 +11,8 @@ from kafka.errors import KafkaError, TopicAuthorizationFailedError, UnknownTopic
 from clientscope.commands.doctor.result import CheckResult, not_checked, ok, problem, warning
 from clientscope.commands.doctor.situation import Situation
 from clientscope.kafka.admin import configs
-from clientscope.records.topics import (
-    BY_NAME,
-    CONFIGS,
-    CONNECTIONS,
-    DEADLETTER,
-    DECISIONS,
-    DELIVERIES,
-    FINDINGS,
-    GAUGES,
-    QUARANTINE,
-    RESULTS,
-    STATUS,
-)
+from clientscope.records.topics import BY_NAME, USED_BY
 from clientscope.topics import other_settings
-
-NEEDED: Mapping[str, tuple[Collection[str], Collection[str]]] = {
-    "gateway": ((CONNECTIONS,), (CONFIGS, CONNECTIONS, STATUS)),
-    "stream": (
-        (CONFIGS, CONNECTIONS, GAUGES, FINDINGS, DECISIONS),
-        (CONFIGS, RESULTS, FINDINGS, GAUGES, QUARANTINE, STATUS),
-    ),
-    "serve": ((GAUGES, CONNECTIONS, RESULTS, FINDINGS, CONFIGS, STATUS), (STATUS, DECISIONS)),
-    "deliver": ((FINDINGS, DELIVERIES), (DELIVERIES, DEADLETTER, STATUS)),
-    "findings": ((FINDINGS, DECISIONS), (DECISIONS,)),
-}
-"""Topics that each process reads, and those that it writes; a test compares with docs/security.md."""
 
 _CODES = {"Read": "READ", "Write": "WRITE", "DescribeConfigs": "DESCRIBE_CONFIGS"}
 
@@ -89,7 +65,7 @@ def judge(described: Mapping[str, Mapping[str, Any]], principal: str, process: s
     Args:
         described: by topic, with ``error_code`` and ``authorized_operations``.
     """
-    lacking = {name: _lacking(described, *needed) for name, needed in NEEDED.items() if process in ("", name)}
+    lacking = {name: _lacking(described, *needed) for name, needed in USED_BY.items() if process in ("", name)}
     runs = any(not each for each in lacking.values())
     if not any("DESCRIBE" in (each.get("authorized_operations") or ()) or each["error_code"] for each in described.values()):
         yield not_checked("the brokers don't show rights; each process checks its own when it starts")

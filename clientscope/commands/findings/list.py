@@ -51,8 +51,8 @@ def run(settings: FindingsListSettings) -> int:
     from clientscope.query import FINDINGS, parse
     from clientscope.report import listing, searching
     from clientscope.report.findings import formats, table
-    from clientscope.report.findings.selecting import FindingFilter
-    from sinks.dashboard.state.findings import finding_matches
+    from clientscope.report.findings.selecting import FindingFilter, SearchedFinding
+    from udfs.rules.registry import with_risks
 
     wanted = FindingFilter.of(
         state=settings.state,
@@ -67,7 +67,7 @@ def run(settings: FindingsListSettings) -> int:
 
     def ask() -> listing.Listed[Finding]:
         query = parse(" ".join(settings.search), FINDINGS, now_ms())
-        every = [finding for finding in read() if not query.terms or finding_matches(finding, query)]
+        every = [finding for finding in map(with_risks, read()) if SearchedFinding.of(finding).matches(query)]
         chosen = sorted(filter(wanted.takes, every), key=lambda finding: finding.urgency)
         return listing.Listed(
             chosen,

@@ -3,7 +3,10 @@
 - `files`: which files, and what type of client they are of.
 - `places`: a file's settings, and the place of each.
 - `judging`: the rules, applied to files.
+- `comments`: findings that comments in a file ignore.
+- `versions`: the client library's version by a build file.
 - `findings`: the result; suppressions, owners, fingerprints.
+- `fixing`: corrections of files.
 - `shown`: what of a file may be shown.
 - `text`, `as_json`, `sarif`, `github`: the formats.
 - `linting`: all of it, and the exit status.
@@ -34,10 +37,16 @@ class LintSettings(JudgingSettings):
         "java", description="client library, which determines names, spellings and defaults of settings"
     )
     software_version: SoftwareText = Field(
-        "unknown", description="version of the client library, such as 3.9.2, which determines defaults; unknown is the newest"
+        "unknown",
+        description="version of the client library, such as 3.9.2, which determines defaults;\n"
+        "by default that of a build file near the settings file, else the newest",
     )
     client_type: Literal["", "producer", "consumer", "share-consumer", "admin", "streams"] = Field(
         "", description="type of client; by default from settings that only one type has"
+    )
+    diff: Annotated[bool, Option(flag_only=True)] = Field(False, description="print what --fix would correct, and change nothing")
+    fix: Annotated[bool, Option(flag_only=True)] = Field(
+        False, description="correct names with one letter wrong and other libraries' names, and take out what repeats a default"
     )
 
 

@@ -20,6 +20,7 @@ class LintedSetting(TypedDict):
     value: str | None
     origin: str
     line: int | None
+    note: str | None
 
 
 class LintedOwner(TypedDict):
@@ -131,7 +132,14 @@ def _finding(finding: FileFinding) -> LintedFinding:
         "end_line": region.end_line if region else None,
         "end_column": region.end_column if region else None,
         "settings": [
-            {"key": setting.key, "value": setting.value, "origin": setting.origin, "line": setting.line} for setting in finding.settings
+            {
+                "key": setting.key,
+                "value": setting.value,
+                "origin": setting.origin,
+                "line": setting.line,
+                "note": setting.note or None,
+            }
+            for setting in finding.settings
         ],
         "use_instead": finding.rule.documentation.get("Use instead"),
         "source": finding.rule.documentation.get("Source"),

@@ -86,7 +86,7 @@ def find(given: Iterable[str]) -> Iterator[File]:
         for each, named in found:
             if (identity := each.absolute()) not in seen:
                 seen.add(identity)
-                yield File(each, _shown(each), named)
+                yield File(each, shown_path(each), named)
 
 
 def _within(folder: Path) -> Iterator[Path]:
@@ -98,7 +98,7 @@ def _within(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _shown(path: Path) -> str:
+def shown_path(path: Path) -> str:
     """Relative to where the command runs, if it is beneath that."""
     try:
         return path.absolute().relative_to(Path.cwd()).as_posix()

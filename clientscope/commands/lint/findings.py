@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint import shown
-from clientscope.commands.lint.judging import FileVerdict, Judged, RuleTexts, Subject, application_client_id
+from clientscope.commands.lint.comments import Ignored, ignoring
+from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, Judged, RuleTexts, Subject, application_client_id
 from clientscope.commands.lint.places import Placed, Region
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import PatternSubject
@@ -28,12 +29,14 @@ class FileSetting:
         value: the effective one, or its placeholder; None if it isn't known.
         origin: ``set``, or ``default`` for one that the client library brings.
         line: where it is set; None for what isn't in the file.
+        note: what is said of it; empty for nothing.
     """
 
     key: str
     value: str | None
     origin: str
     line: int | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,7 @@ class Read:
     Attributes:
         settings: what counts of each name, that is the last.
         principal: that the client authenticates as; None where it isn't known.
+        ignored: by comments in it.
     """
 
     path: str
@@ -165,6 +169,7 @@ class Read:
     notes: tuple[tuple[int, str], ...]
     instance: Instance | None = None
     principal: str | None = None
+    ignored: tuple[Ignored, ...] = ()
 
     def placed(self, key: str, subject: Subject) -> Placed | None:
         """The place of a setting of one of the subjects, by the name in the file or Kafka's; the last one counts."""
@@ -195,11 +200,14 @@ def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[s
     """
     outcomes: dict[str, str] = {}
     found: dict[tuple[str, str], FileFinding] = {}
+    shared = Counter(subject.prefixed is None for subject in read.subjects)[True] > 1
     client = _client(read)
     owner = decisions.owners.of(client)
     who = application_key(client.principal, application_client_id(client.client_id), client.group, client.path)
     for subject, verdicts in zip(read.subjects, judged, strict=True):
         for verdict in verdicts:
+            if shared and subject.prefixed is None and verdict.code == OF_ONE_CLIENT:
+                continue
             outcomes[verdict.code] = _worse(outcomes.get(verdict.code), verdict.outcome)
             if verdict.outcome != "fired":
                 continue
@@ -212,7 +220,10 @@ def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[s
                 found.setdefault((rule.code, key), finding)
     findings, suppressed = [], []
     for finding in sorted(found.values(), key=_order):
-        if suppression := suppressing(decisions.suppressions, finding.rule.code, client, decisions.today):
+        code, places = finding.rule.code, [setting.line for setting in finding.settings if setting.line]
+        suppression = suppressing(decisions.suppressions, code, client, decisions.today)
+        suppression = suppression or ignoring(read.ignored, read.path, code, finding.region and finding.line, places)
+        if suppression:
             suppressed.append((finding, suppression))
         else:
             findings.append(finding)
@@ -226,8 +237,8 @@ def _order(finding: FileFinding) -> tuple[bool, int, int, str]:
 
 
 def _each(rule: RuleTexts, verdict: FileVerdict) -> list[tuple[Judged, ...]]:
-    """A leak is one finding for each setting that leaks; any other rule has one, about all of its settings."""
-    return [(each,) for each in verdict.settings] if rule.is_leak and verdict.settings else [verdict.settings]
+    """One finding for each setting, where it is about settings one by one; any other rule has one, about all of its settings."""
+    return [(each,) for each in verdict.settings] if rule.one_by_one and verdict.settings else [verdict.settings]
 
 
 def _worse(before: str | None, outcome: str) -> str:
@@ -275,8 +286,10 @@ def _setting(judged: Judged, placed: Placed | None, secret: bool) -> FileSetting
         raw = placed.value if placed and placed.value is not None else ""
         value: str | None = shown.redacted(raw, judged.reason or "sensitive")
     else:
-        value = None if judged.value is None else shown.plain(judged.value)
-    return FileSetting(shown.key(name), value, "set" if placed and not placed.is_default else "default", placed.line if placed else None)
+        text = judged.value if judged.value is not None or placed is None else placed.value
+        value = None if text is None else shown.plain(text)
+    origin = "set" if placed and not placed.is_default else "default"
+    return FileSetting(shown.key(name), value, origin, placed.line if placed else None, judged.note)
 
 
 def _secret(placed: Placed, kafka_name: str) -> bool:

@@ -61,11 +61,13 @@ class Judged(NamedTuple):
         key: Kafka's name, or as written.
         value: None where it is redacted, or not known.
         reason: why it is redacted.
+        note: what is said of it; empty for nothing.
     """
 
     key: str
     value: str | None
     reason: str | None
+    note: str = ""
 
 
 class FileVerdict(NamedTuple):
@@ -98,6 +100,17 @@ class RuleTexts:
         """Whether it is about secrets."""
         return self.code.startswith("SK")
 
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each setting of a verdict is a finding of its own: a leak, or what the library doesn't take."""
+        return self.is_leak or (self.code.startswith("CF") and self.code not in TOGETHER)
+
+
+TOGETHER = frozenset({"CF104", "CF108"})
+"""Rules about several settings that contradict each other."""
+
+OF_ONE_CLIENT = "CF110"
+"""The rule about other clients' settings: of a file that several clients share it says nothing."""
 
 _RULES = tuple(rule for rule in RULES if rule.code not in OF_PUSHES_ALONE)
 
@@ -148,7 +161,9 @@ def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[FileVerdic
             verdicts.append(None)
             continue
         severity = rule.severity if judgement.severities is None else SEVERITIES[int(judgement.severities[row])]
-        settings = [Judged(each.key, each.value, each.reason) for each in evidence.distinct[found[row]]] if row in found else []
+        settings = (
+            [Judged(each.key, each.value, each.reason, each.note or "") for each in evidence.distinct[found[row]]] if row in found else []
+        )
         # If the settings are incomplete, a verdict that rests on none of them may change with settings elsewhere.
         shown = NOT_EVALUABLE if outcome == FIRED and not settings and not batch.complete else outcome
         texts, which = batch.messages(rule, shown, np.array([row]))

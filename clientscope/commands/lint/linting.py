@@ -10,12 +10,27 @@ from datetime import UTC, date, datetime
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.lint import LintSettings, as_json, files, github, judging, places, prefixes, sarif, shown, text
+from clientscope.commands.lint import (
+    LintSettings,
+    as_json,
+    comments,
+    files,
+    fixing,
+    github,
+    judging,
+    places,
+    prefixes,
+    sarif,
+    shown,
+    text,
+    versions,
+)
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, report
 from clientscope.commands.lint.settings import JudgingSettings
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.profiles import owners, rules_file
 from clientscope.severities import SEVERITIES
+from udfs.rules.engine.software import UNKNOWN
 from udfs.rules.registry import LIMITS
 
 CLEAN, FOUND, WRONG = 0, 1, 2
@@ -32,6 +47,10 @@ def run(settings: LintSettings, today: date | None = None, token: str | None = N
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
+    if settings.diff or settings.fix:
+        _correct(settings)
+    if settings.diff:
+        return CLEAN
     return printed(settings, lint(settings, today or datetime.now(UTC).date()), token)
 
 
@@ -89,6 +108,25 @@ def report_on(
     return LintReport((*reports, *skipped), tuple(errors), expired)
 
 
+def _correct(settings: LintSettings) -> None:
+    """Prints the corrections of all files, and writes them unless only their difference is wanted.
+
+    Raises:
+        SettingsError: a file can't be read or written.
+    """
+    reads, _, _ = _read(settings, dialect_of(settings.dialect))
+    by_path = {read.path: read for read in reads}
+    for file in files.find(settings.paths):
+        if file.path is None or file.shown not in by_path:
+            continue
+        content = file.content()
+        made = fixing.corrections(by_path[file.shown], content, file.format(settings.format) == "properties")
+        if made:
+            print("\n".join(fixing.diff(file.shown, made)), file=sys.stdout if settings.diff else sys.stderr)
+        if made and not settings.diff:
+            fixing.write(file.path, content, made)
+
+
 def _lines(settings: JudgingSettings, made: LintReport, token: str) -> Iterator[str]:
     more = text.statistics(made) if settings.statistics else iter(())
     match settings.output_format:
@@ -115,7 +153,8 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
         found += 1
         try:
             file_format = file.format(settings.format)
-            placed = places.read(shown.plain(file.shown), file.content(), file_format)
+            content = file.content()
+            placed = places.read(shown.plain(file.shown), content, file_format)
         except ClientscopeError as error:
             # A directory has JSON and YAML of every kind; what of that isn't whole is no client's settings.
             if file.named or file.path is None or file.path.suffix.lower() not in (".json", ".yaml", ".yml"):
@@ -124,12 +163,15 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
                 skipped.append(FileReport(file.shown, skipped=str(error)))
             continue
         counted = {each.name: each for each in placed}
-        subjects, reason = _subjects(counted, settings, dialect)
+        built = versions.near(file.path, dialect.name) if file.path and settings.software_version == UNKNOWN else None
+        subjects, reason = _subjects(counted, settings, dialect, built.version if built else settings.software_version)
         if not subjects:
             skipped.append(FileReport(file.shown, skipped=reason))
             continue
-        notes = *_repeated(placed), *_of_springs_own(counted)
-        reads.append(Read(file.shown, counted, subjects, notes, principal=settings.principal or None))
+        ignored, without = comments.read(content, file_format)
+        by_build = [(1, f"judged as {dialect.name} {built.version} by {shown.plain(files.shown_path(built.path))}")] if built else []
+        notes = *_repeated(placed), *_of_springs_own(counted), *without, *by_build
+        reads.append(Read(file.shown, counted, subjects, notes, principal=settings.principal or None, ignored=tuple(ignored)))
     if not found:
         raise SettingsError(
             f"no file to lint in {', '.join(shown.plain(path) for path in settings.paths)}",
@@ -138,10 +180,12 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
     return reads, skipped, errors
 
 
-def _subjects(counted: Mapping[str, places.Placed], settings: LintSettings, dialect: Dialect) -> tuple[tuple[judging.Subject, ...], str]:
+def _subjects(
+    counted: Mapping[str, places.Placed], settings: LintSettings, dialect: Dialect, version: str
+) -> tuple[tuple[judging.Subject, ...], str]:
     """The clients whose settings are in a file; if there are none, the reason."""
     values = {name: each.value for name, each in counted.items() if each.value is not None}
-    version, principal = settings.software_version, settings.principal or None
+    principal = settings.principal or None
     groups = prefixes.groups(values) if dialect.name == "java" else []
     under_prefix = {name for group in groups for name in group.names.values()}
     own = {name: value for name, value in values.items() if name not in under_prefix}

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from clientscope.commands.lint.findings import FileFinding, FileReport, FileSetting, Instance, LintReport
 from clientscope.commands.lint.shown import plain
+from clientscope.profiles.suppressions import ENDLESS
 from clientscope.severities import SEVERITIES
 
 _COLOURS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2"}
@@ -88,7 +89,7 @@ def _block(finding: FileFinding, colour: bool) -> Iterator[str]:
         line, caret = _line(finding, first)
         yield f" {margin} |"
         yield f" {finding.line} | {line}"
-        yield f" {margin} | {_painted(caret, finding.severity, colour)}"
+        yield f" {margin} | {_painted(caret, finding.severity, colour)}{f' {first.note}' if first.note else ''}"
     for setting in finding.settings if not finding.region else finding.settings[1:]:
         yield f"   = with {_stated(setting)}"
     for section in ("Why", "Use instead"):
@@ -116,7 +117,8 @@ def _line(finding: FileFinding, first: FileSetting) -> tuple[str, str]:
 def _stated(setting: FileSetting) -> str:
     value = "not known" if setting.value is None else setting.value
     origin = "" if setting.origin == "set" else " by default"
-    return f"{setting.key} = {value}{origin}"
+    note = f" ({setting.note})" if setting.note else ""
+    return f"{setting.key} = {value}{origin}{note}"
 
 
 def _about_files(report: LintReport) -> Iterator[str]:
@@ -131,8 +133,9 @@ def _about(file: FileReport) -> Iterator[str]:
     for line, note in file.notes:
         yield f"note: {path}:{line}: {note}"
     for finding, suppression in file.suppressed:
-        until = f"until {suppression.until} by {plain(suppression.where)}: {plain(suppression.reason)}"
-        yield f"note: {path}:{finding.line}: {finding.rule.code} is suppressed {until}"
+        until = "" if suppression.until == ENDLESS else f"until {suppression.until} "
+        by = f"{until}by {plain(suppression.where)}: {plain(suppression.reason)}"
+        yield f"note: {path}:{finding.line}: {finding.rule.code} is suppressed {by}"
     if file.skipped:
         yield f"– {path}: not judged: {plain(file.skipped)}"
         return

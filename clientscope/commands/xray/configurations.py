@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import Instance, Read
 from clientscope.commands.lint.judging import Subject, application_client_ids
 from clientscope.commands.lint.places import Placed, Region
-from clientscope.commands.xray.inventory import ClientKey, InventoriedClient, Inventory, Place, library_of
+from clientscope.commands.xray.inventory import ClientKey, InventoriedClient, Inventory, Place
 from clientscope.policy.found_clients import FoundClient
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import Origin
@@ -86,7 +87,7 @@ def _of(key: ClientKey, client: InventoriedClient, client_type: ClientType | Non
 def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
     """What the rules read of each."""
     for each in found:
-        library = library_of(each.key.software_name)
+        library = dialect_of(each.key.software_name)
         values = {name: value for name, (value, _) in each.settings.items()}
         subject = Subject(
             values,

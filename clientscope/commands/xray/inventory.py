@@ -9,9 +9,8 @@ from sys import intern
 from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
-from clientscope.catalog.dialects import DIALECTS
-from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.logs.request_settings import shown_settings
+from clientscope.catalog.dialects import dialect_of
+from clientscope.catalog.request_settings import shown_settings, shown_types
 from clientscope.logs.requests import LoggedRequest
 
 MOST_CLIENTS = 20_000
@@ -30,12 +29,6 @@ _INTRODUCTIONS = frozenset({17, 18, 36})
 _OF_BROKERS = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 55, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87})
 """Requests that only brokers and controllers send: they need ClusterAction."""
 _UNKNOWN = "unknown", "unknown"
-_SOFTWARE: Mapping[str, Dialect] = {name: each for each in DIALECTS for name in each.software}
-
-
-def library_of(software_name: str) -> Dialect | None:
-    """The dialect of a client library, by the name that it sends (KIP-511); None for an unknown one."""
-    return _SOFTWARE.get(software_name)
 
 
 class ClientKey(NamedTuple):
@@ -98,7 +91,7 @@ class InventoriedClient:
             return  # as most are: the same settings again
         self._shown[request.api_key] = request.fields
         self.acts_as_broker |= request.api_key in _OF_BROKERS or request.fields.get("replicaId", "-1").isdigit()
-        for setting in shown_settings(request, library):
+        for setting in shown_settings(request.api_key, request.api_version, request.fields, library):
             key = setting.client_type, setting.key
             if key in self.contradicted:
                 continue
@@ -122,13 +115,7 @@ class InventoriedClient:
     @property
     def client_types(self) -> tuple[ClientType, ...]:
         """What it is, by the requests that only such a client sends; empty where none came."""
-        keys = {key for key, _ in self.versions}
-        types = [ClientType.PRODUCER] if keys & {0, 22} else []
-        if keys & {1, 11, 12, 14, 68}:
-            types.append(ClientType.CONSUMER)
-        if keys & {76, 78, 79}:
-            types.append(ClientType.SHARE_CONSUMER)
-        return tuple(types)
+        return shown_types({key for key, _ in self.versions})
 
 
 class _Introduced:
@@ -190,7 +177,7 @@ class Inventory:
             return
         if introduced:
             introduced.count(client)
-        library = library_of(software[0])
+        library = dialect_of(software[0])
         client.add(request, place, library.name if library else None)
 
     def end(self) -> None:

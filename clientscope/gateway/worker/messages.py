@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from clientscope.config import GatewaySettings
 from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.traffic import Passed
 from clientscope.session.ports import BrokerPorts
-from clientscope.session.state import Identity, Verdict
+from clientscope.session.state import Identity, RequestFields, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware
 
 BACKLOG = 4096
@@ -116,6 +117,14 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
+class Showed:
+    """A request has shown what none before it has on this connection; see `clientscope.session.state.Shown`."""
+
+    connection_id: int
+    request: RequestFields
+
+
+@dataclass(frozen=True, slots=True)
 class Closed:
     """A connection has ended; ``requested`` are the client's versions, or None if the last `Used` still holds."""
 
@@ -153,6 +162,21 @@ class Logged:
     total_ms: float | None
 
 
+class StandingConnection(NamedTuple):
+    """One of `Standing`.
+
+    Attributes:
+        versions: as in `Used`.
+        shown: all that `Showed` has reported of it, or would have.
+    """
+
+    connection_id: int
+    address: str
+    identity: Identity
+    versions: bytes
+    shown: tuple[RequestFields, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerFound:
     """An answer names a broker that has no open port, or has another address than was known."""
@@ -164,9 +188,9 @@ class BrokerFound:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """All open connections, after reports were lost: id, address, identity, and versions as in `Used`."""
+    """All open connections, after reports were lost."""
 
-    connections: list[tuple[int, str, Identity, bytes]]
+    connections: list[StandingConnection]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +206,7 @@ class Measured:
     passed: dict[int, Passed]
 
 
-Event = Opened | Named | Used | Closed | Asked | Logged | BrokerFound | Standing | Measured
+Event = Opened | Named | Used | Showed | Closed | Asked | Logged | BrokerFound | Standing | Measured
 
 
 @dataclass(frozen=True, slots=True)

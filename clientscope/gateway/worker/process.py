@@ -33,7 +33,9 @@ from clientscope.gateway.worker.messages import (
     Measure,
     Measured,
     Refuse,
+    Showed,
     Shutdown,
+    StandingConnection,
     Used,
     WorkerPlan,
 )
@@ -48,7 +50,8 @@ from clientscope.session.opaque import OpaqueSession
 from clientscope.session.requested import SharedVersions
 from clientscope.session.served import Served
 from clientscope.session.session import Session
-from clientscope.session.state import Counted, Identified, Identity, Pushed, Requested, Verdict
+from clientscope.session.shown import SharedFields
+from clientscope.session.state import Counted, Identified, Identity, Pushed, Requested, Shown, Verdict
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 
 log = logging.getLogger(__name__)
@@ -75,6 +78,7 @@ class Worker:
         self._reporter = Reporter(channel, lambda: self.draining.is_set() and not self._relays)
         self._doors = Doors(plan.settings, self._relay, self)
         self._served, self._versions = Served(), SharedVersions()
+        self._fields = None if plan.settings.ignore_request_settings else SharedFields()
         self._fixed = BrokerAddresses(plan.open_ports.ports, self._found, plan.open_ports.brokers) if plan.open_ports else None
         self._logged = RequestFilter.of(plan.settings)
         self._budget = Budget(_budget_bytes(plan), partial(self._all, Stop()), partial(self._all, Continue()), self.count, memory.give_back)
@@ -101,9 +105,16 @@ class Worker:
         takes_push = bool(settings.client_config_policy_class_name)
         software, identity = self._plan.software, place.identity
         return Session(
-            takes_push, settings.client_config_max_bytes, place.sasl, software, self._served, identity=identity, versions=self._versions,
+            takes_push,
+            settings.client_config_max_bytes,
+            place.sasl,
+            software,
+            self._served,
+            identity=identity,
+            versions=self._versions,
+            fields=self._fields,
             addresses=self._fixed,
-        )  # fmt: skip
+        )
 
     def _found(self, broker_id: int, host: str, port: int) -> None:
         self._reporter.report(BrokerFound(broker_id, host, port))
@@ -162,13 +173,15 @@ class Worker:
         self._reporter.opened(connection_id, address)
         return connection_id
 
-    def report(self, relay: Relay, news: Identified | Requested | Counted | Pushed) -> None:
+    def report(self, relay: Relay, news: Identified | Requested | Shown | Counted | Pushed) -> None:
         """Takes in what a connection reports; the verdict on a push comes as `VerdictGiven`."""
         match news:
             case Identified(identity):
                 self._reporter.identified(relay.connection_id, identity)
             case Requested(versions):
                 self._reporter.report(Used(relay.connection_id, versions))
+            case Shown(request):
+                self._reporter.report(Showed(relay.connection_id, request))
             case Counted(what, reason):
                 self._reporter.count(what, reason)
             case Pushed():
@@ -225,9 +238,7 @@ class Worker:
 
     def room(self) -> None:
         """The main process has read on: it gets what is now, for what it missed."""
-        self._reporter.room(
-            lambda: [(number, relay.address, (of := relay.connection).identity, of.requested) for number, relay in self._relays.items()]
-        )
+        self._reporter.room(lambda: [_standing(relay) for relay in self._relays.values()])
 
     def _measure(self) -> None:
         """Says what has passed; next time, if the main process takes no report now."""
@@ -301,6 +312,11 @@ class Worker:
     def _bypass(self) -> None:
         if self._bypassed:
             self._all(Bypassed())
+
+
+def _standing(relay: Relay) -> StandingConnection:
+    of = relay.connection
+    return StandingConnection(relay.connection_id, relay.address, of.identity, of.requested, of.shown)
 
 
 def run(channel: socket.socket, listeners: Sequence[socket.socket]) -> None:

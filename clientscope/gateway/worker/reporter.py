@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from clientscope.clock import now_ms
 from clientscope.gateway.channel import Channel
-from clientscope.gateway.worker.messages import Event, Named, Opened, Report, Standing
+from clientscope.gateway.worker.messages import Event, Named, Opened, Report, Standing, StandingConnection
 from clientscope.session.state import Identity
 
 _GATHER_S = 0.005
@@ -75,7 +75,7 @@ class Reporter:
             self._events.append(event)
             self._gather()
 
-    def room(self, connections: Callable[[], list[tuple[int, str, Identity, bytes]]]) -> None:
+    def room(self, connections: Callable[[], list[StandingConnection]]) -> None:
         """The main process has read on: it gets what is now, for what it missed."""
         if self.behind:
             self.behind = False

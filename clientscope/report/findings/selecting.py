@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from clientscope.errors import SettingsError
 from clientscope.findings.record import TO_DO, Application, Finding, State
-from clientscope.query import Query
-from clientscope.severities import SEVERITIES
+from clientscope.query import FINDINGS, Query, matches
+from clientscope.risks import Risk
+from clientscope.severities import SEVERITIES, Severity
 
 SHORTEST_PREFIX = 6
 SHOWN_DIGITS = 8
@@ -98,6 +99,58 @@ class FindingFilter:
             and _fits(self.principal, principals(finding))
             and _fits(self.client_id, client_ids(finding))
         )
+
+
+class SearchedFinding(NamedTuple):
+    """What the search looks at of a finding, in the lists of page and command line alike; ``words`` is in lower case.
+
+    Its fields have the names that `clientscope.query.FINDINGS` gives them.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    risk: tuple[Risk, ...]
+    state: State
+    confidence: str
+    kind: str
+    principal: tuple[str, ...]
+    client_id: tuple[str, ...]
+    owner: str | None
+    setting: tuple[str, ...]
+    digest: tuple[str, ...]
+    fingerprint: str
+    clients: int
+    since: int
+    words: str
+
+    @classmethod
+    def of(cls, finding: Finding) -> SearchedFinding:
+        """From a finding that says what it risks."""
+        owner = finding.owner.team if finding.owner else None
+        named = tuple(sorted(principals(finding))), tuple(sorted(client_ids(finding)))
+        words = (finding.fingerprint, finding.code, finding.name, finding.message, owner or "", *named[0], *named[1])
+        return cls(
+            finding.code,
+            finding.name,
+            finding.severity,
+            tuple(finding.risks),
+            finding.state,
+            finding.confidence,
+            finding.kind,
+            *named,
+            owner,
+            tuple(sorted({each.key for each in finding.settings} | {each.key for each in finding.places})),
+            tuple(sorted({each.digest for each in finding.settings if each.digest})),
+            finding.fingerprint,
+            finding.client_count,
+            finding.opened_ms,
+            "\n".join(words).lower(),
+        )
+
+    def matches(self, query: Query) -> bool:
+        """Whether a search leaves it."""
+        return not query.terms or matches(query, FINDINGS, self._asdict(), self.words)
 
 
 def principals(finding: Finding) -> set[str]:

@@ -96,9 +96,13 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
         return PastThere(configured=past.is_there)
 
     @router.get("/series", responses=_WRONG)
-    def series(asked: Asked) -> PastSeries:
-        """Connections by software version, in steps such that there are at most 500: the most at once in each."""
-        return PastSeries.model_validate(past.ask("series", span=asked.span(clock())))
+    def series(asked: Asked, q: Q = "") -> PastSeries:
+        """Connections by software version, in steps such that there are at most 500: the most at once in each.
+
+        With `q`, those of the clients that `history/clients` then lists: all that were there at any moment of a step.
+        """
+        parse(q, HISTORY_CLIENTS, clock())
+        return PastSeries.model_validate(past.ask("series", span=asked.span(clock()), q=q, now_ms=clock()))
 
     @router.get("/clients", responses=_WRONG)
     def clients(asked: Asked, q: Q = "", sort: Sort = "", offset: Offset = 0, limit: Limit = 1_000) -> PastClients:

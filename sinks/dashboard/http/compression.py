@@ -8,10 +8,10 @@ that another site asks for is never compressed.
 
 from __future__ import annotations
 
-import gzip
 import re
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COMPRESSED = re.compile(
@@ -35,38 +35,19 @@ def is_wanted(headers: Headers) -> bool:
 
 
 class CompressionMiddleware:
-    """Compresses whole answers of `COMPRESSED` paths; what is streamed stays as it is."""
+    """Starlette's compression, for answers of `COMPRESSED` paths alone."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._compressed = GZipMiddleware(app, _LEAST_BYTES, _LEVEL)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET" or not COMPRESSED.fullmatch(scope["path"]):
             await self._app(scope, receive, send)
             return
-        wanted = is_wanted(Headers(scope=scope))
-        held: Message | None = None
-
-        async def send_compressed(message: Message) -> None:
-            nonlocal held
-            if message["type"] == "http.response.start":
-                held = message
-                return
-            if held is not None:
-                start, held = held, None
-                headers = MutableHeaders(scope=start)
-                headers.add_vary_header("accept-encoding")
-                body = message.get("body", b"")
-                whole = not message.get("more_body", False) and "content-encoding" not in headers
-                if wanted and whole and start["status"] == 200 and len(body) >= _LEAST_BYTES:
-                    body = gzip.compress(body, _LEVEL, mtime=0)
-                    headers["content-encoding"] = "gzip"
-                    headers["content-length"] = str(len(body))
-                    message = {**message, "body": body}
-                await send(start)
-            await send(message)
-
-        await self._app(scope, receive, send_compressed)
+        if not is_wanted(Headers(scope=scope)):  # yet caches must know that another caller may get another answer
+            scope = {**scope, "headers": [each for each in scope["headers"] if each[0] != b"accept-encoding"]}
+        await self._compressed(scope, receive, send)
 
 
 class HeadMiddleware:

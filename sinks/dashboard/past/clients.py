@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from typing import cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from clientscope.catalog.sensitive import shown
 from clientscope.profiles.owners import NO_OWNERS, Owners
@@ -46,13 +47,24 @@ BROKERS_BETWEEN = " "
 FIRST = "-last_seen,client_id"
 """The default order."""
 
-_IDENTITY = ("client_id", "principal", "client_address", "client_software_name", "client_software_version")
-_COLUMNS = ", ".join(_IDENTITY)
+SHOWN_AS = {
+    "client_id": "client_id",
+    "principal": "principal",
+    "client_address": "address",
+    "client_software_name": "software",
+    "client_software_version": "version",
+}
+"""Columns that connections of one client share, and what the search grammar calls them."""
+
+IDENTITY_COLUMNS = ", ".join(SHOWN_AS)
+_NONE, _BETWEEN = "\x00", "\x1f"
+"""Neither is in what may be shown."""
+
 # Rows of release 0.1.0 have null for it.
 _ANONYMOUS = f"WHEN principal IS NULL AND security_protocol = {text(PLAINTEXT)} THEN {text(ANONYMOUS)}"
-_CONNECTIONS = f"(SELECT * EXCEPT (principal), CASE {_ANONYMOUS} ELSE principal END AS principal FROM connections)"  # noqa: S608 - constants
+CONNECTIONS = f"(SELECT * EXCEPT (principal), CASE {_ANONYMOUS} ELSE principal END AS principal FROM connections)"  # noqa: S608 - constants
 _BROKERS = "string_agg(DISTINCT CAST(broker_id AS VARCHAR), ',') AS brokers"
-_OF_CLIENTS = f"kind < {Kind.HEARTBEAT:d}"
+OF_CLIENTS = f"kind < {Kind.HEARTBEAT:d}"
 
 
 def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
@@ -62,21 +74,21 @@ def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
         NoAnswer: see `Tables.ask`; or there are more than `MOST_CLIENTS`.
     """
     sql = f"""
-        SELECT {_COLUMNS}, min(first) AS first, max(last) AS last, sum(closed) AS closed, sum(open) AS open,
+        SELECT {IDENTITY_COLUMNS}, min(first) AS first, max(last) AS last, sum(closed) AS closed, sum(open) AS open,
             string_agg(brokers, ',') AS brokers
         FROM (
-            SELECT {_COLUMNS}, min("timestamp") AS first, max("timestamp") AS last,
+            SELECT {IDENTITY_COLUMNS}, min("timestamp") AS first, max("timestamp") AS last,
                 count(*) FILTER (WHERE kind = {Kind.CLOSED:d}) AS closed, 0 AS open,
                 count(*) FILTER (WHERE kind IN ({Kind.CLOSED:d}, {Kind.PRESENT:d})) AS settled, {_BROKERS}
-            FROM {_CONNECTIONS} WHERE {within(span, "timestamp")} AND {_OF_CLIENTS} GROUP BY {_COLUMNS}
+            FROM {CONNECTIONS} WHERE {within(span, "timestamp")} AND {OF_CLIENTS} GROUP BY {IDENTITY_COLUMNS}
             UNION ALL
-            SELECT {_COLUMNS}, {moment(span.from_ms)}, {moment(span.from_ms)}, 0, 0, 1, {_BROKERS}
-            FROM ({_open_at(span.from_ms)}) GROUP BY {_COLUMNS}
+            SELECT {IDENTITY_COLUMNS}, {moment(span.from_ms)}, {moment(span.from_ms)}, 0, 0, 1, {_BROKERS}
+            FROM ({_open_at(span.from_ms)}) GROUP BY {IDENTITY_COLUMNS}
             UNION ALL
-            SELECT {_COLUMNS}, {moment(span.to_ms)}, {moment(span.to_ms)}, 0, count(*), 1, {_BROKERS}
-            FROM ({_open_at(span.to_ms)}) GROUP BY {_COLUMNS}
+            SELECT {IDENTITY_COLUMNS}, {moment(span.to_ms)}, {moment(span.to_ms)}, 0, count(*), 1, {_BROKERS}
+            FROM ({_open_at(span.to_ms)}) GROUP BY {IDENTITY_COLUMNS}
         )
-        GROUP BY {_COLUMNS} HAVING sum(settled) > 0 LIMIT {MOST_CLIENTS + 1}
+        GROUP BY {IDENTITY_COLUMNS} HAVING sum(settled) > 0 LIMIT {MOST_CLIENTS + 1}
     """  # noqa: S608 - numbers and times alone
     found = tables.ask("connections", sql)
     if found.num_rows > MOST_CLIENTS:
@@ -88,15 +100,15 @@ def _open_at(at_ms: int) -> str:
     """A row for each connection that was open then; those of a gateway's earlier epochs ended with it."""
     before = within(Span(at_ms - RECORDED_EVERY_MS, at_ms), "timestamp")
     return f"""
-        SELECT {_COLUMNS}, broker_id FROM {_CONNECTIONS}
+        SELECT {IDENTITY_COLUMNS}, broker_id FROM {CONNECTIONS}
         LEFT SEMI JOIN (
             SELECT gateway_id AS its_gateway, gateway_epoch AS its_epoch, max(sequence) AS newest FROM connections
-            WHERE {before} AND {_OF_CLIENTS} GROUP BY gateway_id, gateway_epoch, connection_id
+            WHERE {before} AND {OF_CLIENTS} GROUP BY gateway_id, gateway_epoch, connection_id
         ) ON gateway_id = its_gateway AND gateway_epoch = its_epoch AND sequence = newest
         LEFT SEMI JOIN (
             SELECT gateway_id AS of_gateway, max(gateway_epoch) AS last_epoch FROM connections WHERE {before} GROUP BY gateway_id
         ) ON gateway_id = of_gateway AND gateway_epoch = last_epoch
-        WHERE {before} AND {_OF_CLIENTS} AND kind <> {Kind.CLOSED:d}
+        WHERE {before} AND {OF_CLIENTS} AND kind <> {Kind.CLOSED:d}
     """  # noqa: S608 - numbers and times alone
 
 
@@ -106,12 +118,30 @@ def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: in
     Raises:
         QueryError: ``q`` or ``sort`` can't be read.
     """
-    words = ("client_id", "principal", "address", "software", "version")
-    choosing = Choosing(found, HISTORY_CLIENTS, search=words, several={"broker": _numbers})
+    choosing = _choosing(found)
     chosen = choosing.sorted(choosing.chosen(parse(q, HISTORY_CLIENTS, now_ms)), parse_sort(sort or FIRST, SORTS))
     rows = found.take(chosen.slice(offset, limit)).rename_columns([_NAMED.get(name, name) for name in found.column_names])
     items = [{**item, "brokers": [*_numbers(item["brokers"])]} for item in rows.to_pylist()]
     return {"total": len(chosen), "items": cast(list[SeenClient], items)}
+
+
+def chosen(found: pa.Table, q: str, now_ms: int) -> pa.Table:
+    """The clients that a query leaves.
+
+    Raises:
+        QueryError: ``q`` can't be read.
+    """
+    return found.filter(pa.array(_choosing(found).chosen(parse(q, HISTORY_CLIENTS, now_ms))))
+
+
+def identities(table: pa.Table) -> pa.ChunkedArray:
+    """What `shown_identity` has, as one text for each row, so that clients of two tables can be compared."""
+    columns = [pc.fill_null(table[name], _NONE) for name in SHOWN_AS.values()]
+    return pc.binary_join_element_wise(*columns, _BETWEEN)
+
+
+def _choosing(found: pa.Table) -> Choosing:
+    return Choosing(found, HISTORY_CLIENTS, search=tuple(SHOWN_AS.values()), several={"broker": _numbers})
 
 
 _NAMED = {
@@ -123,21 +153,23 @@ _NAMED = {
 }
 
 
+def shown_identity(found: pa.Table) -> dict[str, pa.Array]:
+    """The columns of an identity under the search grammar's names, as `_shown` shows them."""
+    return {name: each(found[column], partial(_name, column)) for column, name in SHOWN_AS.items()}
+
+
 def _shown(found: pa.Table, owners: Owners) -> pa.Table:
     """Under the search grammar's names, and as it may be shown: gateways redact and bound names, but others may write such records."""
-    client_ids, principals, addresses, names, versions = (each(found[column], partial(_name, column)) for column in _IDENTITY)
+    identity = shown_identity(found)
     first, last = (_ms(found[column]) for column in ("first", "last"))
     closed, still = found["closed"].to_numpy(), found["open"].to_numpy()
     return pa.table(
         {
-            "client_id": client_ids,
-            "application": each(client_ids, application_of),
+            "client_id": identity["client_id"],
+            "application": each(identity["client_id"], application_of),
             "broker": each(found["brokers"], _in_order),
-            "owner": _owners(owners, principals, client_ids),
-            "principal": principals,
-            "address": addresses,
-            "software": names,
-            "version": versions,
+            "owner": _owners(owners, identity["principal"], identity["client_id"]),
+            **{name: identity[name] for name in ("principal", "address", "software", "version")},
             "first_seen": first,
             "last_seen": last,
             # Those of a gateway that was killed are neither closed nor open; there was one at least.

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
-from sinks.dashboard.past import clients, differences, findings, pushes, series
+from sinks.dashboard.past import clients, differences, findings, lifetimes, pushes, series
 from sinks.dashboard.past.answers import ClientsAnswer, DifferencesAnswer, FindingsAnswer, PastAnswer, SeriesAnswer, StartsAnswer
 from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Span, Tables
@@ -44,12 +44,18 @@ class Questions:
         answer: PastAnswer = getattr(self, f"_{question}")(**arguments)
         return answer
 
-    def _series(self, span: tuple[int, int]) -> SeriesAnswer:
-        return series.series(self._tables, Span(*span))
+    def _series(self, span: tuple[int, int], q: str = "", now_ms: int = 0) -> SeriesAnswer:
+        if not q.strip():
+            return series.series(self._tables, Span(*span))
+        chosen = clients.chosen(self._all_clients(span), q, now_ms)
+        found = self._once(("lifetimes", *span), lambda: lifetimes.lifetimes(self._tables, Span(*span)))
+        return lifetimes.series(self._tables, Span(*span), found, chosen)
 
     def _clients(self, span: tuple[int, int], **chosen: Any) -> ClientsAnswer:
-        found = self._once(("clients", *span), lambda: clients.clients(self._tables, Span(*span), self._owners))
-        return clients.page(found, **chosen)
+        return clients.page(self._all_clients(span), **chosen)
+
+    def _all_clients(self, span: tuple[int, int]) -> pa.Table:
+        return self._once(("clients", *span), lambda: clients.clients(self._tables, Span(*span), self._owners))
 
     def _starts(self, span: tuple[int, int], whose: dict[str, str | None], **chosen: Any) -> StartsAnswer:
         return pushes.starts(self._tables, Span(*span), Whose(**whose), **chosen)

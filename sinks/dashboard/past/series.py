@@ -6,6 +6,9 @@ version's greatest may be at another minute than the total's, so they may add up
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from clientscope.catalog.sensitive import shown
 from clientscope.topic_values import clean
 from sinks.dashboard.past.answers import SeriesAnswer
@@ -27,6 +30,20 @@ def step_of(span: Span) -> int:
 def points(span: Span, step_ms: int) -> range:
     """When each step begins; the first one may begin before the span."""
     return range(span.from_ms // step_ms * step_ms, span.to_ms, step_ms)
+
+
+def recorded_steps(tables: Tables, span: Span, step_ms: int) -> npt.NDArray[np.bool_]:
+    """In which steps anything was recorded.
+
+    Raises:
+        NoAnswer: see `Tables.ask`.
+    """
+    starts = points(span, step_ms)
+    number = f"CAST(minute AS BIGINT) / {step_ms * 1000}"
+    found = tables.ask("gauges", f"SELECT DISTINCT {number} AS step FROM gauges WHERE {within(span, 'minute')}")  # noqa: S608 - numbers
+    recorded = np.zeros(len(starts), np.bool_)
+    recorded[found["step"].to_numpy().astype(np.int64) - starts.start // step_ms] = True
+    return recorded
 
 
 def series(tables: Tables, span: Span) -> SeriesAnswer:

@@ -16,7 +16,7 @@ from clientscope.records.principals import ANONYMOUS, authenticated
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.schema import NO_CLIENT_ID, Database
-from udfs.rules.registry import risks_of
+from udfs.rules.registry import with_risks
 
 RESULT_KEPT_MS = 24 * 60 * 60 * 1000
 
@@ -54,8 +54,7 @@ def of_finding(finding: Finding) -> Of | None:
     if finding.client_count > len(finding.clients) or finding.state == "stopped":
         applications = [finding.application, *(place.application for place in finding.places)]
         subjects |= {(tenant(each.principal), each.client_id) for each in applications if each.client_id}
-    risks = tuple(finding.risks) or risks_of(finding.code)
-    return Of(finding.code, SEVERITIES.index(finding.severity), risks, frozenset(subjects))
+    return Of(finding.code, SEVERITIES.index(finding.severity), tuple(with_risks(finding).risks), frozenset(subjects))
 
 
 def key_of_client(cluster: str, principal: str | None, address: str, instance: str | None) -> str | None:

@@ -53,16 +53,25 @@ class Openings:
         Args:
             numbers: of the clients by their keys; one that isn't there never had a connection that stayed its own.
         """
-        waiting, self._waiting = self._waiting, Counter()
-        for (minute, key), count in waiting.items():
-            if count and key in numbers:
+        for (minute, key), count in self._due():
+            if key in numbers:
                 self._count(numbers[key], minute, count)
+        self._waiting.clear()
         self._expire()
 
     @property
     def waiting(self) -> set[str]:
         """Keys of the clients that `flush` will write."""
-        return {key for (_, key), count in self._waiting.items() if count}
+        return {key for (_, key), _ in self._due()}
+
+    @property
+    def held(self) -> int:
+        """How many counts wait for `flush`."""
+        return len(self._waiting)
+
+    def _due(self) -> list[tuple[tuple[int, str], int]]:
+        """What waits and still counts."""
+        return [(of, count) for of, count in self._waiting.items() if count and of[0] > self._newest - MINUTES]
 
     def set_now(self, now_ms: int) -> bool:
         """Lets openings grow old; returns whether that changed anything."""

@@ -19,7 +19,9 @@ class IndexedPush(NamedTuple):
         pushed_ms: Kafka's time.
         instance: its instance id; None where it has none.
         judged: whether a rule could judge it; None where its result was not read.
+        not_judged_by: the rules that could not (`sinks.dashboard.state.unjudged`); None likewise.
         old_key: its record has the key that release 0.1.0 gave it: the instance id alone.
+        rank: `clientscope.records.codec.rank_of` its origin: what a client pushes counts before what was seen of it.
     """
 
     key: str
@@ -34,7 +36,12 @@ class IndexedPush(NamedTuple):
     software: str
     version: str
     judged: bool | None = None
+    not_judged_by: bytes | None = None
     old_key: bool = False
+    rank: int = 0
+
+
+_INSERT = f"INSERT OR REPLACE INTO pushes VALUES ({', '.join('?' * len(IndexedPush._fields))})"
 
 
 class PushIndex:
@@ -77,7 +84,7 @@ class PushIndex:
         gone = [push for key, push in before.items() if key not in now]
         new = [push for key, push in now.items() if push is not before.get(key)]
         self._database.run(f"DELETE FROM pushes WHERE key IN {LISTED}", listed(push.key for push in gone))
-        self._database.many("INSERT OR REPLACE INTO pushes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", new)
+        self._database.many(_INSERT, new)
         self._count += len(now) - len(before)
         if self._count > self._limit + self._limit // 20:
             self._trim()
@@ -85,11 +92,11 @@ class PushIndex:
             self._judging.pushed(client_id, address)
 
     def of_client(self, client_id: str, address: str, principal: str, key: str | None) -> IndexedPush | None:
-        """The push of a client: of this key where it has an instance id, or else the newest from there under its names."""
+        """The push of a client: of this key where it has an instance id, or else under its names, what it pushed before what was seen."""
         row = self._database.row("SELECT * FROM pushes WHERE key = ?", key) if key else None
         if row is None:
             row = self._database.row(
-                "SELECT * FROM pushes WHERE client_id = ? AND address = ? AND principal = ? ORDER BY pushed_ms DESC LIMIT 1",
+                "SELECT * FROM pushes WHERE client_id = ? AND address = ? AND principal = ? ORDER BY rank, pushed_ms DESC LIMIT 1",
                 client_id,
                 address,
                 principal,
@@ -99,18 +106,20 @@ class PushIndex:
     def starts(self, push: IndexedPush, limit: int) -> tuple[list[IndexedPush], bool]:
         """The newest pushes of a client, from its address; or where there is but one, of its application; and whether it is the latter."""
         own = self._database.rows(
-            "SELECT * FROM pushes WHERE client_id = ? AND address = ? AND principal = ? ORDER BY pushed_ms DESC LIMIT ?",
+            "SELECT * FROM pushes WHERE client_id = ? AND address = ? AND principal = ? AND rank = ? ORDER BY pushed_ms DESC LIMIT ?",
             push.client_id,
             push.address,
             push.principal,
+            push.rank,
             limit,
         )
         if len(own) > 1 or not push.application:
             return [IndexedPush(*row) for row in own], False
         rows = self._database.rows(
-            "SELECT * FROM pushes WHERE application = ? AND principal = ? ORDER BY pushed_ms DESC LIMIT ?",
+            "SELECT * FROM pushes WHERE application = ? AND principal = ? AND rank = ? ORDER BY pushed_ms DESC LIMIT ?",
             push.application,
             push.principal,
+            push.rank,
             limit,
         )
         return [IndexedPush(*row) for row in rows], len(rows) > len(own)
@@ -161,9 +170,13 @@ def _newer(before: IndexedPush | None, push: IndexedPush) -> IndexedPush:
     if before is None:
         return push
     if (before.partition, before.offset) == (push.partition, push.offset):  # of push and result, the push is the older one
-        judged = before.judged if push.judged is None else push.judged
-        times = min(before.pushed_ms, push.pushed_ms)
-        return push._replace(pushed_ms=times, judged=judged, old_key=before.old_key or push.old_key)
+        result = before if push.judged is None else push
+        return push._replace(
+            pushed_ms=min(before.pushed_ms, push.pushed_ms),
+            old_key=before.old_key or push.old_key,
+            judged=result.judged,
+            not_judged_by=result.not_judged_by,
+        )
     if before.offset > push.offset and before.pushed_ms >= push.pushed_ms:  # a topic that is made again begins with low offsets
         return before
     return push

@@ -46,7 +46,9 @@ CREATE TABLE pushes (
     address TEXT NOT NULL, principal TEXT NOT NULL, application TEXT NOT NULL, instance TEXT,
     software TEXT NOT NULL, version TEXT NOT NULL,
     judged INTEGER,                -- 1 or 0 by its result; NULL where none was read
-    old_key INTEGER NOT NULL       -- its record has the key that release 0.1.0 gave it
+    not_judged_by BLOB,            -- likewise, a bit for each rule
+    old_key INTEGER NOT NULL,      -- its record has the key that release 0.1.0 gave it
+    rank INTEGER NOT NULL          -- what counts first of a client
 ) WITHOUT ROWID;
 CREATE INDEX pushes_of_client ON pushes (client_id, address, pushed_ms);
 CREATE INDEX pushes_of_application ON pushes (application, pushed_ms);

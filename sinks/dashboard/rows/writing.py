@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from hashlib import blake2b
+from itertools import islice
 from typing import NamedTuple
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import version_order
 from clientscope.records.traffic import Passed
+from sinks.dashboard.rows.identity import SHARED, ClientIdentity, OpenConnection, opened_since
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.openings import Openings
 from sinks.dashboard.rows.schema import GONE, HERE, LISTED, LOST, NO_CLIENT_ID, Database, listed
@@ -18,6 +19,9 @@ from udfs.kernels.applications import application_of
 
 GONE_KEPT = 10_000
 """Clients that have gone and can still be found."""
+
+MOST_WAITING = 50_000
+"""Clients that have gone, and openings by minute, that wait for a flush; those that are connected have a bound of their own."""
 
 MANY = 5_000
 """Connections into empty tables that are worth making the indices anew."""
@@ -29,47 +33,6 @@ _OWNERS_KEPT = 20_000
 
 Shape = tuple[str | int | None, ...]
 """What a client shares with many: the first eight values of its identity, and its owner."""
-
-
-_SHARED = 8
-"""Values of an identity that many have in common, from its first."""
-
-
-class ClientIdentity(NamedTuple):
-    """What connections of one client have in common; all of it has been cleaned."""
-
-    cluster: str
-    broker: int
-    gateway: str
-    listener: str
-    protocol: str
-    principal: str | None
-    software: str
-    version: str
-    client_id: str | None
-    address: str
-    instance: str | None
-
-    @property
-    def key(self) -> str:
-        """24 digits that no other identity has."""
-        return blake2b(repr(self).encode(), digest_size=12).hexdigest()
-
-
-class OpenConnection(NamedTuple):
-    """An open connection; ``key`` is its identity's."""
-
-    identity: ClientIdentity
-    key: str
-    epoch: int
-    connection: int
-    opened_ms: int | None
-    seen_ms: int
-
-    @property
-    def since(self) -> tuple[int, bool]:
-        """When it was opened, and whether that is exact."""
-        return _since(self.opened_ms, self.seen_ms)
 
 
 class _Known(NamedTuple):
@@ -164,6 +127,11 @@ class Writing:
         if gateway in self._lost:
             self.lose_gateway(gateway, False)
 
+    @property
+    def is_due(self) -> bool:
+        """Whether so much of clients that left, or came for moments, waits for `flush` that it shouldn't wait longer."""
+        return len(self._passed) + self.openings.held > MOST_WAITING
+
     def flush(self) -> None:
         """Writes all changes since the last call into the tables."""
         opened, self._opened = self._opened, {}
@@ -219,7 +187,7 @@ class Writing:
                 self.openings.not_opened(client, opened_in[row])
             closing = closed.get(row)
             if closing is not None and (client not in left or left[client][0] < closing):
-                left[client] = closing, _since(opened_ms, seen_ms)
+                left[client] = closing, opened_since(opened_ms, seen_ms)
         return counts, set(counts), left
 
     def _insert(self, opened: Mapping[int, OpenConnection], counts: Counter[int], oldest: set[int]) -> dict[str, int]:
@@ -316,7 +284,7 @@ class Writing:
         )
 
     def _shape(self, identity: ClientIdentity) -> int:
-        shape = (*identity[:_SHARED], self._owner_of(identity.principal, identity.client_id))
+        shape = (*identity[:SHARED], self._owner_of(identity.principal, identity.client_id))
         number = self._shapes.get(shape)
         if number is None:
             cursor = self._database.run(
@@ -353,7 +321,7 @@ class Writing:
         for client in (*(there - left.keys()), *(client for _, client, _ in closings if client in there)):
             self._gone[client] = None
             self._gone.move_to_end(client)
-        over = [client for client, _ in zip(list(self._gone), range(max(0, len(self._gone) - GONE_KEPT)), strict=False)]
+        over = list(islice(self._gone, max(0, len(self._gone) - GONE_KEPT)))
         for client in over:
             del self._gone[client]
         self._remove(over)
@@ -374,8 +342,3 @@ class Writing:
             f" FROM connections WHERE client = clients.id ORDER BY seen_ms, connection LIMIT 1) WHERE connections > 0 AND id IN {LISTED}",
             listed(clients),
         )
-
-
-def _since(opened_ms: int | None, seen_ms: int) -> tuple[int, bool]:
-    """Since when a connection was there, and whether that is exact."""
-    return (seen_ms, False) if opened_ms is None else (opened_ms, True)

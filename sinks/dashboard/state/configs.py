@@ -9,12 +9,14 @@ import pyarrow as pa
 
 from clientscope.errors import RecordError
 from clientscope.records.client_key import client_key, key_of_0_1, scope
+from clientscope.records.codec import Origin, rank_of
 from clientscope.records.principals import authenticated
 from clientscope.results import ResultValue
 from clientscope.topic_values import clean
 from sinks.dashboard.rows.pushes import IndexedPush
 from sinks.dashboard.state.column_values import column_values
 from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.unjudged import pack
 from udfs.decoding.decode import decoder
 from udfs.kernels.applications import application_of
 from udfs.redaction.names import redact_names
@@ -29,6 +31,7 @@ _FIELDS = (
     "client_software_name",
     "client_software_version",
     "client_instance_id",
+    "origin",
 )
 _NEEDED = frozenset({*_FIELDS, "security_protocol"})
 
@@ -68,6 +71,8 @@ def judged(value: ResultValue, arrived_ms: int) -> IndexedPush:
         software=value.software_name,
         version=value.software_version,
         judged=bool(value.rules or value.passed),
+        not_judged_by=pack(value.not_evaluable),
+        rank=rank_of(Origin[value.origin.upper()]),
     )
 
 
@@ -80,6 +85,7 @@ def _push(
     software: str,
     version: str,
     instance: Any,
+    origin: int,
     decode_error: str | None,
 ) -> IndexedPush | RecordError:
     if decode_error is not None:
@@ -103,4 +109,5 @@ def _push(
         software=clean(software),
         version=clean(version),
         old_key=old,
+        rank=rank_of(origin),
     )

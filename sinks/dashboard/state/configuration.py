@@ -19,6 +19,7 @@ from udfs.rules.engine.client_types import InferredTypes
 from udfs.rules.engine.effective import Effective, logged
 from udfs.rules.engine.matrices import DEFAULT
 from udfs.rules.engine.names import SettingNames
+from udfs.rules.engine.parsing import inferred_values, several_values
 from udfs.rules.engine.software import ClientSoftware
 
 MOST_SETTINGS = 1_000
@@ -79,11 +80,12 @@ def _origin(number: int) -> OriginName:
 def _reported(pushes: Pushes, effective: Effective, key_ids: list[int]) -> list[EffectiveSetting]:
     """What the client said; of one key that is there twice the last, as in a properties file."""
     columns = {name: column.to_pylist() for name, column in pushes.settings.items()}
+    as_seen = several_values(pushes) | inferred_values(pushes)
     found: dict[str, EffectiveSetting] = {}
     for place, key_id in enumerate(key_ids):
         raw = {name: values[place] for name, values in columns.items()}
         key = v.KEYS[key_id] if key_id >= 0 else clean(raw["config_key"])
-        counts = key_id >= 0 and int(effective.positions[effective.rows[key], 0]) == place
+        counts = key_id >= 0 and int(effective.positions[effective.rows[key], 0]) == place and not as_seen[place]
         found[key] = _setting(key, raw, effective.text_of(key, 0) if counts else None)
     return list(found.values())
 

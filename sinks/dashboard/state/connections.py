@@ -18,7 +18,7 @@ from clientscope.records.traffic import Passed, measured, unpack
 from clientscope.topic_values import clean
 from sinks.dashboard.rows import Database, Lists, Writing
 from sinks.dashboard.rows import lists as rows
-from sinks.dashboard.rows.writing import ClientIdentity, OpenConnection
+from sinks.dashboard.rows.identity import ClientIdentity, OpenConnection
 from sinks.dashboard.state.connection_events import AnyEvent
 
 DEFAULT_INTERVAL_MS = 30_000
@@ -44,6 +44,7 @@ class _Gateway:
     Attributes:
         closed: sequence of the close of recently closed connections, so that a repeated or late record opens none of them again.
         expected_from_ms: Kafka's time of the last heartbeat, or of the first record before there is one.
+        busy: whether bytes passed before its last heartbeat.
         lost: its connections are hidden, yet kept: a gateway that was cut off from Kafka for a while comes back with them.
     """
 
@@ -57,6 +58,7 @@ class _Gateway:
     closed: OrderedDict[int, int] = field(default_factory=OrderedDict)
     late: bool = False
     lost: bool = False
+    busy: bool = False
 
 
 class ConnectionTable:
@@ -167,8 +169,10 @@ class ConnectionTable:
         gateway.interval_ms = record.heartbeat_interval_ms
         gateway.late = gateway.lost = False
         if measured(record.traffic):
-            self.writing.traffic(name, self._rates(gateway, record.traffic), arrived_ms)
-            return True
+            rates = self._rates(gateway, record.traffic)
+            self.writing.traffic(name, rates, arrived_ms)
+            changed |= bool(rates) or gateway.busy
+            gateway.busy = bool(rates)
         return changed
 
     def _rates(self, gateway: _Gateway, traffic: bytes | None) -> dict[str, Passed]:

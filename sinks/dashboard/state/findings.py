@@ -12,14 +12,13 @@ from clientscope.api.overview import OpenFindings
 from clientscope.errors import RecordError
 from clientscope.fair_share import HeldEntry, too_many
 from clientscope.findings.record import TO_DO, Finding, State
-from clientscope.query import FINDINGS, Query, matches, parse, parse_sort, term_text
+from clientscope.query import FINDINGS, Query, parse, parse_sort, term_text
 from clientscope.records.client_key import Tenant, tenant_of
-from clientscope.report.findings.selecting import client_ids, principals
-from clientscope.risks import Risk
-from clientscope.severities import SEVERITIES, Severity
+from clientscope.report.findings.selecting import SearchedFinding
+from clientscope.severities import SEVERITIES
 from clientscope.topic_values import parse as parse_value
 from sinks.dashboard.rows.judging import Judging, of_finding
-from udfs.rules.registry import risks_of
+from udfs.rules.registry import with_risks
 
 MAX_KEY_BYTES = 256
 
@@ -65,115 +64,54 @@ class _Counted(NamedTuple):
 class _Kept(NamedTuple):
     """A finding as bytes, which take a seventh of the memory, and what it is chosen, grouped and ordered by."""
 
+    searched: SearchedFinding
     urgency: tuple[int, int, int, int, int, str]
-    state: State
-    severity: str
-    code: str
-    risks: tuple[Risk, ...]
-    confidence: str
     suppressed: bool
-    kind_of: str
-    principals: tuple[str, ...]
-    client_ids: tuple[str, ...]
-    settings: tuple[str, ...]
-    digests: tuple[str, ...]
-    owner: str | None
-    clients: int
-    opened_ms: int
     last_seen_ms: int
-    name: str
-    search: str
     tenant: Tenant
     text: bytes
 
     @classmethod
-    def of(cls, finding: Finding) -> _Kept:
-        if not finding.risks:  # of an earlier release
-            finding = finding.model_copy(update={"risks": list(risks_of(finding.code))})
-        owner = finding.owner.team if finding.owner else None
-        named = tuple(sorted(principals(finding))), tuple(sorted(client_ids(finding)))
-        searched = (finding.fingerprint, finding.code, finding.name, finding.message, owner or "", *named[0], *named[1])
+    def of(cls, recorded: Finding) -> _Kept:
+        finding = with_risks(recorded)
         return cls(
+            SearchedFinding.of(finding),
             finding.urgency,
-            finding.state,
-            finding.severity,
-            finding.code,
-            tuple(finding.risks),
-            finding.confidence,
             finding.suppressed is not None,
-            finding.kind,
-            *named,
-            tuple(sorted({each.key for each in finding.settings} | {each.key for each in finding.places})),
-            tuple(sorted({each.digest for each in finding.settings if each.digest})),
-            owner,
-            finding.client_count,
-            finding.opened_ms,
             finding.last_seen_ms,
-            finding.name,
-            "\n".join(searched).lower(),
             tenant_of(finding.application.principal, finding.clients[0].address if finding.clients else ""),
             finding.model_dump_json(exclude_defaults=True).encode(),
         )
 
     @property
     def counted(self) -> _Counted:
-        is_live = self.clients > 0 or self.kind_of == "operation"
-        return _Counted(self.severity, self.state, self.confidence, self.suppressed, self.kind_of == "leak", is_live)
-
-    @property
-    def fingerprint(self) -> str:
-        return self.urgency[-1]
+        of = self.searched
+        is_live = of.clients > 0 or of.kind == "operation"
+        return _Counted(of.severity, of.state, of.confidence, self.suppressed, of.kind == "leak", is_live)
 
     def chosen(self, choice: FindingChoice, query: Query) -> bool:
+        of = self.searched
         return (
-            (self.state in choice.states or query.asks_for("state"))
-            and SEVERITIES.index(self.severity) >= SEVERITIES.index(choice.severity)
-            and (not choice.code or fnmatchcase(self.code, choice.code))
-            and choice.confidence in (self.confidence, "all")
+            (of.state in choice.states or query.asks_for("state"))
+            and SEVERITIES.index(of.severity) >= SEVERITIES.index(choice.severity)
+            and (not choice.code or fnmatchcase(of.code, choice.code))
+            and choice.confidence in (of.confidence, "all")
             and (choice.suppressed == "all" or self.suppressed == (choice.suppressed == "only"))
-            and (not query.terms or matches(query, FINDINGS, self._values(), self.search))
+            and of.matches(query)
         )
-
-    def _values(self) -> dict[str, object]:
-        return {
-            "code": self.code,
-            "name": self.name,
-            "severity": self.severity,
-            "risk": self.risks,
-            "state": self.state,
-            "confidence": self.confidence,
-            "kind": self.kind_of,
-            "principal": self.principals,
-            "client_id": self.client_ids,
-            "owner": self.owner,
-            "setting": self.settings,
-            "digest": self.digests,
-            "fingerprint": self.fingerprint,
-            "clients": self.clients,
-            "since": self.opened_ms,
-        }
 
     def groups(self, group: FindingGroupBy) -> tuple[str | None, ...]:
         """The groups that it is in; one at least."""
-        if group == "principal":
-            return self.principals or (None,)
-        if group == "risk":
-            return self.risks or (None,)
-        return ({"code": self.code, "owner": self.owner, "severity": self.severity}[group],)
-
-
-def finding_matches(finding: Finding, query: Query) -> bool:
-    """Whether a query leaves a finding: in the lists of page and command line alike."""
-    kept = _Kept.of(finding)
-    return matches(query, FINDINGS, kept._values(), kept.search)
+        found: str | tuple[str, ...] | None = getattr(self.searched, group)
+        return found or (None,) if isinstance(found, tuple) else (found,)
 
 
 _SORTED_BY: dict[str, Callable[[_Kept], int | str]] = {
-    "severity": lambda kept: SEVERITIES.index(cast(Severity, kept.severity)),
-    "code": lambda kept: kept.code,
-    "state": lambda kept: kept.state,
-    "clients": lambda kept: kept.clients,
-    "since": lambda kept: kept.opened_ms,
+    "severity": lambda kept: SEVERITIES.index(kept.searched.severity),
+    "code": lambda kept: kept.searched.code,
+    "state": lambda kept: kept.searched.state,
+    "clients": lambda kept: kept.searched.clients,
+    "since": lambda kept: kept.searched.since,
     "last_seen": lambda kept: kept.last_seen_ms,
 }
 
@@ -314,9 +252,9 @@ class FindingTable:
                 continue
             # What has ended goes first, then by severity; of equals the one that the fewest clients have.
             held = [
-                HeldEntry(key, kept.tenant, -_rank(kept), kept.clients, size(kept))
+                HeldEntry(key, kept.tenant, -_rank(kept), kept.searched.clients, size(kept))
                 for key, kept in self._kept.items()
-                if kept.kind_of != "operation"
+                if kept.searched.kind != "operation"
             ]
             gone = too_many(held, room)
             for each in gone:
@@ -342,15 +280,15 @@ def _rank(kept: _Kept) -> int:
 
 
 def _group(group: FindingGroupBy, label: str | None, members: list[_Kept]) -> FindingGroup:
-    worst = max(members, key=lambda kept: SEVERITIES.index(cast(Severity, kept.severity)))
+    worst = max(members, key=lambda kept: SEVERITIES.index(kept.searched.severity))
     of_rule = Finding.model_validate_json(worst.text) if group == "code" else None
     return FindingGroup(
         label="–" if label is None else label,
         q=term_text(group, label),
         findings=len(members),
-        worst=cast(Severity, worst.severity),
-        clients=sum(kept.clients for kept in members),
-        to_do=sum(kept.state in TO_DO for kept in members),
+        worst=worst.searched.severity,
+        clients=sum(kept.searched.clients for kept in members),
+        to_do=sum(kept.searched.state in TO_DO for kept in members),
         name=of_rule.name if of_rule else None,
         use_instead=of_rule.use_instead if of_rule else None,
     )

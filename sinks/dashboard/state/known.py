@@ -27,7 +27,6 @@ from sinks.dashboard.state.pushes import PushTable
 from sinks.dashboard.state.record import TopicRecord
 from sinks.dashboard.state.series import MinuteTable
 from sinks.dashboard.state.status import StatusTable
-from sinks.dashboard.state.unjudged import UnjudgedRules
 
 DISAGREE_AFTER_MS = 5_000
 """For how long the gauges may differ from the gateways' records before that is worth telling: they are two ways through."""
@@ -64,7 +63,6 @@ class Known:
         judging = self._connections.writing.judging
         self._index = PushIndex(self._connections.database, judging, push_limit)
         self._pushes = PushTable(result_limit)
-        self._unjudged = UnjudgedRules()
         self._findings = FindingTable(finding_limit, judging=judging)
         self._status = StatusTable()
         self._series = MinuteTable()
@@ -101,8 +99,9 @@ class Known:
                     if changed:
                         self._touch(record.topic, record.timestamp_ms)
             self._index.flush()
-            if self._feed.was_live:  # before that there are no requests, and all of it at once is faster
-                self._connections.writing.flush()
+            writing = self._connections.writing
+            if self._feed.was_live or writing.is_due:  # before that there are no requests, and much at once is faster
+                writing.flush()
 
     def catching_up(self, read: int, total: int) -> None:
         """The topics are being read, from the start or after they could not be reached."""
@@ -177,7 +176,6 @@ class Known:
             return False
         if isinstance(value, ResultValue):
             self._index.put(configs.judged(value, record.timestamp_ms))
-            self._unjudged.put(value.partition, value.offset, value.not_evaluable)
             return self._pushes.apply(value, record.timestamp_ms, record.ahead)
         assert value is not None
         self._series.apply(value, record.timestamp_ms)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from clientscope.api.clients import ClientDetail, ClientStart, Configuration
 from clientscope.errors import EnvironmentProblem, RecordError
+from clientscope.records.codec import Origin, rank_of
 from sinks.dashboard.rows.pushes import IndexedPush
 from sinks.dashboard.state.configuration import configuration
 from sinks.dashboard.state.fetching import Fetch, Place
@@ -33,7 +34,7 @@ class OneClient:
         if seen is None:
             return None
         read, why = self._configurations(seen)
-        own = read.get(_place(seen.push)) if seen.push else None
+        own = _own(seen, read)
         if own is None and not why:
             why = _GONE if seen.push else _NEVER
         judged = seen.client.findings is not None or bool(seen.findings)
@@ -47,7 +48,7 @@ class OneClient:
             why=why or None,
             findings=list(seen.findings) if judged else None,
             not_judged_by=seen.not_judged_by,
-            starts=_starts(seen, read) if own else None,
+            starts=_starts(seen, read) if own and not _is_seen(seen) else None,
             starts_of="application" if seen.starts_of_application else "client",
         )
 
@@ -69,6 +70,21 @@ class OneClient:
             except RecordError as error:
                 why = f"Its record can't be decoded ({error.reason})."
         return found, "" if _place(seen.push) in found else why
+
+
+def _is_seen(seen: LastRead) -> bool:
+    """Whether nothing of its configuration is known but what its requests show."""
+    return seen.push is not None and seen.push.rank == rank_of(Origin.OBSERVED)
+
+
+def _own(seen: LastRead, read: Mapping[Place, Configuration]) -> Configuration | None:
+    """Its configuration. Each gateway sees the requests that pass it: what the newest record lacks is taken from the others."""
+    own = read.get(_place(seen.push)) if seen.push else None
+    if own is None or not _is_seen(seen) or seen.starts_of_application:
+        return own
+    others = [read[place] for place in map(_place, reversed(seen.starts)) if place in read]
+    settings = {setting.key: setting for each in (*others, own) if each.client_type == own.client_type for setting in each.settings}
+    return own.model_copy(update={"settings": [settings[key] for key in sorted(settings)]})
 
 
 def _starts(seen: LastRead, read: Mapping[Place, Configuration]) -> list[ClientStart]:

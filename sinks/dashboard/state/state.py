@@ -33,6 +33,7 @@ from sinks.dashboard.state.overview import SOFTWARE_ROWS, Summary
 from sinks.dashboard.state.record import TopicRecord
 from sinks.dashboard.state.series import MINUTE_MS
 from sinks.dashboard.state.status import differences
+from sinks.dashboard.state.unjudged import unpack
 from udfs.kernels.applications import application_of
 
 __all__ = ["DISAGREE_AFTER_MS", "SOFTWARE_ROWS", "LastRead", "State", "TopicRecord"]
@@ -204,7 +205,7 @@ class State(Summary):
                 starts=tuple(starts),
                 starts_of_application=of_application,
                 findings=tuple(found),
-                not_judged_by=self._unjudged.of(push.partition, push.offset) if push else None,
+                not_judged_by=None if push is None or push.not_judged_by is None else unpack(push.not_judged_by),
             )
 
     def brokers(self, now_ms: int, q: str = "") -> Brokers:

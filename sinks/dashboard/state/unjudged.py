@@ -1,44 +1,24 @@
-"""Rules that could not judge a push, by the push's place on its topic."""
+"""Rules that could not judge a push, as a few bytes: a bit for each rule, in the registry's order."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from clientscope.api.clients import UnjudgedRule
 from udfs.rules.engine.rule import NOT_EVALUABLE
 from udfs.rules.registry import EVERY_RULE
 
 _WHY = {rule.code: (rule.name, rule.message(NOT_EVALUABLE)) for rule in EVERY_RULE}
+_BIT = {rule.code: 1 << place for place, rule in enumerate(EVERY_RULE)}
+_BYTES = (len(EVERY_RULE) + 7) // 8
 
 
-class UnjudgedRules:
-    """Of the newest ``limit`` pushes.
+def pack(codes: Iterable[str]) -> bytes:
+    """The rules of these codes; one that only another release's job knows is left out."""
+    return sum(_BIT.get(code, 0) for code in set(codes)).to_bytes(_BYTES, "big")
 
-    Many pushes lack the same settings, so each combination of rules is held once; a combination beyond ``combinations`` isn't kept.
-    """
 
-    def __init__(self, limit: int = 50_000, combinations: int = 5_000) -> None:
-        self._limit = limit
-        self._combinations = combinations
-        self._held: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._of: OrderedDict[tuple[int, int], tuple[str, ...]] = OrderedDict()
-
-    def put(self, partition: int, offset: int, codes: Sequence[str]) -> None:
-        """The result of the push at this place."""
-        rules = tuple(codes)
-        if len(self._held) < self._combinations:
-            self._held.setdefault(rules, rules)
-        self._of.pop((partition, offset), None)
-        if rules in self._held:
-            self._of[partition, offset] = self._held[rules]
-        if len(self._of) > self._limit:
-            self._of.popitem(last=False)
-
-    def of(self, partition: int, offset: int) -> list[UnjudgedRule] | None:
-        """By code, each with the reason; None if no result of that push is kept."""
-        codes = self._of.get((partition, offset))
-        if codes is None:
-            return None
-        known = [(code, *_WHY.get(code, ("", ""))) for code in sorted(set(codes))]
-        return [UnjudgedRule(code=code, name=name, why=why) for code, name, why in known]
+def unpack(rules: bytes) -> list[UnjudgedRule]:
+    """By code, each with the reason."""
+    bits = int.from_bytes(rules, "big")
+    return [UnjudgedRule(code=code, name=name, why=why) for code, (name, why) in sorted(_WHY.items()) if bits & _BIT[code]]

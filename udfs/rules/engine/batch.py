@@ -7,7 +7,7 @@ leaves them out (`Effective`), and everywhere where the settings are complete, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -15,15 +15,18 @@ import numpy.typing as npt
 
 from clientscope.catalog.configs import ClientType
 from clientscope.profiles import Profile, Thresholds
-from clientscope.records.codec import ValueState
+from clientscope.records.codec import Origin, ValueState
+from clientscope.severities import SEVERITIES
 from udfs.arrays.distinct import distinct_rows
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
+from udfs.rules.engine.checked import CheckedSettings
 from udfs.rules.engine.client_types import InferredTypes
 from udfs.rules.engine.effective import Effective, logged
 from udfs.rules.engine.matrices import ABSENT, DEFAULT, ORIGINS, SET
 from udfs.rules.engine.names import SettingNames
-from udfs.rules.engine.rule import NOT_APPLICABLE, NOT_EVALUABLE, Evidence, Judgement, Mask, Rule, SettingOf
+from udfs.rules.engine.parsing import inferred_values
+from udfs.rules.engine.rule import INFO, NOT_APPLICABLE, NOT_EVALUABLE, Evidence, Judgement, Mask, Rule, SettingOf
 from udfs.rules.engine.software import ClientSoftware
 from udfs.rules.engine.text import Text
 
@@ -66,11 +69,33 @@ class Batch:
         return len(self.pushes)
 
     @cached_property
+    def observed(self) -> Mask:
+        """Which are what a gateway saw of a client's requests."""
+        origins = self.pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
+        found: Mask = origins == Origin.OBSERVED
+        return found
+
+    @cached_property
+    def inferred(self) -> Mapping[str, Mask]:
+        """Keys whose value was inferred from the times of requests → of which pushes."""
+        which = np.flatnonzero(inferred_values(self.pushes))
+        found: dict[str, Mask] = {}
+        for key_id, parent in zip(self.key_ids[which].tolist(), self.pushes.parents[which].tolist(), strict=True):
+            if key_id >= 0:
+                found.setdefault(v.KEYS[key_id], np.zeros(len(self), np.bool_))[parent] = True
+        return found
+
+    @cached_property
     def client_types(self) -> npt.NDArray[np.int8]:
         """Per push its client's place in ``ClientType``; -1 where it isn't known, or several share the settings."""
         types: npt.NDArray[np.int8] = self._inferred.types.astype(np.int8)
         types[types == v.UNKNOWN_TYPE] = -1
         return types
+
+    @cached_property
+    def checked(self) -> CheckedSettings:
+        """The settings, held against the catalogue."""
+        return CheckedSettings(self)
 
     @cached_property
     def key_ids(self) -> npt.NDArray[np.int64]:
@@ -243,6 +268,18 @@ class Batch:
         return np.array(chosen, np.int64)[which.ravel()]
 
 
+def _as_sure(batch: Batch, rule: Rule, judgement: Judgement) -> Judgement:
+    """What rests on a setting that was only inferred is no more than information."""
+    inferred = np.zeros(len(batch), np.bool_)
+    for key in rule.keys:
+        inferred |= batch.inferred.get(key, False)
+    if not inferred.any():
+        return judgement
+    usual = np.full(len(batch), SEVERITIES.index(rule.severity), np.int8)
+    severities = usual if judgement.severities is None else judgement.severities
+    return Judgement(judgement.outcomes, np.where(inferred, np.int8(INFO), severities))
+
+
 def judge(batch: Batch, rules: Sequence[Rule]) -> list[Judgement]:
     """The verdict of each rule on each push."""
     found = []
@@ -251,7 +288,7 @@ def judge(batch: Batch, rules: Sequence[Rule]) -> list[Judgement]:
         if not (applies > NOT_APPLICABLE).any():
             found.append(Judgement(np.full(len(batch), NOT_APPLICABLE, np.int8)))
             continue
-        judgement = rule.evaluate(batch)
+        judgement = _as_sure(batch, rule, rule.evaluate(batch))
         if (applies == 1).all():
             found.append(judgement)
             continue

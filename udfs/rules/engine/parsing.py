@@ -5,17 +5,24 @@ What isn't a plain number or a plain word goes through the dialect's own functio
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.request_settings import BETWEEN, INFERRED, inferred_value, weakest
+from clientscope.records.codec import Origin
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.matrices import SET, Ints, SettingMatrices
 from udfs.rules.engine.names import SettingNames
+from udfs.rules.engine.rule import Mask
 from udfs.rules.engine.software import ClientSoftware
+
+_SEEN = [origin for origin in Origin if origin not in (Origin.PUSHED, Origin.CLIENT_LOG)]
 
 
 def parse(matrices: SettingMatrices, pushes: Pushes, software: ClientSoftware, names: SettingNames, key_ids: Ints) -> None:
@@ -32,7 +39,7 @@ def parse(matrices: SettingMatrices, pushes: Pushes, software: ClientSoftware, n
     cells = row_of[ids] * len(pushes) + at
     matrices.states.ravel()[cells] = settings["is_default"].to_numpy(zero_copy_only=False)[known].view(np.int8) + np.int8(SET)
     matrices.positions.ravel()[cells] = known
-    values = settings["config_value"]
+    values = _judged_values(pushes)
     is_number, special = v.IS_NUMBER[ids], names.in_own_way[known]
     own_way = np.flatnonzero(special)
     plain = ~special
@@ -52,6 +59,45 @@ def parse(matrices: SettingMatrices, pushes: Pushes, software: ClientSoftware, n
             numbers = matrices.numbers[row]
             numbers[(numbers == word) & (software.dialects == dialect)] = meant
     matrices.dictionary = pa.concat_arrays([v.TEXT_ARRAY, encoded.dictionary.cast(pa.string())])
+
+
+def several_values(pushes: Pushes) -> Mask:
+    """Of which settings a client's requests have shown several values."""
+    return _seen(pushes, lambda values: pc.match_substring(values, BETWEEN))
+
+
+def inferred_values(pushes: Pushes) -> Mask:
+    """Which settings follow from the times of requests alone."""
+    return _seen(pushes, lambda values: pc.starts_with(values, INFERRED))
+
+
+def were_seen(pushes: Pushes) -> Mask:
+    """Which of them others saw of a client's requests: nobody wrote their settings so, and the client runs with them."""
+    origins = pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
+    found: Mask = np.isin(origins, _SEEN)
+    return found
+
+
+def _seen(pushes: Pushes, like: Callable[[pa.StringArray], pa.BooleanArray]) -> Mask:
+    """Which settings have such a value, of those that others saw of a client's requests."""
+    seen = were_seen(pushes)
+    if not seen.any():
+        return np.zeros(pushes.parents.size, np.bool_)
+    found: Mask = like(pushes.settings["config_value"]).fill_null(False).to_numpy(zero_copy_only=False)
+    return found & seen[pushes.parents]
+
+
+def _judged_values(pushes: Pushes) -> pa.StringArray:
+    """Values as they were sent; of several, the one that counts, and of what was inferred, the number."""
+    values, several = pushes.settings["config_value"], several_values(pushes)
+    inferred = inferred_values(pushes) & ~several
+    if inferred.any():
+        numbers = [inferred_value(text) for text in values.filter(pa.array(inferred)).to_pylist()]
+        values = pc.replace_with_mask(values, pa.array(inferred), pa.array(numbers, pa.string()))
+    if several.any():
+        pairs = (pushes.settings[name].filter(pa.array(several)).to_pylist() for name in ("config_key", "config_value"))
+        values = pc.replace_with_mask(values, pa.array(several), pa.array(list(map(weakest, *pairs)), pa.string()))
+    return values
 
 
 def _parse_own(

@@ -59,6 +59,7 @@ class SettingOf(NamedTuple):
         reason: why it was redacted.
         length: a redacted value's, in bytes.
         digest: a redacted value's HMAC-SHA-256, in hexadecimal.
+        note: what is said of it, in the catalogue's words alone.
     """
 
     key: str
@@ -67,6 +68,7 @@ class SettingOf(NamedTuple):
     reason: str | None = None
     length: int | None = None
     digest: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,8 @@ class Rule:
     """One thing that a pushed configuration can have wrong.
 
     Attributes:
-        code: SK… for sensitive keys, AN1… producers, AN2… consumers, AN3… any client; never used again for another rule.
+        code: SK… for sensitive keys, AN1… producers, AN2… consumers, AN3… any client, CF1… what a library takes; never used
+            again for another rule.
         name: the bad pattern, never the cure.
         severity: the worst that it gives, one of `SEVERITIES`.
         risks: what may happen where it fires, the first first.

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.catalog.dialects import DIALECTS
-from clientscope.catalog.dialects.dialect import Dialect, Release
+from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.settings import Release
 from udfs.rules.engine.rule import Mask
 from udfs.rules.engine.vocabulary import DIALECT_OF_SOFTWARE, UNKNOWN_DIALECT
 

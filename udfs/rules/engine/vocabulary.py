@@ -156,6 +156,8 @@ def _key_id(dialect: Dialect | None, raw: str, client_type: ClientType, written:
         renamed = dialect.kafka_name(raw, client_type)
         if renamed in KEY_IDS or (renamed != raw and raw in KEY_IDS):
             return KEY_IDS.get(renamed, -1)
+        if written:  # as the library takes it, or not at all
+            return KEY_IDS.get(raw, -1) if dialect.separator == "." else -1
     plain = raw.replace("_", ".").lower()
     if plain not in KEY_IDS:
         plain = (dialect or LIBRDKAFKA).kafka_name(plain, client_type)

@@ -1,7 +1,8 @@
 // Which columns a table shows: by default as many as there is room for, else those that the address names.
 
-import { html, useEffect, useRef } from "../core/html.js";
+import { html } from "../core/html.js";
 import { go, here } from "../core/route.js";
+import { useMenu } from "./menu.js";
 
 const KINDS_BY_WIDTH = /\b(medium|large|huge)\b/g;
 
@@ -21,19 +22,7 @@ export function chosenColumns(columns, text) {
 }
 
 export function ColumnChoice({ columns, text }) {
-  const menu = useRef(null);
-  useEffect(() => {
-    const away = (event) => {
-      if (menu.current?.open && (event.type === "keydown" ? event.key === "Escape" : !menu.current.contains(event.target)))
-        menu.current.open = false;
-    };
-    addEventListener("pointerdown", away);
-    addEventListener("keydown", away);
-    return () => {
-      removeEventListener("pointerdown", away);
-      removeEventListener("keydown", away);
-    };
-  }, []);
+  const menu = useMenu();
   const usual = columns.filter((column) => !column.link && !column.extra).map((column) => column.id);
   const ids = named(text) ?? usual;
   const choose = (id) => {

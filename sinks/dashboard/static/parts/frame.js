@@ -3,11 +3,12 @@
 import { get, post, signedOut } from "../core/api.js";
 import { feed, me, open } from "../core/feed.js";
 import { absolute, count, relative, zone, zoneName } from "../core/format.js";
-import { html, useEffect, useRef, useState } from "../core/html.js";
+import { html, useEffect, useState } from "../core/html.js";
 import { href, useRoute } from "../core/route.js";
 import { CHOICES, choose, isDark, settings } from "../core/settings.js";
 import { useSignal } from "../core/signal.js";
 import { MAIN, viewOf } from "../views.js";
+import { useMenu } from "./menu.js";
 
 const FEEDS = {
   loading: "Loading",
@@ -61,19 +62,7 @@ function Fresh({ state: { overview, link, waiting } }) {
 function Choices({ help }) {
   const chosen = useSignal(settings);
   const who = useSignal(me);
-  const menu = useRef(null);
-  useEffect(() => {
-    const away = (event) => {
-      if (menu.current?.open && (event.type === "keydown" ? event.key === "Escape" : !menu.current.contains(event.target)))
-        menu.current.open = false;
-    };
-    addEventListener("pointerdown", away);
-    addEventListener("keydown", away);
-    return () => {
-      removeEventListener("pointerdown", away);
-      removeEventListener("keydown", away);
-    };
-  }, []);
+  const menu = useMenu();
   const one = (name, label) =>
     html`<fieldset><legend>${label}</legend><div class="segments">${Object.entries(CHOICES[name]).map(
       ([value, text]) => html`<label><input type="radio" name=${name} value=${value}

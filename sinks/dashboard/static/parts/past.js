@@ -61,10 +61,11 @@ export function insteadOfPast({ listing, filtered = false, what, clear, nothing 
 const nameOf = ({ software_name: name, software_version: version }) =>
   name === "unknown" && version === "unknown" ? name : `${name} ${version}`;
 
-// between: {from, to} in ms; toVersion(one): the address of a version's clients.
-export function PastChart({ between, toVersion, height }) {
+// between: {from, to} in ms; q: which clients' connections are counted; toVersion(one): the address of a version's clients.
+/** @param {{ between: any, q?: string, toVersion: any, height: number }} given */
+export function PastChart({ between, q = "", toVersion, height }) {
   useSignal(settings);
-  const listing = useListing(address("history/series", between), () => 0, { patient: true });
+  const listing = useListing(address("history/series", { ...between, q }), () => 0, { patient: true });
   const { answer } = listing;
   const none = html`<${Nothing}><p>Nothing was recorded in this time.</p><p class="muted">The streaming job records connections each minute while it runs.</p><//>`;
   const show = insteadOfPast({ listing, nothing: () => none });
@@ -73,7 +74,7 @@ export function PastChart({ between, toVersion, height }) {
   const lines = answer.versions.map((one, i) => ({ label: nameOf(one), tone: i, values: one.connections, to: toVersion(one) }));
   if (answer.other.some((n) => n)) lines.push({ label: "other", tone: "other", values: answer.other });
   return html`<${Chart} name="versions" label="Connections by software version" minutes=${answer.points} series=${lines} total=${answer.connections} height=${height} step=${answer.step_ms} />
-    <p class="foot muted">The most at once in each ${step(answer.step_ms)}; gaps are times of which nothing was recorded.</p>`;
+    <p class="foot muted">${q ? "All that were open at any moment of each" : "The most at once in each"} ${step(answer.step_ms)}; gaps are times of which nothing was recorded.</p>`;
 }
 
 const step = (ms) => (ms === 60_000 ? "minute" : ms === 3_600_000 ? "hour" : ms === DAY_MS ? "day" : long(ms));

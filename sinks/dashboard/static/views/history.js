@@ -52,8 +52,8 @@ function Past({ params }) {
   const toVersion = (one) => toPast(params, { q: software(one.software_name, one.software_version) });
   return html`<div class="head"><h1>History</h1>${!starts && html`<${Search} key=${list} label=${list ? "Search findings" : "Search clients"} examples=${EXAMPLES[list]} error=${listing.error} />`}</div>
     <section class="card" aria-labelledby="over-time"><header class="tools"><h2 id="over-time">Connections over time</h2><${Range} params=${params} /></header>
-      ${q && html`<p class="notice" role="note">The chart is of all clients: the search applies to the list below it.</p>`}
-      ${between ? html`<${PastChart} between=${between} toVersion=${toVersion} height=${260} />` : html`<${NoRange} />`}</section>
+      ${q && (list || starts) && html`<p class="notice" role="note">The chart is of all clients: this search is for findings.</p>`}
+      ${between ? html`<${PastChart} between=${between} q=${list || starts ? "" : q} toVersion=${toVersion} height=${260} />` : html`<${NoRange} />`}</section>
     <section class="card list" aria-label=${starts ? "Starts" : LISTS[list]}>
       <header class="tools"><nav class="segments" aria-label="Rows">${Object.entries(LISTS).map(
         ([name, label]) => html`<a href=${href("history", { ...pastRange(params), show: name })}
@@ -110,7 +110,7 @@ function Clients({ answer, sort, params, scope }) {
   const columns = [
     {
       label: "Client id",
-      width: "18%",
+      width: "17%",
       link: true,
       kind: "strong",
       sortable: "client_id",
@@ -124,11 +124,11 @@ function Clients({ answer, sort, params, scope }) {
     },
     { label: "Owner", width: "8%", kind: "large", sortable: "owner", cell: (row) => html`<${Word} text=${row.owner} />` },
     { label: "Principal", width: "12%", sortable: "principal", cell: (row) => html`<${Word} text=${row.principal} />` },
-    { label: "Address", width: "11%", kind: "mono", sortable: "address", cell: (row) => html`<${Word} text=${row.address} />` },
+    { label: "Address", width: "10%", kind: "mono", sortable: "address", cell: (row) => html`<${Word} text=${row.address} />` },
     { label: "Brokers", width: "6%", kind: "large", cell: (row) => row.brokers.join(", ") },
     {
       label: "Connections",
-      width: "7%",
+      width: "9%",
       kind: "number strong",
       sortable: "connections",
       downFirst: true,

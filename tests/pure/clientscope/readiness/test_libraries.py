@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clientscope.catalog.dialects.dialect import numbers
 from clientscope.catalog.releases import api_name
+from clientscope.catalog.settings import numbers
 from clientscope.readiness.deprecations import ANNOUNCED
 from clientscope.readiness.libraries import MINIMUMS, minimum_of
 

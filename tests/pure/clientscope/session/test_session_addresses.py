@@ -11,13 +11,15 @@ import pytest
 from address_answers import BROKERS, decoded
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
+from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
 from played import Played, frames, request_id
 
 from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses, known
 from clientscope.session.events import BROKER, Counted, Woken
 from clientscope.session.ports import BrokerPorts
 from clientscope.session.session import Session
+from clientscope.session.shown import SharedFields
+from clientscope.session.state import RequestFields
 from clientscope.session.unanswered import FIRST_ID, MOST_UNANSWERED
 from clientscope.wire.api_versions import read_ranges
 from clientscope.wire.describe_cluster import BrokerSoftware
@@ -261,3 +263,14 @@ def test_known_versions_are_those_of_kafkas_releases() -> None:
     assert set(READ) <= known().keys()
     assert not {4, 5, 6, 7} & known().keys()
     assert PORTS.of(0) is None and PORTS.of(9) is None and PORTS.of(8) == ("gateway", 19_008)
+
+
+def test_settings_are_seen_in_requests_whose_answers_are_read_too() -> None:
+    played = playing(fields=SharedFields())
+    message = MetadataRequest(version=8, topics=[], allow_auto_topic_creation=False)
+    message.with_header(correlation_id=5, client_id="orders")
+    frame = bytes(message.encode(header=True, framed=True))
+    played.client(frame)
+    (sent,) = frames(bytes(played.to_broker))
+    assert sent[12:] == frame[12:]
+    assert played.connection.shown == (RequestFields(3, 8, (("allowAutoTopicCreation", "false"),)),)

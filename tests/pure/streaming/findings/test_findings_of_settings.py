@@ -12,6 +12,7 @@ from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
+from clientscope.records.codec import Origin
 from streaming.findings.clients import PushedClients
 from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import InputReader
@@ -282,3 +283,73 @@ def test_of_too_many_clients_those_that_pushed_longest_ago_are_forgotten(caplog:
     assert [push.client_id for push in gone] == ["orders-0", "orders-1"]
     assert len(clients) == 3
     assert "more than 3 clients" in caplog.text
+
+
+SEEN = {"origin": int(Origin.OBSERVED)}
+
+
+def test_what_a_client_pushes_beats_what_was_seen_of_its_requests() -> None:
+    fleet = Fleet()
+    fleet.connect()
+    fleet.push(instance=7, settings=BAD, **SEEN)
+    fleet.write()
+    assert (fleet.one("AN101").state, fleet.one("AN101").client_count) == ("open", 1)
+    fleet.later(SECOND)
+    pushing = fleet.client(instance=1, settings=GOOD)
+    fleet.later(SECOND)
+    assert fleet.one("AN101").state == "resolved"
+    fleet.push(instance=7, settings=BAD, **SEEN)  # which comes later, and changes nothing
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").state == "resolved"
+    fleet.close(pushing)
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").state == "resolved", "another connection of its names is open, so it is still there"
+
+
+def test_a_pushing_client_whose_connection_was_idle_is_there_although_its_requests_were_seen_later() -> None:
+    fleet = Fleet()
+    pushing = fleet.client(instance=1, settings=BAD)
+    other = fleet.connect()
+    fleet.push(instance=7, settings=GOOD, **SEEN)
+    fleet.later(MINUTE)
+    fleet.close(pushing)
+    fleet.later(MINUTE)
+    assert (fleet.one("AN101").state, fleet.one("AN101").client_count) == ("open", 1)
+    fleet.close(other)
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").client_count == 0
+
+
+def test_what_a_client_logs_beats_what_was_seen_and_is_beaten_by_a_push() -> None:
+    fleet = Fleet()
+    fleet.connect()
+    fleet.push(instance=7, settings=BAD, **SEEN)
+    fleet.later(SECOND)
+    fleet.push(instance=8, settings=GOOD, origin=int(Origin.CLIENT_LOG))
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").state == "resolved"
+    fleet.push(instance=1, settings=BAD)
+    fleet.later(MINUTE)
+    assert (fleet.one("AN101").state, fleet.one("AN101").client_count) == ("open", 1)
+
+
+def test_a_client_that_several_gateways_have_seen_counts_once_until_none_sees_it() -> None:
+    fleet = Fleet()
+    connection = fleet.connect()
+    for instance, gateway in ((7, "g"), (8, "other")):
+        fleet.push(connection=connection, instance=instance, gateway_id=gateway, settings=BAD, **SEEN)
+    fleet.client("orders-2", instance=9, settings=BAD, client_address="10.0.0.2", **SEEN)
+    fleet.later(SECOND)
+    found = fleet.one("AN101")
+    assert (found.client_count, sorted(str(each.client_id) for each in found.clients)) == (2, ["orders-1", "orders-2"])
+    fleet.close(connection)
+    fleet.later(MINUTE)
+    assert fleet.one("AN101").client_count == 1
+
+
+def test_a_producer_that_pushes_says_nothing_of_a_consumer_of_its_name() -> None:
+    fleet = Fleet()
+    fleet.client(instance=1, settings={"acks": "all", "linger.ms": "5"})
+    fleet.push(instance=7, settings={"group.id": "g", "session.timeout.ms": "5000"}, **SEEN)
+    fleet.later(MINUTE)
+    assert fleet.one("AN202").client_count == 1

@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_zip_is_importable_with_its_data_from_anywhere(folder: Path, tmp_path: Path) -> None:
     code = """
 import clientscope.cli, streaming.worker_daemon, streaming.culprits.search, streaming.gauges, sinks.quality.suites
-from clientscope.catalog.dialects.java import DATA
+from clientscope.catalog.settings import DATA
 from clientscope.catalog.releases import releases
 from udfs.decoding.decode import decoder
 assert decoder("ClientConfigRecord") and releases() and DATA.read_text()

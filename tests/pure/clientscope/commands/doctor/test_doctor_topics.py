@@ -12,9 +12,11 @@ from places import ROOT
 
 from clientscope.commands.doctor.result import Outcome
 from clientscope.commands.doctor.situation import Situation
-from clientscope.commands.doctor.topics import NEEDED, check_rights, check_topics, judge
+from clientscope.commands.doctor.topics import check_rights, check_topics, judge
 from clientscope.config import KafkaSettings
-from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, STATUS
+from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, STATUS, USED_BY
+from sinks.dashboard.state import reader
+from streaming import job
 
 
 def described(**allowed: set[str]) -> dict[str, Any]:
@@ -34,7 +36,14 @@ def test_needed_is_what_the_documentation_says() -> None:
             reads, writes = documented.setdefault(who, (set(), set()))
             reads.update(named if "Read" in words else ())
             writes.update(named if "Write" in words else ())
-    assert {name: (set(reads), set(writes)) for name, (reads, writes) in NEEDED.items()} == {name: documented[name] for name in NEEDED}
+    assert {name: (set(of.reads), set(of.writes)) for name, of in USED_BY.items()} == {name: documented[name] for name in USED_BY}
+
+
+def test_it_is_what_the_job_and_the_page_read_and_write() -> None:
+    read = {topic for query in job.QUERIES.values() for topic in query.reads} | set(job.RECORDED)
+    written = {topic for query in job.QUERIES.values() for topic in query.writes} | {STATUS}
+    assert (set(USED_BY["stream"].reads), set(USED_BY["stream"].writes)) == (read, written)
+    assert set(USED_BY["serve"].reads) == set(reader.TOPICS)
 
 
 def test_all_rights_in_one_line() -> None:

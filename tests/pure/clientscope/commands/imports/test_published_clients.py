@@ -64,7 +64,8 @@ def fired(found: FoundClients) -> dict[str, set[str]]:
 @pytest.mark.parametrize("name", ["java-2.1", "java-2.8", "java-3.9", "java-4.4", "librdkafka-2.16"])
 def test_the_job_finds_in_a_clients_log_what_the_import_finds(name: str) -> None:
     report, found = imported(FIXTURES / "client_logs" / f"{name}.log")
-    of_import = {file.instance.client_id: {each.rule.code for each in file.findings} for file in report.files if file.instance}
+    # The job infers what kind of client it is from the settings, so it can't say that they are another kind's.
+    of_import = {file.instance.client_id: {each.rule.code for each in file.findings} - {"CF110"} for file in report.files if file.instance}
     of_job = fired(found)
     assert of_job and of_job.items() <= of_import.items()
     left_out = set(of_import.keys() - of_job.keys())

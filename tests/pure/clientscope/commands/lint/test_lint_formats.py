@@ -175,12 +175,14 @@ def test_json() -> None:
     assert zero == {
         "code": "AN101", "name": "acks_zero", "severity": "high", "message": "Nothing is acknowledged: set acks=all.",
         "path": "conf/orders.properties", "line": 4, "column": 7, "end_line": 4, "end_column": 8,
-        "settings": [{"key": "acks", "value": "0", "origin": "set", "line": 4}],
+        "settings": [{"key": "acks", "value": "0", "origin": "set", "line": 4, "note": None}],
         "use_instead": "``acks=all``.", "source": "KIP-679", "see": "https://example.org/a?b=c",
         "owner": {"team": "orders", "contact": "#orders"}, "fingerprint": zero["fingerprint"],
     }  # fmt: skip
-    assert small["settings"][1] == {"key": "linger.ms", "value": "5", "origin": "default", "line": None}
-    assert leak["settings"] == [{"key": "sasl.jaas.config", "value": "‹redacted, 58 bytes, jaas›", "origin": "set", "line": 5}]
+    assert small["settings"][1] == {"key": "linger.ms", "value": "5", "origin": "default", "line": None, "note": None}
+    assert leak["settings"] == [
+        {"key": "sasl.jaas.config", "value": "‹redacted, 58 bytes, jaas›", "origin": "set", "line": 5, "note": None}
+    ]
     assert {key: document[key] for key in ("version", "errors", "passed", "not_judged")} == {
         "version": 1, "errors": list(report().errors), "passed": 1, "not_judged": 1,
     }  # fmt: skip

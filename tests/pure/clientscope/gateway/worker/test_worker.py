@@ -17,7 +17,7 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.worker.messages import Asked, Closed, Named, Opened, Report, Standing, WorkerPlan
 from clientscope.gateway.worker.process import Worker
 from clientscope.policy.interface import ClientConfig
-from clientscope.session.state import Identified, Identity, Pushed
+from clientscope.session.state import Identified, Identity, Pushed, RequestFields
 
 PLAN = WorkerPlan(1 << 32, GatewaySettings(), GatewayPlace("cluster", 1, "gateway", 0, "CLIENT"), None)
 
@@ -25,7 +25,7 @@ PLAN = WorkerPlan(1 << 32, GatewaySettings(), GatewayPlace("cluster", 1, "gatewa
 def relay(address: str) -> Any:
     """Of a relay, what a worker keeps of it."""
     answers: list[Any] = []
-    connection = SimpleNamespace(identity=Identity("app"), requested=b"")
+    connection = SimpleNamespace(identity=Identity("app"), requested=b"", shown=(RequestFields(0, 9, (("acks", "1"),)),))
     return SimpleNamespace(address=address, connection=connection, connection_id=-1, answers=answers, handle=answers.append)
 
 

@@ -354,6 +354,19 @@ def test_the_first_that_left_are_forgotten_first(monkeypatch: pytest.MonkeyPatch
     assert state.database.value("SELECT count(*) FROM shapes") == 1
 
 
+def test_before_the_topics_are_read_to_their_end_those_who_left_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "GONE_KEPT", 3)
+    monkeypatch.setattr(writing, "MOST_WAITING", 10)
+    state = State()
+    for number in range(50):
+        of = {"client_id": f"batch{number}x", "at_ms": NOW_MS + number}
+        state.apply([opened(number, **of), opened(number, kind=Kind.CLOSED, **of)])
+    assert state.database.value("SELECT count(*) FROM clients") == 3, "though nothing was asked yet"
+    state.live()
+    found = state.clients(9, q="connected:no").items
+    assert [(each.client_id, each.opened_per_minute) for each in found] == [(f"batch{number}x", 0.2) for number in (47, 48, 49)]
+
+
 def test_openings_count_for_five_minutes_whoever_the_connection_turns_out_to_be() -> None:
     nobody = {"client_id": None, "client_software_name": "unknown", "client_software_version": "unknown"}
     state = live(opened(99, client_id="stays", at_ms=NOW_MS - 3_600_000))

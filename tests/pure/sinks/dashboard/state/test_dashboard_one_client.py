@@ -14,7 +14,7 @@ from record_bytes import config_record, setting
 from clientscope.api.clients import ClientDetail, Configuration, EffectiveSetting
 from clientscope.catalog.configs import Type
 from clientscope.errors import EnvironmentProblem, RecordError
-from clientscope.records.codec import Kind, ValueState
+from clientscope.records.codec import Kind, Origin, ValueState
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import assets
 from sinks.dashboard.state.configuration import configuration
@@ -177,6 +177,32 @@ def test_with_one_start_those_of_its_application_at_other_addresses_stand_beside
     detail = detail_of(state, Topic(*records))
     assert (detail.starts_of, [each.client_id for each in detail.starts or ()]) == ("application", ["app-2", "app-1"])
     assert [(each.key, each.before, each.after) for each in (detail.starts or ())[0].changes or ()] == [("acks", "all", "0")]
+
+
+SEEN = {"origin": int(Origin.OBSERVED)}
+
+
+def test_what_a_client_pushes_is_shown_before_what_was_seen_of_it_later() -> None:
+    records = [start(1, 60, setting("acks", "all")), start(2, 10, setting("acks", "1"), **SEEN)]
+    detail = detail_of(live(*records, opened(1)), Topic(*records))
+    assert detail.configuration is not None
+    assert (detail.configuration.origin, by_key(detail.configuration)["acks"].value) == ("pushed", "all")
+    assert [each.instance_id for each in detail.starts or ()] == [str(UUID(int=1))]
+
+
+def test_what_several_gateways_have_seen_of_one_client_is_shown_together() -> None:
+    records = [
+        start(1, 60, setting("group.id", "g"), setting("session.timeout.ms", "12000"), setting("fetch.min.bytes", "1"), **SEEN),
+        start(2, 30, setting("acks", "0"), **SEEN),  # a producer of its name: another client
+        start(3, 10, setting("group.id", "g"), setting("fetch.min.bytes", "7"), **SEEN),
+    ]
+    detail = detail_of(live(*records, opened(1)), Topic(*records))
+    assert detail.configuration is not None
+    assert detail.configuration.origin == "observed"
+    assert {key: each.value for key, each in by_key(detail.configuration).items()} == {
+        "fetch.min.bytes": "7", "group.id": "g", "session.timeout.ms": "12000",
+    }  # fmt: skip
+    assert detail.starts is None, "a record of what was seen is no start"
 
 
 def test_what_is_compacted_away_is_not_compared() -> None:

@@ -57,6 +57,8 @@ def key_of(of: Dialect | None, name: str, client_type: ClientType, complete: boo
         renamed = of.kafka_name(name, client_type)
         if renamed in KEYS or (renamed != name and name in KEYS):
             return renamed if renamed in KEYS else None
+        if complete:  # the library's own names alone
+            return name if of.separator == "." and name in KEYS else None
     plain = name.replace("_", ".").lower()
     if plain not in KEYS:
         plain = (of or LIBRDKAFKA).kafka_name(plain, client_type)

@@ -1,0 +1,171 @@
+"""Implementation of ``clientscope explain``: a setting's meaning, history and rules, from the catalogue."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import TypedDict
+
+from clientscope.catalog import sensitive
+from clientscope.catalog.configs import ClientType, Type
+from clientscope.catalog.dialects import DIALECTS, dialect
+from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.settings import Facts, KnownSetting, Library, Release, libraries
+from clientscope.commands.explain import ExplainSettings
+from clientscope.errors import SettingsError
+from clientscope.records.codec import ValueState
+from udfs.rules.registry import EVERY_RULE
+
+_WIDTH = 110
+_LONGEST = 128
+
+
+class ExplainedPeriod(TypedDict):
+    """What holds of a setting since a release; ``since`` is null for the oldest release read, and before."""
+
+    since: str | None
+    type: str | None
+    default: str | None
+    allowed: str | None
+    deprecated: bool
+    removed: bool
+
+
+class ExplainedSetting(TypedDict):
+    """A setting of one library; ``history`` is by kind of client, those with the same history together."""
+
+    library: str
+    name: str
+    kafka_name: str
+    alias: str | None
+    documentation: str | None
+    sensitive: bool
+    releases_read: list[str]
+    history: dict[str, list[ExplainedPeriod]]
+    rules: list[str]
+
+
+def run(settings: ExplainSettings) -> int:
+    """Prints each library's setting.
+
+    Raises:
+        SettingsError: no library has it, or there is no such library.
+    """
+    wanted = [dialect(settings.software)] if settings.software else [*DIALECTS]
+    found = [made for each in wanted if (made := explained(each, settings.key, settings.software_version))]
+    if not found:
+        raise SettingsError(f"no setting {settings.key[:_LONGEST]!r} is known", _hint(settings.key, wanted))
+    if settings.output == "json":
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        print("\n\n".join("\n".join(_text(each, number == 0)) for number, each in enumerate(found)))
+    return 0
+
+
+def explained(of: Dialect, key: str, version: str) -> ExplainedSetting | None:
+    """A library's setting by any name of it; None where the library has none."""
+    library, release = libraries()[of.name], of.release_of(version)
+    setting = _setting(of, library, key)
+    if setting is None:
+        return None
+    name = _kafka_name(of, setting)
+    same: dict[str, list[str]] = {}
+    histories = {kind: _periods(setting, kind, release) for kind in sorted(setting.kinds)}
+    history: dict[str, list[ExplainedPeriod]] = {}
+    for kind, periods in histories.items():
+        same.setdefault(json.dumps(periods), []).append(kind)
+    for kinds in same.values():
+        if periods := histories[kinds[0]]:
+            history[", ".join(kinds)] = periods
+    first = next((facts for kind in setting.kinds if (facts := setting.now(kind, ()))), None)
+    reason = sensitive.reason(setting.name, "x", first.type if first else Type.STRING)
+    return {
+        "library": of.name,
+        "name": setting.name,
+        "kafka_name": name,
+        "alias": setting.alias or None,
+        "documentation": setting.documentation or _kafkas_documentation(name),
+        "sensitive": reason not in (ValueState.PRESENT, ValueState.CUSTOM),
+        "releases_read": [_version(library.releases[0]), _version(library.releases[-1])],
+        "history": history,
+        "rules": [f"{rule.code} {rule.name}" for rule in EVERY_RULE if name in rule.keys],
+    }
+
+
+def _setting(of: Dialect, library: Library, key: str) -> KnownSetting | None:
+    """By the library's own name, or by Kafka's."""
+    if found := library.setting(key):
+        return found
+    plain = key.replace(".", of.separator)
+    names = {plain, *(own for own, meant in of.aliases.items() if meant == key)}
+    names |= {own for each in of.aliases_of.values() for own, meant in each.items() if meant == key}
+    return next((setting for name in sorted(names) if (setting := library.setting(name))), None)
+
+
+def _kafka_name(of: Dialect, setting: KnownSetting) -> str:
+    kinds = [client_type for client_type in ClientType if client_type.value in setting.kinds]
+    return of.kafka_name(setting.name, kinds[0] if kinds else ClientType.PRODUCER)
+
+
+def _kafkas_documentation(name: str) -> str | None:
+    found = libraries()["java"].setting(name)
+    return found.documentation if found and found.documentation else None
+
+
+def _periods(setting: KnownSetting, kind: str, release: Release) -> list[ExplainedPeriod]:
+    """The whole history; of a release what holds in it."""
+    if not release:
+        return [_period(each.release, each.facts) for each in setting.kinds[kind]]
+    held = [each for each in setting.kinds[kind] if each.release <= release]
+    return [_period(held[-1].release, held[-1].facts)] if held else []
+
+
+def _period(since: Release, facts: Facts | None) -> ExplainedPeriod:
+    return {
+        "since": _version(since) or None,
+        "type": Type(facts.type).name.lower() if facts else None,
+        "default": facts.default if facts else None,
+        "allowed": str(facts.allowed) if facts and facts.allowed else None,
+        "deprecated": bool(facts and facts.deprecated),
+        "removed": facts is None,
+    }
+
+
+def _text(each: ExplainedSetting, whole: bool) -> Iterator[str]:
+    other = f", {each['kafka_name']} of Kafka" if each["kafka_name"] != each["name"] else ""
+    alias = f", another name of {each['alias']}" if each["alias"] else ""
+    yield f"{each['name']} of {each['library']}{other}{alias}"
+    if each["documentation"]:
+        yield textwrap.fill(each["documentation"], _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    if each["sensitive"]:
+        yield "  Its value is sensitive: it is not recorded."
+    for kinds, periods in each["history"].items():
+        yield f"  {kinds}"
+        for period in periods:
+            since = f"since {period['since']}" if period["since"] else f"{each['releases_read'][0]} and before"
+            yield f"    {since}: {_said(period)}"
+    if not each["history"]:
+        yield "  The release doesn't have it."
+    if each["rules"]:
+        yield textwrap.fill(f"Rules: {', '.join(each['rules'])}", _WIDTH, initial_indent="  ", subsequent_indent="    ")
+    yield f"  Releases read: {each['releases_read'][0]} to {each['releases_read'][1]}"
+
+
+def _said(period: ExplainedPeriod) -> str:
+    if period["removed"]:
+        return "gone"
+    default = "no default" if period["default"] is None else f"default {period['default'] or 'empty'}"
+    parts = [period["type"] or "", default, f"allowed {period['allowed']}" if period["allowed"] else ""]
+    return ", ".join(filter(None, [*parts, "deprecated" if period["deprecated"] else ""]))
+
+
+def _hint(key: str, wanted: Sequence[Dialect]) -> str:
+    names = sorted({name for each in wanted for name in libraries()[each.name].names})
+    near = get_close_matches(key[:_LONGEST], names, n=3, cutoff=0.7)
+    return f"did you mean {' or '.join(near)}?" if near else "give a setting as the library's documentation has it, such as linger.ms"
+
+
+def _version(release: Release) -> str:
+    return ".".join(map(str, release))

@@ -1,0 +1,270 @@
+"""Clients as their requests show them: what connections of one client have shown, as records of ``clientscope.configs``.
+
+Connections of one principal, client.id, address and library are one client: a consumer's groups and its fetches go over different ones.
+Where they show different values of a setting, the client has all of them. A client is recorded once for each type that it is (a producer
+and a consumer may share their names), some seconds after something new was seen. Its record has an instance id made of its names and of
+the gateway's, so it is replaced by the next one.
+
+No I/O; time is passed in. All of it in the gateway's event loop.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.dialects import dialect_of
+from clientscope.catalog.request_settings import BETWEEN, INFERRED, inferred_value, shown_settings, shown_types
+from clientscope.clock import now_ms
+from clientscope.gateway.policy.guard import client_of
+from clientscope.gateway.quota import PushQuota
+from clientscope.gateway.registry import Connection, ConnectionRegistry
+from clientscope.policy.found_clients import found_instance_id
+from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
+from clientscope.policy.publishing import redacted_record
+from clientscope.records.client_key import Tenant, tenant_of
+from clientscope.records.codec import Origin, encode
+from clientscope.records.principals import authenticated
+from clientscope.session.shown import SharedFields
+from clientscope.session.state import RequestFields
+
+MOST_VALUES = 8
+"""Values of one setting that are recorded."""
+MOST_OF_TENANT = 40_000
+"""Different requests that are kept of one principal's clients, or of one address's: a client's same ones count once; it has about five."""
+MOST_KEPT = 100_000
+"""The same of all clients."""
+SETTLE_S = 5.0
+"""How long news of a client are gathered: its first connections open one after the other."""
+REPEAT_S = 30 * 60.0
+"""A client that comes back with the same settings is recorded again after so long: the job forgets who has been gone for an hour."""
+
+_NO_RACK = ("rackId", "")
+"""What a Fetch request has that could say where its client is, and doesn't."""
+_A_TURN = 50
+"""Clients that are recorded before others have a turn in the event loop: one takes some 0.1 ms."""
+_MOST_EARLIER = 16
+_MOST_REMEMBERED = 20_000
+
+Settings = Mapping[str, str]
+
+
+class SeenNames(NamedTuple):
+    """What connections of one client have in common; names are bounded and judged."""
+
+    principal: str | None
+    client_id: str | None
+    address: str
+    software_name: str
+    software_version: str
+
+    @property
+    def tenant(self) -> Tenant:
+        """Whose room it takes."""
+        return tenant_of(self.principal, self.address)
+
+
+@dataclass
+class _Client:
+    """One client.
+
+    Attributes:
+        requests: what its open connections have shown, each with how many of them have.
+        connections: those that have shown something, the newest last.
+        earlier: what closed ones have shown and no open one has, the newest last: a setting that nothing else shows is still the client's.
+    """
+
+    requests: Counter[RequestFields] = field(default_factory=Counter)
+    connections: dict[int, None] = field(default_factory=dict)
+    earlier: dict[RequestFields, None] = field(default_factory=dict)
+
+
+class ObservedClients:
+    """
+    Args:
+        publish: takes a record's key and value; whether there was room for it.
+        count: adds one to ``settings_unread`` or ``observed_held``, with a reason.
+        has_rack: whether the broker behind this gateway has a rack: a consumer's record then says if the consumer has none (AN215).
+        wall_ms: the time, in ms since the epoch.
+
+    Attributes:
+        quota: of records.
+    """
+
+    def __init__(
+        self,
+        registry: ConnectionRegistry,
+        quota: PushQuota,
+        publish: Callable[[str, bytes], bool],
+        count: Callable[[str, str], None],
+        has_rack: Callable[[], bool] = lambda: False,
+        wall_ms: Callable[[], int] = now_ms,
+    ) -> None:
+        self.quota = quota
+        self._has_rack = has_rack
+        self._registry = registry
+        self._wall_ms = wall_ms
+        self._shared = SharedFields()
+        self._publish = publish
+        self._count = count
+        self._shown: dict[int, tuple[SeenNames, tuple[RequestFields, ...]]] = {}
+        self._clients: dict[SeenNames, _Client] = {}
+        self._kept: Counter[Tenant] = Counter()
+        self._total = 0
+        self._due: dict[SeenNames, float] = {}
+        self._recorded: OrderedDict[tuple[SeenNames, ClientType], tuple[int, float]] = OrderedDict()
+
+    def showed(self, connection_id: int, request: RequestFields, now_s: float) -> None:
+        """A request has shown something on a connection."""
+        connection = self._registry.connections.get(connection_id)
+        if connection is None or dict(request.fields).get("replicaId", "-1") != "-1":  # a broker fetches as a replica
+            return
+        names, requests = self._shown.get(connection_id) or (self._names(connection), ())
+        if request not in requests and self._add(names, connection_id, request := self._shared.same(request)):
+            self._shown[connection_id] = names, (*requests, request)
+            self._due.setdefault(names, now_s + SETTLE_S)
+
+    def identified(self, connection_id: int, now_s: float) -> None:
+        """A connection's client has another name now."""
+        known, connection = self._shown.get(connection_id), self._registry.connections.get(connection_id)
+        if known is not None and connection is not None and known[0] != (names := self._names(connection)):
+            self._leave(connection_id)
+            if kept := tuple(request for request in known[1] if self._add(names, connection_id, request)):
+                self._shown[connection_id] = names, kept
+                self._due.setdefault(names, now_s + SETTLE_S)
+
+    def closed(self, connection_id: int, now_s: float) -> None:
+        """A connection ends; it is still in the registry. A client that leaves before it was recorded is recorded now."""
+        known = self._shown.get(connection_id)
+        if known is None:
+            return
+        names, client = known[0], self._clients[known[0]]
+        if len(client.connections) == 1 and self._due.pop(names, None) is not None:
+            self._record(names, client, now_s)
+        self._leave(connection_id)
+
+    def record(self, now_s: float) -> bool:
+        """Records some of what is due; to be called about once a second, and again while it returns that there is more."""
+        due = [names for names, at_s in self._due.items() if at_s <= now_s]
+        for names in due[:_A_TURN]:
+            client = self._clients[names]
+            wait_s = self._record(names, client, now_s)
+            del self._due[names]
+            if wait_s:
+                self._due[names] = now_s + wait_s  # behind the others
+                if self.quota.refused_by == "quota_all":
+                    return False
+        return len(due) > _A_TURN
+
+    def _add(self, names: SeenNames, connection_id: int, request: RequestFields) -> bool:
+        client = self._clients.get(names)
+        if client is None or request not in client.requests:
+            tenant = names.tenant
+            if self._kept[tenant] >= MOST_OF_TENANT or self._total >= MOST_KEPT:
+                self._count("settings_unread", "most_kept")
+                return False
+            self._kept[tenant] += 1
+            self._total += 1
+            client = self._clients.setdefault(names, _Client())
+        client.requests[request] += 1
+        client.connections[connection_id] = None
+        client.earlier.pop(request, None)
+        return True
+
+    def _leave(self, connection_id: int) -> None:
+        names, requests = self._shown.pop(connection_id)
+        client = self._clients[names]
+        client.connections.pop(connection_id, None)
+        for request in requests:
+            client.requests[request] -= 1
+            if not client.requests[request]:
+                del client.requests[request]
+                client.earlier[request] = None
+                self._kept[names.tenant] -= 1
+                self._total -= 1
+        while len(client.earlier) > _MOST_EARLIER:
+            del client.earlier[next(iter(client.earlier))]
+        if not client.connections:
+            del self._clients[names]
+            self._due.pop(names, None)
+            if not self._kept[names.tenant]:
+                del self._kept[names.tenant]
+
+    def _record(self, names: SeenNames, client: _Client, now_s: float) -> float:
+        """Records a client as far as there is something new; returns after how many seconds to try again, or 0."""
+        wait_s = 0.0
+        found = _settings(client, names.software_name)
+        if (consumer := found.get(ClientType.CONSUMER)) and self._has_rack() and any(_NO_RACK in each.fields for each in client.requests):
+            found[ClientType.CONSUMER] = {"client.rack": "", **consumer}
+        for client_type, settings in found.items():
+            content = hash(frozenset(settings.items()))
+            known, recorded_s = self._recorded.get((names, client_type), (None, 0.0))
+            context = self._context(names, client, client_type)
+            if context is None or (content == known and now_s - recorded_s < REPEAT_S):
+                continue
+            quota, principal = self.quota, authenticated(names.principal)
+            if throttle_ms := quota.take(client_of(context), now_s, principal=principal, address=names.address):
+                self._count("observed_held", quota.refused_by)
+                wait_s = max(wait_s, throttle_ms / 1000)
+            elif self._publish(*self._made(context, settings)):
+                self._remember((names, client_type), content, now_s)
+            else:
+                wait_s = max(wait_s, SETTLE_S)
+        return wait_s
+
+    def _made(self, context: RequestContext, settings: Settings) -> tuple[str, bytes]:
+        named = {**settings, "client.id": context.client_id} if context.client_id else settings
+        configs = tuple(ClientConfig(key, value, int(TYPES.get(key, Type.STRING)), False) for key, value in sorted(named.items()))
+        names = self._registry.names
+        record = redacted_record(context, ClientConfigData(configs, self._wall_ms()), names.key, names, Origin.OBSERVED)
+        return context.client_key, encode(record)
+
+    def _remember(self, which: tuple[SeenNames, ClientType], content: int, now_s: float) -> None:
+        self._recorded[which] = content, now_s
+        self._recorded.move_to_end(which)
+        if len(self._recorded) > _MOST_REMEMBERED:
+            self._recorded.popitem(last=False)
+
+    def _context(self, names: SeenNames, client: _Client, client_type: ClientType) -> RequestContext | None:
+        context = self._registry.context(next(reversed(client.connections)))
+        if context is None:
+            return None
+        identity = (names.principal or "", names.client_id or "", names.address, names.software_name, client_type.value)
+        return replace(
+            context,
+            software_name=names.software_name,
+            software_version=names.software_version,
+            client_instance_id=found_instance_id(context.cluster_id, Origin.OBSERVED.name, context.gateway_id, *identity),
+        )
+
+    def _names(self, connection: Connection) -> SeenNames:
+        identity = connection.identity
+        software = self._registry.software(connection)
+        return SeenNames(identity.principal, identity.client_id, connection.client_address, *software)
+
+
+def _settings(client: _Client, software_name: str) -> dict[ClientType, Settings]:
+    """What requests show of a client, by what it is; several values of one setting are one text, with `BETWEEN` between them."""
+    dialect = dialect_of(software_name)
+    library = dialect.name if dialect else None
+    types = shown_types({request.api_key for request in (*client.earlier, *client.requests)})
+    found: dict[ClientType, dict[str, str]] = {client_type: {} for client_type in types}
+    for requests in (*((request,) for request in client.earlier), client.requests):
+        values: dict[tuple[ClientType, str], set[str]] = {}
+        for request in requests:
+            for client_type, key, value in shown_settings(request.api_key, request.api_version, dict(request.fields), library):
+                values.setdefault((client_type, key), set()).add(value)
+        for (client_type, key), several in values.items():
+            if client_type in found:
+                found[client_type][key] = _text(several)
+    return {client_type: settings for client_type, settings in found.items() if settings}
+
+
+def _text(values: set[str]) -> str:
+    if all(value.startswith(INFERRED) for value in values) and len({inferred_value(value) for value in values}) == 1:
+        return max(values)
+    some = sorted(values)[:MOST_VALUES]
+    return BETWEEN.join(some if len(some) == len(values) else [*some, "…"])

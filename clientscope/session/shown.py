@@ -1,0 +1,114 @@
+"""Which requests of a connection are looked into for its client's settings, and what they have shown. No I/O, no clock.
+
+The first few requests of each kind show all that the kind can; later ones are looked into at intervals, since a client library may send a
+topic's own settings (librdkafka has acks per topic), or its rack only when nothing else has changed. All others pass unread.
+
+Thousands of connections show the same, so what a request shows is held once for all of them.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from statistics import median
+
+from clientscope.errors import WireError
+from clientscope.session.state import Counted, RequestFields, Shown
+from clientscope.wire.frames import REQUEST_HEAD, Peeked
+from clientscope.wire.request_fields import VERSIONS, request_fields
+
+FIRST = 6
+"""Requests of each kind that are looked into when a connection is new."""
+INTERVALS = 8
+"""Intervals between a connection's first heartbeats, and between its first commits, that are measured."""
+AGAIN = 1
+"""The same after each interval (`clientscope.session.reports`)."""
+MOST_SHOWN = 16
+"""Different requests of one connection that are reported; a client of one group and one configuration sends four to eight."""
+
+_PLACES = {api_key: place for place, api_key in enumerate(VERSIONS)}
+_PACED = frozenset({8, 12})
+"""OffsetCommit and Heartbeat, which clients send at intervals that are settings."""
+_FIRST = bytes(INTERVALS + 1 if api_key in _PACED else FIRST for api_key in _PLACES)
+_MEASURED = (0.0,) * (INTERVALS + 1)
+_NEAR = 0.05
+_MOST_HELD = 4_096
+
+
+class SharedFields:
+    """What requests have shown, each held once; of one process, for one thread."""
+
+    def __init__(self) -> None:
+        self._known: dict[RequestFields, RequestFields] = {}
+
+    def same(self, request: RequestFields) -> RequestFields:
+        """The one that is equal. Beyond `_MOST_HELD` all are forgotten: connections keep what they have, and share anew what comes."""
+        if len(self._known) >= _MOST_HELD:
+            self._known.clear()
+        return self._known.setdefault(request, request)
+
+
+class Looking:
+    """Of one connection.
+
+    Attributes:
+        shown: what was reported.
+    """
+
+    __slots__ = ("_left", "_shared", "_times", "shown")
+
+    def __init__(self, shared: SharedFields) -> None:
+        self._shared = shared
+        self._left = bytearray(_FIRST)
+        self._times: dict[int, tuple[float, ...]] | None = None
+        self.shown: tuple[RequestFields, ...] = ()
+
+    def wants(self, api_key: int, api_version: int) -> bool:
+        """Whether a request is to be looked into; changes nothing."""
+        place = _PLACES.get(api_key)
+        return place is not None and self._left[place] > 0 and api_version in VERSIONS[api_key]
+
+    def again(self) -> None:
+        """Another interval begins."""
+        self._left = bytearray(max(left, AGAIN) for left in self._left)
+
+    def read(self, seen: Peeked, now_s: float) -> Shown | Counted | None:
+        """Takes the beginning of a request that it wanted.
+
+        Args:
+            now_s: when it came, by a clock that never goes back.
+        """
+        _, api_key, api_version, _ = REQUEST_HEAD.unpack_from(seen.data)
+        self._left[_PLACES[api_key]] -= 1
+        try:
+            fields = request_fields(api_key, api_version, seen.data, REQUEST_HEAD.size, seen.whole)
+        except WireError as error:
+            return Counted("settings_unread", error.reason)
+        if not fields:
+            return None
+        if api_key in _PACED:
+            fields |= self._paced(api_key, now_s)
+        request = RequestFields(api_key, api_version, tuple(fields.items()))
+        if request in self.shown:
+            return None
+        if len(self.shown) >= MOST_SHOWN:
+            return Counted("settings_unread", "most_requests")
+        request = self._shared.same(request)
+        self.shown = (*self.shown, request)
+        return Shown(request)
+
+    def _paced(self, api_key: int, now_s: float) -> dict[str, str]:
+        """The intervals of requests, once enough of them have come."""
+        if self._times is None:
+            self._times = {}
+        times = self._times.get(api_key, ())
+        if times is _MEASURED:
+            return {}
+        self._times[api_key] = times = (*times, now_s)
+        if len(times) <= INTERVALS:
+            return {}
+        self._times[api_key] = _MEASURED
+        intervals = [round((later - earlier) * 1000) for earlier, later in pairwise(times)]
+        middle = round(median(intervals))
+        regular = sum(abs(each - middle) <= middle * _NEAR for each in intervals)
+        found = {"medianMs": middle, "leastMs": min(intervals), "mostMs": max(intervals), "regular": regular, "intervals": len(intervals)}
+        return {name: str(value) for name, value in found.items()} if middle else {}

@@ -1,0 +1,70 @@
+"""What a setting's name is to a client of a library, a release and a kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from clientscope.catalog.configs import ClientType
+from clientscope.catalog.dialects import dialect
+from clientscope.catalog.setting_names import NameState, judge
+from clientscope.catalog.settings import numbers
+
+PRODUCER, CONSUMER, STREAMS = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.STREAMS
+
+
+@pytest.mark.parametrize(
+    ("library", "release", "kind", "name", "state", "instead"),
+    [
+        ("java", "4.4.0", PRODUCER, "linger.ms", NameState.KNOWN, ""),
+        ("java", "4.4.0", PRODUCER, "linger.msec", NameState.UNKNOWN, "linger.ms"),
+        ("java", "4.4.0", PRODUCER, "linegr.ms", NameState.UNKNOWN, "linger.ms"),
+        ("java", "4.4.0", PRODUCER, "LINGER_MS", NameState.UNKNOWN, "linger.ms"),
+        ("java", "4.4.0", PRODUCER, "lingerMs", NameState.UNKNOWN, "linger.ms"),
+        ("java", "4.4.0", PRODUCER, "com.example.orders", NameState.UNKNOWN, ""),
+        ("java", "4.4.0", PRODUCER, "schema.registry.url", NameState.UNKNOWN, ""),
+        ("java", "4.4.0", PRODUCER, "ack", NameState.UNKNOWN, ""),
+        ("java", "4.4.0", PRODUCER, "queue.buffering.max.ms", NameState.OF_OTHER_LIBRARY, "linger.ms"),
+        ("java", "4.4.0", PRODUCER, "linger_ms", NameState.OF_OTHER_LIBRARY, "linger.ms"),
+        ("java", "4.4.0", CONSUMER, "linger.ms", NameState.OF_OTHER_CLIENT, ""),
+        ("java", "4.4.0", None, "linger.ms", NameState.KNOWN, ""),
+        ("java", "4.4.0", STREAMS, "linger.ms", NameState.KNOWN, ""),
+        ("java", "4.4.0", STREAMS, "main.consumer.fetch.min.bytes", NameState.KNOWN, ""),
+        ("java", "3.7.0", PRODUCER, "compression.gzip.level", NameState.NOT_YET, ""),
+        ("java", "unknown", PRODUCER, "compression.gzip.level", NameState.KNOWN, ""),
+        ("java", "3.9.0", PRODUCER, "auto.include.jmx.reporter", NameState.DEPRECATED, ""),
+        ("java", "4.0.0", PRODUCER, "auto.include.jmx.reporter", NameState.REMOVED, ""),
+        ("java", "unknown", PRODUCER, "auto.include.jmx.reporter", NameState.KNOWN, ""),
+        ("librdkafka", "2.8.0", PRODUCER, "queue.buffering.max.ms", NameState.KNOWN, ""),
+        ("librdkafka", "2.8.0", CONSUMER, "fetch.max.wait.ms", NameState.OF_OTHER_LIBRARY, "fetch.wait.max.ms"),
+        ("librdkafka", "2.8.0", CONSUMER, "buffer.memory", NameState.OF_OTHER_LIBRARY, "queue.buffering.max.kbytes"),
+        ("librdkafka", "1.9.2", PRODUCER, "enable.metrics.push", NameState.NOT_YET, ""),
+        ("kafka-python", "3.0.12", PRODUCER, "linger.ms", NameState.OF_OTHER_LIBRARY, "linger_ms"),
+        ("aiokafka", "0.14.0", PRODUCER, "batch_size", NameState.OF_OTHER_LIBRARY, "max_batch_size"),
+    ],
+)
+def test_a_name_is_judged(library: str, release: str, kind: ClientType | None, name: str, state: NameState, instead: str) -> None:
+    of_library = dialect(library)
+    found = judge(of_library, of_library.release_of(release), kind, name)
+    assert (found.state, found.instead) == (state, instead)
+
+
+def test_between_two_releases_that_were_read_nothing_is_certain() -> None:
+    """1.9 wasn't read, so what 2.0 has may be in it."""
+    of_library = dialect("librdkafka")
+    assert judge(of_library, numbers("1.8.2"), PRODUCER, "sasl.oauthbearer.scope").state is NameState.NOT_YET
+    assert judge(of_library, numbers("1.9.0"), PRODUCER, "sasl.oauthbearer.scope").state is NameState.KNOWN
+
+
+def test_what_is_pushed_has_kafkas_names() -> None:
+    assert judge(dialect("kafka-python"), (3, 0, 12), PRODUCER, "linger.ms", written=False).state is NameState.KNOWN
+
+
+def test_a_name_of_a_hostile_length_is_compared_with_none() -> None:
+    assert judge(dialect("java"), (), PRODUCER, "linger.ms" * 1000).instead == ""
+
+
+def test_facts_come_with_the_name() -> None:
+    facts = judge(dialect("java"), (4, 4, 0), PRODUCER, "acks").facts
+    assert facts is not None
+    assert facts.allowed is not None
+    assert not facts.allowed.takes("2")

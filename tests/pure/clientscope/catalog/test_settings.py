@@ -1,0 +1,125 @@
+"""The catalogue of settings, against the libraries that are installed, and what it says of releases."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import kafka
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient
+
+from clientscope.catalog.settings import Allowed, Facts, KnownSetting, libraries, numbers
+
+sys.path.append(str(Path(__file__).parents[3] / "fixtures"))
+
+from catalogue import Found, library
+from catalogue_librdkafka import KINDS, read_table, show
+from catalogue_others import python_facts
+
+
+def installed(name: str, kinds: dict[str, dict[str, list[Any]]], **more: Any) -> dict[str, dict[str, Facts]]:
+    """Of a library that was just read, kind → setting → facts, by the same path as the file."""
+    from clientscope.catalog.settings import Library
+
+    made = Library(name, library(Found({"1": kinds}, **more)))
+    return {kind: {key: facts for key in of if (facts := of_setting(made.setting(key)).now(kind, ()))} for kind, of in kinds.items()}
+
+
+def recorded(name: str, release: str, kinds: Any) -> dict[str, dict[str, Facts]]:
+    settings = [of_setting(libraries()[name].setting(key)) for key in sorted(libraries()[name].names)]
+    return {kind: {each.name: facts for each in settings if (facts := each.now(kind, numbers(release)))} for kind in kinds}
+
+
+def of_setting(setting: KnownSetting | None) -> KnownSetting:
+    assert setting is not None
+    return setting
+
+
+def test_librdkafkas_settings_are_those_that_it_prints() -> None:
+    folder = Path(confluent_kafka.__file__).parent.with_name("confluent_kafka.libs")
+    version, table = show(next(folder.glob("librdkafka*")))
+    assert version == confluent_kafka.libversion()[0]
+    kinds = read_table(table)[0]
+    found = recorded("librdkafka", version, kinds)
+    assert {kind: {key: facts for key, facts in of.items() if not key.startswith("go.")} for kind, of in found.items()} == installed(
+        "librdkafka", kinds
+    )
+    assert set(kinds) == set(KINDS["*"])
+
+
+def test_kafka_pythons_settings_are_those_of_its_classes() -> None:
+    classes = {"producer": kafka.KafkaProducer, "consumer": kafka.KafkaConsumer, "admin": kafka.KafkaAdminClient}
+    kinds = {kind: {key: python_facts(value) for key, value in each.DEFAULT_CONFIG.items()} for kind, each in classes.items()}
+    mine, its = recorded("kafka-python", kafka.__version__, kinds), installed("kafka-python", kinds)
+    assert {kind: set(of) for kind, of in mine.items()} == {kind: set(of) for kind, of in its.items()}
+    for kind, of in its.items():
+        # A default that is an expression, such as the name of the host, has no text.
+        for key, facts in of.items():
+            assert mine[kind][key].default in (facts.default, None), key
+
+
+def test_aiokafkas_settings_are_its_parameters() -> None:
+    classes = {"producer": AIOKafkaProducer, "consumer": AIOKafkaConsumer, "admin": AIOKafkaAdminClient}
+    import aiokafka
+
+    mine = recorded("aiokafka", aiokafka.__version__, classes)
+    for kind, each in classes.items():
+        parameters = {key: of for key, of in inspect.signature(each).parameters.items() if key not in ("loop", "topics")}
+        assert set(mine[kind]) - {"topics"} == set(parameters)
+        for key, parameter in parameters.items():
+            assert mine[kind][key].default in (python_facts(parameter.default)[1], None), key
+
+
+def test_a_setting_has_its_history() -> None:
+    compression = of_setting(libraries()["java"].setting("compression.type"))
+    assert compression.now("producer", (2, 0, 1)) == Facts(1, "none", Allowed("words", words=("none", "gzip", "snappy", "lz4")))
+    assert compression.now("producer", (3, 9, 2)) == Facts(1, "none", Allowed("words", words=("none", "gzip", "snappy", "lz4", "zstd")))
+    level = of_setting(libraries()["java"].setting("compression.gzip.level"))
+    assert level.now("producer", (3, 7, 2)) is None
+    assert level.now("producer", (3, 8, 0)) is not None
+    assert level.now("consumer", (3, 8, 0)) is None
+    reporter = of_setting(libraries()["java"].setting("auto.include.jmx.reporter"))
+    assert reporter.now("producer", (3, 9, 0)) == Facts(0, "true", None, True)
+    assert reporter.now("producer", ()) is None, "4.0 removed it"
+
+
+def test_the_oldest_release_read_stands_for_those_before() -> None:
+    assert of_setting(libraries()["java"].setting("acks")).now("producer", (1, 0, 0)) is not None
+
+
+@pytest.mark.parametrize(
+    ("allowed", "taken", "refused", "said"),
+    [
+        (Allowed("range", 0, 5), ("0", "5", "3.5", "many"), ("-1", "6"), "0 to 5"),
+        (Allowed("range", 1, None), ("1", "99999999999"), ("0",), "at least 1"),
+        (Allowed("range", 1, 9, ("-1",)), ("1", "9", "-1"), ("0", "-2"), "1 to 9 or -1"),
+        (Allowed("words", words=("all", "-1", "0", "1")), ("all", " 1 "), ("2", "ALL"), "all, -1, 0 or 1"),
+        (Allowed("words", words=("none", "by_duration:PnD")), ("none", "by_duration:P3D"), ("by", "latest"), "none or by_duration:PnD"),
+        (Allowed("any case", words=("CLASSIC", "CONSUMER")), ("classic", "Consumer"), ("streams",), "CLASSIC or CONSUMER"),
+        (Allowed("list", words=("a", "b")), ("a", "a, b", ""), ("a,c",), "a list of a or b"),
+        (Allowed("filled"), ("x",), ("", " "), "not empty"),
+    ],
+)
+def test_what_is_allowed(allowed: Allowed, taken: tuple[str, ...], refused: tuple[str, ...], said: str) -> None:
+    assert all(allowed.takes(text) for text in taken)
+    assert not any(allowed.takes(text) for text in refused)
+    assert str(allowed) == said
+
+
+def test_every_setting_of_a_java_client_has_a_sentence() -> None:
+    clients = {"producer", "consumer", "share-consumer", "admin", "streams"}
+    settings = [of_setting(libraries()["java"].setting(name)) for name in sorted(libraries()["java"].names)]
+    without = [each.name for each in settings if clients & each.kinds.keys() and not each.documentation]
+    assert [name for name in without if not name.startswith("internal.")] == []
+
+
+def test_every_setting_of_every_library_can_be_read() -> None:
+    for each in libraries().values():
+        settings = [of_setting(each.setting(name)) for name in sorted(each.names)]
+        assert all(changes for setting in settings for changes in setting.kinds.values())
+        assert {facts.type for setting in settings for _, facts in sum(setting.kinds.values(), ()) if facts} <= set(range(9))

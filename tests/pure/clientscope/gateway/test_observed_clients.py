@@ -1,0 +1,252 @@
+"""gateway/observed_clients: connections of one client are one client, its records are redacted, and a client can't make many of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from clientscope.gateway import observed_clients
+from clientscope.gateway.observed_clients import MOST_VALUES, REPEAT_S, SETTLE_S, ObservedClients
+from clientscope.gateway.place import GatewayPlace
+from clientscope.gateway.quota import PushQuota, PushRate
+from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.records.codec import ClientConfigRecord, Origin, ValueState, decode
+from clientscope.session.state import Identity, RequestFields
+
+PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")
+JAVA = Identity("orders-1", "apache-kafka-java", "4.4.0", principal="User:ANONYMOUS")
+PRODUCED = RequestFields(0, 9, (("acks", "1"), ("timeoutMs", "21000")))
+JOINED = RequestFields(11, 9, (("groupId", "g"), ("sessionTimeoutMs", "12000"), ("protocolType", "consumer")))
+FETCHED = RequestFields(1, 13, (("maxWaitMs", "400"), ("minBytes", "7")))
+METADATA = RequestFields(3, 12, (("allowAutoTopicCreation", "false"),))
+MANY = PushRate(1e9, 1_000_000_000)
+
+
+class Observed:
+    """With a registry of its own."""
+
+    def __init__(self, rate: PushRate = MANY, in_all: PushRate = MANY) -> None:
+        self.registry = ConnectionRegistry(PLACE)
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.published: list[tuple[str, ClientConfigRecord]] = []
+        self.room = True
+        self.has_rack = False
+        self.clients = ObservedClients(
+            self.registry, PushQuota(rate, in_all), self._publish, self._count, lambda: self.has_rack, lambda: 1_234
+        )
+        self.now_s = 0.0
+        self.turns = 0
+
+    def _count(self, what: str, reason: str) -> None:
+        self.counts[what, reason] += 1
+
+    def _publish(self, key: str, value: bytes) -> bool:
+        if self.room:
+            self.published.append((key, decode(ClientConfigRecord, value)))
+        return self.room
+
+    def connect(self, number: int, *requests: RequestFields, identity: Identity = JAVA, address: str = "10.0.0.1") -> None:
+        self.registry.opened(number, address, 1, identity)
+        for request in requests:
+            self.clients.showed(number, request, self.now_s)
+
+    def close(self, number: int) -> None:
+        self.clients.closed(number, self.now_s)
+        self.registry.closed(number, "client_closed", 2)
+
+    def wait(self, seconds: float = SETTLE_S) -> None:
+        self.now_s += seconds
+        while self.clients.record(self.now_s):
+            self.turns += 1
+
+    def taken(self) -> list[dict[str, str]]:
+        """The settings of the records since the last call."""
+        records, self.published = self.published, []
+        return [{each.config_key: each.config_value for each in record.configs} for _, record in records]
+
+
+def test_a_clients_connections_make_one_record() -> None:
+    observed = Observed()
+    observed.connect(1, JOINED, METADATA)
+    observed.connect(2, FETCHED)
+    observed.wait(SETTLE_S - 1)
+    assert not observed.published
+    observed.wait(1)
+    ((key, record),) = observed.published
+    assert record.origin == Origin.OBSERVED
+    assert (record.connection_id, record.gateway_id, record.received_timestamp_ms) == (2, "gateway-1", 1_234)
+    assert key.startswith(str(record.client_instance_id))
+    assert observed.taken() == [
+        {
+            "allow.auto.create.topics": "false", "client.id": "orders-1", "fetch.max.wait.ms": "400", "fetch.min.bytes": "7",
+            "group.id": "g", "session.timeout.ms": "12000",
+        }
+    ]  # fmt: skip
+    observed.wait()
+    assert not observed.published
+
+
+def test_a_producer_and_a_consumer_of_one_name_are_two_clients() -> None:
+    observed = Observed()
+    observed.connect(1, PRODUCED, JOINED)
+    observed.wait()
+    assert len({key for key, _ in observed.published}) == 2
+
+
+def test_who_shows_no_type_is_not_recorded() -> None:
+    observed = Observed()
+    observed.connect(1, METADATA)
+    observed.wait()
+    assert not observed.published
+
+
+def test_a_broker_that_fetches_as_a_replica_is_not_recorded() -> None:
+    observed = Observed()
+    observed.connect(1, RequestFields(1, 12, (("replicaId", "2"), ("minBytes", "1"))))
+    observed.wait()
+    assert not observed.published
+
+
+def test_several_values_are_a_set_and_many_are_cut() -> None:
+    observed = Observed()
+    for number in range(3):
+        observed.connect(number, PRODUCED._replace(fields=(("acks", str(number - 1)),)))
+    observed.wait()
+    assert observed.taken()[0]["acks"] == "0 | 1 | all"
+    for number in range(20):
+        observed.connect(10 + number, JOINED._replace(fields=(("groupId", f"g{number:02}"), ("protocolType", "consumer"))))
+    observed.wait()
+    groups = observed.taken()[0]["group.id"].split(" | ")
+    assert (len(groups), groups[-1]) == (MOST_VALUES + 1, "…")
+
+
+def test_a_setting_of_a_closed_connection_is_still_the_clients_until_another_shows_it() -> None:
+    observed = Observed()
+    observed.connect(1, JOINED)
+    observed.connect(2, FETCHED)
+    observed.wait()
+    observed.close(1)
+    observed.connect(3, FETCHED._replace(fields=(("maxWaitMs", "500"),)))
+    observed.wait()
+    assert [(each["session.timeout.ms"], each["fetch.max.wait.ms"]) for each in observed.taken()] == [
+        ("12000", "400"),
+        ("12000", "400 | 500"),
+    ]
+    observed.close(2)
+    observed.connect(4, JOINED._replace(fields=(("sessionTimeoutMs", "20000"), ("protocolType", "consumer"))))
+    observed.wait()
+    assert [(each["session.timeout.ms"], each["fetch.max.wait.ms"]) for each in observed.taken()] == [("20000", "500")]
+
+
+def test_what_a_first_connection_showed_counts_once_it_is_known_what_the_client_is() -> None:
+    observed = Observed()
+    observed.connect(1, METADATA)
+    observed.connect(2, JOINED)
+    observed.close(1)
+    observed.wait()
+    assert observed.taken()[0]["allow.auto.create.topics"] == "false"
+
+
+@pytest.mark.parametrize(("has_rack", "rack", "expected"), [(True, "", ""), (False, "", None), (True, "eu-1", "eu-1")])
+def test_that_a_consumer_has_no_rack_is_recorded_where_its_broker_has_one(has_rack: bool, rack: str, expected: str | None) -> None:
+    observed = Observed()
+    observed.has_rack = has_rack
+    observed.connect(1, FETCHED._replace(fields=(("minBytes", "7"), ("rackId", rack))))
+    observed.wait()
+    assert observed.taken()[0].get("client.rack") == expected
+
+
+def test_a_client_that_comes_back_is_recorded_again_only_after_a_while_or_with_other_settings() -> None:
+    observed = Observed()
+    for number in range(10):
+        observed.connect(number, PRODUCED)
+        observed.wait()
+        observed.close(number)
+    assert len(observed.taken()) == 1
+    observed.wait(REPEAT_S)
+    observed.connect(20, PRODUCED)
+    observed.wait()
+    observed.connect(21, PRODUCED._replace(fields=(("acks", "0"),)))
+    observed.wait()
+    assert [each["acks"] for each in observed.taken()] == ["1", "0 | 1"]
+
+
+def test_a_client_that_leaves_early_is_recorded_as_it_leaves() -> None:
+    observed = Observed()
+    observed.connect(1, PRODUCED)
+    observed.close(1)
+    assert [each["acks"] for each in observed.taken()] == ["1"]
+
+
+def test_a_name_that_comes_later_counts_from_the_beginning() -> None:
+    observed = Observed()
+    observed.connect(1, PRODUCED, identity=replace(JAVA, software_name="unknown", software_version="unknown"))
+    observed.registry.identified(1, JAVA, 2)
+    observed.clients.identified(1, observed.now_s)
+    observed.wait()
+    assert [(record.client_software_name, len(record.configs)) for _, record in observed.published] == [("apache-kafka-java", 3)]
+
+
+def test_a_secret_is_redacted_as_in_a_push() -> None:
+    observed = Observed()
+    secret = "AKIA" + "IOSFODNN7EXAMPLE"
+    observed.connect(1, JOINED._replace(fields=(("groupId", secret), ("protocolType", "consumer"))))
+    observed.wait()
+    ((_, record),) = observed.published
+    (group,) = [each for each in record.configs if each.config_key == "group.id"]
+    assert (group.config_value, group.value_state) == (None, ValueState.VALUE_SHAPE)
+
+
+def test_records_wait_for_the_quota_and_for_room() -> None:
+    observed = Observed(PushRate(0.1, 1))
+    observed.connect(1, PRODUCED)
+    observed.wait()
+    observed.connect(2, PRODUCED._replace(fields=(("acks", "0"),)))
+    observed.wait()
+    assert [each["acks"] for each in observed.taken()] == ["1"]
+    assert observed.counts == {("observed_held", "quota"): 1}
+    observed.room = False
+    observed.wait(10)
+    observed.room = True
+    observed.wait(10)
+    assert [each["acks"] for each in observed.taken()] == ["0 | 1"]
+
+
+def test_many_clients_take_turns_and_stop_where_all_have_no_more_room() -> None:
+    observed = Observed()
+    for number in range(120):
+        observed.connect(number, PRODUCED, identity=replace(JAVA, client_id=f"c{number}"))
+    observed.wait()
+    assert (len(observed.published), observed.turns) == (120, 2)
+    few = Observed(in_all=PushRate(10.0, 10))
+    for number in range(100):
+        few.connect(number, PRODUCED, identity=replace(JAVA, client_id=f"c{number}"))
+    few.wait()
+    assert (len(few.published), few.counts) == (10, {("observed_held", "quota_all"): 1})
+    for _ in range(20):
+        few.wait(1)
+    assert len({key for key, _ in few.published}) == 100
+
+
+def test_what_is_kept_of_one_tenant_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observed_clients, "MOST_OF_TENANT", 5)
+    observed = Observed()
+    for number in range(10):
+        observed.connect(number, PRODUCED, identity=replace(JAVA, client_id=f"c{number}"))
+    observed.connect(100, PRODUCED, address="10.0.0.2")
+    observed.wait()
+    assert observed.counts == {("settings_unread", "most_kept"): 5}
+    assert {record.client_address for _, record in observed.published} == {"10.0.0.1", "10.0.0.2"}
+    observed.registry.identified(100, replace(JAVA, client_id="renamed"), 2)
+    monkeypatch.setattr(observed_clients, "MOST_KEPT", 5)
+    observed.clients.identified(100, observed.now_s)
+    observed.wait()
+    for number in [*range(10), 100]:
+        observed.close(number)
+    monkeypatch.setattr(observed_clients, "MOST_KEPT", 10)
+    observed.connect(200, PRODUCED, identity=replace(JAVA, client_id="later"))
+    observed.wait()
+    assert observed.published[-1][1].client_id == "later"
+    assert not observed.clients._kept[("@10.0.0.2")]

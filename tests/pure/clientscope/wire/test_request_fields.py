@@ -1,0 +1,177 @@
+"""wire/request_fields: what kafka-python's encoder writes is read back, in every version; damaged bytes raise one error."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.protocol.consumer import FetchRequest, HeartbeatRequest, JoinGroupRequest, OffsetCommitRequest, SyncGroupRequest
+from kafka.protocol.metadata import MetadataRequest
+from kafka.protocol.producer import InitProducerIdRequest, ProduceRequest
+from kafka.record.default_records import DefaultRecordBatchBuilder
+
+from clientscope.errors import WireError
+from clientscope.wire.frames import REQUEST_HEAD
+from clientscope.wire.request_fields import VERSIONS, request_fields
+
+SECRET = b"a-secret-value"
+
+
+def frame_of(message: Any) -> bytes:
+    message.with_header(correlation_id=7, client_id="orders")
+    return bytes(message.encode(header=True, framed=True))
+
+
+def fields_of(frame: bytes, whole: bool = True) -> dict[str, str]:
+    _, key, version, _ = REQUEST_HEAD.unpack_from(frame)
+    return request_fields(key, version, frame, REQUEST_HEAD.size, whole)
+
+
+def batch(compression: int = 0, producer_id: int = -1) -> bytes:
+    builder = DefaultRecordBatchBuilder(
+        magic=2, compression_type=compression, is_transactional=False, producer_id=producer_id, producer_epoch=0, base_sequence=0,
+        batch_size=10_000,
+    )  # fmt: skip
+    for offset in range(20):
+        builder.append(offset, 1, b"key", SECRET * 10, [])
+    return bytes(builder.build())
+
+
+def produced(version: int, records: bytes | None) -> Any:
+    topic, partition = ProduceRequest.TopicProduceData, ProduceRequest.TopicProduceData.PartitionProduceData
+    data = [topic(version=version, name="topic", partition_data=[partition(version=version, index=3, records=records)])]
+    return ProduceRequest(version=version, transactional_id="tx", acks=-1, timeout_ms=21_000, topic_data=data)
+
+
+@pytest.mark.parametrize("version", range(3, 14))
+def test_produce(version: int) -> None:
+    read = fields_of(frame_of(produced(version, batch(1, 9))))
+    head = {"transactionalId": "tx", "acks": "-1", "timeoutMs": "21000"}
+    assert read == head | {"batchCompression": "1", "batchHasProducerId": "true"}
+    read = fields_of(frame_of(produced(version, batch())))
+    assert read == head | {"batchCompression": "0", "batchHasProducerId": "false"}
+    assert fields_of(frame_of(produced(version, None))) == head
+
+
+def test_a_batch_of_before_kafka_0_11_shows_nothing() -> None:
+    old = struct.pack(">qiIbbq", 0, 30, 0, 1, 1, 5) + bytes(60)
+    assert set(fields_of(frame_of(produced(7, old)))) == {"transactionalId", "acks", "timeoutMs"}
+
+
+def test_no_record_is_ever_read() -> None:
+    frame = frame_of(produced(9, batch()))
+    place = frame.index(SECRET)
+    for size in range(place):
+        assert SECRET.decode() not in str(fields_of(frame[:size] + bytes(10), whole=False) if size > 60 else {})
+    assert fields_of(frame[:place], whole=False) == fields_of(frame)
+
+
+@pytest.mark.parametrize("version", range(4, 19))
+@pytest.mark.parametrize("topics", [0, 1, 30])
+def test_fetch(version: int, topics: int) -> None:
+    topic, partition = FetchRequest.FetchTopic, FetchRequest.FetchTopic.FetchPartition
+    message = FetchRequest(
+        version=version, replica_id=-1, max_wait_ms=350, min_bytes=7, max_bytes=40_000_000, isolation_level=1, session_id=5,
+        session_epoch=2, rack_id="eu-1",
+        topics=[
+            topic(
+                version=version, topic=f"topic-{number}",
+                partitions=[partition(version=version, partition=each, fetch_offset=9, partition_max_bytes=900_000) for each in range(3)],
+            )
+            for number in range(topics)
+        ],
+        forgotten_topics_data=[FetchRequest.ForgottenTopic(version=version, topic="gone", partitions=[1, 2])] if version >= 7 else [],
+    )  # fmt: skip
+    expected = {"maxWaitMs": "350", "minBytes": "7", "maxBytes": "40000000", "isolationLevel": "1"}
+    if version < 15:
+        expected["replicaId"] = "-1"
+    if topics:
+        expected["partitionMaxBytes"] = "900000"
+    if version >= 11:
+        expected["rackId"] = "eu-1"
+    assert fields_of(frame_of(message)) == expected
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_metadata(version: int) -> None:
+    topics = [MetadataRequest.MetadataRequestTopic(version=version, name=name) for name in ("a", "b")]
+    message = MetadataRequest(version=version, topics=topics, allow_auto_topic_creation=False)
+    assert fields_of(frame_of(message)) == ({"allowAutoTopicCreation": "false"} if version >= 4 else {})
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_join_group(version: int) -> None:
+    protocol = JoinGroupRequest.JoinGroupRequestProtocol
+    message = JoinGroupRequest(
+        version=version, group_id="billing", session_timeout_ms=20_000, rebalance_timeout_ms=120_000, member_id="", group_instance_id="b-1",
+        protocol_type="consumer", protocols=[protocol(version=version, name=name, metadata=bytes(40)) for name in ("range", "sticky")],
+    )  # fmt: skip
+    expected = {"groupId": "billing", "sessionTimeoutMs": "20000", "protocolType": "consumer", "protocols": "range,sticky"}
+    if version >= 1:
+        expected["rebalanceTimeoutMs"] = "120000"
+    if version >= 5:
+        expected["groupInstanceId"] = "b-1"
+    assert fields_of(frame_of(message)) == expected
+
+
+@pytest.mark.parametrize("version", range(2, 11))
+def test_offset_commit(version: int) -> None:
+    message = OffsetCommitRequest(version=version, group_id="billing", generation_id_or_member_epoch=3, member_id="m", topics=[])
+    assert fields_of(frame_of(message)) == {"groupId": "billing", "memberId": "*"}
+
+
+@pytest.mark.parametrize("request_class", [HeartbeatRequest, SyncGroupRequest])
+def test_requests_of_members(request_class: Any) -> None:
+    for version in range(request_class.max_version + 1):
+        message = request_class(version=version, group_id="billing", generation_id=3, member_id="m")
+        assert fields_of(frame_of(message)) == {"groupId": "billing"}
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_init_producer_id(version: int) -> None:
+    message = InitProducerIdRequest(version=version, transactional_id="tx", transaction_timeout_ms=50_000)
+    assert fields_of(frame_of(message)) == {"transactionalId": "tx", "transactionTimeoutMs": "50000"}
+
+
+def head(key: int, version: int) -> bytes:
+    return REQUEST_HEAD.pack(0, key, version, 7) + b"\x00\x01c\x00"
+
+
+def test_heartbeats_of_the_consumer_and_share_protocols() -> None:
+    """By the message files of 4.4.0; tests/real has the same of real clients."""
+    member = b"\x02g\x02m\x00\x00\x00\x00"
+    consumer = head(68, 1) + member + b"\x03i1\x05eu-1" + struct.pack(">i", 90_000) + b"\x02\x02t\x00\x08uniform\x00\x00"
+    expected = {"groupId": "g", "instanceId": "i1", "rackId": "eu-1", "rebalanceTimeoutMs": "90000", "serverAssignor": "uniform"}
+    assert fields_of(consumer) == expected
+    assert fields_of(head(76, 1) + member + b"\x05eu-1\x00\x00") == {"groupId": "g", "rackId": "eu-1"}
+    share = head(78, 2) + member + struct.pack(">iiiiib", 400, 2, 50_000, 60, 60, 1) + b"\x01\x01\x00"
+    assert fields_of(share) == {
+        "groupId": "g", "maxWaitMs": "400", "minBytes": "2", "maxBytes": "50000", "maxRecords": "60", "shareAcquireMode": "1",
+    }  # fmt: skip
+
+
+def test_a_text_is_cut_like_those_of_records() -> None:
+    frame = frame_of(InitProducerIdRequest(version=0, transactional_id="t" * 1_000, transaction_timeout_ms=1))
+    assert fields_of(frame)["transactionalId"] == "t" * 256
+
+
+def test_a_frame_that_ends_too_early_is_an_error_only_if_it_is_whole() -> None:
+    frame = frame_of(produced(9, batch()))
+    assert fields_of(frame[:40], whole=False)["acks"] == "-1"
+    with pytest.raises(WireError):
+        fields_of(frame[:40])
+
+
+EVERY = [(key, version) for key, versions in VERSIONS.items() for version in versions]
+
+
+@given(st.sampled_from(EVERY), st.binary(max_size=300), st.booleans())
+def test_any_bytes_are_read_or_one_error(which: tuple[int, int], body: bytes, whole: bool) -> None:
+    try:
+        read = request_fields(*which, REQUEST_HEAD.pack(0, *which, 7) + body, REQUEST_HEAD.size, whole)
+    except WireError:
+        return
+    assert all(len(value) <= 256 for value in read.values())

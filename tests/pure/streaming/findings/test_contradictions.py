@@ -1,0 +1,67 @@
+"""AN405: a client whose requests show other values than it says; what isn't comparable is no contradiction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fleets import MINUTE, SECOND, Fleet
+
+from clientscope.records.codec import Origin
+
+PUSHED = {"acks": "all", "linger.ms": "5", "request.timeout.ms": "30000", "enable.idempotence": "true"}
+SEEN = {"origin": int(Origin.OBSERVED)}
+
+
+def found(pushed: dict[str, str], seen: dict[str, str], **fields: Any) -> list[str]:
+    """The sentences about a client that pushes the one and shows the other."""
+    fleet = Fleet()
+    fleet.client(instance=1, settings=pushed, **fields)
+    fleet.push(instance=7, settings=seen, **SEEN, **fields)
+    fleet.later(MINUTE)
+    contradicted = [each for each in fleet.findings() if each.code == "AN405"]
+    return [sentence for each in contradicted for sentence in each.evidence]
+
+
+def test_a_value_that_requests_show_otherwise_is_a_finding_and_ends_with_it() -> None:
+    fleet = Fleet()
+    fleet.client(instance=1, settings=PUSHED)
+    fleet.push(instance=7, settings={"acks": "1", "request.timeout.ms": "30000"}, **SEEN)
+    fleet.later(MINUTE)
+    one = fleet.one("AN405")
+    assert (one.state, one.severity, one.evidence) == ("open", "medium", ["acks: all by the client, 1 in its requests"])
+    assert [(each.key, each.value) for each in one.settings] == [("acks", "all")]
+    fleet.push(instance=7, settings={"acks": "all", "request.timeout.ms": "30000"}, **SEEN)
+    fleet.later(MINUTE)
+    fleet.later(SECOND)
+    assert fleet.one("AN405").state == "resolved"
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"acks": "all", "request.timeout.ms": "30000", "enable.idempotence": "true"},
+        {"acks": "0 | all"},  # another instance has its name
+        {"acks": "all", "transactional.id": "t"},
+        {"acks": "all", "compression.type": "gzip"},  # which it doesn't say
+    ],
+)
+def test_what_is_the_same_or_cannot_be_compared_is_none(seen: dict[str, str]) -> None:
+    assert found(PUSHED, seen) == []
+
+
+def test_values_are_compared_in_kafkas_spelling_and_as_the_library_uses_them() -> None:
+    librdkafka = {"client_software_name": "librdkafka", "client_software_version": "2.6.0"}
+    pushed = {"request.required.acks": "-1", "compression.codec": "lz4", "linger.ms": "5"}
+    assert found(pushed, {"acks": "all", "compression.type": "lz4"}, **librdkafka) == []
+    assert found(pushed, {"acks": "1", "compression.type": "lz4"}, **librdkafka) == ["acks: all by the client, 1 in its requests"]
+    turned_off = {"acks": "1", "linger.ms": "5", "enable.idempotence": "true"}
+    assert found(turned_off, {"acks": "1", "enable.idempotence": "false"}) == []
+
+
+def test_a_client_that_only_shows_its_settings_contradicts_nothing() -> None:
+    fleet = Fleet()
+    fleet.connect()
+    fleet.push(instance=7, settings={"acks": "1"}, **SEEN)
+    fleet.later(MINUTE)
+    assert not [each for each in fleet.findings() if each.code == "AN405"]

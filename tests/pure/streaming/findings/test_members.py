@@ -1,0 +1,58 @@
+"""AN216: two connected clients of a group with one group.instance.id, and what looks like it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fleets import MINUTE, SECOND, Fleet
+
+from clientscope.records.codec import Origin
+
+SEEN = {"origin": int(Origin.OBSERVED)}
+
+
+def settings(member: str, group: str = "g") -> dict[str, str]:
+    return {"group.id": group, "group.instance.id": member, "session.timeout.ms": "45000"}
+
+
+def evidence(fleet: Fleet) -> list[str]:
+    return [sentence for each in fleet.findings("AN216") for sentence in each.evidence if each.state == "open"]
+
+
+def joined(fleet: Fleet, instance: int, **changes: Any) -> int:
+    made = {"client_address": f"10.0.0.{instance}", "settings": settings("m"), **SEEN, **changes}
+    return fleet.client("orders-1", instance, **made)
+
+
+def test_two_that_stay_are_a_finding_and_one_that_leaves_ends_it() -> None:
+    fleet = Fleet()
+    joined(fleet, 1)
+    other = joined(fleet, 2)
+    fleet.later(MINUTE)
+    assert evidence(fleet) == [], "one may be about to take the other's place"
+    fleet.later(2 * MINUTE)
+    assert evidence(fleet) == ["group.instance.id m: orders-1 at 10.0.0.1, orders-1 at 10.0.0.2"]
+    assert fleet.one("AN216").severity == "medium"
+    fleet.close(other)
+    fleet.later(MINUTE)
+    fleet.later(SECOND)
+    assert evidence(fleet) == []
+
+
+def test_one_client_that_several_gateways_see_is_one() -> None:
+    fleet = Fleet()
+    joined(fleet, 1)
+    joined(fleet, 2, client_address="10.0.0.1")
+    fleet.later(3 * MINUTE)
+    assert evidence(fleet) == []
+
+
+def test_other_groups_other_names_and_dynamic_members_are_none() -> None:
+    fleet = Fleet()
+    joined(fleet, 1)
+    joined(fleet, 2, settings=settings("m", "another"))
+    joined(fleet, 3, settings=settings("n"))
+    joined(fleet, 4, settings={"group.id": "g", "session.timeout.ms": "45000"})
+    joined(fleet, 5, principal="User:b")
+    fleet.later(3 * MINUTE)
+    assert evidence(fleet) == []

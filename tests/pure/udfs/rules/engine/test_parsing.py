@@ -1,0 +1,92 @@
+"""udfs/rules/engine/parsing: of several values that a client's requests have shown, only that of acks that loses most is judged."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from record_bytes import config_record, setting
+
+from clientscope.records.codec import Origin
+from sinks.dashboard.state.configuration import configuration
+from udfs.decoding.decode import decoder
+from udfs.kernels.finding_inputs import pushed
+from udfs.kernels.results import results
+from udfs.redaction.pushes import Pushes, redact
+
+JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}
+
+
+def severities(values: dict[str, str]) -> dict[str, str]:
+    return {each["code"]: each["severity"] for each in verdicts(values, Origin.OBSERVED)["rules"]}
+
+
+def verdicts(values: dict[str, str], origin: Origin) -> dict[str, Any]:
+    record = config_record(*(setting(key, value, config_type=1) for key, value in values.items()), origin=int(origin), **JAVA)
+    pushes = Pushes(redact(decoder("ClientConfigRecord")(pa.array([record], pa.large_binary())), None))
+    found: dict[str, Any] = json.loads('{"key":0' + results(pushes).field("rest")[0].as_py())
+    return found
+
+
+def judged(values: dict[str, str], origin: Origin = Origin.OBSERVED) -> dict[str, Any]:
+    found = verdicts(values, origin)
+    return {**{each["code"]: "fired" for each in found["rules"]}, **dict.fromkeys(found["passed"], "passed")}
+
+
+@pytest.mark.parametrize(
+    ("acks", "zero", "one"),
+    [("0 | 1 | all", "fired", "passed"), ("1 | all", "passed", "fired"), ("all", "passed", "passed"), ("0", "fired", "passed")],
+)
+def test_the_weakest_acks_count(acks: str, zero: str, one: str) -> None:
+    found = judged({"acks": acks})
+    assert (found["AN101"], found["AN116"]) == (zero, one)
+    assert found.get("AN311") != "fired"
+
+
+def test_of_other_settings_nothing_is_judged_by_several_values() -> None:
+    of_one = judged({"group.id": "g", "session.timeout.ms": "5000"})
+    of_several = judged({"group.id": "g", "session.timeout.ms": "5000 | 60000"})
+    assert (of_one["AN202"], "AN202" in of_several, of_several.get("AN311")) == ("fired", False, None)
+
+
+def test_no_setting_that_was_seen_is_a_mistake_that_somebody_wrote() -> None:
+    wrong = {"acks": "0 | 1", "enable.idempotence": "true", "compression.type": "zst", "linger.msec": "5", "batch.size": "-1"}
+    assert {code for code in judged(wrong, Origin.PUSHED) if code.startswith("CF")} >= {"CF101", "CF103"}
+    for origin in (Origin.OBSERVED, Origin.REQUEST_LOG, Origin.CAPTURE):
+        assert not [code for code, outcome in judged(wrong, origin).items() if code.startswith("CF") and outcome == "fired"]
+
+
+def test_what_a_client_pushes_is_one_value_whatever_it_contains() -> None:
+    found = judged({"acks": "0 | 1", "linger.ms": "1 | 2"}, Origin.PUSHED)
+    assert found["AN311"] == "fired"
+    assert "AN101" not in found
+
+
+def test_what_was_inferred_is_judged_by_its_number_and_is_no_more_than_information() -> None:
+    values = {"group.id": "g", "session.timeout.ms": "6000"}
+    exact = severities(values | {"heartbeat.interval.ms": "7000"})
+    inferred = severities(values | {"heartbeat.interval.ms": "~7000 (6990 to 7011, 8 of 8 within 5 %)"})
+    assert (exact["AN201"], inferred["AN201"]) == ("high", "info")
+    assert exact["AN202"] == inferred["AN202"] != "info", "what doesn't rest on it stays"
+    assert "AN311" not in inferred
+
+
+def test_a_consumer_without_a_rack_is_known_of_observed_clients_alone() -> None:
+    values = {"group.id": "g", "client.rack": ""}
+    assert (judged(values)["AN215"], judged(values, Origin.PUSHED).get("AN215")) == ("fired", None)
+
+
+def test_two_measurements_are_not_compared() -> None:
+    record = config_record(setting("heartbeat.interval.ms", "~3000 (1 to 2, 8 of 8 within 5 %)"), origin=int(Origin.OBSERVED), **JAVA)
+    assert json.loads(pushed(pa.array([record], pa.large_binary()), None).field("settings")[0].as_py()) == {}
+
+
+def test_the_page_shows_all_of_them() -> None:
+    record = config_record(setting("acks", "0 | all"), setting("request.timeout.ms", "1 | 2"), origin=int(Origin.OBSERVED), **JAVA)
+    shown = configuration(record, 1)
+    assert shown.origin == "observed"
+    assert {each.key: (each.value, each.pushed) for each in shown.settings} == {
+        "acks": ("0 | all", None), "request.timeout.ms": ("1 | 2", None),
+    }  # fmt: skip

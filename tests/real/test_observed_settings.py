@@ -1,0 +1,352 @@
+"""Settings that the gateway sees on the wire: those of real clients that push nothing, each set to what is no default."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import aiokafka
+import confluent_kafka
+import kafka
+import pytest
+from conftest import Installation, RunningBroker, RunningGateway, running_gateway, start_broker
+from observe import eventually, metrics, read_all
+
+from clientscope.catalog.request_settings import INFERRED, inferred_value
+from clientscope.client import KafkaProducer
+from clientscope.kafka import admin
+from clientscope.local.jars import jars
+from clientscope.local.java import java
+from clientscope.local.process import stop
+from clientscope.records.codec import ClientConfigRecord, Origin, decode
+from clientscope.records.topics import CONFIGS
+
+PROGRAM = Path(__file__).parent / "clients" / "SetClients.java"
+CANARY = b"canary-record"
+CLOSED = "clientscope_gateway_connections_closed_total", "client_closed"
+SOON_S = 30.0
+
+
+@contextmanager
+def running_cluster(folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[RunningBroker]:
+    started, broker = start_broker(folder, extra=extra)
+    try:
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as client:
+            client.create_topics({"orders": {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
+        yield broker
+    finally:
+        started.stop()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    with running_cluster(tmp_path_factory.mktemp("broker")) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def gateway(cluster: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+    with running_gateway(cluster.internal, cluster.client, tmp_path_factory.mktemp("gateway"), listen=cluster.advertised) as running:
+        yield running
+
+
+def observed(cluster: RunningBroker, client_id: str, is_inferred: bool = False) -> dict[str, str]:
+    """The settings of the newest record of one client, of any of its types; without its client.id.
+
+    Args:
+        is_inferred: gives those that follow from the times of requests, rather than those that requests show.
+    """
+    records: dict[bytes, ClientConfigRecord] = {}
+    for message in read_all(cluster.internal, CONFIGS):
+        assert CANARY not in message.value
+        record = decode(ClientConfigRecord, message.value)
+        if record.client_id == client_id:
+            assert record.origin == Origin.OBSERVED
+            assert record.client_address == "127.0.0.1"
+            records[message.key] = record
+    found = {each.config_key: each.config_value for record in records.values() for each in record.configs}
+    found = {key: value for key, value in found.items() if value.startswith(INFERRED) == is_inferred}
+    if is_inferred:
+        return {key: inferred_value(value) for key, value in found.items()}
+    assert found.pop("client.id", client_id) == client_id
+    return found
+
+
+def shows(cluster: RunningBroker, client_id: str, expected: dict[str, str]) -> None:
+    eventually(lambda: observed(cluster, client_id) == expected, SOON_S)
+    assert observed(cluster, client_id) == expected
+
+
+FETCHED = {
+    "fetch.min.bytes": "7", "fetch.max.wait.ms": "350", "fetch.max.bytes": "4000000", "max.partition.fetch.bytes": "300000",
+    "isolation.level": "read_committed", "client.rack": "eu-1", "allow.auto.create.topics": "false",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("release", ["2.1", "2.8", "3.9", "4.4"])
+@pytest.mark.timeout(200)
+def test_java(cluster: RunningBroker, gateway: RunningGateway, release: str) -> None:
+    name, path = f"java-{release}", ":".join(str(each) for each in jars(f"client-{release}"))
+    subprocess.run([java(), "-Xmx256m", "-cp", path, str(PROGRAM), gateway.address, name], check=True, capture_output=True, timeout=150)
+    known = release != "2.1"  # which sends no name, so that it isn't known what its timeouts are
+    timeout = {"request.timeout.ms": "21000", "enable.idempotence": "false"} if known else {}
+    shows(cluster, f"{name}-plain", {"acks": "1", "compression.type": "gzip", **timeout})
+    timeout = {"request.timeout.ms": "22000", "compression.type": "none"} if known else {}
+    shows(
+        cluster,
+        f"{name}-tx",
+        {"acks": "all", "transactional.id": f"{name}-t1", "transaction.timeout.ms": "47000", "enable.idempotence": "true", **timeout},
+    )
+    joined = {"group.id": f"{name}-billing", "session.timeout.ms": "12000"}
+    if known:
+        joined |= {"max.poll.interval.ms": "90000", "group.instance.id": "billing-1"}
+    joined["partition.assignment.strategy"] = "range,cooperative-sticky" if release in ("3.9", "4.4") else "range"
+    fetched = FETCHED
+    if not known:  # there is no rack before 2.4, and before 2.3 a client always asks for topics to be created
+        fetched = {key: value for key, value in FETCHED.items() if key != "client.rack"} | {"allow.auto.create.topics": "true"}
+    shows(cluster, f"{name}-classic", {**fetched, **joined})
+    if release == "4.4":
+        group = {"group.id": f"{name}-new-billing", "group.protocol": "consumer", "group.remote.assignor": "range"}
+        shows(cluster, f"{name}-new", {**FETCHED, **group, "max.poll.interval.ms": "91000"})
+
+
+def test_kafka_python(cluster: RunningBroker, gateway: RunningGateway) -> None:
+    with closing(
+        kafka.KafkaProducer(
+            bootstrap_servers=gateway.address, client_id="python-orders", acks="all", request_timeout_ms=23_000, compression_type="gzip",
+            enable_idempotence=True,
+        )
+    ) as producer:  # fmt: skip
+        producer.send("orders", CANARY * 100).get(30)
+        shows(
+            cluster,
+            "python-orders",
+            {"acks": "all", "request.timeout.ms": "23000", "compression.type": "gzip", "enable.idempotence": "true"},
+        )
+    with closing(
+        kafka.KafkaConsumer(
+            "orders", bootstrap_servers=gateway.address, client_id="python-billing", group_id="python-billing-group",
+            session_timeout_ms=13_000, max_poll_interval_ms=92_000, fetch_min_bytes=3, fetch_max_wait_ms=360, fetch_max_bytes=5_000_000,
+            max_partition_fetch_bytes=400_000, isolation_level="read_committed", client_rack="eu-2", auto_offset_reset="earliest",
+            group_instance_id="p-1", allow_auto_create_topics=False,
+        )
+    ) as consumer:  # fmt: skip
+        consumer.poll(20_000)
+        shows(
+            cluster,
+            "python-billing",
+            {
+                "group.id": "python-billing-group", "session.timeout.ms": "13000", "max.poll.interval.ms": "92000", "fetch.min.bytes": "3",
+                "fetch.max.wait.ms": "360", "fetch.max.bytes": "5000000", "max.partition.fetch.bytes": "400000",
+                "isolation.level": "read_committed", "client.rack": "eu-2", "group.instance.id": "p-1",
+                "allow.auto.create.topics": "true",  # kafka-python 3.0.12 keeps the setting from its ClusterMetadata, which has its default
+                "partition.assignment.strategy": "range,roundrobin",
+            },
+        )  # fmt: skip
+
+
+def test_aiokafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
+    async def both() -> None:
+        producer = aiokafka.AIOKafkaProducer(
+            bootstrap_servers=gateway.address, client_id="aio-orders", acks=0, request_timeout_ms=24_000, compression_type="gzip"
+        )
+        await producer.start()
+        await producer.send_and_wait("orders", CANARY * 100)
+        consumer = aiokafka.AIOKafkaConsumer(
+            "orders", bootstrap_servers=gateway.address, client_id="aio-billing", group_id="aio-group", session_timeout_ms=14_000,
+            fetch_min_bytes=4, fetch_max_wait_ms=370, fetch_max_bytes=6_000_000, max_partition_fetch_bytes=500_000,
+            isolation_level="read_committed", auto_offset_reset="earliest", group_instance_id="a-1",
+        )  # fmt: skip
+        await consumer.start()
+        await asyncio.wait_for(consumer.getone(), 30)
+        await consumer.stop()
+        await producer.stop()
+
+    asyncio.run(both())
+    shows(
+        cluster,
+        "aio-orders",
+        {"acks": "0", "compression.type": "gzip"},  # it sends no name, so that it isn't known what its timeout is
+    )
+    shows(
+        cluster,
+        "aio-billing",
+        {
+            "group.id": "aio-group", "session.timeout.ms": "14000", "fetch.min.bytes": "4", "fetch.max.wait.ms": "370",
+            "fetch.max.bytes": "6000000", "max.partition.fetch.bytes": "500000", "isolation.level": "read_committed",
+            "group.instance.id": "a-1", "partition.assignment.strategy": "roundrobin", "allow.auto.create.topics": "true",
+        },
+    )  # fmt: skip
+
+
+def test_librdkafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": gateway.address, "client.id": "rd-orders", "acks": "1", "request.timeout.ms": 25_000,
+         "compression.type": "lz4"}
+    )  # fmt: skip
+    producer.produce("orders", CANARY * 100)
+    producer.flush(20)
+    shows(cluster, "rd-orders", {"acks": "1", "request.timeout.ms": "25000", "compression.type": "lz4", "enable.idempotence": "false"})
+    consumer = confluent_kafka.Consumer(
+        {"bootstrap.servers": gateway.address, "client.id": "rd-billing", "group.id": "rd-group", "session.timeout.ms": 20_000,
+         "max.poll.interval.ms": 120_000, "fetch.min.bytes": 9, "fetch.wait.max.ms": 380, "fetch.max.bytes": 7_000_000,
+         "fetch.message.max.bytes": 600_000, "isolation.level": "read_uncommitted", "client.rack": "eu-3", "auto.offset.reset": "earliest",
+         "partition.assignment.strategy": "cooperative-sticky", "group.instance.id": "r-1"}
+    )  # fmt: skip
+    consumer.subscribe(["orders"])
+    consumer.consume(1, timeout=20)
+    shows(
+        cluster,
+        "rd-billing",
+        {
+            "group.id": "rd-group", "session.timeout.ms": "20000", "max.poll.interval.ms": "120000", "fetch.min.bytes": "9",
+            "fetch.max.wait.ms": "380", "fetch.max.bytes": "7000000", "max.partition.fetch.bytes": "600000",
+            "isolation.level": "read_uncommitted", "client.rack": "eu-3", "group.instance.id": "r-1",
+            "partition.assignment.strategy": "cooperative-sticky",
+        },
+    )  # fmt: skip
+    consumer.close()
+
+
+@pytest.mark.timeout(120)
+def test_intervals_are_inferred(cluster: RunningBroker, gateway: RunningGateway) -> None:
+    path = ":".join(str(each) for each in jars("client-4.4"))
+    command = [java(), "-Xmx256m", "-cp", path, str(PROGRAM), gateway.address, "paced-java", "pace"]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    consumer = confluent_kafka.Consumer(
+        {"bootstrap.servers": gateway.address, "client.id": "paced-rd", "group.id": "paced-rd", "heartbeat.interval.ms": 2_000,
+         "auto.commit.interval.ms": 1_400}
+    )  # fmt: skip
+    consumer.subscribe(["orders"])
+    with (
+        closing(kafka.KafkaProducer(bootstrap_servers=cluster.internal)) as producer,
+        closing(
+            kafka.KafkaConsumer(
+                "orders", bootstrap_servers=gateway.address, client_id="paced-python", group_id="paced-python", heartbeat_interval_ms=1_200,
+                auto_commit_interval_ms=1_500,
+            )
+        ) as paced,
+    ):  # fmt: skip
+
+        def all_are_known() -> bool:
+            producer.send("orders", CANARY)  # librdkafka commits only what is new
+            paced.poll(50)
+            consumer.poll(0.05)
+            return all(len(observed(cluster, client_id, True)) == 2 for client_id in ("paced-java", "paced-python", "paced-rd"))
+
+        eventually(all_are_known, 60)
+    consumer.close()
+    stop(child)
+    found = {client_id: observed(cluster, client_id, True) for client_id in ("paced-java", "paced-python", "paced-rd")}
+    set_to = {
+        "paced-java": {"heartbeat.interval.ms": 1100, "auto.commit.interval.ms": 1300},
+        "paced-python": {"heartbeat.interval.ms": 1200, "auto.commit.interval.ms": 1500},
+        "paced-rd": {"heartbeat.interval.ms": 2000, "auto.commit.interval.ms": 1400},
+    }
+    far = {
+        (client_id, key): found[client_id].get(key)
+        for client_id, settings in set_to.items()
+        for key, value in settings.items()
+        if not 0.8 * value <= int(found[client_id].get(key, 0)) <= 1.5 * value  # on a busy machine they are later
+    }
+    assert not far
+
+
+def test_connections_of_one_client_that_differ_are_one_client(cluster: RunningBroker, gateway: RunningGateway) -> None:
+    """As librdkafka's topics may differ in acks, and two instances with one client.id on a host."""
+    producers = [
+        kafka.KafkaProducer(
+            bootstrap_servers=gateway.address, client_id="differing", acks=acks, request_timeout_ms=21_000, enable_idempotence=False
+        )
+        for acks in (0, 1, "all")
+    ]
+    for producer in producers:
+        producer.send("orders", CANARY)
+        producer.flush(20)
+    shows(cluster, "differing", {"acks": "0 | 1 | all", "request.timeout.ms": "21000", "enable.idempotence": "false"})
+    for producer in producers:
+        producer.close()
+
+
+def test_a_consumer_without_a_rack_shows_it_where_the_broker_has_one(tmp_path: Path) -> None:
+    with (
+        running_cluster(tmp_path / "broker", {"broker.rack": "eu-1"}) as broker,
+        running_gateway(broker.internal, broker.client, tmp_path, listen=broker.advertised) as gateway,
+    ):
+        with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
+            producer.send("orders", CANARY).get(30)
+        for client_id, rack in (("without", ""), ("within", "eu-1")):
+            with closing(
+                kafka.KafkaConsumer(
+                    "orders", bootstrap_servers=gateway.address, client_id=client_id, auto_offset_reset="earliest", client_rack=rack
+                )
+            ) as consumer:
+                assert eventually(lambda one=consumer: bool(one.poll(500)), 30)
+            assert eventually(lambda who=client_id, where=rack: observed(broker, who).get("client.rack") == where, SOON_S)
+
+
+def test_nothing_was_unreadable(gateway: RunningGateway) -> None:
+    found = metrics(gateway.metrics_url)
+    assert not [name for name in found if "settings_unread" in name[0] and found[name]]
+
+
+def test_without_it_nothing_is_recorded(tmp_path: Path) -> None:
+    with (
+        running_cluster(tmp_path / "broker") as broker,
+        running_gateway(broker.internal, broker.client, tmp_path, "--ignore-request-settings", listen=broker.advertised) as gateway,
+    ):
+        with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="unobserved", acks=1)) as producer:
+            producer.send("orders", CANARY).get(30)
+        assert eventually(lambda: metrics(gateway.metrics_url).get(CLOSED, 0) >= 1, SOON_S), "a client that leaves is recorded at once"
+        assert not read_all(broker.internal, CONFIGS)
+
+
+def detail(installation: Installation, client_id: str) -> dict[str, Any]:
+    """All about a connected client; empty while the page doesn't list it."""
+    for each in get(installation, "clients?limit=1000")["items"]:
+        if each["client_id"] == client_id:
+            found: dict[str, Any] = get(installation, f"clients/{quote(each['key'], safe='')}")
+            return found
+    return {}
+
+
+def get(installation: Installation, path: str) -> Any:
+    with urllib.request.urlopen(f"{installation.page_url}api/v1/{path}", timeout=10) as response:
+        return json.load(response)
+
+
+def shown(installation: Installation, client_id: str) -> tuple[str, str, set[str]] | None:
+    """Origin of a client's configuration, its acks, and what was found."""
+    found = detail(installation, client_id)
+    if not found or found["configuration"] is None or found["findings"] is None:
+        return None
+    acks = {each["key"]: each["value"] for each in found["configuration"]["settings"]}["acks"]
+    return found["configuration"]["origin"], acks, {each["code"] for each in found["findings"] if each["state"] == "open"}
+
+
+@pytest.mark.timeout(400)
+def test_rules_judge_it_the_page_shows_it_and_what_is_pushed_comes_first(installation: Installation) -> None:
+    with admin.connected(installation.broker.internal) as client:
+        client.create_topics({"orders": {"num_partitions": 1, "replication_factor": 1}})
+    address = installation.gateway.address
+    with closing(kafka.KafkaProducer(bootstrap_servers=address, client_id="careless-1", acks=0)) as silent:
+        silent.send("orders", CANARY)
+        silent.flush(20)
+        assert eventually(lambda: shown(installation, "careless-1") not in (None, ("observed", "0", set())), 90)
+        origin, acks, codes = shown(installation, "careless-1") or ("", "", set())
+        assert (origin, acks) == ("observed", "0")
+        assert "AN101" in codes
+        # Another instance under the same name pushes, and its requests are those of the first one too.
+        with KafkaProducer(bootstrap_servers=address, client_id="careless-1", acks="all") as pushing:
+            pushing.partitions_for("orders")
+            assert eventually(lambda: (shown(installation, "careless-1") or ("",))[0] == "pushed", 90)
+            assert eventually(lambda: "AN405" in (shown(installation, "careless-1") or ("", "", set()))[2], 90)
+            assert (shown(installation, "careless-1") or ("", ""))[1] == "all"
+    installation.processes.check()
