@@ -217,7 +217,7 @@ class ObservedClients:
 
     def _made(self, context: RequestContext, settings: Settings) -> tuple[str, bytes]:
         named = {**settings, "client.id": context.client_id} if context.client_id else settings
-        configs = tuple(ClientConfig(key, value, int(TYPES.get(key, Type.STRING)), False) for key, value in sorted(named.items()))
+        configs = tuple(ClientConfig(key, value, int(TYPES.get(key, Type.STRING)), not value) for key, value in sorted(named.items()))
         names = self._registry.names
         record = redacted_record(context, ClientConfigData(configs, self._wall_ms()), names.key, names, Origin.OBSERVED)
         return context.client_key, encode(record)

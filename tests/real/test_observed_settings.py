@@ -117,6 +117,20 @@ def test_java(cluster: RunningBroker, gateway: RunningGateway, release: str) -> 
         shows(cluster, f"{name}-new", {**FETCHED, **group, "max.poll.interval.ms": "91000"})
 
 
+def test_a_share_consumer(cluster: RunningBroker, gateway: RunningGateway) -> None:
+    path = ":".join(str(each) for each in jars("client-4.4"))
+    command = [java(), "-Xmx256m", "-cp", path, str(PROGRAM.with_name("ShareClient.java")), gateway.address]
+    subprocess.run(command, check=True, capture_output=True, timeout=100)
+    shows(
+        cluster,
+        "sharing",
+        {
+            "group.id": "shared", "fetch.min.bytes": "2", "fetch.max.wait.ms": "420", "fetch.max.bytes": "3000000",
+            "max.poll.records": "60", "client.rack": "eu-4", "share.acquire.mode": "batch_optimized",
+        },
+    )  # fmt: skip
+
+
 def test_kafka_python(cluster: RunningBroker, gateway: RunningGateway) -> None:
     with closing(
         kafka.KafkaProducer(

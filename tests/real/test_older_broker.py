@@ -27,6 +27,7 @@ from clientscope.demo.watch import jmx_connections
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import find_place
 from clientscope.records.client_key import instance_of
+from clientscope.records.codec import ClientConfigRecord, Origin, decode
 from clientscope.records.topics import CONFIGS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import UNSUPPORTED_VERSION
@@ -132,7 +133,9 @@ def test_a_push_is_taken(broker: RunningBroker, gateway: RunningGateway) -> None
         assert client.push_config([("acks", "all", 1, True)]).error_code == 0
 
     def recorded() -> list[str]:  # on a busy machine after the answer
-        return [str(instance_of(message.key.decode())) for message in read_all(broker.internal, CONFIGS)]
+        messages = read_all(broker.internal, CONFIGS)
+        pushed = [message for message in messages if decode(ClientConfigRecord, message.value).origin == Origin.PUSHED]
+        return [str(instance_of(message.key.decode())) for message in pushed]
 
     assert eventually(lambda: recorded() == [str(INSTANCE)])
 

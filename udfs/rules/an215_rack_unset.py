@@ -29,7 +29,7 @@ from udfs.rules.engine.rule import FETCHING, NOT_EVALUABLE, PASSED, Case, Judgem
 def evaluate(batch: Batch) -> Judgement:
     """A rack that is set passes; that there is none is known of observed clients alone, where brokers have racks."""
     rack = batch.text("client.rack")
-    unset = rack.equals("") & batch.observed
+    unset = batch.is_seen_unset("client.rack")
     return judged(unset, unset | (rack.known & ~rack.equals("")))
 
 

@@ -69,13 +69,6 @@ class Batch:
         return len(self.pushes)
 
     @cached_property
-    def observed(self) -> Mask:
-        """Which are what a gateway saw of a client's requests."""
-        origins = self.pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
-        found: Mask = origins == Origin.OBSERVED
-        return found
-
-    @cached_property
     def inferred(self) -> Mapping[str, Mask]:
         """Keys whose value was inferred from the times of requests → of which pushes."""
         which = np.flatnonzero(inferred_values(self.pushes))
@@ -134,6 +127,17 @@ class Batch:
             return Text(np.full(len(self), -1, np.int32), self._effective.dictionary)
         codes = self._effective.texts[row]
         return Text(codes if settled else self._effective.unsettled.get(row, codes), self._effective.dictionary)
+
+    def is_seen_unset(self, key: str) -> Mask:
+        """Where a gateway saw that the client has set nothing, and recorded it as the default that it is."""
+        row = self._row(key)
+        if row is None:
+            return np.zeros(len(self), np.bool_)
+        positions = self._effective.positions[row]
+        defaults = np.append(self.pushes.settings["is_default"].to_numpy(zero_copy_only=False), False)  # the last is for -1
+        origins = self.pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
+        found: Mask = defaults[positions] & (origins == Origin.OBSERVED)
+        return found
 
     def is_set(self, key: str) -> Mask:
         """Where the user set it."""

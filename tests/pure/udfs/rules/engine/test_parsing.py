@@ -23,8 +23,8 @@ def severities(values: dict[str, str]) -> dict[str, str]:
     return {each["code"]: each["severity"] for each in verdicts(values, Origin.OBSERVED)["rules"]}
 
 
-def verdicts(values: dict[str, str], origin: Origin) -> dict[str, Any]:
-    record = config_record(*(setting(key, value, config_type=1) for key, value in values.items()), origin=int(origin), **JAVA)
+def verdicts(values: dict[str, str], origin: Origin, *more: Any) -> dict[str, Any]:
+    record = config_record(*(setting(key, value, config_type=1) for key, value in values.items()), *more, origin=int(origin), **JAVA)
     pushes = Pushes(redact(decoder("ClientConfigRecord")(pa.array([record], pa.large_binary())), None))
     found: dict[str, Any] = json.loads('{"key":0' + results(pushes).field("rest")[0].as_py())
     return found
@@ -74,8 +74,12 @@ def test_what_was_inferred_is_judged_by_its_number_and_is_no_more_than_informati
 
 
 def test_a_consumer_without_a_rack_is_known_of_observed_clients_alone() -> None:
-    values = {"group.id": "g", "client.rack": ""}
-    assert (judged(values)["AN215"], judged(values, Origin.PUSHED).get("AN215")) == ("fired", None)
+    def codes(origin: Origin, is_default: bool) -> set[str]:
+        rack = setting("client.rack", "", is_default=is_default)
+        return {each["code"] for each in verdicts({"group.id": "g"}, origin, rack)["rules"]}
+
+    assert "AN215" in codes(Origin.OBSERVED, True)
+    assert "AN215" not in codes(Origin.OBSERVED, False) | codes(Origin.PUSHED, True) | codes(Origin.CLIENT_LOG, True)
 
 
 def test_two_measurements_are_not_compared() -> None:
