@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.lint.leaks_in_files import LEFT, MESSAGES, OF_PUSHES_ALONE, documentation
+from clientscope.commands.lint.leaks_in_files import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.profiles import Thresholds
 from clientscope.records.codec import Origin
 from clientscope.severities import SEVERITIES
@@ -177,7 +177,7 @@ def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[FileVerdic
 def _pushes(subjects: Sequence[Subject]) -> Pushes:
     """The files as if their clients had pushed them, redacted."""
     records = [_record(subject) for subject in subjects]
-    return Pushes(redact(pa.array(records, decoder("ClientConfigRecord").arrow_type), None, LEFT))
+    return Pushes(redact(pa.array(records, decoder("ClientConfigRecord").arrow_type), None, LEFT, LEFT_KEYS))
 
 
 def _record(subject: Subject) -> dict[str, Any]:
