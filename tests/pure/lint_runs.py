@@ -74,7 +74,8 @@ def reported(
     values = {name: each.value or "" for name, each in settings.items()}
     subject = Subject(values, dialect("java"), "unknown", ClientType.PRODUCER)
     read = findings.Read(path, settings, (subject,), tuple(notes))
-    return findings.report(read, [verdicts], RULES, findings.Decisions(tuple(suppressions), owners or Owners(), TODAY))
+    decisions = findings.Decisions(tuple(suppressions), owners or Owners(), TODAY)
+    return findings.reports([read], iter([verdicts]), RULES, decisions)[0]
 
 
 def write(folder: Path, **files: str) -> None:

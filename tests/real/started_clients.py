@@ -47,7 +47,7 @@ for line in sys.stdin:
         print("@refused", " ".join(str(error).split()), file=sys.stderr, flush=True)
 """
 _LEFT_OUT = re.compile(
-    r"(ssl|sasl|security|internal|go|https?|oauth|enable\.sasl|enable\.ssl|bootstrap|metadata\.broker|config\.providers|plugin|topic\.(metadata|blacklist))\b"
+    r"(ssl|sasl|security|internal|go|https?|oauth|enable\.sasl|bootstrap|metadata\.broker|config\.providers|plugin|topic\.(metadata|blacklist))\b"
     r"|.*(_cb|opaque|interceptors?|\.classes|\.class|signal|reporters?|_events|_conf)\b|debug|builtin\.features|log\.queue|client\.dns\.lookup"
     r"|partition\.assignment\.strategy|default_topic_conf|statistics\..*|log_level|enable\.random\.seed|socket_cb|group\.protocol\.type"
     r"|offset\.store\.(path|method)|(key|value)[._]?(de)?serializer|ssl_|msg_order_cmp|delivery\.report\.only\.error|receive\.message\.max|enable\.gapless|batch\.num\.messages|queued\..*|test\..*|broker\.version\.fallback|enable\.config\.push"

@@ -14,7 +14,7 @@ from clients.java import JavaClient
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect
-from clientscope.catalog.settings import Facts, Library, libraries, numbers
+from clientscope.catalog.settings import Allowed, Facts, Library, libraries, numbers
 from clientscope.local import jars
 from clientscope.records.codec import ValueState
 
@@ -70,4 +70,10 @@ def test_the_catalogue_is_that_of_the_jar(configuration: str) -> None:
 
 def _facts(of: Library, kind: str, release: str) -> dict[str, Facts]:
     settings = [setting for name in sorted(of.names) if (setting := of.setting(name))]
-    return {setting.name: facts for setting in settings if (facts := setting.now(kind, numbers(release)))}
+    found = {setting.name: facts for setting in settings if (facts := setting.now(kind, numbers(release)))}
+    return {name: facts._replace(allowed=_unordered(facts.allowed)) for name, facts in found.items()}
+
+
+def _unordered(allowed: Allowed | None) -> Allowed | None:
+    """Words in an order of their own: in some releases they are a set."""
+    return allowed and allowed._replace(words=tuple(sorted(allowed.words)))

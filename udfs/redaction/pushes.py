@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +21,9 @@ from udfs.redaction.names import redact_names, replaced, with_items
 _DIGEST_SIZE = 32
 
 
-def redact(decoded: pa.StructArray, key: DigestKey | None, left: frozenset[ValueState] = frozenset()) -> pa.StructArray:
+def redact(
+    decoded: pa.StructArray, key: DigestKey | None, left: frozenset[ValueState] = frozenset(), left_keys: Sequence[str] = ()
+) -> pa.StructArray:
     """Decoded ClientConfigRecords without anything left in them that may not be written down.
 
     Gateways redact before they publish, but others may publish raw records.  So each value is judged again; one that
@@ -30,6 +33,7 @@ def redact(decoded: pa.StructArray, key: DigestKey | None, left: frozenset[Value
 
     Args:
         left: reasons for which nothing is redacted, where settings come from a file and stay on its machine.
+        left_keys: of such a file, keys that KIP-1324 excludes by their beginning and whose values are no secrets, unless they look so.
     """
     configs = decoded.field("configs")
     flat = configs.flatten()
@@ -37,6 +41,9 @@ def redact(decoded: pa.StructArray, key: DigestKey | None, left: frozenset[Value
     values, states = column["config_value"], column["value_state"].to_numpy(zero_copy_only=False)
     judged, hidden_keys = sensitive.judged(column["config_key"], values, column["config_type"])
     judged[np.isin(judged, [*left])] = ValueState.PRESENT
+    if left_keys:
+        harmless = pc.is_in(column["config_key"], pa.array(left_keys)).to_numpy(zero_copy_only=False)
+        judged[harmless & np.isin(judged, [ValueState.KEY_PREFIX, ValueState.KEY_INFIX])] = ValueState.PRESENT
     raw = np.flatnonzero((states == ValueState.PRESENT) & (judged != ValueState.PRESENT))
     # Bytes of another length are no digest of ours; they might be the secret itself.
     digests = pc.if_else(pc.equal(pc.binary_length(column["value_digest"]), _DIGEST_SIZE), column["value_digest"], None)

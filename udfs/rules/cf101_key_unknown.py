@@ -38,7 +38,8 @@ def evaluate(batch: Batch) -> Judgement:
     """A name that is near to a known one, or that the library refuses; any other in a file, for information."""
     checked = batch.checked
     positions, severities = _found(batch)
-    return checked.verdict(positions, severities)
+    # A push that isn't searched to its end isn't clean: thousands of unknown names in one batch are no client's mistake.
+    return checked.verdict(positions, severities, batch.software_known & (checked.searched | batch.complete))
 
 
 def evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
@@ -68,7 +69,7 @@ RULE = Rule(
         "stall",
     ),
     messages=(
-        "The client library isn't known, and so neither are its settings.",
+        "The client library isn't known, or too many unknown settings came at once.",
         "The library knows every setting of this client.",
         "Settings of this client are unknown to its library, which ignores them or refuses to start: correct their names.",
     ),

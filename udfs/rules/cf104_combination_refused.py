@@ -28,6 +28,7 @@ from udfs.rules.engine.parsing import were_seen
 from udfs.rules.engine.refusals import REFUSALS, Refusal
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Case, Evidence, Judgement, Mask, Rule, SettingOf, judged
 
+_KEYS = frozenset(key for refusal in REFUSALS for key in refusal.keys)
 _SETTLED = "enable.idempotence"
 """What others of the settings change."""
 _DIALECTS = frozenset(dialect for refusal in REFUSALS for dialect in refusal.dialects)
@@ -63,7 +64,10 @@ def evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
 
 def _found(batch: Batch) -> list[tuple[Refusal, Mask]]:
     made = []
+    asked = {key for key in _KEYS if batch.is_set(key).any()}
     for refusal in REFUSALS:
+        if asked.isdisjoint(refusal.keys):
+            continue  # nothing that the user didn't set is refused
         applies = refusal.applies(batch)
         if applies.any():
             # A client of unknown kind may be this one: its settings say so, since others don't have them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.comments import Ignored, ignoring
-from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, Judged, RuleTexts, Subject, application_client_id
+from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, Judged, RuleTexts, Subject, application_client_ids
 from clientscope.commands.lint.places import Placed, Region
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import PatternSubject
@@ -192,18 +192,37 @@ class Decisions:
     today: date
 
 
-def report(read: Read, judged: Sequence[Sequence[FileVerdict]], rules: Mapping[str, RuleTexts], decisions: Decisions) -> FileReport:
+def reports(
+    reads: Sequence[Read], judged: Iterator[Sequence[FileVerdict]], rules: Mapping[str, RuleTexts], decisions: Decisions
+) -> list[FileReport]:
+    """The reports of all files; ``judged`` has the verdicts on each of their subjects, one after the other."""
+    clients = [_client(read) for read in reads]
+    applications = application_client_ids([client.client_id for client in clients])
+    return [
+        _report(read, [next(judged) for _ in read.subjects], rules, decisions, client, application)
+        for read, client, application in zip(reads, clients, applications, strict=True)
+    ]
+
+
+def _report(
+    read: Read,
+    judged: Sequence[Sequence[FileVerdict]],
+    rules: Mapping[str, RuleTexts],
+    decisions: Decisions,
+    client: PatternSubject,
+    application: str | None,
+) -> FileReport:
     """The report of a file, from the verdicts on its subjects.
 
     Args:
         judged: for each subject the verdicts on it.  A file for several clients is judged as each, and each finding is reported once.
+        client: that the file is of; ``application`` is its client.id without the part that distinguishes instances.
     """
     outcomes: dict[str, str] = {}
     found: dict[tuple[str, str], FileFinding] = {}
     shared = Counter(subject.prefixed is None for subject in read.subjects)[True] > 1
-    client = _client(read)
     owner = decisions.owners.of(client)
-    who = application_key(client.principal, application_client_id(client.client_id), client.group, client.path)
+    who = application_key(client.principal, application, client.group, client.path)
     for subject, verdicts in zip(read.subjects, judged, strict=True):
         for verdict in verdicts:
             if shared and subject.prefixed is None and verdict.code == OF_ONE_CLIENT:

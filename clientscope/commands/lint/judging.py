@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.lint.leaks_in_files import LEFT, MESSAGES, OF_PUSHES_ALONE, documentation
+from clientscope.commands.lint.leaks_in_files import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.profiles import Thresholds
 from clientscope.records.codec import Origin
 from clientscope.severities import SEVERITIES
@@ -156,6 +156,8 @@ def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[FileVerdic
     evidence = rule.shown(batch, rows)
     found = dict(zip(rows.tolist(), evidence.indices.tolist(), strict=True))
     verdicts: list[FileVerdict | None] = []
+    every = np.arange(len(batch))
+    said = cache(lambda outcome: batch.messages(rule, outcome, every))
     for row, outcome in enumerate(judgement.outcomes.tolist()):
         if outcome == NOT_APPLICABLE:
             verdicts.append(None)
@@ -166,8 +168,8 @@ def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[FileVerdic
         )
         # If the settings are incomplete, a verdict that rests on none of them may change with settings elsewhere.
         shown = NOT_EVALUABLE if outcome == FIRED and not settings and not batch.complete else outcome
-        texts, which = batch.messages(rule, shown, np.array([row]))
-        message = MESSAGES.get(rule.code, texts[which[0]]) if shown == FIRED else texts[which[0]]
+        texts, which = said(shown)
+        message = MESSAGES.get(rule.code, texts[which[row]]) if shown == FIRED else texts[which[row]]
         verdicts.append(FileVerdict(rule.code, severity, OUTCOMES[shown], message, tuple(settings)))
     return verdicts
 
@@ -175,7 +177,7 @@ def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[FileVerdic
 def _pushes(subjects: Sequence[Subject]) -> Pushes:
     """The files as if their clients had pushed them, redacted."""
     records = [_record(subject) for subject in subjects]
-    return Pushes(redact(pa.array(records, decoder("ClientConfigRecord").arrow_type), None, LEFT))
+    return Pushes(redact(pa.array(records, decoder("ClientConfigRecord").arrow_type), None, LEFT, LEFT_KEYS))
 
 
 def _record(subject: Subject) -> dict[str, Any]:

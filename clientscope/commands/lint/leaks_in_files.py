@@ -28,6 +28,13 @@ OF_PUSHES_ALONE = frozenset({"SK003", "SK005"})
 LEFT = frozenset({ValueState.CUSTOM, ValueState.TYPE})
 """What is kept back from a push without being a secret, and stays where it is in a file: the rules read names of classes."""
 
+LEFT_KEYS = (
+    "security.protocol", "ssl.endpoint.identification.algorithm", "enable.ssl.certificate.verification", "sasl.oauthbearer.method",
+    "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor",
+    "sasl.login.refresh.window.jitter", "sasl.kerberos.min.time.before.relogin",
+)  # fmt: skip
+"""Settings about security whose values the libraries check, and that aren't secrets: numbers, truth values, and a few words."""
+
 
 def documentation(code: str, sections: Mapping[str, str]) -> Mapping[str, str]:
     """A rule's documentation as it holds for files."""

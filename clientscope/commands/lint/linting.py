@@ -25,7 +25,7 @@ from clientscope.commands.lint import (
     text,
     versions,
 )
-from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, report
+from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, reports
 from clientscope.commands.lint.settings import JudgingSettings
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.profiles import owners, rules_file
@@ -103,9 +103,9 @@ def report_on(
     every = [subject for read in reads for subject in read.subjects]
     judged = iter(judging.judge(every, thresholds)) if every else iter(())
     decisions = Decisions(rules.suppressions, owned, today)
-    reports = [report(read, [next(judged) for _ in read.subjects], judging.catalogue(), decisions) for read in reads]
+    made = reports(reads, judged, judging.catalogue(), decisions)
     expired = tuple(each for each in rules.suppressions if each.expired(today))
-    return LintReport((*reports, *skipped), tuple(errors), expired)
+    return LintReport((*made, *skipped), tuple(errors), expired)
 
 
 def _correct(settings: LintSettings) -> None:

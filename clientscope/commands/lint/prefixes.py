@@ -1,4 +1,4 @@
-"""Settings under a prefix, for clients that Kafka Connect, Kafka Streams, Spring Boot or Quarkus create.
+"""Settings under a prefix, for clients that Kafka Connect, Kafka Streams, Spring Boot, Quarkus or Micronaut create.
 
 Settings under a prefix are only a part of a client's settings: the framework has defaults of its own, and adds settings from elsewhere.
 So it is judged by what is there, and never by a default.
@@ -31,7 +31,17 @@ _PREFIXES: tuple[tuple[str, ClientType], ...] = (
     (r"(?:%[\w-]+\.)?mp\.messaging\.outgoing\.[\w-]+\.", _PRODUCER),
     (r"(?:%[\w-]+\.)?mp\.messaging\.incoming\.[\w-]+\.", _CONSUMER),
     (r"(?:%[\w-]+\.)?kafka-streams\.", _STREAMS),
+    # Micronaut: a client's, by its name.
+    (r"kafka\.producers\.[\w-]+\.", _PRODUCER),
+    (r"kafka\.consumers\.[\w-]+\.", _CONSUMER),
+    (r"kafka\.streams\.[\w-]+\.", _STREAMS),
+    # Strimzi's KafkaConnect and KafkaConnector, and a connector as Connect's REST API takes it.
+    (r"(?:spec\.)?config\.producer\.(?:override\.)?", _PRODUCER),
+    (r"(?:spec\.)?config\.consumer\.(?:override\.)?", _CONSUMER),
+    (r"(?:spec\.)?config\.admin\.(?:override\.)?", _ADMIN),
 )
+_VARIABLE = re.compile(r"((?:[\w-]+\.)*CONNECT_(PRODUCER|CONSUMER|ADMIN)_)([A-Z][A-Z0-9_]*)")
+"""A variable of a container of Connect, also among those of Compose or of a Helm chart; ``_`` stands for a dot."""
 _ANY = tuple((re.compile(rf"({prefix})(.+)"), client_type) for prefix, client_type in _PREFIXES)
 _SPRINGS_COMMON = "spring.kafka.properties."
 _SPRINGS_OWN = re.compile(r"spring\.kafka\.(?:(?!properties\.)[\w-]+\.)*(?!properties\.)[\w-]+")
@@ -55,6 +65,10 @@ def groups(names: Mapping[str, object]) -> list[PrefixGroup]:
     """One for each prefix of a Kafka client's settings, in the file's order; Spring's common ones are in each of Spring's."""
     found: dict[tuple[str, ClientType], dict[str, str]] = {}
     for name in names:
+        if variable := _VARIABLE.fullmatch(name):
+            key = variable[3].lower().replace("_", ".")
+            found.setdefault((variable[1], ClientType(variable[2].lower())), {})[key] = name
+            continue
         for pattern, client_type in _ANY:
             if match := pattern.fullmatch(name):
                 found.setdefault((match[1], client_type), {})[match[2]] = name

@@ -39,7 +39,11 @@ _NODE = {"kafkajs": "kafkajs"}
 
 def near(path: Path, dialect: str) -> BuildVersion | None:
     """The library's version by the nearest build file that has one; None where there is none, or several differ."""
-    folder = path.absolute().parent
+    return _near(path.absolute().parent, dialect)
+
+
+@lru_cache(maxsize=4096)
+def _near(folder: Path, dialect: str) -> BuildVersion | None:
     for at in [folder, *folder.parents][:MAX_LEVELS]:
         if found := _in_folder(at, dialect):
             return found

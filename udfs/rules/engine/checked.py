@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from udfs.rules.engine.batch import Batch
 
 Ints = npt.NDArray[np.int64]
+MOST_SEARCHED = 1_024
+"""Distinct unknown names of a batch for which the name that is meant is looked for: a tenth of a second of a core."""
 _LARGEST_TABLE = 1 << 20
 _STATES = {state: number for number, state in enumerate(NameState)}
 
@@ -32,6 +34,7 @@ class CheckedSettings:
     """
     Attributes:
         judgements: each distinct one; ``which`` per setting the place of its own, -1 where the library is unknown.
+        searched: per push whether the names that may be meant were looked for, of all its unknown ones.
         states: per setting its `NameState`, by number; -1 likewise, of defaults, and of what was only seen.
     """
 
@@ -45,13 +48,22 @@ class CheckedSettings:
         clients, who = np.unique(software.which * (v.UNKNOWN_TYPE + 1) + types, return_inverse=True)
         distinct, self.which = _distinct(who[self._parents] * width + names.codes, clients.size * width)
         self.judgements: list[NameJudgement | None] = [None] * distinct.size
+        searched, left_out = 0, np.zeros(distinct.size, np.bool_)
         for place, number in enumerate(distinct.tolist()):
             client, name = divmod(number, width)
             of_software, client_type = divmod(int(clients[client]), v.UNKNOWN_TYPE + 1)
             known = software.distinct[of_software]
-            if known.dialect is not None:
-                kind = None if client_type == v.UNKNOWN_TYPE else v.CLIENT_TYPES[client_type]
-                self.judgements[place] = judge(known.dialect, known.release, kind, names.raw[name], batch.complete)
+            if known.dialect is None:
+                continue
+            kind = None if client_type == v.UNKNOWN_TYPE else v.CLIENT_TYPES[client_type]
+            found = judge(known.dialect, known.release, kind, names.raw[name], batch.complete, search=False)
+            if found.state is NameState.UNKNOWN and (searched := searched + 1) <= MOST_SEARCHED:
+                found = judge(known.dialect, known.release, kind, names.raw[name], batch.complete)
+            left_out[place] = found.state is NameState.UNKNOWN and searched > MOST_SEARCHED
+            self.judgements[place] = found
+        self.searched: Mask = np.ones(len(batch), np.bool_)
+        if left_out.any():
+            self.searched[self._parents[left_out[self.which]]] = False
         states = np.array([-1 if each is None else _STATES[each.state] for each in self.judgements], np.int8)
         # What a library has by default is nobody's mistake, and what was seen of a client isn't what somebody wrote.
         self._seen = were_seen(pushes)[self._parents]

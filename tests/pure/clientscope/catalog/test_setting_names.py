@@ -22,6 +22,8 @@ PRODUCER, CONSUMER, STREAMS = ClientType.PRODUCER, ClientType.CONSUMER, ClientTy
         ("java", "4.4.0", PRODUCER, "lingerMs", NameState.UNKNOWN, "linger.ms"),
         ("java", "4.4.0", PRODUCER, "com.example.orders", NameState.UNKNOWN, ""),
         ("java", "4.4.0", PRODUCER, "schema.registry.url", NameState.UNKNOWN, ""),
+        ("java", "4.4.0", PRODUCER, "value.serializr", NameState.UNKNOWN, "value.serializer"),
+        ("java", "4.4.0", PRODUCER, "value.serialiser2", NameState.UNKNOWN, ""),
         ("java", "4.4.0", PRODUCER, "ack", NameState.UNKNOWN, ""),
         ("java", "4.4.0", PRODUCER, "queue.buffering.max.ms", NameState.OF_OTHER_LIBRARY, "linger.ms"),
         ("java", "4.4.0", PRODUCER, "linger_ms", NameState.OF_OTHER_LIBRARY, "linger.ms"),

@@ -235,3 +235,17 @@ def test_a_terminal_of_few_characters(here: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (1, b"")
     assert done.stdout.isascii()
+
+
+def test_a_word_about_security_is_checked_and_a_secret_in_its_place_stays_hidden(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "orders.properties"
+    path.write_text("acks=all\nsecurity.protocol=SASL_TLS\n")
+    cli.main(["lint", "--output-format", "concise", str(path)])
+    assert "orders.properties:2:19: CF103" in capsys.readouterr().out
+    path.write_text("acks=all\nsecurity.protocol=https://user:canary-1@host/\n")
+    cli.main(["lint", "--output-format", "concise", str(path)])
+    out = capsys.readouterr().out
+    assert "SK002" in out
+    assert "canary" not in out

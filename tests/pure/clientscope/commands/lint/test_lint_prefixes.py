@@ -36,6 +36,13 @@ def findings(document: dict[str, Any]) -> set[tuple[str, int]]:
         ("mp.messaging.outgoing.prices-out.acks", "producer", "acks"),
         ("%prod.mp.messaging.incoming.prices.max.poll.records", "consumer", "max.poll.records"),
         ("kafka-streams.application.id", "streams", "application.id"),
+        ("kafka.producers.orders.linger.ms", "producer", "linger.ms"),
+        ("kafka.consumers.default.max.poll.records", "consumer", "max.poll.records"),
+        ("spec.config.producer.override.acks", "producer", "acks"),
+        ("spec.config.consumer.max.poll.records", "consumer", "max.poll.records"),
+        ("config.producer.override.linger.ms", "producer", "linger.ms"),
+        ("CONNECT_PRODUCER_ACKS", "producer", "acks"),
+        ("services.connect.environment.CONNECT_CONSUMER_MAX_POLL_RECORDS", "consumer", "max.poll.records"),
     ],
 )
 def test_a_prefix_says_whose_it_is(name: str, client_type: str, kafka_name: str) -> None:
@@ -126,3 +133,25 @@ def test_yaml_of_spring_and_its_own_names(tmp_path: Path, capsys: pytest.Capture
 def test_other_libraries_have_no_such_prefixes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = linted(capsys, tmp_path / "x.properties", "producer.acks=0\n", "--dialect", "librdkafka")
     assert document["files"][0]["skipped"]
+
+
+def test_a_connectors_resource_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = """apiVersion: kafka.strimzi.io/v1
+kind: KafkaConnector
+metadata:
+  name: orders
+spec:
+  class: org.example.Sink
+  config:
+    topics: orders
+    consumer.override.auto.offset.reset: erliest
+    producer.override.linger.msec: 5
+    producer.override.acks: all
+"""
+    found = linted(capsys, tmp_path / "connector.yaml", text)
+    assert {("CF103", 9), ("CF101", 10)} <= findings(found)
+
+
+def test_compose_has_variables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "services:\n  connect:\n    image: connect\n    environment:\n      CONNECT_PRODUCER_ACKS: '2'\n      CONNECT_GROUP_ID: orders\n"
+    assert ("CF103", 5) in findings(linted(capsys, tmp_path / "compose.yaml", text))

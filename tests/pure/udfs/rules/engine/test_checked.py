@@ -7,6 +7,9 @@ from record_bytes import config_record, setting
 from rule_batches import batch_of
 
 from clientscope.catalog.setting_names import NameState
+from udfs.rules import cf101_key_unknown
+from udfs.rules.engine.batch import judge
+from udfs.rules.engine.rule import NOT_EVALUABLE, PASSED
 
 
 def push(software: str = "apache-kafka-java", version: str = "4.4.0", **settings: str) -> bytes:
@@ -41,3 +44,12 @@ def test_an_empty_batch_is_checked() -> None:
 def test_a_name_twice_is_no_setting_under_two_names() -> None:
     batch = batch_of(config_record(setting("acks", "1"), setting("acks", "all"), client_software_name="apache-kafka-java"))
     assert not batch.checked.twice.size
+
+
+def test_names_are_searched_for_up_to_a_bound() -> None:
+    """A push full of unknown names takes a bounded time, and isn't called clean."""
+    many = [push(**{f"linger.msx{number:05}": "1" for number in range(at, at + 300)}) for at in range(0, 1_500, 300)]
+    batch = batch_of(*many, push(acks="all"))
+    assert batch.checked.searched.tolist() == [True, True, True, False, False, True]
+    outcomes = judge(batch, [cf101_key_unknown.RULE])[0].outcomes.tolist()
+    assert outcomes[3:] == [NOT_EVALUABLE, NOT_EVALUABLE, PASSED]
