@@ -52,6 +52,6 @@ class BrokerPorts(NamedTuple):
 
 def _is_any(host: str) -> bool:
     try:
-        return ip_address(host).is_unspecified
+        return int(ip_address(host)) == 0  # 0.0.0.0 or ::
     except ValueError:
         return False
