@@ -19,6 +19,7 @@ from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import DECISIONS, FINDINGS
+from udfs.rules.registry import with_risks
 
 NEXT_MONTH = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
 
@@ -53,7 +54,7 @@ def decided(cluster: str) -> list[Any]:
 
 def test_the_newest_of_each_is_listed_and_only_data_is_on_stdout(cluster: str) -> None:
     ended = run(cluster, "-o", "jsonl")
-    assert [Finding.model_validate_json(line) for line in ended.stdout.splitlines()] == [LEAK, SETTING]
+    assert [Finding.model_validate_json(line) for line in ended.stdout.splitlines()] == [with_risks(LEAK), with_risks(SETTING)]
     assert ended.stderr == "1 record of clientscope.findings can't be read; ignored\n"
     ended = run(cluster, "list", "-o", "name", "--limit", "1")
     assert ended.stdout == f"{LEAK.fingerprint}\n"

@@ -72,24 +72,28 @@ def whole(client: Client, run: str) -> dict[str, Any]:
 @pytest.mark.timeout(600)  # the first run on a machine downloads and compiles clients
 @pytest.mark.parametrize("name", CLIENTS)
 def test_a_client_gets_the_same_through_one_gateway_and_connects_to_it_alone(cluster: FixedCluster, in_front: InFront, name: str) -> None:
-    def peers() -> Peers:
-        return Peers(lambda: client_pids(cluster, in_front.gateway), lambda: {*cluster.ports.values(), *in_front.ports})
+    def watched(client: Client, run: str) -> tuple[dict[str, Any], set[int]]:
+        """The work, and where it was seen to connect to: once more where a busy machine looked too seldom to see a short connection."""
+        for attempt in range(3):
+            with Peers(lambda: client_pids(cluster, in_front.gateway), lambda: {*cluster.ports.values(), *in_front.ports}) as peers:
+                result = whole(client, f"{run}{'again' * attempt}")
+            if peers.seen:
+                break
+        return result, peers.seen
 
     with CLIENTS[name](cluster.brokers[1].plan.advertised) as client:
-        with peers() as direct_peers:
-            direct = whole(client, "direct")
+        direct, direct_peers = watched(client, "direct")
         client.address = in_front.address(1)
-        with peers() as through_peers:
-            through = whole(client, "through")
+        through, through_peers = watched(client, "through")
         ways = list(variants(client, ""))
     assert through == direct
     assert [key for key in direct if key.endswith("failed")] == ["unknown topic failed"]
     assert len(direct["consumed"]) == RECORDS * (len(ways) - 1)
     assert len(direct["described"]["nodes"]) == 3
-    assert direct_peers.seen <= set(cluster.ports.values())
-    assert direct_peers.seen, "it is seen where a client connects to"
-    assert through_peers.seen <= set(in_front.ports)
-    assert through_peers.seen
+    assert direct_peers <= set(cluster.ports.values())
+    assert direct_peers, "it is seen where a client connects to"
+    assert through_peers <= set(in_front.ports)
+    assert through_peers
 
 
 TOPIC = "fixed.orders"

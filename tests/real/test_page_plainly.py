@@ -289,3 +289,4 @@ def test_an_empty_system_says_how_the_first_client_connects(opens: Opens) -> Non
         expect(steps).to_have_count(3)
         expect(steps.first.locator("code")).to_have_text("bootstrap.servers=HOST:9092")
         assert serious(page) == []
+        page.close()  # before the server, which it would still ask

@@ -89,7 +89,7 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(command: str, ins
     assert {row["instance_id"] for row in rows} == {key.decode().partition("/")[0] for key in of_topic}
     if command == "import client-logs":
         (producer,) = [row for row in rows if row["client_id"] == "orders-1"]
-        assert {rule["code"] for rule in producer["rules"]} == {"AN105", "AN109", "AN112", "AN116", "SK002"}
+        assert {rule["code"] for rule in producer["rules"]} == {"AN105", "AN109", "AN112", "AN116", "CF104", "SK002"}
 
     def opened() -> bool:
         every = api(installation, "findings?limit=1000")["items"]
