@@ -133,13 +133,13 @@ def _own_name(dialect: Dialect, library: Library, client_type: ClientType | None
     for other in DIALECTS:
         if other is dialect or catalogue.libraries()[other.name].setting(name) is None:
             continue
-        if own := _written(dialect, library, other.kafka_name(name, kind), kind):
+        if own := own_name(dialect, library, other.kafka_name(name, kind), kind):
             return own
     return ""
 
 
-def _written(dialect: Dialect, library: Library, key: str, kind: ClientType) -> str:
-    """A library's own name of Kafka's setting; empty for none."""
+def own_name(dialect: Dialect, library: Library, key: str, kind: ClientType) -> str:
+    """A library's own name of a setting that Kafka calls ``key``, for a kind of client; empty for none."""
     if library.setting(plain := key.replace(".", dialect.separator)):
         return plain
     aliases = {**dialect.aliases, **dialect.aliases_of.get(kind, {})}

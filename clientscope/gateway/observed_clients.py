@@ -47,7 +47,9 @@ _NO_RACK = ("rackId", "")
 _A_TURN = 50
 """Clients that are recorded before others have a turn in the event loop: one takes some 0.1 ms."""
 _MOST_EARLIER = 16
+"""Different requests of a client's closed connections that are kept beside those of its open ones."""
 _MOST_REMEMBERED = 20_000
+"""Clients whose last record is remembered; one beyond that is recorded again when it comes back, within the quota."""
 
 Settings = Mapping[str, str]
 
@@ -187,6 +189,7 @@ class ObservedClients:
                 self._total -= 1
         while len(client.earlier) > _MOST_EARLIER:
             del client.earlier[next(iter(client.earlier))]
+            self._count("settings_unread", "most_earlier")
         if not client.connections:
             del self._clients[names]
             self._due.pop(names, None)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from clientscope.digest import DigestKey
 from clientscope.policy.redaction import hidden_name
-from clientscope.records.codec import ValueState
+from clientscope.records.codec import Origin, ValueState
 from udfs.redaction import sensitive
 from udfs.redaction.names import redact_names, replaced, with_items
 
@@ -120,6 +120,12 @@ class Pushes:
     def parents(self) -> npt.NDArray[np.int64]:
         """For each setting the row of its record."""
         return _parents(self.records.field("configs"))
+
+    @cached_property
+    def origins(self) -> npt.NDArray[np.int64]:
+        """For each record its ``Origin``, by number; one that could not be decoded counts as pushed."""
+        origins: npt.NDArray[np.int64] = self.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
+        return origins
 
     @cached_property
     def tiers(self) -> sensitive.States:

@@ -29,7 +29,7 @@ from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Case, Evidence,
 
 def evaluate(batch: Batch) -> Judgement:
     """By the catalogue, for the client's library, release and kind."""
-    return batch.checked.verdict(batch.checked.named(NameState.REMOVED), evaluable=batch.software.where(lambda it: bool(it.release)))
+    return batch.checked.verdict(batch.checked.named(NameState.REMOVED), evaluable=batch.release_known)
 
 
 def evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:

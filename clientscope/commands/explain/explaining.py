@@ -12,6 +12,7 @@ from clientscope.catalog import sensitive
 from clientscope.catalog.configs import ClientType, Type
 from clientscope.catalog.dialects import DIALECTS, dialect
 from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.setting_names import own_name
 from clientscope.catalog.settings import Facts, KnownSetting, Library, Release, libraries
 from clientscope.commands.explain import ExplainSettings
 from clientscope.errors import SettingsError
@@ -96,12 +97,7 @@ def explained(of: Dialect, key: str, version: str) -> ExplainedSetting | None:
 
 def _setting(of: Dialect, library: Library, key: str) -> KnownSetting | None:
     """By the library's own name, or by Kafka's."""
-    if found := library.setting(key):
-        return found
-    plain = key.replace(".", of.separator)
-    names = {plain, *(own for own, meant in of.aliases.items() if meant == key)}
-    names |= {own for each in of.aliases_of.values() for own, meant in each.items() if meant == key}
-    return next((setting for name in sorted(names) if (setting := library.setting(name))), None)
+    return library.setting(key) or next((library.setting(own) for kind in ClientType if (own := own_name(of, library, key, kind))), None)
 
 
 def _kafka_name(of: Dialect, setting: KnownSetting) -> str:

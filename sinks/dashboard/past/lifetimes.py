@@ -7,7 +7,6 @@ any moment of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
@@ -32,7 +31,6 @@ from sinks.dashboard.past.tables import Span, Tables, moment, within
 MOST_LIFETIMES = 1_000_000
 
 _Counts = npt.NDArray[np.int64]
-_Version = tuple[str, str]
 
 
 def lifetimes(tables: Tables, span: Span) -> pa.Table:
@@ -89,14 +87,31 @@ def series(tables: Tables, span: Span, found: pa.Table, chosen: pa.Table) -> Ser
     starts = points(span, step_ms)
     mine = found.filter(pc.is_in(identities(found), value_set=identities(chosen).unique()))
     first, last, connections = (mine[name].to_numpy() for name in ("first", "last", "connections"))
-    of_versions: dict[_Version, _Counts] = {}
     versions = list(zip(mine["software"].to_pylist(), mine["version"].to_pylist(), strict=True))
-    places = {version: number for number, version in enumerate(dict.fromkeys(versions))}
-    number = np.fromiter((places[version] for version in versions), np.int64, len(versions))
-    for version, place in places.items():
-        its = number == place
-        of_versions[version] = _there(first[its], last[its], connections[its], len(starts))
-    return _answer(span, step_ms, of_versions, recorded_steps(tables, span, step_ms))
+    distinct = sorted(set(versions))
+    places = {version: place for place, version in enumerate(distinct)}
+    which = np.fromiter((places[version] for version in versions), np.int64, len(versions))
+    # In all steps together; clients choose their versions, so there may be very many.
+    sums = np.bincount(which, weights=(last - first + 1) * connections, minlength=len(distinct))
+    top = np.argsort(-sums, kind="stable")[:TOP].tolist()
+    recorded = recorded_steps(tables, span, step_ms)
+
+    def counted(rows: npt.NDArray[np.bool_]) -> list[int | None]:
+        counts = _there(first[rows], last[rows], connections[rows], len(starts))
+        return [int(count) if known else None for count, known in zip(counts, recorded, strict=True)]
+
+    return {
+        "from_ms": span.from_ms,
+        "to_ms": span.to_ms,
+        "step_ms": step_ms,
+        "points": list(starts),
+        "connections": counted(np.ones(len(which), np.bool_)),
+        "versions": [
+            {"software_name": distinct[place][0], "software_version": distinct[place][1], "connections": counted(which == place)}
+            for place in top
+        ],
+        "other": counted(~np.isin(which, top)),
+    }
 
 
 def _there(first: _Counts, last: _Counts, connections: _Counts, steps: int) -> _Counts:
@@ -105,26 +120,3 @@ def _there(first: _Counts, last: _Counts, connections: _Counts, steps: int) -> _
     np.add.at(change, first, connections)
     np.add.at(change, last + 1, -connections)
     return cast(_Counts, change.cumsum()[:steps])
-
-
-def _answer(span: Span, step_ms: int, of_versions: Mapping[_Version, _Counts], recorded: npt.NDArray[np.bool_]) -> SeriesAnswer:
-    starts = points(span, step_ms)
-    order = sorted(of_versions, key=lambda version: (-int(of_versions[version].sum()), version))
-    total = sum(of_versions.values(), np.zeros(len(starts), np.int64))
-    other = total - sum((of_versions[version] for version in order[:TOP]), np.zeros(len(starts), np.int64))
-
-    def where_recorded(counts: _Counts) -> list[int | None]:
-        return [int(count) if known else None for count, known in zip(counts, recorded, strict=True)]
-
-    return {
-        "from_ms": span.from_ms,
-        "to_ms": span.to_ms,
-        "step_ms": step_ms,
-        "points": list(starts),
-        "connections": where_recorded(total),
-        "versions": [
-            {"software_name": name, "software_version": version, "connections": where_recorded(of_versions[name, version])}
-            for name, version in order[:TOP]
-        ],
-        "other": where_recorded(other),
-    }

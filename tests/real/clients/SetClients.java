@@ -50,12 +50,12 @@ public class SetClients {
         }
     }
 
-    /** Polls for so long that its heartbeats and commits show their intervals. */
+    /** Polls until it is stopped, so that its heartbeats and commits show their intervals however soon each poll has records. */
     private static void pace(Map<String, Object> own) {
         own.putAll(settings(null, "key.deserializer", STRING + "Deserializer", "value.deserializer", STRING + "Deserializer"));
         try (KafkaConsumer<String, String> one = new KafkaConsumer<>(own)) {
             one.subscribe(List.of("orders"));
-            for (int polls = 0; polls < 200; polls++)
+            while (true)
                 one.poll(Duration.ofMillis(100));
         }
     }

@@ -106,6 +106,11 @@ class Batch:
         known: Mask = self.software.dialects != v.UNKNOWN_DIALECT
         return known
 
+    @cached_property
+    def release_known(self) -> Mask:
+        """Where the library's release is known, too."""
+        return self.software.where(lambda it: bool(it.release))
+
     def may_be(self, client_type: ClientType) -> Mask:
         """Where nothing says that it isn't this client."""
         possible: Mask = (self._inferred.candidates & np.uint8(v.bit(client_type))) > 0
@@ -135,8 +140,7 @@ class Batch:
             return np.zeros(len(self), np.bool_)
         positions = self._effective.positions[row]
         defaults = np.append(self.pushes.settings["is_default"].to_numpy(zero_copy_only=False), False)  # the last is for -1
-        origins = self.pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
-        found: Mask = defaults[positions] & (origins == Origin.OBSERVED)
+        found: Mask = defaults[positions] & (self.pushes.origins == Origin.OBSERVED)
         return found
 
     def is_set(self, key: str) -> Mask:

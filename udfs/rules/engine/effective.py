@@ -18,13 +18,8 @@ from udfs.rules.engine.software import ClientSoftware
 
 def logged(pushes: Pushes) -> Mask:
     """Which are from clients' own logs, and so hold all settings that their library logs."""
-    found: Mask = _origins(pushes) == Origin.CLIENT_LOG
+    found: Mask = pushes.origins == Origin.CLIENT_LOG
     return found
-
-
-def _origins(pushes: Pushes) -> Ints:
-    origins: Ints = pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
-    return origins
 
 
 class Effective(SettingMatrices):
@@ -44,7 +39,7 @@ class Effective(SettingMatrices):
         key_ids = names.key_ids(types)
         super().__init__(_wanted(key_ids, types, bool(complete or logs.any())), software)
         parse(self, pushes, software, names, key_ids)
-        self.forget_origins((_origins(pushes) != Origin.PUSHED) & ~logs)
+        self.forget_origins((pushes.origins != Origin.PUSHED) & ~logs)
         if complete:
             self.whole, leaves_out = np.ones(len(pushes), np.bool_), np.zeros(len(pushes), np.bool_)
         else:

@@ -73,6 +73,5 @@ def _states(pushes: Pushes) -> npt.NDArray[Any]:
 
 def _by_clients(pushes: Pushes) -> Mask:
     """Per setting whether a client sent it to a gateway."""
-    origins = pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
-    sent: Mask = (origins <= Origin.OBSERVED)[pushes.parents]
+    sent: Mask = (pushes.origins <= Origin.OBSERVED)[pushes.parents]
     return sent

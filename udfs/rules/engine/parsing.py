@@ -73,8 +73,7 @@ def inferred_values(pushes: Pushes) -> Mask:
 
 def were_seen(pushes: Pushes) -> Mask:
     """Which of them others saw of a client's requests: nobody wrote their settings so, and the client runs with them."""
-    origins = pushes.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
-    found: Mask = np.isin(origins, _SEEN)
+    found: Mask = np.isin(pushes.origins, _SEEN)
     return found
 
 

@@ -140,6 +140,18 @@ def test_a_setting_of_a_closed_connection_is_still_the_clients_until_another_sho
     assert [(each["session.timeout.ms"], each["fetch.max.wait.ms"]) for each in observed.taken()] == [("20000", "500")]
 
 
+def test_of_closed_connections_the_newest_requests_are_kept_and_the_others_counted() -> None:
+    observed = Observed()
+    observed.connect(1, JOINED)
+    for number in range(2, 20):
+        observed.connect(number, RequestFields(1, 11, (("minBytes", str(number)),)))
+    for number in range(2, 20):
+        observed.close(number)
+    assert observed.counts == {("settings_unread", "most_earlier"): 2}
+    observed.wait()
+    assert observed.taken()[0]["fetch.min.bytes"] == "19", "the last one, since a later one takes an earlier one's place"
+
+
 def test_what_a_first_connection_showed_counts_once_it_is_known_what_the_client_is() -> None:
     observed = Observed()
     observed.connect(1, METADATA)

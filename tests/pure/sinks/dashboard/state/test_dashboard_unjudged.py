@@ -45,3 +45,10 @@ def test_without_a_result_nothing_is_known_and_a_later_push_has_its_own() -> Non
     assert unjudged() is None
     state.apply([result(2, passed=["AN101"], not_evaluable=["AN102"])])
     assert unjudged() == ["AN102"]
+
+
+def test_a_result_that_is_read_before_its_push_counts() -> None:
+    state = live(opened(1), result(1, passed=["AN101"], not_evaluable=["AN115"]), pushed(1))
+    (client,) = state.clients(10).items
+    detail = OneClient(state).detail(client.key, NOW_MS)
+    assert detail is not None and [each.code for each in detail.not_judged_by or ()] == ["AN115"]
