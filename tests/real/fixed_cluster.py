@@ -141,14 +141,18 @@ class Peers:
         self._pids, self._watched = pids, watched
         self.seen: set[int] = set()
         self._over = threading.Event()
-        self._looking = threading.Thread(target=self._look)
+        self._looking = threading.Thread(target=self._keep_looking)
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Looks once: for a moment at which there certainly is a connection."""
+        connected = _connected(self._watched())
+        if connected:
+            inodes = {inode for pid in self._pids() for inode in _inodes(pid)}
+            self.seen |= {port for inode, port in connected if inode in inodes}
+
+    def _keep_looking(self) -> None:
         while not self._over.wait(0.02):
-            connected = _connected(self._watched())
-            if connected:
-                inodes = {inode for pid in self._pids() for inode in _inodes(pid)}
-                self.seen |= {port for inode, port in connected if inode in inodes}
+            self.look()
 
     def __enter__(self) -> Peers:
         self._looking.start()
