@@ -26,10 +26,14 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("busy")
 
 LONGEST = (
-    "test_path", "test_checkpoints", "test_parked_queries", "test_secured", "test_stream_faults", "test_demo", "test_canaries",
-    "test_findings", "test_http_listeners", "test_xray", "test_client_matrix", "test_older_broker", "test_broker_releases",
-    "test_rolling_restart", "test_page_frame", "test_hostile_identities", "test_degraded", "test_tls", "test_page_history", "test_deliver",
-    "test_cluster", "test_lost_gateways", "test_fresh_lane", "test_f19_storm", "test_f44_invented_ids", "test_findings_retention",
+    "test_path", "test_parked_queries", "test_secured", "test_checkpoints", "test_observed_settings", "test_stream_faults",
+    "test_fixed_addresses", "test_fixed_addresses_changes", "test_demo", "test_doctor", "test_xray", "test_canaries",
+    "test_page_frame", "test_broker_releases", "test_older_broker", "test_five_questions", "test_import_jmx", "test_client_matrix",
+    "test_http_listeners", "test_findings", "test_rolling_restart", "test_joined_logs", "test_tls", "test_deliver",
+    "test_published_logs", "test_degraded", "test_hostile_identities", "test_faults", "test_questions_on_command_line",
+    "test_compose_brokers", "test_page_history", "test_fail_closed", "test_more_partitions", "test_kip_1324_test_plan",
+    "test_kafka_reader", "test_cluster", "test_lost_gateways", "test_fresh_lane", "test_f19_storm", "test_f44_invented_ids",
+    "test_findings_retention",
 )  # fmt: skip
 """Files that take more than half a minute, the longest first: begun last, one of them would leave the other worker without work."""
 

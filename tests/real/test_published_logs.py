@@ -127,6 +127,7 @@ def test_a_look_at_a_running_cluster_publishes_its_clients_with_their_broker(ins
     assert {record.client_address for record in records} == {"127.0.0.1"}
 
 
+@pytest.mark.long_form(only=True)  # half a minute until the writer gives up
 @pytest.mark.timeout(300)
 def test_what_kafka_does_not_acknowledge_is_counted_and_an_error(tmp_path: Path) -> None:
     started, broker = start_broker(tmp_path / "broker")

@@ -236,6 +236,7 @@ def test_f51_the_level_is_restored_whatever_is_killed(cluster: Cluster) -> None:
     assert eventually(lambda: not list(cluster.state.rglob("*.json")), 30)
 
 
+@LONG  # its watchdog waits for 20 s
 def test_f51_a_run_that_is_stopped_does_not_keep_the_level(cluster: Cluster) -> None:
     run = cluster.xray("--seconds", "1", "--yes")
     assert eventually(lambda: cluster.level() == "DEBUG", 30)
