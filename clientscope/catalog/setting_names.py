@@ -76,6 +76,11 @@ def judge(
     return _judge(dialect.name, release, client_type, name, written, search)
 
 
+def kinds_of(client_type: ClientType | None) -> tuple[str, ...]:
+    """The catalogue's kinds whose settings a client takes; every one where its type is unknown."""
+    return EVERY_KIND if client_type is None else _EMBEDDING.get(client_type.value, (client_type.value,))
+
+
 def apart(one: str, other: str) -> int:
     """Edits between two names, but for what separates their words; more than 2 count as 3."""
     return _edits(_folded(one), _folded(other), _FAR)
@@ -85,7 +90,7 @@ def apart(one: str, other: str) -> int:
 def _judge(dialect_name: str, release: Release, client_type: ClientType | None, name: str, written: bool, search: bool) -> NameJudgement:
     dialect = next(each for each in DIALECTS if each.name == dialect_name)
     library = catalogue.libraries()[dialect_name]
-    kinds = EVERY_KIND if client_type is None else _EMBEDDING.get(client_type.value, (client_type.value,))
+    kinds = kinds_of(client_type)
     own = library.setting(name)
     if own is not None:
         return _of_own(library, own, kinds, release, client_type is None)

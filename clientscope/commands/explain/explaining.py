@@ -61,7 +61,7 @@ def run(settings: ExplainSettings) -> int:
     if settings.output == "json":
         print(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        print("\n\n".join("\n".join(_text(each, number == 0)) for number, each in enumerate(found)))
+        print("\n\n".join("\n".join(text(each)) for each in found))
     return 0
 
 
@@ -129,7 +129,8 @@ def _period(since: Release, facts: Facts | None) -> ExplainedPeriod:
     }
 
 
-def _text(each: ExplainedSetting, whole: bool) -> Iterator[str]:
+def text(each: ExplainedSetting) -> Iterator[str]:
+    """Its lines."""
     other = f", {each['kafka_name']} of Kafka" if each["kafka_name"] != each["name"] else ""
     alias = f", another name of {each['alias']}" if each["alias"] else ""
     yield f"{each['name']} of {each['library']}{other}{alias}"

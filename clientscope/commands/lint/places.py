@@ -27,7 +27,8 @@ MAX_LEVELS = 32
 MAX_LINES = 1000
 """Lines of one setting in a properties file."""
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
+LINE_END = re.compile(r"\r\n|\r|\n")
+"""What ends a line, for Java, YAML and editors alike; Python's ``splitlines`` knows others."""
 _GAP = r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*"
 _PROPERTY = re.compile(rf"[ \t\f]*(?:[^ \t\f=:\\\r\n]|\\(?:\r\n|[\s\S]))*{_GAP}(?:[=:]{_GAP})?")
 _BLANK = re.compile(r"[ \t\n\r]*")
@@ -95,7 +96,7 @@ class _Lines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        self.starts = [0, *(match.end() for match in LINE_END.finditer(text))]
 
     def at(self, position: int) -> tuple[int, int]:
         line = bisect_right(self.starts, position)
@@ -121,7 +122,7 @@ def _properties(content: bytes) -> Iterator[Placed]:
                 start = len(body) - len(body.lstrip(" \t\f"))
                 region = _as_seen(text, lines, lines.region(position + value_at, position + len(body)))
                 line = lines.at(position + start)[0]
-                yield Placed(element.key, element.value, region, _utf8(body[start:]), line)
+                yield Placed(_clean(element.key), _clean(element.value), region, _utf8(body[start:]), line)
             position += len(source)
     except javaproperties.InvalidUEscapeError:
         raise _Malformed("it has a \\u that four hexadecimal digits don't follow") from None
@@ -130,7 +131,7 @@ def _properties(content: bytes) -> Iterator[Placed]:
 def _check_continued(text: str) -> None:
     """javaproperties takes time that grows with the square of a setting's lines; a chain of certificates has some hundred."""
     continued = 0
-    for line in _LINE_END.split(text):
+    for line in LINE_END.split(text):
         continued = continued + 1 if (len(line) - len(line.rstrip("\\"))) % 2 else 0
         if continued > MAX_LINES:
             raise _Malformed(f"a setting has more than {MAX_LINES} lines")
@@ -155,6 +156,8 @@ def _json(content: bytes) -> Iterator[Placed]:
         loaded = json.loads(content)
     except json.JSONDecodeError as error:
         raise _Malformed(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except ValueError:
+        raise _Malformed("it has a number of too many digits") from None
     if not isinstance(loaded, dict):
         raise _Malformed(_NO_SETTINGS)
     text = content.decode(json.detect_encoding(content))
@@ -202,14 +205,14 @@ def _skip(text: str, position: int) -> int:
 
 def _yaml(content: bytes) -> Iterator[Placed]:
     loader = None
+    content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         _check_levels(content)
         loader = _YamlLoader(content)
         root = loader.get_single_node()
         if not isinstance(root, yaml.MappingNode):
             raise _Malformed(_NO_SETTINGS)
-        lines = _Lines(content.decode("utf-8-sig" if content.startswith(b"\xef\xbb\xbf") else "utf-8"))
-        yield from _YamlWalk(loader, lines).mapping(root, "", 0, False)
+        yield from _YamlWalk(loader, _Lines(content.decode("utf-8"))).mapping(root, "", 0, False)
     except yaml.composer.ComposerError as error:
         raise _Malformed("it holds several documents" if "single document" in str(error.context) else "it can't be parsed") from None
     except yaml.MarkedYAMLError as error:
@@ -273,14 +276,11 @@ class _YamlWalk:
         return _text(self._loader.construct_object(node))
 
     def _placed(self, name: str, text: str | None, key: Any, value: Any, shared: bool) -> Placed:
-        start, stop = value.start_mark, value.end_mark
-        region = Region(start.line + 1, start.column + 1, stop.line + 1, stop.column + 1)
-        one_line = key.start_mark.line == stop.line
-        source = ""
-        if one_line:
-            first = self._lines.starts[stop.line]
-            source = self._lines.text[first + key.start_mark.column : first + stop.column]
-        return Placed(_clean(name), text, region, source, key.start_mark.line + 1, shared)
+        # By their index: YAML ends lines at U+2028 and others too, where no editor does.
+        begin, start, stop = key.start_mark.index, value.start_mark.index, value.end_mark.index
+        region, line = self._lines.region(start, stop), self._lines.at(begin)[0]
+        source = self._lines.text[begin:stop] if line == region.end_line else ""
+        return Placed(_clean(name), text, region, source, line, shared)
 
 
 def _text(value: Any) -> str | None:
@@ -300,7 +300,7 @@ def _text(value: Any) -> str | None:
 
 
 def _clean(text: str) -> str:
-    """Without lone surrogates, which JSON can write and UTF-8 can't."""
+    """Without lone surrogates, which JSON and properties can write and UTF-8 can't."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from clientscope.catalog.configs import TYPES, ClientType
 
@@ -61,18 +62,30 @@ class PrefixGroup:
     names: Mapping[str, str]
 
 
+class Prefixed(NamedTuple):
+    """A name with a prefix; ``key`` is Kafka's name, or what is in its place."""
+
+    prefix: str
+    client_type: ClientType
+    key: str
+
+
+def of(name: str) -> Prefixed | None:
+    """What a prefix says of a name; None where it has none that selects a client."""
+    if variable := _VARIABLE.fullmatch(name):
+        return Prefixed(variable[1], ClientType(variable[2].lower()), variable[3].lower().replace("_", "."))
+    for pattern, client_type in _ANY:
+        if match := pattern.fullmatch(name):
+            return Prefixed(match[1], client_type, match[2])
+    return None
+
+
 def groups(names: Mapping[str, object]) -> list[PrefixGroup]:
     """One for each prefix of a Kafka client's settings, in the file's order; Spring's common ones are in each of Spring's."""
     found: dict[tuple[str, ClientType], dict[str, str]] = {}
     for name in names:
-        if variable := _VARIABLE.fullmatch(name):
-            key = variable[3].lower().replace("_", ".")
-            found.setdefault((variable[1], ClientType(variable[2].lower())), {})[key] = name
-            continue
-        for pattern, client_type in _ANY:
-            if match := pattern.fullmatch(name):
-                found.setdefault((match[1], client_type), {})[match[2]] = name
-                break
+        if within := of(name):
+            found.setdefault((within.prefix, within.client_type), {})[within.key] = name
     common = {name.removeprefix(_SPRINGS_COMMON): name for name in names if name.startswith(_SPRINGS_COMMON)}
     of_spring = [key for key in found if key[0].startswith("spring.")]
     for key in of_spring:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,7 @@ def test_repeated_names_come_in_their_order() -> None:
     [
         ("a=\\u12", "properties", "x is not a Java properties file: it has a \\u"),
         ("a=\\\n" * 10 + "\\\n" * 100_000, "properties", "a setting has more than 1000 lines"),
+        ('{"a": ' + "1" * 5_000 + "}", "json", "a number of too many digits"),
         ('{"acks": hunter2}', "json", "x is not JSON: line 1, column 10"),
         ("[1]", "json", "expected: names and values"),
         ("[" * 100_000, "json", "too many levels"),
@@ -170,3 +172,43 @@ def test_aliases_cannot_grow_without_bound() -> None:
 
 def test_a_lone_surrogate_is_no_reason_to_fail() -> None:
     assert placed('{"a": "\\ud800"}', "json")["a"].value == "?"
+
+
+@pytest.mark.parametrize("text", ["client.id=\\ud800x\n\\ud801=3\n", "a=\\ud83d\\ude00\n"])
+def test_lone_surrogates_are_none(text: str) -> None:
+    for each in read("x", text.encode(), "properties"):
+        assert f"{each.name}{each.value}".encode()
+
+
+ENDS_OF_YAML = "# a\u2028# \u0085acks: 0\n\u2029client.id: x # \U0001f600\r\nlinger.ms: 5"
+
+
+def test_lines_are_an_editors() -> None:
+    """YAML ends lines where no editor does."""
+    found = placed(ENDS_OF_YAML, "yaml")
+    assert {name: (each.line, each.region) for name, each in found.items()} == {
+        "acks": (1, Region(1, 14, 1, 15)), "client.id": (2, Region(2, 13, 2, 14)), "linger.ms": (3, Region(3, 12, 3, 13)),
+    }  # fmt: skip
+    assert placed(b"\xef\xbb\xbf" + ENDS_OF_YAML.encode(), "yaml") == found
+
+
+hostile = st.lists(
+    st.sampled_from([
+        "a", "acks", ":", " ", "=", "\n", "\r", "\u2028", "\x85", "\\", "\\ud800", '"', "'", "{", "}", "[", "]", ",", "-", "- ", "|", ">",
+        "&a", "*a", "<<", "!!int", "#", "9" * 5_000, "0x" + "f" * 5_000, "1:2", "1e999", ".inf", "\U0001f600", "\t", "---\n", "null", "true",
+    ]),
+    max_size=30,
+).map("".join)  # fmt: skip
+
+
+@given(hostile, st.sampled_from(["properties", "json", "yaml"]))
+def test_whatever_is_in_a_file_has_its_place_or_is_refused(text: str, file_format: str) -> None:
+    try:
+        found = read("x", text.encode(), file_format)
+    except SettingsError:
+        return
+    lines = re.split(r"\r\n|\r|\n", text)
+    for each in found:
+        assert f"{each.name}{each.value}{each.source}".encode()
+        assert 1 <= each.line <= each.region.line <= each.region.end_line <= len(lines)
+        assert each.region.end_column <= len(lines[each.region.end_line - 1]) + 1
