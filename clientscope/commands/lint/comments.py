@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from clientscope.commands.lint.places import LINE_END
+from clientscope.commands.lint.located import LINE_END
 from clientscope.commands.lint.shown import plain
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.suppressions import ENDLESS, Suppression

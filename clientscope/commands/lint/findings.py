@@ -12,7 +12,7 @@ from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.comments import Ignored, ignoring
 from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, Judged, RuleTexts, Subject, application_client_ids
-from clientscope.commands.lint.places import Placed, Region
+from clientscope.commands.lint.located import Placed, Region
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owner, Owners

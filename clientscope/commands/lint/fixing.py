@@ -18,7 +18,7 @@ from clientscope.catalog.setting_names import NameState, apart, judge
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import Read
 from clientscope.commands.lint.judging import Subject
-from clientscope.commands.lint.places import Placed
+from clientscope.commands.lint.located import Placed
 from clientscope.errors import SettingsError
 from udfs.rules.engine.vocabulary import SETTLED_BY
 

@@ -10,6 +10,7 @@ from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint import comments, files, judging, places, prefixes, shown, versions
 from clientscope.commands.lint.findings import FileReport, Read
+from clientscope.commands.lint.located import Placed
 from clientscope.commands.lint.settings import ClientSettings
 from udfs.rules.engine.software import UNKNOWN
 
@@ -59,14 +60,15 @@ def _built(path: Path | None, settings: ClientSettings, dialect: Dialect) -> ver
 
 
 def _subjects(
-    counted: Mapping[str, places.Placed], settings: ClientSettings, dialect: Dialect, version: str
+    counted: Mapping[str, Placed], settings: ClientSettings, dialect: Dialect, version: str
 ) -> tuple[tuple[judging.Subject, ...], str]:
     """The clients whose settings are in a file; if there are none, the reason."""
     values = {name: each.value for name, each in counted.items() if each.value is not None}
     principal = settings.principal or None
     groups = prefixes.groups(values) if dialect.name == "java" else []
     under_prefix = {name for group in groups for name in group.names.values()}
-    own = {name: value for name, value in values.items() if name not in under_prefix}
+    # What is in a list, or in a later document of YAML, is no client's own setting.
+    own = {name: value for name, value in values.items() if name not in under_prefix and "[" not in name}
     reason = files.whose(own, dialect)
     types: tuple[ClientType | None, ...] = ()
     if not reason:
@@ -80,12 +82,12 @@ def _subjects(
     return tuple(subjects), reason
 
 
-def _of_springs_own(counted: Mapping[str, places.Placed]) -> Iterable[tuple[int, str]]:
+def _of_springs_own(counted: Mapping[str, Placed]) -> Iterable[tuple[int, str]]:
     for name in prefixes.springs_own(counted)[:1]:
         yield counted[name].line, f"{shown.key(name)} {prefixes.NOT_JUDGED}"
 
 
-def _repeated(placed: Sequence[places.Placed]) -> Iterable[tuple[int, str]]:
+def _repeated(placed: Sequence[Placed]) -> Iterable[tuple[int, str]]:
     """A name that is there twice: the last one counts."""
     last = {each.name: each for each in placed}
     for each in placed:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from clientscope.commands.lint.places import MAX_LEVELS
+from clientscope.commands.lint.located import MAX_LEVELS
 
 _PROPERTY = re.compile(r"[ \t\f]*(?P<name>[^=:\s#!\\][^=:\s\\]*)?(?P<separator>[ \t]*[=:][ \t]*|[ \t]+)?(?P<value>.*)")
 _YAML = re.compile(r"(?P<indent> *)(?P<quote>[\"']?)(?P<name>[\w.%/\[\]-]*)(?:(?P=quote)[ \t]*:[ \t]+[\"']?(?P<value>.*))?")

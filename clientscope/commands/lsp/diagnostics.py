@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from clientscope.commands.lint.findings import FileReport
-from clientscope.commands.lint.places import Region
+from clientscope.commands.lint.located import Region
 from clientscope.commands.lint.text import sentence
 
 Level = Literal["error", "warning", "information", "hint"]

@@ -12,7 +12,7 @@ from clientscope.client.settings_file import MAX_BYTES
 from clientscope.commands.lint import files, linting, reading
 from clientscope.commands.lint.findings import FileReport, Read
 from clientscope.commands.lint.judging import Subject
-from clientscope.commands.lint.places import LINE_END, Placed
+from clientscope.commands.lint.located import LINE_END, Placed
 from clientscope.commands.lsp import LspSettings
 from clientscope.errors import ClientscopeError
 

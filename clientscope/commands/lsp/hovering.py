@@ -5,7 +5,7 @@ from __future__ import annotations
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.commands.explain import explaining
 from clientscope.commands.lint.findings import Read
-from clientscope.commands.lint.places import Placed
+from clientscope.commands.lint.located import Placed
 from clientscope.commands.lsp.documents import owners
 
 

@@ -19,7 +19,7 @@ from clientscope import __version__
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.client.settings_file import MAX_BYTES
 from clientscope.commands.lint import linting, versions
-from clientscope.commands.lint.places import Region
+from clientscope.commands.lint.located import Region
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.lsp import LspSettings, cursor
 from clientscope.commands.lsp.actions import Action, actions
