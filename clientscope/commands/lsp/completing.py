@@ -44,7 +44,7 @@ class _Client(NamedTuple):
 
     def name(self, own: str) -> str:
         """A setting's name as the file has it; variables of containers have their own spelling."""
-        return self.prefix + (own.replace(".", "_").upper() if self.prefix.endswith("_") else own)
+        return self.prefix + (prefixes.variable(own) if self.prefix.endswith("_") else own)
 
 
 def offers(cursor: Cursor, read: Read | None, dialect: Dialect, version: str) -> list[Offer]:
