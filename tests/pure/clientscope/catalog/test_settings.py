@@ -13,11 +13,14 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 
+from clientscope.catalog.configs import ClientType, Type
+from clientscope.catalog.dialects import dialect
 from clientscope.catalog.settings import Allowed, Facts, KnownSetting, libraries, numbers
 
 sys.path.append(str(Path(__file__).parents[3] / "fixtures"))
 
 from catalogue import Found, library
+from catalogue_go import saramas, written
 from catalogue_librdkafka import KINDS, read_table, show
 from catalogue_others import python_facts
 
@@ -123,3 +126,66 @@ def test_every_setting_of_every_library_can_be_read() -> None:
         settings = [of_setting(each.setting(name)) for name in sorted(each.names)]
         assert all(changes for setting in settings for changes in setting.kinds.values())
         assert {facts.type for setting in settings for _, facts in sum(setting.kinds.values(), ()) if facts} <= set(range(9))
+
+
+DIFFER = {
+    ("franz-go", "RequestRetries"),  # of requests other than produce, and the dialect has the producer's
+    ("franz-go", "RecordRetries"),  # without end, which Kafka writes as the largest int
+}
+
+
+@pytest.mark.parametrize("name", ["kafkajs", "franz-go", "sarama"])
+def test_defaults_of_sources_are_those_that_rules_use(name: str) -> None:
+    """The dialects' defaults were read by a person, the catalogue's by a program: they agree, in Kafka's units."""
+    compared = set()
+    for client_type in (ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN):
+        defaults = dialect(name).defaults_of(client_type, "unknown")
+        for setting in map(of_setting, map(libraries()[name].setting, sorted(libraries()[name].names))):
+            facts = setting.now(client_type.value, ())
+            key = dialect(name).kafka_name(setting.name, client_type)
+            if facts is None or facts.deprecated or facts.default is None or key not in defaults or (name, setting.name) in DIFFER:
+                continue
+            assert dialect(name).kafka_value(setting.name, key, facts.default) == defaults[key], setting.name
+            compared.add(setting.name)
+    assert len(compared) >= 10
+
+
+def test_every_setting_has_a_sentence() -> None:
+    for name in ("kafkajs", "franz-go", "sarama"):
+        without = [each for each in libraries()[name].names if not of_setting(libraries()[name].setting(each)).documentation]
+        assert without in ([], ["Net.SASL.GSSAPI"]), "which Sarama doesn't comment"
+
+
+GO = """
+const defaultClientID = "x"
+// Config is all.
+type Config struct {
+	// First has two lines
+	// (default 5).
+	First int
+	Net struct {
+		Wait, Idle time.Duration // How long (defaults to 1s).
+		// Deprecated: Old exists no more.
+		Old bool
+	}
+	ID string
+}
+
+func NewConfig() *Config {
+	c.First = 5
+	c.Net.Wait = 2 * time.Minute
+	c.ID = defaultClientID
+}
+"""
+
+
+def test_defaults_and_comments_of_go() -> None:
+    kinds, documentation = saramas(GO, {"defaultClientID": '"x"'})
+    assert kinds["producer"] == {
+        "First": [Type.INT, "5", None, False], "Net.Wait": [Type.STRING, "2m", None, False], "Net.Idle": [Type.STRING, "0s", None, False],
+        "Net.Old": [Type.BOOLEAN, "false", None, True], "ID": [Type.STRING, "x", None, False],
+    }  # fmt: skip
+    assert documentation == {"First": "Has two lines.", "Net.Wait": "How long.", "Net.Idle": "How long.", "Net.Old": "Exists no more."}
+    assert [written(each, {}) for each in ("1 << 20", "-1", "math.MaxInt32", "NewThing", "func() {}", "time.Second", "&x")] == [
+        "1048576", "-1", "2147483647", "NewThing", None, "1s", None,
+    ]  # fmt: skip
