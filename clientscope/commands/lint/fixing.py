@@ -84,7 +84,7 @@ def _meant(read: Read) -> dict[str, _Meant]:
         release = subject.dialect.release_of(subject.version)
         for own, name in names.items():
             judgement = judge(subject.dialect, release, subject.client_type, own)
-            typo = judgement.state is NameState.UNKNOWN and apart(own, judgement.instead) == 1
+            typo = judgement.state is NameState.UNKNOWN and apart(own, judgement.instead) <= 1
             alias = judgement.state is NameState.OF_OTHER_LIBRARY and apart(own, judgement.instead) == 0
             meant = None
             if judgement.instead and (typo or alias):

@@ -70,8 +70,8 @@ def _client(cursor: Cursor, read: Read | None, dialect: Dialect) -> _Client | No
     if dialect.name == "java" and (within := prefixes.of(f"{name}X")):
         return _Client((within.client_type,), within.prefix, within.key[:-1])
     own = tuple(subject.client_type for subject in read.subjects if subject.prefixed is None) if read else ()
-    if cursor.parents and not own:
-        return None
+    if not own and cursor.is_yaml:
+        return None  # YAML is written for everything
     return _Client(own or (None,), "", name)
 
 

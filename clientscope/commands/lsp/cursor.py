@@ -29,6 +29,7 @@ class Cursor(NamedTuple):
     parents: str
     name: str
     value: str | None
+    is_yaml: bool = False
 
     @property
     def written(self) -> str:
@@ -52,7 +53,7 @@ def at(lines: Sequence[str], line: int, column: int, file_format: str) -> Cursor
             return None
         return Cursor("", found["name"] or "", None if found["separator"] is None or not found["name"] else found["value"])
     if file_format == "yaml" and (found := _YAML.fullmatch(before)):
-        return Cursor(_parents(lines, line, len(found["indent"])), found["name"], found["value"])
+        return Cursor(_parents(lines, line, len(found["indent"])), found["name"], found["value"], True)
     return None
 
 

@@ -79,6 +79,7 @@ def test_a_diff_shows_no_secret(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 FIXED = (
+    ("a.properties", "acks=all\nlingerMs=5\n", "lingerMs", "linger.ms"),
     ("a.properties", "CONNECT_PRODUCER_LINGER_MSS=5\nCONNECT_PRODUCER_ACKS=all\n", "LINGER_MSS", "LINGER_MS"),
     ("a.properties", "spring.kafka.producer.properties.linger.mss=5\n", "linger.mss", "linger.ms"),
     ("a.yaml", "spring:\n  kafka:\n    producer:\n      properties:\n        linger.mss: 5  # linger.mss\n", "", ""),

@@ -29,7 +29,7 @@ retries=5
 def as_linted(capsys: pytest.CaptureFixture[str], path: Path, text: str) -> list[tuple[Any, ...]]:
     path.write_text(text)
     report = json.loads(run(capsys, str(path), "--output-format", "json")[1])
-    return [(each["code"], each["line"], each["severity"]) for each in report["findings"]]
+    return [(each["code"], each["line"] or 1, each["severity"]) for each in report["findings"]]
 
 
 def of(shown: list[lsp.Diagnostic]) -> list[tuple[Any, ...]]:
