@@ -106,7 +106,7 @@ def _judge(dialect_name: str, release: Release, client_type: ClientType | None, 
 
 
 def _of_own(library: Library, setting: KnownSetting, kinds: tuple[str, ...], release: Release, any_kind: bool) -> NameJudgement:
-    found = [facts for kind in kinds if (facts := setting.now(kind, release))]
+    found = [facts if release else setting.ever(kind) for kind in kinds if (facts := setting.now(kind, release))]
     if found:
         same = found[0] if all(each == found[0] for each in found) else None
         deprecated = all(each.deprecated for each in found) and bool(release)

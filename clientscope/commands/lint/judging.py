@@ -109,6 +109,15 @@ class RuleTexts:
 TOGETHER = frozenset({"CF104", "CF108"})
 """Rules about several settings that contradict each other."""
 
+_UNKNOWN_NAME = "CF101"
+
+
+def severity_of(verdict: FileVerdict, about: Sequence[Judged]) -> str:
+    """How bad a finding is: of the names that a library ignores, those that are near to none are only for information."""
+    harmless = verdict.code == _UNKNOWN_NAME and verdict.severity == "medium" and about and not about[0].note
+    return "info" if harmless else verdict.severity
+
+
 OF_ONE_CLIENT = "CF110"
 """The rule about other clients' settings: of a file that several clients share it says nothing."""
 

@@ -72,6 +72,7 @@ _OF_BROKERS = frozenset({
 """Variables, behind ``KAFKA_``, that only a broker's container has."""
 _OTHERWISE_USED = frozenset({"batch.size"})
 """Names that applications' own variables have for something else, such as a number of records."""
+_MOST_CLUSTERS = 100
 _SPRINGS_COMMON = "spring.kafka.properties."
 _COMMON = re.compile(rf"({_DOCUMENT})spring\.kafka\.properties\.(.+)")
 _SPRINGS_OWN = re.compile(_DOCUMENT + r"spring\.kafka\.(?:(?!properties\.)[\w-]+\.)*(?!properties\.)[\w-]+")
@@ -121,6 +122,10 @@ def groups(names: Mapping[str, object]) -> list[PrefixGroup]:
     for name in names:
         if within := of(name):
             found.setdefault((within.prefix, within.client_type), {})[within.key] = name
+    mirrors = _mirrored(names.get("clusters"))
+    for name in names if mirrors else ():
+        if mirrors and (match := mirrors.fullmatch(name)):
+            found.setdefault((match[1], _KINDS[match[2]]), {})[match[3]] = name
     for document, common in _springs_common(names).items():
         of_spring = [key for key in found if key[0].startswith(f"{document}spring.")]
         for key in of_spring:
@@ -133,6 +138,13 @@ def groups(names: Mapping[str, object]) -> list[PrefixGroup]:
         if own.keys() & TYPES.keys() or not _OF_APPLICATIONS_TOO.fullmatch(prefix)
     ]
     return [*made, *_of_containers(names)]
+
+
+def _mirrored(clusters: object) -> re.Pattern[str] | None:
+    """Names of clients in a MirrorMaker's properties, by its ``clusters``: ``A.producer.acks``, ``A->B.consumer.fetch.min.bytes``."""
+    aliases = [re.escape(alias.strip()) for alias in clusters.split(",")[:_MOST_CLUSTERS]] if isinstance(clusters, str) else []
+    one = "|".join(filter(None, aliases))
+    return re.compile(rf"((?:{one})(?:->(?:{one}))?\.(producer|consumer|admin)\.)(.+)") if one else None
 
 
 def _springs_common(names: Mapping[str, object]) -> dict[str, dict[str, str]]:

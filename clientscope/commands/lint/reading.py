@@ -67,8 +67,8 @@ def _subjects(
     principal = settings.principal or None
     groups = prefixes.groups(values) if dialect.name == "java" else []
     under_prefix = {name for group in groups for name in group.names.values()}
-    # What is in a list, or in a later document of YAML, is no client's own setting.
-    own = {name: value for name, value in values.items() if name not in under_prefix and "[" not in name}
+    # What is in a list, or in a later document of YAML, is no client's own setting; nor is a template's ``{% if … %}``.
+    own = {name: value for name, value in values.items() if name not in under_prefix and "[" not in name and not name.startswith("{")}
     reason = files.whose(own, dialect)
     types: tuple[ClientType | None, ...] = ()
     if not reason:

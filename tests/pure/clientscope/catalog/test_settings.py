@@ -189,3 +189,14 @@ def test_defaults_and_comments_of_go() -> None:
     assert [written(each, {}) for each in ("1 << 20", "-1", "math.MaxInt32", "NewThing", "func() {}", "time.Second", "&x")] == [
         "1048576", "-1", "2147483647", "NewThing", None, "1s", None,
     ]  # fmt: skip
+
+
+def test_of_an_unknown_release_whatever_any_has_taken() -> None:
+    five, nine = Allowed("range", 0, 5), Allowed("range", 1, 9, ("-1",))
+    assert five.or_what(nine) == Allowed("range", 0, 9, ("-1",))
+    assert five.or_what(Allowed("range", None, 3)) == Allowed("range", None, 5)
+    words = Allowed("words", words=("a", "b")).or_what(Allowed("any case", words=("c",)))
+    assert words == Allowed("any case", words=("a", "b", "c"))
+    assert words is not None and words.or_what(five) is None
+    guarantee = of_setting(libraries()["java"].setting("processing.guarantee")).ever("streams").allowed
+    assert guarantee is not None and {"exactly_once", "exactly_once_v2"} <= set(guarantee.words)

@@ -268,3 +268,41 @@ spring.kafka.producer.properties: {acks: 0, linger.ms: 5}
     document = linted(capsys, tmp_path / "application.yaml", text)
     assert findings(document) == {("AN101", 5)}
     assert document["files"][0]["notes"] == [], "a setting of another document isn't set twice"
+
+
+def skipped(document: dict[str, Any]) -> str:
+    return str(document["files"][0]["skipped"])
+
+
+def test_a_mirror_makers_properties_have_clients_of_each_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "clusters = A, B\nA.bootstrap.servers = a:1\nA->B.enabled = true\nacks = 0\nreplication.factor=1\n"
+    assert skipped(linted(capsys, tmp_path / "mm2.properties", text)) == "a MirrorMaker's settings"
+    text += "A.producer.acks = 2\nA->B.consumer.auto.offset.reset = erliest\nC.producer.acks = 2\n"
+    assert findings(linted(capsys, tmp_path / "mm2.properties", text)) == {("CF103", 6), ("CF103", 7)}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("application.conf", 'kafka {\n  acks = "0"\n}\n', "it looks like HOCON"),
+        ("application.properties", "logging.level.root=info\nbootstrap.servers=\n", "an application's settings"),
+        ("connector.json", '{"name": "a", "config": {}, "connector.class": "X", "acks": "0"}', "a connector's settings"),
+    ],
+)
+def test_what_is_no_clients_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, reason: str) -> None:
+    assert skipped(linted(capsys, tmp_path / name, text)).startswith(reason)
+
+
+def test_an_unknown_name_is_no_worse_beside_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = linted(capsys, tmp_path / "x.properties", "acks=all\norders.region=eu\nlinger.msec=5\n{% if x %}\n")
+    assert {(each["line"], each["severity"]) for each in document["findings"] if each["code"] == "CF101"} == {(2, "info"), (3, "medium")}
+
+
+def test_what_an_earlier_release_took_is_no_mistake_where_the_release_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "application.id=a\nbootstrap.servers=b:1\nprocessing.guarantee=exactly_once\n"
+    assert ("CF103", 3) not in findings(linted(capsys, tmp_path / "x.properties", text))
+    assert ("CF103", 3) not in findings(linted(capsys, tmp_path / "x.properties", text, "--software-version", "3.9.2"))
+    assert ("CF103", 3) in findings(linted(capsys, tmp_path / "x.properties", text, "--software-version", "4.4.0"))
+    assert ("CF103", 3) in findings(linted(capsys, tmp_path / "x.properties", text.replace("exactly_once", "exactly_twice")))
