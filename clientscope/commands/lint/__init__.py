@@ -20,11 +20,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.commands.lint.settings import ClientSettings, JudgingSettings
+from clientscope.commands.lint.settings import FileSettings, JudgingSettings
 from clientscope.config.option import Option
 
 
-class LintSettings(ClientSettings, JudgingSettings):
+class LintSettings(FileSettings, JudgingSettings):
     """Checks settings files by the rules, without a cluster. Exit status: 1 for findings, 2 for wrong use or an unreadable file."""
 
     section = "lint"

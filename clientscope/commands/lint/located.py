@@ -55,7 +55,7 @@ class Malformed(ValueError):
     """Where the content isn't what it should be, without a word of it."""
 
 
-class Lines:
+class TextLines:
     """From positions in a text to lines and columns.
 
     Attributes:

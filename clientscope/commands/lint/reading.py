@@ -11,7 +11,7 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint import comments, files, judging, places, prefixes, shown, versions
 from clientscope.commands.lint.findings import FileReport, Read
 from clientscope.commands.lint.located import Placed
-from clientscope.commands.lint.settings import ClientSettings
+from clientscope.commands.lint.settings import FileSettings
 from udfs.rules.engine.software import UNKNOWN
 
 
@@ -31,7 +31,7 @@ class Content(NamedTuple):
     format: str
 
 
-def read(file: Content, settings: ClientSettings, dialect: Dialect) -> Read | FileReport:
+def read(file: Content, settings: FileSettings, dialect: Dialect) -> Read | FileReport:
     """What is to be judged; the report of a file that isn't a client's, with the reason.
 
     Raises:
@@ -49,18 +49,18 @@ def read(file: Content, settings: ClientSettings, dialect: Dialect) -> Read | Fi
     return Read(file.shown, counted, subjects, notes, principal=settings.principal or None, ignored=tuple(ignored))
 
 
-def version(path: Path | None, settings: ClientSettings, dialect: Dialect) -> str:
+def version(path: Path | None, settings: FileSettings, dialect: Dialect) -> str:
     """The client library's: as it was given, or by a build file near the settings file."""
     built = _built(path, settings, dialect)
     return built.version if built else settings.software_version
 
 
-def _built(path: Path | None, settings: ClientSettings, dialect: Dialect) -> versions.BuildVersion | None:
+def _built(path: Path | None, settings: FileSettings, dialect: Dialect) -> versions.BuildVersion | None:
     return versions.near(path, dialect.name) if path and settings.software_version == UNKNOWN else None
 
 
 def _subjects(
-    counted: Mapping[str, Placed], settings: ClientSettings, dialect: Dialect, version: str
+    counted: Mapping[str, Placed], settings: FileSettings, dialect: Dialect, version: str
 ) -> tuple[tuple[judging.Subject, ...], str]:
     """The clients whose settings are in a file; if there are none, the reason."""
     values = {name: each.value for name, each in counted.items() if each.value is not None}

@@ -35,7 +35,7 @@ class JudgingSettings(RuleSettings):
     statistics: bool = Field(False, description="also print counts per rule, with those that could not be judged")
 
 
-class ClientSettings(Settings):
+class FileSettings(Settings):
     """Whose settings a file has."""
 
     principal: Principal

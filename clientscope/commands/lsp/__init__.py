@@ -9,10 +9,10 @@
 from __future__ import annotations
 
 from clientscope.commands.command import Command
-from clientscope.commands.lint.settings import ClientSettings, RuleSettings
+from clientscope.commands.lint.settings import FileSettings, RuleSettings
 
 
-class LspSettings(ClientSettings, RuleSettings):
+class LspSettings(FileSettings, RuleSettings):
     """Serves the findings of clientscope lint, and what clientscope explain knows, to an editor over standard input and output."""
 
     section = "lint"  # what clientscope.toml says of lint holds in the editor too

@@ -13,7 +13,7 @@ from clientscope.catalog.setting_names import kinds_of
 from clientscope.catalog.settings import Facts, Release
 from clientscope.commands.lint import prefixes
 from clientscope.commands.lint.findings import Read
-from clientscope.commands.lsp.cursor import Cursor
+from clientscope.commands.lsp.cursor import WrittenPart
 
 
 class Offer(NamedTuple):
@@ -47,7 +47,7 @@ class _Client(NamedTuple):
         return self.prefix + (prefixes.variable(own) if self.prefix.endswith("_") else own)
 
 
-def offers(cursor: Cursor, read: Read | None, dialect: Dialect, version: str) -> list[Offer]:
+def offers(cursor: WrittenPart, read: Read | None, dialect: Dialect, version: str) -> list[Offer]:
     """What may be written there, in the order of the names.
 
     Args:
@@ -63,7 +63,7 @@ def offers(cursor: Cursor, read: Read | None, dialect: Dialect, version: str) ->
     return list(_values(cursor.value, client, dialect, release))
 
 
-def _client(cursor: Cursor, read: Read | None, dialect: Dialect) -> _Client | None:
+def _client(cursor: WrittenPart, read: Read | None, dialect: Dialect) -> _Client | None:
     """By the prefix, as the whole name has it, or by the file; None where nothing shows that it is a client's."""
     name = cursor.parents + cursor.name
     # A prefix by itself is none yet: a letter behind it makes it one.
@@ -75,7 +75,7 @@ def _client(cursor: Cursor, read: Read | None, dialect: Dialect) -> _Client | No
     return _Client(own or (None,), "", name)
 
 
-def _names(cursor: Cursor, client: _Client, read: Read | None, dialect: Dialect, release: Release) -> Iterator[Offer]:
+def _names(cursor: WrittenPart, client: _Client, read: Read | None, dialect: Dialect, release: Release) -> Iterator[Offer]:
     there = read.settings if read else {}
     for own, facts, documentation in _known(dialect.name, client.client_types, release):
         name = client.name(own)

@@ -18,7 +18,7 @@ _LONGEST = 1_000
 """Characters before a cursor that are looked at; a setting has fewer."""
 
 
-class Cursor(NamedTuple):
+class WrittenPart(NamedTuple):
     """
     Attributes:
         parents: levels of YAML above the setting, joined by dots, with a dot at the end; empty for none.
@@ -37,7 +37,7 @@ class Cursor(NamedTuple):
         return self.name if self.value is None else self.value
 
 
-def at(lines: Sequence[str], line: int, column: int, file_format: str) -> Cursor | None:
+def at(lines: Sequence[str], line: int, column: int, file_format: str) -> WrittenPart | None:
     """What is at a place (both from 0); None where it is no setting.
 
     Args:
@@ -51,9 +51,9 @@ def at(lines: Sequence[str], line: int, column: int, file_format: str) -> Cursor
         found = None if continued else _PROPERTY.fullmatch(before)
         if found is None or before.lstrip().startswith(("#", "!")):
             return None
-        return Cursor("", found["name"] or "", None if found["separator"] is None or not found["name"] else found["value"])
+        return WrittenPart("", found["name"] or "", None if found["separator"] is None or not found["name"] else found["value"])
     if file_format == "yaml" and (found := _YAML.fullmatch(before)):
-        return Cursor(_parents(lines, line, len(found["indent"])), found["name"], found["value"], True)
+        return WrittenPart(_parents(lines, line, len(found["indent"])), found["name"], found["value"], True)
     return None
 
 

@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientscope.commands.lsp.cursor import Cursor, at
+from clientscope.commands.lsp.cursor import WrittenPart, at
 
 NESTED = "spring:\n  # a comment\n  kafka:\n    producer:\n      properties:\n        linger.ms: 5\n        acks: "
 PLACES = (
-    ("properties", "lin", Cursor("", "lin", None)),
-    ("properties", "", Cursor("", "", None)),
-    ("properties", "  acks = al", Cursor("", "acks", "al")),
-    ("properties", "acks:", Cursor("", "acks", "")),
-    ("properties", "acks al", Cursor("", "acks", "al")),
+    ("properties", "lin", WrittenPart("", "lin", None)),
+    ("properties", "", WrittenPart("", "", None)),
+    ("properties", "  acks = al", WrittenPart("", "acks", "al")),
+    ("properties", "acks:", WrittenPart("", "acks", "")),
+    ("properties", "acks al", WrittenPart("", "acks", "al")),
     ("properties", "# lin", None),
     ("properties", "a=1,\\\n  lin", None),
-    ("properties", "a=1\\\\\nlin", Cursor("", "lin", None)),
-    ("yaml", "lin", Cursor("", "lin", None, True)),
-    ("yaml", NESTED, Cursor("spring.kafka.producer.properties.", "acks", "", True)),
-    ("yaml", NESTED + "\n  kaf", Cursor("spring.", "kaf", None, True)),
-    ("yaml", "a:\n  'acks': \"al", Cursor("a.", "acks", "al", True)),
+    ("properties", "a=1\\\\\nlin", WrittenPart("", "lin", None)),
+    ("yaml", "lin", WrittenPart("", "lin", None, True)),
+    ("yaml", NESTED, WrittenPart("spring.kafka.producer.properties.", "acks", "", True)),
+    ("yaml", NESTED + "\n  kaf", WrittenPart("spring.", "kaf", None, True)),
+    ("yaml", "a:\n  'acks': \"al", WrittenPart("a.", "acks", "al", True)),
     ("yaml", "acks:", None),
     ("yaml", "- acks", None),
     ("json", '{"acks', None),
@@ -29,7 +29,7 @@ PLACES = (
 
 
 @pytest.mark.parametrize(("file_format", "text", "expected"), PLACES)
-def test_what_is_being_written(file_format: str, text: str, expected: Cursor | None) -> None:
+def test_what_is_being_written(file_format: str, text: str, expected: WrittenPart | None) -> None:
     lines = text.split("\n")
     assert at(lines, len(lines) - 1, len(lines[-1]), file_format) == expected
 
@@ -46,4 +46,4 @@ def test_there_is_an_answer_for_every_place(lines: list[str], line: int, column:
 
 def test_it_takes_no_longer_for_a_long_line() -> None:
     assert at(["a" * 1_000_000], 0, 1_000_000, "yaml") is None
-    assert at(["a:"] * 100_000 + ["  b"], 100_000, 3, "yaml") == Cursor("a.", "b", None, True)
+    assert at(["a:"] * 100_000 + ["  b"], 100_000, 3, "yaml") == WrittenPart("a.", "b", None, True)
