@@ -55,7 +55,7 @@ class Malformed(ValueError):
     """Where the content isn't what it should be, without a word of it."""
 
 
-class TextLines:
+class LineStarts:
     """From positions in a text to lines and columns.
 
     Attributes:

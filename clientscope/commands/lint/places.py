@@ -25,14 +25,14 @@ from clientscope.commands.lint.located import (
     Malformed,
     Placed,
     Region,
-    TextLines,
+    LineStarts,
     as_text,
     clean,
 )
 from clientscope.errors import SettingsError
 
 MAX_LINES = 1000
-"""TextLines of one setting in a properties file."""
+"""LineStarts of one setting in a properties file."""
 MAX_TEXT = 4 << 20
 """Characters of all names and values: levels repeat names, and aliases repeat values, so there can be more than in the file."""
 
@@ -72,7 +72,7 @@ def _bounded(settings: Iterator[Placed]) -> Iterator[Placed]:
 def _properties(content: bytes) -> Iterator[Placed]:
     # As java.util.Properties.load reads a stream, in ISO-8859-1: that is how Kafka's own clients and tools come by their files.
     text = content.decode("iso-8859-1")
-    lines = TextLines(text)
+    lines = LineStarts(text)
     _check_continued(text)
     position = 0
     try:
@@ -100,7 +100,7 @@ def _check_continued(text: str) -> None:
             raise Malformed(f"a setting has more than {MAX_LINES} lines")
 
 
-def _as_seen(text: str, lines: TextLines, region: Region) -> Region:
+def _as_seen(text: str, lines: LineStarts, region: Region) -> Region:
     """Columns as an editor counts them, which reads UTF-8 where Java reads ISO-8859-1."""
 
     def column(line: int, column: int) -> int:
@@ -132,7 +132,7 @@ class _JsonScanner:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._lines = TextLines(text)
+        self._lines = LineStarts(text)
         self._decoder = json.JSONDecoder()
         self._end = 0
 

@@ -20,7 +20,7 @@ from clientscope.commands.lint.located import (
     TOO_MANY,
     Malformed,
     Placed,
-    TextLines,
+    LineStarts,
     as_text,
     clean,
 )
@@ -46,7 +46,7 @@ def settings(content: bytes) -> Iterator[Placed]:
     try:
         _check_levels(content)
         loader = _Loader(content)
-        walk = _Walk(loader, TextLines(content.decode("utf-8")))
+        walk = _Walk(loader, LineStarts(content.decode("utf-8")))
         number = 0
         while loader.check_node():
             yield from walk.document(loader.get_node(), number)
@@ -81,7 +81,7 @@ class _Walk:
         found: whether a document was a mapping.
     """
 
-    def __init__(self, loader: Any, lines: TextLines) -> None:
+    def __init__(self, loader: Any, lines: LineStarts) -> None:
         self.found = False
         self._loader = loader
         self._lines = lines
@@ -150,7 +150,7 @@ class _Walk:
         return as_text(self._loader.construct_object(node))
 
     def _placed(self, name: str, text: str | None, begin: int, start: int, stop: int, shared: bool) -> Placed:
-        # TextLines by their index: YAML ends them at U+2028 and others too, where no editor does.
+        # LineStarts by their index: YAML ends them at U+2028 and others too, where no editor does.
         region, line = self._lines.region(start, stop), self._lines.at(begin)[0]
         source = self._lines.text[begin:stop] if line == region.end_line else ""
         return Placed(clean(name), text, region, source, line, shared)
