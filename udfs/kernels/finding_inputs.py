@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from clientscope.catalog.sensitive import Tier
 from clientscope.digest import DigestKey
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 from udfs.arrays.json_text import arrays, literals
 from udfs.decoding.decode import decoder
 from udfs.kernels.client_keys import client_keys

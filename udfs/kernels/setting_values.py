@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.catalog.dialects import DIALECTS
-from clientscope.records.codec import ValueState, rank_of
+from clientscope.records.layouts import ValueState, rank_of
 from udfs.decoding.decode import decoder
 from udfs.kernels.applications import application_client_id
 from udfs.redaction.pushes import Pushes, redact

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from clientscope.catalog.configs import TYPES, ClientType
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.client.settings_file import FORMATS, MAX_BYTES, read_bytes
 from clientscope.errors import SettingsError
+from clientscope.settings_files import FORMATS, MAX_BYTES, read_bytes
 
 STDIN = "-"
 SUFFIXES = {**FORMATS, ".conf": "properties"}

@@ -14,7 +14,7 @@ from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint.leaks_in_files import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 from clientscope.severities import SEVERITIES
 from udfs.decoding.decode import decoder
 from udfs.kernels import applications

@@ -22,10 +22,10 @@ from clientscope.commands.lint.located import (
     NO_SETTINGS,
     TOO_DEEP,
     TOO_MANY,
+    LineStarts,
     Malformed,
     Placed,
     Region,
-    LineStarts,
     as_text,
     clean,
 )

@@ -18,9 +18,9 @@ from clientscope.commands.lint.located import (
     NO_SETTINGS,
     TOO_DEEP,
     TOO_MANY,
+    LineStarts,
     Malformed,
     Placed,
-    LineStarts,
     as_text,
     clean,
 )

@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 
 from clientscope.catalog.dialects import dialect as dialect_of
-from clientscope.client.settings_file import MAX_BYTES
 from clientscope.commands.lint import files, linting, reading
 from clientscope.commands.lint.findings import FileReport, Read
 from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.located import LINE_END, Placed
 from clientscope.commands.lsp import LspSettings
 from clientscope.errors import ClientscopeError
+from clientscope.settings_files import MAX_BYTES
 
 _LANGUAGES = {"properties": "properties", "java-properties": "properties", "jproperties": "properties", "yaml": "yaml", "json": "json"}
 """What editors call the formats, for a document whose name has no suffix that says it."""

@@ -17,7 +17,6 @@ from pygls.workspace import TextDocument
 
 from clientscope import __version__
 from clientscope.catalog.dialects import dialect as dialect_of
-from clientscope.client.settings_file import MAX_BYTES
 from clientscope.commands.lint import linting, versions
 from clientscope.commands.lint.located import Region
 from clientscope.commands.lint.shown import plain
@@ -28,6 +27,7 @@ from clientscope.commands.lsp.diagnostics import Remark, remarks
 from clientscope.commands.lsp.documents import Document, at_line, today
 from clientscope.commands.lsp.hovering import hover
 from clientscope.errors import ClientscopeError
+from clientscope.settings_files import MAX_BYTES
 
 _LEVELS = {
     "error": lsp.DiagnosticSeverity.Error,

@@ -15,7 +15,7 @@ from lint_runs import run
 from lsprotocol import types as lsp
 
 from clientscope import cli
-from clientscope.client.settings_file import MAX_BYTES
+from clientscope.settings_files import MAX_BYTES
 
 PRODUCER = """\
 client.id=orders-\U0001f600
