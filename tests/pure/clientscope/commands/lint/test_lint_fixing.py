@@ -106,3 +106,10 @@ def test_what_is_hostile_takes_no_longer(tmp_path: Path) -> None:
     path.write_text(text)
     linted("--fix", "--client-type", "producer", "--software-version", "4.4.0", "--fail-on", "never", str(path))
     assert path.read_text() == text
+
+
+def test_a_number_without_end_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.properties"
+    path.write_text("acks=1\nqueue.buffering.max.kbytes=" + "9" * 5_000 + "\nmax.in.flight=²\n")
+    assert linted("--diff", "--dialect", "librdkafka", "--client-type", "producer", "--software-version", "2.8.0", str(path)) == 0
+    assert capsys.readouterr().out == ""
