@@ -155,7 +155,8 @@ def _nearest(library: Library, kinds: tuple[str, ...], release: Release, name: s
     """The library's name that is a few edits away; empty for none, or for several as near."""
     folded = _folded(name)
     best, found = _FAR + 1, [""]
-    for known, plain, letters in _of_kinds(library.name, kinds, release):
+    # By the releases that were read: of those that clients name there is no end.
+    for known, plain, letters in _of_kinds(library.name, kinds, library.read_up_to(release)):
         if abs(len(plain) - len(folded)) > _FAR or (letters ^ _letters(folded)).bit_count() > 2 * _FAR:
             continue
         apart = _edits(folded, plain, min(best, _FAR))

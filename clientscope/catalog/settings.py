@@ -193,6 +193,10 @@ class Library:
         """The release that was read before this one: what changed may have changed in any release after it."""
         return max((each for each in self.releases if each < release), default=())
 
+    def read_up_to(self, release: Release) -> Release:
+        """The newest release that was read up to this one, by which the same holds; (0,) for one before all, empty for an unknown one."""
+        return max((each for each in self.releases if each <= release), default=(0,)) if release else ()
+
     def _history(self, changes: list[list[Any]]) -> tuple[Since, ...]:
         made = [Since(numbers(release), None if facts is None else _facts(*facts)) for release, facts in changes]
         return tuple(Since(() if each.release == self.releases[0] else each.release, each.facts) for each in made)

@@ -136,5 +136,7 @@ def settle_idempotence(
     if values.get("transactional.id"):
         return {"enable.idempotence": "true"}
     in_flight = values.get("max.in.flight.requests.per.connection") or ""
-    contradicted = values.get("acks") not in ("all", None) or values.get("retries") == "0" or (in_flight.isdecimal() and int(in_flight[:18]) > 5)
+    contradicted = (
+        values.get("acks") not in ("all", None) or values.get("retries") == "0" or (in_flight.isdecimal() and int(in_flight[:18]) > 5)
+    )
     return {"enable.idempotence": "false"} if contradicted else {}
