@@ -24,11 +24,26 @@ _NOT_A_CLIENTS = (
     ("a broker's", {"process.roles", "broker.id", "log.dirs", "log.dir", "zookeeper.connect", "controller.quorum.voters"}),
     ("a MirrorMaker's", {"clusters"}),
     ("a connector's", {"connector.class"}),
-    ("a Connect worker's", {"key.converter", "value.converter", "offset.storage.topic", "offset.storage.file.filename"}),
+    (
+        "a Connect worker's",
+        {
+            "key.converter",
+            "value.converter",
+            "offset.storage.topic",
+            "offset.storage.file.filename",
+            "config.storage.topic",
+            "config.storage.replication.factor",
+            "offset.storage.replication.factor",
+            "status.storage.replication.factor",
+        },
+    ),
 )
 
 _OF_APPLICATIONS = ("spring.", "quarkus.", "micronaut.", "mp.messaging.", "logging.level.")
 """Names beside which a plain ``bootstrap.servers`` is the application's own."""
+
+_ANYBODYS = {"retries"}
+"""Names that don't show that a file is a Kafka client's."""
 
 # Beside those that `Dialect.defaults` tell apart: settings that have no default.
 _OF_PRODUCERS = {"transactional.id", "key.serializer", "value.serializer", "partitioner.class"}
@@ -121,7 +136,7 @@ def whose(names: Collection[str], dialect: Dialect) -> str:
     for owner, marks in _NOT_A_CLIENTS:
         if marks & set(names):
             return f"{owner} settings"
-    return "" if kafka_names & set(TYPES) else f"no setting of a Kafka client ({dialect.name}) in it"
+    return "" if kafka_names & set(TYPES) - _ANYBODYS else f"no setting of a Kafka client ({dialect.name}) in it"
 
 
 def client_types(names: Collection[str], dialect: Dialect) -> tuple[ClientType | None, ...]:

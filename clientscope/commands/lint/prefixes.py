@@ -107,7 +107,7 @@ def of(name: str) -> Prefixed | None:
         return Prefixed(variable[1], kind, variable[4].lower().replace("_", "."))
     for pattern, client_type in _ANY:
         if match := pattern.fullmatch(name):
-            return Prefixed(match[1], client_type, match[2])
+            return Prefixed(match[1], client_type, _unbracketed(match[2]))
     return None
 
 
@@ -152,8 +152,13 @@ def _springs_common(names: Mapping[str, object]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for name in names:
         if match := _COMMON.fullmatch(name):
-            found.setdefault(match[1], {})[match[2]] = name
+            found.setdefault(match[1], {})[_unbracketed(match[2])] = name
     return found
+
+
+def _unbracketed(key: str) -> str:
+    """Spring's ``[linger.ms]`` is one name of a map."""
+    return key[1:-1] if key.startswith("[") and key.endswith("]") else key
 
 
 def _of_containers(names: Mapping[str, object]) -> list[PrefixGroup]:

@@ -10,7 +10,7 @@ from clientscope.catalog.sensitive_values import is_login_module, judge_value, s
 from clientscope.commands.lint.leaks_in_files import LEFT
 from clientscope.records.layouts import ValueState
 
-_NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,100}")
+_NAME = re.compile(r"[A-Za-z0-9_.\[\]%>-]{1,200}")
 
 LONGEST = 120
 """Characters of a value, or of a line; the rest is cut."""

@@ -306,3 +306,20 @@ def test_what_an_earlier_release_took_is_no_mistake_where_the_release_is_unknown
     assert ("CF103", 3) not in findings(linted(capsys, tmp_path / "x.properties", text, "--software-version", "3.9.2"))
     assert ("CF103", 3) in findings(linted(capsys, tmp_path / "x.properties", text, "--software-version", "4.4.0"))
     assert ("CF103", 3) in findings(linted(capsys, tmp_path / "x.properties", text.replace("exactly_once", "exactly_twice")))
+
+
+def test_springs_names_in_brackets_are_whole_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "spring.kafka:\n  properties:\n    '[security.protocol]': SASL_SLL\n  producer:\n    properties:\n      '[linger.ms]': 5\n"
+    assert findings(linted(capsys, tmp_path / "application.yaml", text)) == {("CF103", 3)}
+    assert groups({"spring.kafka.producer.properties[linger.ms]": "5"}) == [], "which stays as it was"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("distributionUrl=a\nretries=0\nretryBackOffMs=500\n", "no setting of a Kafka client"),
+        ("bootstrap.servers=a:1\nconfig.storage.replication.factor=1\n", "a Connect worker's settings"),
+    ],
+)
+def test_what_has_a_name_in_common_with_a_client(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, reason: str) -> None:
+    assert skipped(linted(capsys, tmp_path / "x.properties", text)).startswith(reason)
