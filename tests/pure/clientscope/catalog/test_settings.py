@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 from pathlib import Path
 from typing import Any
 
+import aiokafka
 import confluent_kafka
 import kafka
 import pytest
@@ -19,10 +21,10 @@ from clientscope.catalog.settings import Allowed, Facts, KnownSetting, libraries
 
 sys.path.append(str(Path(__file__).parents[3] / "fixtures"))
 
-from catalogue import Found, library
+from catalogue import Found, library, sentence
 from catalogue_go import saramas, written
 from catalogue_librdkafka import KINDS, read_table, show
-from catalogue_others import python_facts
+from catalogue_others import python_facts, said
 
 
 def installed(name: str, kinds: dict[str, dict[str, list[Any]]], **more: Any) -> dict[str, dict[str, Facts]]:
@@ -68,14 +70,23 @@ def test_kafka_pythons_settings_are_those_of_its_classes() -> None:
 
 def test_aiokafkas_settings_are_its_parameters() -> None:
     classes = {"producer": AIOKafkaProducer, "consumer": AIOKafkaConsumer, "admin": AIOKafkaAdminClient}
-    import aiokafka
-
     mine = recorded("aiokafka", aiokafka.__version__, classes)
     for kind, each in classes.items():
         parameters = {key: of for key, of in inspect.signature(each).parameters.items() if key not in ("loop", "topics")}
         assert set(mine[kind]) - {"topics"} == set(parameters)
         for key, parameter in parameters.items():
             assert mine[kind][key].default in (python_facts(parameter.default)[1], None), key
+
+
+@pytest.mark.parametrize(("name", "module"), [("kafka-python", kafka), ("aiokafka", aiokafka)])
+def test_sentences_are_those_of_the_docstrings(name: str, module: Any) -> None:
+    documentation: dict[str, str] = {}
+    for path in sorted(Path(module.__file__).parent.rglob("*.py")):
+        documentation |= said(ast.parse(path.read_text()))
+    mine = {each: of_setting(libraries()[name].setting(each)).documentation for each in libraries()[name].names}
+    assert {each: text for each, text in mine.items() if text} == {
+        each: sentence(documentation[each]) for each in documentation if each in mine
+    }
 
 
 def test_a_setting_has_its_history() -> None:
