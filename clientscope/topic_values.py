@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from clientscope.catalog import sensitive
 from clientscope.errors import RecordError
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 
 NAME_LENGTH = 256
 """Longest name kept of anything that a client chose, in characters."""

@@ -30,6 +30,7 @@ class Limit:
         beyond: what happens to those that don't fit.
         severity: of OP004; None where nothing is lost but time or precision, which is no finding.
         advice: what to do, in the finding.
+        does: what the job does with those that fit.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Limit:
     beyond: str
     severity: Severity | None = "high"
     advice: str = LOWER_THE_QUOTA
+    does: str = "remembers"
 
 
 class Overflow:
@@ -87,5 +89,5 @@ class Overflow:
             return Condition("OP004", subject, False, limit.severity, "", now_ms)
         if not self._by:
             return None
-        message = f"the job remembers {limit.most} {limit.of} and has left out {self._by}: {limit.advice}"
+        message = f"the job {limit.does} {limit.most} {limit.of} and has left out {self._by}: {limit.advice}"
         return Condition("OP004", subject, True, limit.severity, message, self._last_ms)

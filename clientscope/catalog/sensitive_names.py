@@ -12,7 +12,8 @@ import re
 from functools import lru_cache
 
 from clientscope.catalog.sensitive_values import holds_secret, judge_value
-from clientscope.records.codec import ValueState
+from clientscope.digest import DigestKey
+from clientscope.records.layouts import ValueState
 
 FIELDS = {
     "client_id": True,
@@ -60,6 +61,10 @@ _NAME_HINT, _KEY_HINT = re.compile(NAME_HINT), re.compile(KEY_HINT)
 _NAME_ASSIGNMENT, _KEY_ASSIGNMENT = re.compile(NAME_ASSIGNMENT), re.compile(KEY_ASSIGNMENT)
 
 
+_DIGEST_DIGITS = 16
+"""Digits of a name's digest that are stored: 64 bits."""
+
+
 def placeholder(mark: str = "") -> str:
     """The placeholder of a name that may not be stored.
 
@@ -100,3 +105,13 @@ def _judge_key_text(key: str) -> ValueState:
 def _kept_back(state: ValueState, random_too: bool) -> ValueState:
     """The states of a value that concern a secret; a name may also be a template or a certificate."""
     return state if state is ValueState.VALUE_SHAPE or (random_too and state is ValueState.LOOKS_RANDOM) else ValueState.PRESENT
+
+
+def hidden_name(name: str, key: DigestKey | None, otherwise: str = "") -> str:
+    """The placeholder of a name, or of a setting's key, that may not be stored: the same under the same digest key, so it can be found
+    again.
+
+    Args:
+        otherwise: distinguishes it from others if there is no digest key.
+    """
+    return placeholder(key.digest(name).hex()[:_DIGEST_DIGITS] if key else otherwise)

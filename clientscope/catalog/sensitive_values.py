@@ -15,7 +15,7 @@ from typing import NamedTuple
 from clientscope.catalog.disguises import folded, is_disguised, readings
 from clientscope.catalog.placeholders import is_placeholder, is_secret, without_templates
 from clientscope.catalog.random_text import looks_random
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 
 
 class Shape(NamedTuple):

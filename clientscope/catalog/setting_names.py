@@ -76,6 +76,11 @@ def judge(
     return _judge(dialect.name, release, client_type, name, written, search)
 
 
+def kinds_of(client_type: ClientType | None) -> tuple[str, ...]:
+    """The catalogue's kinds whose settings a client takes; every one where its type is unknown."""
+    return EVERY_KIND if client_type is None else _EMBEDDING.get(client_type.value, (client_type.value,))
+
+
 def apart(one: str, other: str) -> int:
     """Edits between two names, but for what separates their words; more than 2 count as 3."""
     return _edits(_folded(one), _folded(other), _FAR)
@@ -85,7 +90,7 @@ def apart(one: str, other: str) -> int:
 def _judge(dialect_name: str, release: Release, client_type: ClientType | None, name: str, written: bool, search: bool) -> NameJudgement:
     dialect = next(each for each in DIALECTS if each.name == dialect_name)
     library = catalogue.libraries()[dialect_name]
-    kinds = EVERY_KIND if client_type is None else _EMBEDDING.get(client_type.value, (client_type.value,))
+    kinds = kinds_of(client_type)
     own = library.setting(name)
     if own is not None:
         return _of_own(library, own, kinds, release, client_type is None)
@@ -101,7 +106,7 @@ def _judge(dialect_name: str, release: Release, client_type: ClientType | None, 
 
 
 def _of_own(library: Library, setting: KnownSetting, kinds: tuple[str, ...], release: Release, any_kind: bool) -> NameJudgement:
-    found = [facts for kind in kinds if (facts := setting.now(kind, release))]
+    found = [facts if release else setting.ever(kind) for kind in kinds if (facts := setting.now(kind, release))]
     if found:
         same = found[0] if all(each == found[0] for each in found) else None
         deprecated = all(each.deprecated for each in found) and bool(release)
@@ -150,7 +155,8 @@ def _nearest(library: Library, kinds: tuple[str, ...], release: Release, name: s
     """The library's name that is a few edits away; empty for none, or for several as near."""
     folded = _folded(name)
     best, found = _FAR + 1, [""]
-    for known, plain, letters in _of_kinds(library.name, kinds, release):
+    # By the releases that were read: of those that clients name there is no end.
+    for known, plain, letters in _of_kinds(library.name, kinds, library.read_up_to(release)):
         if abs(len(plain) - len(folded)) > _FAR or (letters ^ _letters(folded)).bit_count() > 2 * _FAR:
             continue
         apart = _edits(folded, plain, min(best, _FAR))

@@ -66,6 +66,17 @@ class Allowed(NamedTuple):
         parts = [part.strip() for part in text.split(",") if part.strip()] if self.form == "list" else [text]
         return all(part in self.words or self._begins(part) for part in parts)
 
+    def or_what(self, other: Allowed) -> Allowed | None:
+        """What either takes; None for anything, where they can't be said together."""
+        forms = {self.form, other.form}
+        form = self.form if len(forms) == 1 else "any case" if forms == {"words", "any case"} else None
+        if form is None:
+            return None
+        words = tuple(dict.fromkeys((*self.words, *other.words)))
+        ends = ((self.least, other.least), (self.most, other.most))
+        least, most = (None if None in each else choose(each) for each, choose in zip(ends, (min, max), strict=True))  # type: ignore[type-var]
+        return Allowed(form, least, most, words)
+
     def _begins(self, text: str) -> bool:
         head, colon, _ = text.partition(":")
         return bool(colon) and any(word.startswith(f"{head}:") for word in self.words)
@@ -114,6 +125,17 @@ class KnownSetting(NamedTuple):
     def now(self, kind: str, release: Release) -> Facts | None:
         """What holds in a release; of an unknown one in the newest; None where the setting isn't there."""
         return next((each.facts for each in reversed(self.kinds.get(kind, ())) if not release or each.release <= release), None)
+
+    def ever(self, kind: str) -> Facts:
+        """What holds in the newest release that has it, with what others have taken: for a release that isn't known.
+
+        Where the check of a value came with a later release, it counts, since earlier ones failed elsewhere.
+        """
+        every = [each.facts for each in self.kinds[kind] if each.facts]
+        allowed = every[-1].allowed
+        for facts in every[:-1]:
+            allowed = allowed and (allowed.or_what(facts.allowed) if facts.allowed else allowed)
+        return every[-1]._replace(allowed=allowed)
 
 
 class Library:
@@ -170,6 +192,10 @@ class Library:
     def read_before(self, release: Release) -> Release:
         """The release that was read before this one: what changed may have changed in any release after it."""
         return max((each for each in self.releases if each < release), default=())
+
+    def read_up_to(self, release: Release) -> Release:
+        """The newest release that was read up to this one, by which the same holds; (0,) for one before all, empty for an unknown one."""
+        return max((each for each in self.releases if each <= release), default=(0,)) if release else ()
 
     def _history(self, changes: list[list[Any]]) -> tuple[Since, ...]:
         made = [Since(numbers(release), None if facts is None else _facts(*facts)) for release, facts in changes]

@@ -20,6 +20,7 @@ MODULES = (
     "brokers",
     "push",
     "lint",
+    "lsp",
     "xray",
     "readiness",
     "imports",

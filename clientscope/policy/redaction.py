@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any, overload
 
 from clientscope.catalog.sensitive import reason
-from clientscope.catalog.sensitive_names import FIELDS, LONGEST_REMEMBERED, judge_key_text, judge_name, placeholder
+from clientscope.catalog.sensitive_names import FIELDS, LONGEST_REMEMBERED, hidden_name, judge_key_text, judge_name
 from clientscope.digest import DigestKey
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import ClientConfigRecord, ValueState
 
 _NAMES_REMEMBERED = 4096
-_DIGEST_DIGITS = 16
-"""Digits of a name's digest that are stored: 64 bits."""
 
 
 class ClientNames:
@@ -66,16 +64,6 @@ class ClientNames:
 
     def _judged(self, field: str, name: str) -> str:
         return name if judge_name(name, FIELDS[field]) is ValueState.PRESENT else hidden_name(name, self.key)
-
-
-def hidden_name(name: str, key: DigestKey | None, otherwise: str = "") -> str:
-    """The placeholder of a name, or of a setting's key, that may not be stored: the same under the same digest key, so it can be found
-    again.
-
-    Args:
-        otherwise: distinguishes it from others if there is no digest key.
-    """
-    return placeholder(key.digest(name).hex()[:_DIGEST_DIGITS] if key else otherwise)
 
 
 def redact(config: ClientConfig, key: DigestKey | None, place: int = 1) -> Any:

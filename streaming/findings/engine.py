@@ -26,14 +26,23 @@ from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush
 from streaming.findings.liveness import Liveness
 from streaming.findings.retention import Kept
-from streaming.limits import Overflow
+from streaming.limits import Limit, Overflow
 from udfs.kernels.finding_inputs import TOMBSTONE
+from udfs.rules.engine.checked import MOST_SEARCHED
 
 __all__ = ["CONNECTIONS_BACK_MS", "FindingsEngine"]
 
 CONNECTIONS_BACK_MS = 7 * 60 * 60_000
 """An open connection is recorded again every six hours."""
 
+SEARCHED_NAMES = Limit(
+    "searched_names",
+    MOST_SEARCHED,
+    "unknown names of settings in a batch",
+    "the names that may be meant by others aren't looked for, so CF101 can't judge their pushes; those with the most go without",
+    "medium",
+    does="looks up",
+)
 _FORGET_EVERY_MS = 5 * 60_000
 _MOST_ERASED = 100_000
 
@@ -63,6 +72,7 @@ class FindingsEngine:
         self.clients = PushedClients(self._liveness)
         self.book = Book(self.clients, policy, published)
         self._reader = InputReader()
+        self._unsearched = Overflow(SEARCHED_NAMES)
         self._conditions = conditions
         self._comparisons = Comparisons(self.clients, self._liveness, self.book, thresholds)
         self._forgot_ms = self._newest_ms = 0
@@ -136,7 +146,7 @@ class FindingsEngine:
     def limits(self) -> tuple[Overflow, ...]:
         """What its bounds left out."""
         parts = self.clients.limits, self.book.limits, self._liveness.limits
-        return *(each for part in parts for each in part), self.kept.full, self._reader.full, *self._comparisons.limits
+        return *(each for part in parts for each in part), self.kept.full, self._reader.full, self._unsearched, *self._comparisons.limits
 
     def sizes(self) -> dict[str, int]:
         """How much is kept of what."""
@@ -150,6 +160,8 @@ class FindingsEngine:
 
     def _pushed(self, row: Mapping[str, Any]) -> None:
         push = self._reader.push(row)
+        if row.get("unsearched"):
+            self._unsearched.left_out(push.tenant)
         if self._tombstones and push.appended_ms < self._tombstones.get(row.get("record_key") or push.client, 0):
             return
         self.kept.pushed(push, row.get("record_key"))

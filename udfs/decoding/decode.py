@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.records.codec import MOST_SETTINGS, ClientConfigRecord, MessageSchema, schema
+from clientscope.records.layouts import MOST_SETTINGS, MessageSchema, schema
 from udfs.decoding.columns import columns
 from udfs.decoding.layout import compile_schema
 from udfs.decoding.record_reader import REASONS, RecordReading
@@ -82,7 +82,7 @@ class Decoder:
 @cache
 def decoder(name: str, only: frozenset[str] | None = None) -> Decoder:
     """The decoder of a record of ours, by name; made once in each process."""
-    return Decoder(schema(name), only, MOST_SETTINGS if name == ClientConfigRecord.__name__ else None)
+    return Decoder(schema(name), only, MOST_SETTINGS if name == "ClientConfigRecord" else None)
 
 
 def _large(values: pa.Array | pa.ChunkedArray) -> pa.LargeBinaryArray:

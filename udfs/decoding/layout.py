@@ -9,7 +9,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from clientscope.records.codec import FieldSchema, MessageSchema
+from clientscope.records.layouts import FieldSchema, MessageSchema
 
 FIXED = {"int8": ">i1", "int16": ">i2", "int32": ">i4", "int64": ">i8", "bool": ">u1"}
 """Types of a fixed width, as numpy reads them from the wire."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.digest import DigestKey
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from udfs.arrays.streams import as_stream
 from udfs.decoding.decode import decoder
 from udfs.redaction.names import redact_names

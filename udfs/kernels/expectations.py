@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.records.codec import Kind, Origin, PrincipalSource
+from clientscope.records.layouts import Kind, Origin, PrincipalSource
 from udfs.kernels import facts
 from udfs.kernels.facts import SECURITY_PROTOCOLS, Facts
 

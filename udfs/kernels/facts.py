@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.catalog.configs import Type
-from clientscope.records.codec import Kind, ValueState
+from clientscope.records.layouts import Kind, ValueState
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """Kafka's; the fact is the position here, -1 of anything else."""

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from clientscope.catalog.sensitive import Tier
 from clientscope.digest import DigestKey
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 from udfs.arrays.json_text import arrays, literals
 from udfs.decoding.decode import decoder
 from udfs.kernels.client_keys import client_keys
@@ -72,7 +72,7 @@ _OF_PUSHES_ALONE = (
     "record_key",
     "member",
 )
-_NUMBERS = [("origin", pa.int8()), ("client_type", pa.int8())]
+_NUMBERS = [("origin", pa.int8()), ("client_type", pa.int8()), ("unsearched", pa.bool_())]
 PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in _OF_PUSHES_ALONE), *_NUMBERS])
 """One row per push that is kept; ``row`` is its place in the batch, ``client`` is `clientscope.records.client_key.client_key`.
 
@@ -81,6 +81,7 @@ PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in 
 ``application`` to ``written`` are JSON: the application's key, what fired and which codes couldn't judge (as in ``clientscope.results``),
 all settings as an object (a redacted one's value is ``["redacted", reason, length, digest]``), and the keys of secrets that the
 record itself contains because no gateway has redacted them.  ``record_key`` is the record's key where that isn't ``client``.
+``unsearched``: it has unknown names for which the name that is meant wasn't looked for (`udfs.rules.engine.checked.MOST_SEARCHED`).
 ``member`` is its group.instance.id, null where it has none or it was redacted.
 """
 
@@ -122,6 +123,7 @@ def pushed(
     columns["settings"] = _settings(pushes, states)
     columns["member"] = batch.text("group.instance.id").strings()
     columns["origin"], columns["client_type"] = records.field("origin"), pa.array(batch.client_types)
+    columns["unsearched"] = pa.array(~batch.checked.searched)
     written = np.flatnonzero(leaks & raw & (states != ValueState.PRESENT))
     columns["written"] = arrays(pushes.group(written, literals(pushes.settings["config_key"].take(pa.array(written)))))
     columns["client"] = client_keys(columns)

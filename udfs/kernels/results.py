@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 from clientscope.severities import SEVERITIES
 from udfs.arrays.distinct import distinct_rows
 from udfs.arrays.json_text import arrays, literals, members

@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.catalog.sensitive_names import FIELDS
+from clientscope.catalog.sensitive_names import FIELDS, hidden_name
 from clientscope.digest import DigestKey
-from clientscope.policy.redaction import hidden_name
 from udfs.redaction import sensitive
 from udfs.redaction.principals import principals
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.principals import ANONYMOUS, PLAINTEXT
 
 _NEEDED = {"principal", "security_protocol"}

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clientscope.catalog.sensitive_names import hidden_name
 from clientscope.digest import DigestKey
-from clientscope.policy.redaction import hidden_name
-from clientscope.records.codec import Origin, ValueState
+from clientscope.records.layouts import Origin, ValueState
 from udfs.redaction import sensitive
 from udfs.redaction.names import redact_names, replaced, with_items
 

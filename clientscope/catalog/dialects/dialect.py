@@ -98,7 +98,7 @@ class Dialect:
     def kafka_value(self, name: str, key: str, text: str) -> str:
         """A value of setting ``name`` as Kafka writes it for ``key``."""
         text = text.strip()
-        if name in self.factors and re.fullmatch(r"-?\d+", text):
+        if name in self.factors and re.fullmatch(r"-?\d{1,18}", text):
             text = str(int(text) * self.factors[name])
         if name in self.durations:
             text = _milliseconds(text)
@@ -136,5 +136,7 @@ def settle_idempotence(
     if values.get("transactional.id"):
         return {"enable.idempotence": "true"}
     in_flight = values.get("max.in.flight.requests.per.connection") or ""
-    contradicted = values.get("acks") not in ("all", None) or values.get("retries") == "0" or (in_flight.isdigit() and int(in_flight) > 5)
+    contradicted = (
+        values.get("acks") not in ("all", None) or values.get("retries") == "0" or (in_flight.isdecimal() and int(in_flight[:18]) > 5)
+    )
     return {"enable.idempotence": "false"} if contradicted else {}

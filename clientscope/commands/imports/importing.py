@@ -26,7 +26,7 @@ from clientscope.commands.imports.publishing import Publishing
 from clientscope.commands.lint import linting, shown
 from clientscope.commands.lint.findings import Instance, LintReport, Read
 from clientscope.commands.lint.judging import Subject, application_client_id
-from clientscope.commands.lint.places import Placed, Region
+from clientscope.commands.lint.located import Placed, Region
 from clientscope.errors import ClientscopeError
 from clientscope.logs import files
 from clientscope.logs.layouts import texts

@@ -2,6 +2,7 @@
 
 - `files`: which files, and what type of client they are of.
 - `places`: a file's settings, and the place of each.
+- `reading`: a file, before it is judged.
 - `judging`: the rules, applied to files.
 - `comments`: findings that comments in a file ignore.
 - `versions`: the client library's version by a build file.
@@ -19,12 +20,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.commands.lint.settings import JudgingSettings, Principal
+from clientscope.commands.lint.settings import FileSettings, JudgingSettings
 from clientscope.config.option import Option
-from clientscope.config_types import SoftwareText
 
 
-class LintSettings(JudgingSettings):
+class LintSettings(FileSettings, JudgingSettings):
     """Checks settings files by the rules, without a cluster. Exit status: 1 for findings, 2 for wrong use or an unreadable file."""
 
     section = "lint"
@@ -32,18 +32,6 @@ class LintSettings(JudgingSettings):
         description="files, directories (*.properties, *.conf, *.json, *.yaml, *.yml), or - for standard input"
     )
     format: Literal["", "properties", "json", "yaml"] = Field("", description="format of named files; by default from their suffix")
-    principal: Principal
-    dialect: Annotated[str, Option(metavar="DIALECT")] = Field(
-        "java", description="client library, which determines names, spellings and defaults of settings"
-    )
-    software_version: SoftwareText = Field(
-        "unknown",
-        description="version of the client library, such as 3.9.2, which determines defaults;\n"
-        "by default that of a build file near the settings file, else the newest",
-    )
-    client_type: Literal["", "producer", "consumer", "share-consumer", "admin", "streams"] = Field(
-        "", description="type of client; by default from settings that only one type has"
-    )
     diff: Annotated[bool, Option(flag_only=True)] = Field(False, description="print what --fix would correct, and change nothing")
     fix: Annotated[bool, Option(flag_only=True)] = Field(
         False, description="correct names with one letter wrong and other libraries' names, and take out what repeats a default"

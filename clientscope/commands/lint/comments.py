@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from clientscope.commands.lint.located import LINE_END
 from clientscope.commands.lint.shown import plain
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.suppressions import ENDLESS, Suppression
@@ -41,7 +42,7 @@ def read(content: bytes, file_format: str) -> tuple[list[Ignored], list[tuple[in
         return [], []
     made: list[Ignored] = []
     notes: list[tuple[int, str]] = []
-    lines = content.decode("utf-8", "replace").splitlines()
+    lines = LINE_END.split(content.decode("utf-8", "replace"))
     for number, line in enumerate(lines, 1):
         if not (found := _IGNORE.search(line)):
             continue

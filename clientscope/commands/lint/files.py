@@ -10,8 +10,8 @@ from pathlib import Path
 
 from clientscope.catalog.configs import TYPES, ClientType
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.client.settings_file import FORMATS, MAX_BYTES, read_bytes
 from clientscope.errors import SettingsError
+from clientscope.settings_files import FORMATS, MAX_BYTES, read_bytes
 
 STDIN = "-"
 SUFFIXES = {**FORMATS, ".conf": "properties"}
@@ -22,8 +22,28 @@ _LEFT_OUT = {"node_modules", "__pycache__"}
 
 _NOT_A_CLIENTS = (
     ("a broker's", {"process.roles", "broker.id", "log.dirs", "log.dir", "zookeeper.connect", "controller.quorum.voters"}),
-    ("a Connect worker's", {"key.converter", "value.converter", "offset.storage.topic", "offset.storage.file.filename"}),
+    ("a MirrorMaker's", {"clusters"}),
+    ("a connector's", {"connector.class"}),
+    (
+        "a Connect worker's",
+        {
+            "key.converter",
+            "value.converter",
+            "offset.storage.topic",
+            "offset.storage.file.filename",
+            "config.storage.topic",
+            "config.storage.replication.factor",
+            "offset.storage.replication.factor",
+            "status.storage.replication.factor",
+        },
+    ),
 )
+
+_OF_APPLICATIONS = ("spring.", "quarkus.", "micronaut.", "mp.messaging.", "logging.level.")
+"""Names beside which a plain ``bootstrap.servers`` is the application's own."""
+
+_ANYBODYS = {"retries"}
+"""Names that don't show that a file is a Kafka client's."""
 
 # Beside those that `Dialect.defaults` tell apart: settings that have no default.
 _OF_PRODUCERS = {"transactional.id", "key.serializer", "value.serializer", "partitioner.class"}
@@ -109,10 +129,14 @@ def shown_path(path: Path) -> str:
 def whose(names: Collection[str], dialect: Dialect) -> str:
     """Whose settings these are, if not a Kafka client's: a reason to leave the file alone; empty for a client's."""
     kafka_names = {dialect.kafka_name(name, client_type) for name in names for client_type in (ClientType.PRODUCER, ClientType.CONSUMER)}
+    if "}" in names:
+        return "it looks like HOCON, not like a properties file"
+    if kafka_names & set(TYPES) <= {"bootstrap.servers"} and any(name.startswith(_OF_APPLICATIONS) for name in names):
+        return "an application's settings, of which only those under a prefix are a client's"
     for owner, marks in _NOT_A_CLIENTS:
         if marks & set(names):
             return f"{owner} settings"
-    return "" if kafka_names & set(TYPES) else f"no setting of a Kafka client ({dialect.name}) in it"
+    return "" if kafka_names & set(TYPES) - _ANYBODYS else f"no setting of a Kafka client ({dialect.name}) in it"
 
 
 def client_types(names: Collection[str], dialect: Dialect) -> tuple[ClientType | None, ...]:

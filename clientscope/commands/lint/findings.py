@@ -11,8 +11,8 @@ from typing import NamedTuple
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.comments import Ignored, ignoring
-from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, Judged, RuleTexts, Subject, application_client_ids
-from clientscope.commands.lint.places import Placed, Region
+from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, Judged, RuleTexts, Subject, application_client_ids, severity_of
+from clientscope.commands.lint.located import Placed, Region
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owner, Owners
@@ -296,7 +296,7 @@ def _finding(
             settings.append(setting)
     if region is None and read.instance:
         region = next((placed.region for placed in stand if placed), Region(read.instance.line, 1, read.instance.line, 1))
-    return FileFinding(rule, verdict.severity, verdict.message, read.path, region, source, tuple(settings), fingerprint, owner)
+    return FileFinding(rule, severity_of(verdict, about), verdict.message, read.path, region, source, tuple(settings), fingerprint, owner)
 
 
 def _setting(judged: Judged, placed: Placed | None, secret: bool) -> FileSetting:

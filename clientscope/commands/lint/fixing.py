@@ -9,16 +9,20 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
+from clientscope.catalog.dialects import dialect
 from clientscope.catalog.setting_names import NameState, apart, judge
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import Read
 from clientscope.commands.lint.judging import Subject
-from clientscope.commands.lint.places import Placed
+from clientscope.commands.lint.located import MAX_LEVELS, Placed
+from clientscope.commands.lint.prefixes import variable
 from clientscope.errors import SettingsError
 from udfs.rules.engine.vocabulary import SETTLED_BY
 
@@ -49,23 +53,59 @@ def corrections(read: Read, content: bytes, is_properties: bool) -> list[Correct
     """
     lines = _lines(content)
     made: dict[int, Correction] = {}
-    names = {}
+    names = _meant(read)
+    taken = Counter([*read.settings, *(each.whole for each in names.values())])
     for name, placed in read.settings.items():
-        if instead := _instead(name, read):
-            names[name] = instead
-        elif is_properties and _repeats_default(placed, read.subjects) and (line := _whole(lines, placed)) is not None:
-            made[placed.line] = Correction(placed.line, line, None, _safe(placed, placed.name), None)
-    for name, instead in names.items():
-        placed = read.settings[name]
-        if instead in read.settings or [*names.values()].count(instead) > 1 or not 0 < placed.line <= len(lines):
+        if not 0 < placed.line <= len(lines):
             continue
         line = lines[placed.line - 1]
-        whole = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
-        found = [*whole.finditer(line)]
-        if len(found) == 1:
-            after = line[: found[0].start()] + instead + line[found[0].end() :]
-            made[placed.line] = Correction(placed.line, line, after, _safe(placed, name, instead), _safe(placed, instead, name))
+        if meant := names.get(name):
+            after = _renamed(line, placed, name, meant) if taken[meant.whole] == 1 else None
+            if after is not None:
+                made[placed.line] = Correction(placed.line, line, after, _safe(placed, name, meant.whole), _safe(placed, meant.whole, name))
+        elif is_properties and placed.region.line == placed.region.end_line == placed.line and _repeats_default(placed, read.subjects):
+            made[placed.line] = Correction(placed.line, line, None, _safe(placed, placed.name), None)
     return [made[line] for line in sorted(made)]
+
+
+class _Meant(NamedTuple):
+    """The name that is meant, and the client's own part of it, before and after."""
+
+    whole: str
+    before: str
+    after: str
+
+
+def _meant(read: Read) -> dict[str, _Meant]:
+    """Names in the file → the one that is meant, where that is certain for each client whose setting it is."""
+    found: dict[str, set[_Meant | None]] = {}
+    for subject in read.subjects:
+        names: Mapping[str, str] = subject.prefixed or {each: each for each in subject.settings}
+        release = subject.dialect.release_of(subject.version)
+        for own, name in names.items():
+            judgement = judge(subject.dialect, release, subject.client_type, own)
+            typo = judgement.state is NameState.UNKNOWN and apart(own, judgement.instead) <= 1
+            alias = judgement.state is NameState.OF_OTHER_LIBRARY and apart(own, judgement.instead) == 0
+            meant = None
+            if judgement.instead and (typo or alias):
+                before, after = own, judgement.instead
+                if not name.endswith(own):  # a container's variable
+                    before, after = variable(own), variable(judgement.instead)
+                meant = _Meant(name.removesuffix(before) + after, before, after) if name.endswith(before) else None
+            found.setdefault(name, set()).add(meant)
+    return {name: each for name, meant in found.items() if len(meant) == 1 and (each := meant.pop()) is not None}
+
+
+def _renamed(line: str, placed: Placed, name: str, meant: _Meant) -> str | None:
+    """The line with the name that is meant; None where the name isn't there once as a whole, before its value."""
+    own = len(name) - len(meant.before)
+    levels = [at for at in range(own + 1) if at in (0, own) or name[at - 1] == "."][-MAX_LEVELS:]
+    # Levels of YAML and JSON above the name may be on other lines.
+    for at in levels:
+        found = [*re.finditer(rf"(?<![\w.-]){re.escape(name[at:])}(?![\w.-])", line)]
+        if len(found) == 1 and (placed.region.line > placed.line or found[0].end() < placed.region.column):
+            return line[: found[0].start()] + name[at:own] + meant.after + line[found[0].end() :]
+    return None
 
 
 def diff(path: str, made: Iterable[Correction]) -> Iterator[str]:
@@ -108,20 +148,6 @@ def _lines(content: bytes) -> list[str]:
     return [match[0].rstrip("\r\n") for match in _LINES.finditer(content.decode("latin-1"))]
 
 
-def _instead(name: str, read: Read) -> str:
-    """The name that is meant, for each client whose setting it is; empty where that isn't certain."""
-    found = set()
-    for subject in read.subjects:
-        names: Mapping[str, str] = subject.prefixed or {each: each for each in subject.settings}
-        for own, written in names.items():
-            if written == name:
-                judgement = judge(subject.dialect, subject.dialect.release_of(subject.version), subject.client_type, own)
-                typo = judgement.state is NameState.UNKNOWN and apart(own, judgement.instead) == 1
-                alias = judgement.state is NameState.OF_OTHER_LIBRARY and apart(own, judgement.instead) == 0
-                found.add(name.removesuffix(own) + judgement.instead if judgement.instead and (typo or alias) else "")
-    return found.pop() if len(found) == 1 else ""
-
-
 def _repeats_default(placed: Placed, subjects: tuple[Subject, ...]) -> bool:
     """Whether the setting is what the only client of the file has by default, and no other setting depends on who set it."""
     if len(subjects) != 1 or subjects[0].prefixed is not None or placed.value is None:
@@ -132,17 +158,16 @@ def _repeats_default(placed: Placed, subjects: tuple[Subject, ...]) -> bool:
         return False
     key = subject.dialect.kafka_name(placed.name, client_type)
     value = subject.dialect.kafka_value(placed.name, key, placed.value)
-    return key not in _settled(client_type) and subject.dialect.defaults_of(client_type, subject.version).get(key) == value
+    return key not in _settled(client_type) and _defaults(subject.dialect.name, client_type, subject.version).get(key) == value
+
+
+@lru_cache(maxsize=16)
+def _defaults(dialect_name: str, client_type: ClientType, version: str) -> Mapping[str, str]:
+    return dialect(dialect_name).defaults_of(client_type, version)
 
 
 def _settled(client_type: ClientType) -> tuple[str, ...]:
     return (*SETTLED_BY.get(client_type, ()), "delivery.timeout.ms", "session.timeout.ms", "heartbeat.interval.ms")
-
-
-def _whole(lines: list[str], placed: Placed) -> str | None:
-    """The line of a setting that has no other line."""
-    on_one = placed.region.line == placed.region.end_line == placed.line <= len(lines)
-    return lines[placed.line - 1] if on_one else None
 
 
 def _safe(placed: Placed, name: str, other: str = "") -> str:

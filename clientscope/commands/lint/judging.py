@@ -14,7 +14,7 @@ from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint.leaks_in_files import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 from clientscope.severities import SEVERITIES
 from udfs.decoding.decode import decoder
 from udfs.kernels import applications
@@ -108,6 +108,15 @@ class RuleTexts:
 
 TOGETHER = frozenset({"CF104", "CF108"})
 """Rules about several settings that contradict each other."""
+
+_UNKNOWN_NAME = "CF101"
+
+
+def severity_of(verdict: FileVerdict, about: Sequence[Judged]) -> str:
+    """How bad a finding is: of the names that a library ignores, those that are near to none are only for information."""
+    harmless = verdict.code == _UNKNOWN_NAME and verdict.severity == "medium" and about and not about[0].note
+    return "info" if harmless else verdict.severity
+
 
 OF_ONE_CLIENT = "CF110"
 """The rule about other clients' settings: of a file that several clients share it says nothing."""

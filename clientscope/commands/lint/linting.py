@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 
-from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint import (
     LintSettings,
     as_json,
-    comments,
     files,
     fixing,
     github,
     judging,
-    places,
-    prefixes,
+    reading,
     sarif,
     shown,
     text,
-    versions,
 )
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, reports
-from clientscope.commands.lint.settings import JudgingSettings
+from clientscope.commands.lint.settings import JudgingSettings, RuleSettings
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.profiles import owners, rules_file
 from clientscope.severities import SEVERITIES
-from udfs.rules.engine.software import UNKNOWN
 from udfs.rules.registry import LIMITS
 
 CLEAN, FOUND, WRONG = 0, 1, 2
@@ -90,7 +85,7 @@ def lint(settings: LintSettings, today: date) -> LintReport:
 
 
 def report_on(
-    reads: Sequence[Read], settings: JudgingSettings, today: date, skipped: Sequence[FileReport] = (), errors: Sequence[str] = ()
+    reads: Sequence[Read], settings: RuleSettings, today: date, skipped: Sequence[FileReport] = (), errors: Sequence[str] = ()
 ) -> LintReport:
     """The report on the files that were read, by the rules and people's decisions.
 
@@ -153,8 +148,7 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
         found += 1
         try:
             file_format = file.format(settings.format)
-            content = file.content()
-            placed = places.read(shown.plain(file.shown), content, file_format)
+            read = reading.read(reading.Content(file.path, file.shown, file.content(), file_format), settings, dialect)
         except ClientscopeError as error:
             # A directory has JSON and YAML of every kind; what of that isn't whole is no client's settings.
             if file.named or file.path is None or file.path.suffix.lower() not in (".json", ".yaml", ".yml"):
@@ -162,54 +156,13 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
             else:
                 skipped.append(FileReport(file.shown, skipped=str(error)))
             continue
-        counted = {each.name: each for each in placed}
-        built = versions.near(file.path, dialect.name) if file.path and settings.software_version == UNKNOWN else None
-        subjects, reason = _subjects(counted, settings, dialect, built.version if built else settings.software_version)
-        if not subjects:
-            skipped.append(FileReport(file.shown, skipped=reason))
-            continue
-        ignored, without = comments.read(content, file_format)
-        by_build = [(1, f"judged as {dialect.name} {built.version} by {shown.plain(files.shown_path(built.path))}")] if built else []
-        notes = *_repeated(placed), *_of_springs_own(counted), *without, *by_build
-        reads.append(Read(file.shown, counted, subjects, notes, principal=settings.principal or None, ignored=tuple(ignored)))
+        if isinstance(read, Read):
+            reads.append(read)
+        else:
+            skipped.append(read)
     if not found:
         raise SettingsError(
             f"no file to lint in {', '.join(shown.plain(path) for path in settings.paths)}",
             f"a directory is searched for {', '.join(f'*{suffix}' for suffix in files.SUFFIXES)}",
         )
     return reads, skipped, errors
-
-
-def _subjects(
-    counted: Mapping[str, places.Placed], settings: LintSettings, dialect: Dialect, version: str
-) -> tuple[tuple[judging.Subject, ...], str]:
-    """The clients whose settings are in a file; if there are none, the reason."""
-    values = {name: each.value for name, each in counted.items() if each.value is not None}
-    principal = settings.principal or None
-    groups = prefixes.groups(values) if dialect.name == "java" else []
-    under_prefix = {name for group in groups for name in group.names.values()}
-    own = {name: value for name, value in values.items() if name not in under_prefix}
-    reason = files.whose(own, dialect)
-    types: tuple[ClientType | None, ...] = ()
-    if not reason:
-        types = (ClientType(settings.client_type),) if settings.client_type else files.client_types(own, dialect)
-    elif not groups and prefixes.springs_own(own):
-        reason = f"{prefixes.springs_own(own)[0]} {prefixes.NOT_JUDGED}"
-    subjects = [judging.Subject(own, dialect, version, each, principal) for each in types]
-    for group in groups:
-        inside = {kafka_name: values[name] for kafka_name, name in group.names.items()}
-        subjects.append(judging.Subject(inside, dialect, version, group.client_type, principal, group.names))
-    return tuple(subjects), reason
-
-
-def _of_springs_own(counted: Mapping[str, places.Placed]) -> Iterable[tuple[int, str]]:
-    for name in prefixes.springs_own(counted)[:1]:
-        yield counted[name].line, f"{shown.key(name)} {prefixes.NOT_JUDGED}"
-
-
-def _repeated(placed: Sequence[places.Placed]) -> Iterable[tuple[int, str]]:
-    """A name that is there twice: the last one counts."""
-    last = {each.name: each for each in placed}
-    for each in placed:
-        if each is not last[each.name] and not each.shared:
-            yield each.line, f"{shown.key(each.name)} is there again in line {last[each.name].line}, which counts"

@@ -9,61 +9,36 @@ from __future__ import annotations
 import io
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from datetime import date
-from itertools import islice
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any, NamedTuple
 
 import javaproperties
-import yaml
 
+from clientscope.commands.lint import yaml_places
+from clientscope.commands.lint.located import (
+    LINE_END,
+    MAX_LEVELS,
+    MAX_SETTINGS,
+    NO_SETTINGS,
+    TOO_DEEP,
+    TOO_MANY,
+    LineStarts,
+    Malformed,
+    Placed,
+    Region,
+    as_text,
+    clean,
+)
 from clientscope.errors import SettingsError
 
-MAX_SETTINGS = 10_000
-"""More of them are no client's configuration."""
-MAX_LEVELS = 32
 MAX_LINES = 1000
-"""Lines of one setting in a properties file."""
+"""LineStarts of one setting in a properties file."""
+MAX_TEXT = 4 << 20
+"""Characters of all names and values: levels repeat names, and aliases repeat values, so there can be more than in the file."""
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _GAP = r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*"
 _PROPERTY = re.compile(rf"[ \t\f]*(?:[^ \t\f=:\\\r\n]|\\(?:\r\n|[\s\S]))*{_GAP}(?:[=:]{_GAP})?")
 _BLANK = re.compile(r"[ \t\n\r]*")
-# libyaml's, where PyYAML was built with it, is ten times as fast.
-_YamlLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class Region(NamedTuple):
-    """The place of a value: lines and columns from 1, in characters; the end is after its last one."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-
-
-class Placed(NamedTuple):
-    """One setting.
-
-    Attributes:
-        name: as it is written, levels joined by dots.
-        value: as text; None unless it is a text, a number or a list of those.
-        region: of the value.
-        source: from the beginning of its name to the end of its value, exactly as in the file.
-        line: of its name.
-        shared: it comes from a YAML merge key, so settings beside it override it.
-        is_default: the client library's default, printed along with other settings, as in a client's log.
-    """
-
-    name: str
-    value: str | None
-    region: Region
-    source: str
-    line: int
-    shared: bool = False
-    is_default: bool = False
 
 
 def read(shown: str, content: bytes, file_format: str) -> list[Placed]:
@@ -77,38 +52,27 @@ def read(shown: str, content: bytes, file_format: str) -> list[Placed]:
         SettingsError: the content isn't of that format, or is too much.
     """
     try:
-        settings = list(islice(_PARSERS[file_format](content), MAX_SETTINGS + 1))
-    except (_Malformed, UnicodeDecodeError, RecursionError) as error:
-        where = str(error) if isinstance(error, _Malformed) else "it isn't UTF-8" if isinstance(error, UnicodeDecodeError) else _TOO_DEEP
+        return list(_bounded(_PARSERS[file_format](content)))
+    except (Malformed, UnicodeDecodeError, RecursionError) as error:
+        where = str(error) if isinstance(error, Malformed) else "it isn't UTF-8" if isinstance(error, UnicodeDecodeError) else TOO_DEEP
         raise SettingsError(f"{shown} is not {_NAMES[file_format]}: {where}", _HINT) from None
-    if len(settings) > MAX_SETTINGS:
-        raise SettingsError(f"{shown} is not {_NAMES[file_format]}: {_TOO_MANY}", _HINT)
-    return settings
 
 
-class _Malformed(ValueError):
-    """Where the content isn't what it should be, without a word of it."""
-
-
-class _Lines:
-    """From positions in a text to lines and columns."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
-
-    def at(self, position: int) -> tuple[int, int]:
-        line = bisect_right(self.starts, position)
-        return line, position - self.starts[line - 1] + 1
-
-    def region(self, start: int, stop: int) -> Region:
-        return Region(*self.at(start), *self.at(stop))
+def _bounded(settings: Iterator[Placed]) -> Iterator[Placed]:
+    size = 0
+    for number, each in enumerate(settings):
+        size += len(each.name) + len(each.value or "")
+        if number >= MAX_SETTINGS:
+            raise Malformed(TOO_MANY)
+        if size > MAX_TEXT:
+            raise Malformed(f"its names and values have more than {MAX_TEXT} characters")
+        yield each
 
 
 def _properties(content: bytes) -> Iterator[Placed]:
     # As java.util.Properties.load reads a stream, in ISO-8859-1: that is how Kafka's own clients and tools come by their files.
     text = content.decode("iso-8859-1")
-    lines = _Lines(text)
+    lines = LineStarts(text)
     _check_continued(text)
     position = 0
     try:
@@ -121,22 +85,22 @@ def _properties(content: bytes) -> Iterator[Placed]:
                 start = len(body) - len(body.lstrip(" \t\f"))
                 region = _as_seen(text, lines, lines.region(position + value_at, position + len(body)))
                 line = lines.at(position + start)[0]
-                yield Placed(element.key, element.value, region, _utf8(body[start:]), line)
+                yield Placed(clean(element.key), clean(element.value), region, _utf8(body[start:]), line)
             position += len(source)
     except javaproperties.InvalidUEscapeError:
-        raise _Malformed("it has a \\u that four hexadecimal digits don't follow") from None
+        raise Malformed("it has a \\u that four hexadecimal digits don't follow") from None
 
 
 def _check_continued(text: str) -> None:
     """javaproperties takes time that grows with the square of a setting's lines; a chain of certificates has some hundred."""
     continued = 0
-    for line in _LINE_END.split(text):
+    for line in LINE_END.split(text):
         continued = continued + 1 if (len(line) - len(line.rstrip("\\"))) % 2 else 0
         if continued > MAX_LINES:
-            raise _Malformed(f"a setting has more than {MAX_LINES} lines")
+            raise Malformed(f"a setting has more than {MAX_LINES} lines")
 
 
-def _as_seen(text: str, lines: _Lines, region: Region) -> Region:
+def _as_seen(text: str, lines: LineStarts, region: Region) -> Region:
     """Columns as an editor counts them, which reads UTF-8 where Java reads ISO-8859-1."""
 
     def column(line: int, column: int) -> int:
@@ -154,9 +118,11 @@ def _json(content: bytes) -> Iterator[Placed]:
     try:
         loaded = json.loads(content)
     except json.JSONDecodeError as error:
-        raise _Malformed(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+        raise Malformed(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except ValueError:
+        raise Malformed("it has a number of too many digits") from None
     if not isinstance(loaded, dict):
-        raise _Malformed(_NO_SETTINGS)
+        raise Malformed(NO_SETTINGS)
     text = content.decode(json.detect_encoding(content))
     yield from _JsonScanner(text).object(_skip(text, 0), "", 0)
 
@@ -166,13 +132,13 @@ class _JsonScanner:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._lines = _Lines(text)
+        self._lines = LineStarts(text)
         self._decoder = json.JSONDecoder()
         self._end = 0
 
     def object(self, position: int, prefix: str, level: int) -> Iterator[Placed]:
         if level > MAX_LEVELS:
-            raise _Malformed(_TOO_DEEP)
+            raise Malformed(TOO_DEEP)
         text = self._text
         position = _skip(text, position + 1)
         while text[position] != "}":
@@ -188,7 +154,7 @@ class _JsonScanner:
                 value, position = self._decoder.raw_decode(text, position)
                 if value is not None:
                     region = self._lines.region(value_at, position)
-                    yield Placed(_clean(name), _text(value), region, text[start:position], self._lines.at(start)[0])
+                    yield Placed(clean(name), as_text(value), region, text[start:position], self._lines.at(start)[0])
             position = _skip(text, position)
             if text[position] == ",":
                 position = _skip(text, position + 1)
@@ -200,113 +166,6 @@ def _skip(text: str, position: int) -> int:
     return found.end() if found else position
 
 
-def _yaml(content: bytes) -> Iterator[Placed]:
-    loader = None
-    try:
-        _check_levels(content)
-        loader = _YamlLoader(content)
-        root = loader.get_single_node()
-        if not isinstance(root, yaml.MappingNode):
-            raise _Malformed(_NO_SETTINGS)
-        lines = _Lines(content.decode("utf-8-sig" if content.startswith(b"\xef\xbb\xbf") else "utf-8"))
-        yield from _YamlWalk(loader, lines).mapping(root, "", 0, False)
-    except yaml.composer.ComposerError as error:
-        raise _Malformed("it holds several documents" if "single document" in str(error.context) else "it can't be parsed") from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise _Malformed(f"line {mark.line + 1}, column {mark.column + 1}" if mark else "it can't be parsed") from None
-    except UnicodeDecodeError:
-        raise
-    except (yaml.YAMLError, ValueError) as error:
-        raise error if isinstance(error, _Malformed) else _Malformed("it can't be parsed") from None
-    finally:
-        if loader is not None:
-            loader.dispose()
-
-
-def _check_levels(content: bytes) -> None:
-    """libyaml composes by recursion, and many levels would end the process; its events come one by one."""
-    level = 0
-    for event in yaml.parse(content, _YamlLoader):
-        level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if level > MAX_LEVELS:
-            raise _Malformed(_TOO_DEEP)
-
-
-class _YamlWalk:
-    """A composed document's settings.  Aliases are followed, each time anew, so what is visited is counted."""
-
-    def __init__(self, loader: Any, lines: _Lines) -> None:
-        self._loader = loader
-        self._lines = lines
-        self._visits = 0
-
-    def mapping(self, node: Any, prefix: str, level: int, shared: bool) -> Iterator[Placed]:
-        if level > MAX_LEVELS:
-            raise _Malformed(_TOO_DEEP)
-        # Merged settings come first, since the mapping's own settings override them.
-        for key, value in node.value:
-            if key.tag == "tag:yaml.org,2002:merge":
-                for merged in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                    if isinstance(merged, yaml.MappingNode):
-                        yield from self.mapping(merged, prefix, level + 1, True)
-        for key, value in node.value:
-            self._visits += 1
-            if self._visits > MAX_SETTINGS:
-                raise _Malformed(_TOO_MANY)
-            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
-                continue
-            name = prefix + str(self._loader.construct_object(key))
-            if isinstance(value, yaml.MappingNode):
-                yield from self.mapping(value, f"{name}.", level + 1, shared)
-                continue
-            text = self._value(value)
-            if text is not None or isinstance(value, yaml.SequenceNode):
-                yield self._placed(name, text, key, value, shared)
-
-    def _value(self, node: Any) -> str | None:
-        if isinstance(node, yaml.SequenceNode):
-            self._visits += len(node.value)
-            if not all(isinstance(item, yaml.ScalarNode) for item in node.value):
-                return None
-            return _text([self._loader.construct_object(item) for item in node.value])
-        return _text(self._loader.construct_object(node))
-
-    def _placed(self, name: str, text: str | None, key: Any, value: Any, shared: bool) -> Placed:
-        start, stop = value.start_mark, value.end_mark
-        region = Region(start.line + 1, start.column + 1, stop.line + 1, stop.column + 1)
-        one_line = key.start_mark.line == stop.line
-        source = ""
-        if one_line:
-            first = self._lines.starts[stop.line]
-            source = self._lines.text[first + key.start_mark.column : first + stop.column]
-        return Placed(_clean(name), text, region, source, key.start_mark.line + 1, shared)
-
-
-def _text(value: Any) -> str | None:
-    """A value as Kafka writes it; None where it is no text, number or list of them."""
-    text: str | None = None
-    if isinstance(value, bool):
-        text = "true" if value else "false"
-    elif isinstance(value, float) and value.is_integer():
-        text = str(int(value))
-    elif isinstance(value, str | int | float):
-        text = str(value)
-    elif isinstance(value, date):
-        text = value.isoformat()
-    elif isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
-        text = ",".join(_text(item) or "" for item in value)
-    return None if text is None else _clean(text)
-
-
-def _clean(text: str) -> str:
-    """Without lone surrogates, which JSON can write and UTF-8 can't."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 _HINT = "set --format if the suffix names another format"
-_TOO_MANY = f"it has more than {MAX_SETTINGS} settings"
-_TOO_DEEP = "it has too many levels"
-_NO_SETTINGS = "expected: names and values, such as client.id"
-_PARSERS: dict[str, Callable[[bytes], Iterator[Placed]]] = {"properties": _properties, "json": _json, "yaml": _yaml}
+_PARSERS: dict[str, Callable[[bytes], Iterator[Placed]]] = {"properties": _properties, "json": _json, "yaml": yaml_places.settings}
 _NAMES = {"properties": "a Java properties file", "json": "JSON", "yaml": "YAML"}

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from clientscope import __version__
 from clientscope.commands.lint.findings import FileFinding, LintReport
 from clientscope.commands.lint.judging import RuleTexts
-from clientscope.commands.lint.places import Region
+from clientscope.commands.lint.located import Region
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.lint.text import sentence
 

@@ -8,9 +8,9 @@ from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.sensitive_values import is_login_module, judge_value, shape_of
 from clientscope.commands.lint.leaks_in_files import LEFT
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 
-_NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,100}")
+_NAME = re.compile(r"[A-Za-z0-9_.\[\]%>-]{1,200}")
 
 LONGEST = 120
 """Characters of a value, or of a line; the rest is cut."""

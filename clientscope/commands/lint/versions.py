@@ -42,6 +42,12 @@ def near(path: Path, dialect: str) -> BuildVersion | None:
     return _near(path.absolute().parent, dialect)
 
 
+def forget() -> None:
+    """Build files are read anew from here on."""
+    _near.cache_clear()
+    _in_folder.cache_clear()
+
+
 @lru_cache(maxsize=4096)
 def _near(folder: Path, dialect: str) -> BuildVersion | None:
     for at in [folder, *folder.parents][:MAX_LEVELS]:

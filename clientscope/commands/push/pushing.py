@@ -18,9 +18,10 @@ from clientscope.client import dry_run
 from clientscope.client.connection_settings import connection_settings
 from clientscope.client.push import PushOutcome, push
 from clientscope.client.settings import collect_dialect, push_enabled, split_keys
-from clientscope.client.settings_file import parse, read_bytes
+from clientscope.client.settings_file import parse
 from clientscope.commands.push import PushSettings
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
+from clientscope.settings_files import read_bytes
 
 POLL_S = 2.0
 """How often a watched file is read.  However it is replaced, and through however many links (a mounted ConfigMap), its content counts."""

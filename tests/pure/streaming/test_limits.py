@@ -20,6 +20,7 @@ from streaming.gauges import Gauges, heartbeats, read_clock
 from streaming.gauges.read_clock import ReadClock
 from streaming.job_metrics import JobMetrics
 from streaming.limits import Limit, Overflow
+from udfs.rules.engine import checked
 
 
 def change(number: int, kind: Kind, gateway_id: str = "gw-1", client: str = "orders-1", at_ms: int = 1_000) -> ConnectionChange:
@@ -55,6 +56,10 @@ def rotated_secrets(job: Fleet) -> None:
             job.push(instance=1, settings={name: value})
 
 
+def unknown_names(job: Fleet) -> None:
+    job.push(settings={f"linger.msx{number}": "5" for number in range(5)})
+
+
 @pytest.mark.parametrize(
     ("limit", "module", "patched", "happens"),
     [
@@ -64,6 +69,7 @@ def rotated_secrets(job: Fleet) -> None:
         ("closed_connections", closings, {"MOST_CLOSED": 3}, many_names),
         ("left_clients", closings, {"MOST_LEFT": 3}, many_names),
         ("gateways", gateways, {"MOST_GATEWAYS": 3}, many_gateways),
+        ("searched_names", checked, {"MOST_SEARCHED": 3}, unknown_names),
         ("starts", clients, {"STARTS": replace(clients.STARTS, most=3)}, many_starts),
         ("evidence", entry, {"EVIDENCE": replace(entry.EVIDENCE, most=3)}, rotated_secrets),
         ("judged", fleet, {"JUDGED": replace(fleet.JUDGED, most=1)}, lambda job: job.client() and job.later(20 * MINUTE)),
@@ -81,7 +87,7 @@ def test_each_limit_of_findings_counts_beyond_it_and_nothing_below(
     small.write()
     assert left_out(small.engine)[limit] > 0
     (found,) = (each.limit for each in small.engine.limits if each.limit.name == limit)
-    said = [each for each in small.findings("OP004") if each.message.startswith(f"the job remembers {found.most} {found.of} ")]
+    said = [each for each in small.findings("OP004") if each.message.startswith(f"the job {found.does} {found.most} {found.of} ")]
     assert [each.severity for each in said] == ([] if found.severity is None else [found.severity])
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from clientscope.catalog.configs import ClientType
 from clientscope.profiles import Profile, Thresholds
-from clientscope.records.codec import Origin, ValueState
+from clientscope.records.layouts import Origin, ValueState
 from clientscope.severities import SEVERITIES
 from udfs.arrays.distinct import distinct_rows
 from udfs.redaction.pushes import Pushes

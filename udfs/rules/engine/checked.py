@@ -4,7 +4,8 @@ value is out of range or no allowed word.
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 MOST_SEARCHED = 1_024
-"""Distinct unknown names of a batch for which the name that is meant is looked for: a tenth of a second of a core."""
+"""Distinct unknown names of a batch, or of a file, for which the name that is meant is looked for: a tenth of a second of a core."""
+NOT_SEARCHED = f"not looked up: more than {MOST_SEARCHED:,} names are unknown"
 _LARGEST_TABLE = 1 << 20
 _STATES = {state: number for number, state in enumerate(NameState)}
 
@@ -48,7 +50,7 @@ class CheckedSettings:
         clients, who = np.unique(software.which * (v.UNKNOWN_TYPE + 1) + types, return_inverse=True)
         distinct, self.which = _distinct(who[self._parents] * width + names.codes, clients.size * width)
         self.judgements: list[NameJudgement | None] = [None] * distinct.size
-        searched, left_out = 0, np.zeros(distinct.size, np.bool_)
+        unknown: list[tuple[int, Callable[[], NameJudgement]]] = []
         for place, number in enumerate(distinct.tolist()):
             client, name = divmod(number, width)
             of_software, client_type = divmod(int(clients[client]), v.UNKNOWN_TYPE + 1)
@@ -56,19 +58,39 @@ class CheckedSettings:
             if known.dialect is None:
                 continue
             kind = None if client_type == v.UNKNOWN_TYPE else v.CLIENT_TYPES[client_type]
-            found = judge(known.dialect, known.release, kind, names.raw[name], batch.complete, search=False)
-            if found.state is NameState.UNKNOWN and (searched := searched + 1) <= MOST_SEARCHED:
-                found = judge(known.dialect, known.release, kind, names.raw[name], batch.complete)
-            left_out[place] = found.state is NameState.UNKNOWN and searched > MOST_SEARCHED
-            self.judgements[place] = found
+            judged_as = partial(judge, known.dialect, known.release, kind, names.raw[name], batch.complete)
+            found = self.judgements[place] = judged_as(search=False)
+            if found.state is NameState.UNKNOWN:
+                unknown.append((place, judged_as))
+        self._left_out = self._search(unknown)
         self.searched: Mask = np.ones(len(batch), np.bool_)
-        if left_out.any():
-            self.searched[self._parents[left_out[self.which]]] = False
+        if self._left_out.any():
+            self.searched[self._parents[self._left_out[self.which]]] = False
         states = np.array([-1 if each is None else _STATES[each.state] for each in self.judgements], np.int8)
         # What a library has by default is nobody's mistake, and what was seen of a client isn't what somebody wrote.
         self._seen = were_seen(pushes)[self._parents]
         left = pushes.settings["is_default"].to_numpy(zero_copy_only=False) | self._seen
         self.states: npt.NDArray[np.int8] = np.where(left, np.int8(-1), states[self.which]) if states.size else np.zeros(0, np.int8)
+
+    def _search(self, unknown: Sequence[tuple[int, Callable[[], NameJudgement]]]) -> Mask:
+        """Looks for the names that are meant; returns at which places that was too much.
+
+        Pushes with few unknown names come first: one with hundreds takes nothing from the others.
+        """
+        left_out = np.zeros(len(self.judgements), np.bool_)
+        # What is judged as files is one user's own, and each of them counts for itself.
+        most = MOST_SEARCHED * (len(self._batch) if self._batch.complete else 1)
+        if len(unknown) > most:
+            places = np.array([place for place, _ in unknown])
+            left_out[places] = True
+            of_push = np.bincount(self._parents[left_out[self.which]], minlength=len(self._batch))
+            fewest = np.full(len(self.judgements), np.iinfo(np.int64).max)
+            np.minimum.at(fewest, self.which, of_push[self._parents])
+            unknown = [unknown[place] for place in np.argsort(fewest[places], kind="stable")[:most].tolist()]
+        for place, judged_as in unknown:
+            self.judgements[place] = judged_as()
+            left_out[place] = False
+        return left_out
 
     @cached_property
     def types(self) -> npt.NDArray[np.int8]:
@@ -179,7 +201,7 @@ class CheckedSettings:
             judgement = self.judgements[self.which[position]]
             # A name that nobody knows may have anything as its value.
             shown = value if judgement and judgement.facts else None
-            said = self._note(judgement, note)
+            said = NOT_SEARCHED if self._left_out[self.which[position]] else self._note(judgement, note)
             found[self._parents[position]].append(SettingOf(key, shown, "default" if is_default else "set", note=said or None))
         distinct: dict[tuple[SettingOf, ...], int] = {}
         indices = [distinct.setdefault(tuple(each), len(distinct)) for each in found.values()]

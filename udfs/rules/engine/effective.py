@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.client_types import InferredTypes

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from clientscope.catalog.sensitive import Tier
-from clientscope.records.codec import Origin, ValueState
+from clientscope.records.layouts import Origin, ValueState
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FIRED, PASSED, Evidence, Judgement, Mask, SettingOf

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.request_settings import BETWEEN, INFERRED, inferred_value, weakest
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.matrices import SET, Ints, SettingMatrices

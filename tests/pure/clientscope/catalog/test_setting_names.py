@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from clientscope.catalog import setting_names
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect
 from clientscope.catalog.setting_names import NameState, judge
-from clientscope.catalog.settings import numbers
+from clientscope.catalog.settings import libraries, numbers
 
 PRODUCER, CONSUMER, STREAMS = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.STREAMS
 
@@ -70,3 +71,20 @@ def test_facts_come_with_the_name() -> None:
     assert facts is not None
     assert facts.allowed is not None
     assert not facts.allowed.takes("2")
+
+
+def test_releases_without_end_take_no_memory() -> None:
+    """A client may say any version: the names that are compared are kept for each release that was read alone."""
+    before = setting_names._of_kinds.cache_info().currsize
+    for number in range(200):
+        judge(dialect("java"), (4, 5, number), PRODUCER, "linger.mss")
+    assert setting_names._of_kinds.cache_info().currsize <= before + 1
+
+
+@pytest.mark.parametrize("release", [(0, 10), (2, 0, 1), (3, 1, 0), (3, 9, 99), (4, 4, 0), (99,)])
+def test_the_release_that_was_read_has_the_same_settings(release: tuple[int, ...]) -> None:
+    java = libraries()["java"]
+    read = java.read_up_to(release)
+    for setting in filter(None, map(java.setting, sorted(java.names))):
+        for kind in setting.kinds:
+            assert setting.now(kind, release) == setting.now(kind, read)

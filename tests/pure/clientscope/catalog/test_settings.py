@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 from pathlib import Path
 from typing import Any
 
+import aiokafka
 import confluent_kafka
 import kafka
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 
+from clientscope.catalog.configs import ClientType, Type
+from clientscope.catalog.dialects import dialect
 from clientscope.catalog.settings import Allowed, Facts, KnownSetting, libraries, numbers
 
 sys.path.append(str(Path(__file__).parents[3] / "fixtures"))
 
-from catalogue import Found, library
+from catalogue import Found, library, sentence
+from catalogue_go import saramas, written
 from catalogue_librdkafka import KINDS, read_table, show
-from catalogue_others import python_facts
+from catalogue_others import python_facts, said
 
 
 def installed(name: str, kinds: dict[str, dict[str, list[Any]]], **more: Any) -> dict[str, dict[str, Facts]]:
@@ -65,14 +70,22 @@ def test_kafka_pythons_settings_are_those_of_its_classes() -> None:
 
 def test_aiokafkas_settings_are_its_parameters() -> None:
     classes = {"producer": AIOKafkaProducer, "consumer": AIOKafkaConsumer, "admin": AIOKafkaAdminClient}
-    import aiokafka
-
     mine = recorded("aiokafka", aiokafka.__version__, classes)
     for kind, each in classes.items():
         parameters = {key: of for key, of in inspect.signature(each).parameters.items() if key not in ("loop", "topics")}
         assert set(mine[kind]) - {"topics"} == set(parameters)
         for key, parameter in parameters.items():
             assert mine[kind][key].default in (python_facts(parameter.default)[1], None), key
+
+
+@pytest.mark.parametrize(("name", "module"), [("kafka-python", kafka), ("aiokafka", aiokafka)])
+def test_sentences_are_those_of_the_docstrings(name: str, module: Any) -> None:
+    documentation: dict[str, str] = {}
+    for path in sorted(Path(module.__file__).parent.rglob("*.py")):
+        documentation |= said(ast.parse(path.read_text()))
+    of_settings = {each: of_setting(libraries()[name].setting(each)) for each in documentation if each in libraries()[name].names}
+    assert len(of_settings) > 40
+    assert {each: of.documentation for each, of in of_settings.items()} == {each: sentence(documentation[each]) for each in of_settings}
 
 
 def test_a_setting_has_its_history() -> None:
@@ -123,3 +136,77 @@ def test_every_setting_of_every_library_can_be_read() -> None:
         settings = [of_setting(each.setting(name)) for name in sorted(each.names)]
         assert all(changes for setting in settings for changes in setting.kinds.values())
         assert {facts.type for setting in settings for _, facts in sum(setting.kinds.values(), ()) if facts} <= set(range(9))
+
+
+DIFFER = {
+    ("franz-go", "RequestRetries"),  # of requests other than produce, and the dialect has the producer's
+    ("franz-go", "RecordRetries"),  # without end, which Kafka writes as the largest int
+}
+
+
+@pytest.mark.parametrize("name", ["kafkajs", "franz-go", "sarama"])
+def test_defaults_of_sources_are_those_that_rules_use(name: str) -> None:
+    """The dialects' defaults were read by a person, the catalogue's by a program: they agree, in Kafka's units."""
+    compared = set()
+    for client_type in (ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN):
+        defaults = dialect(name).defaults_of(client_type, "unknown")
+        for setting in map(of_setting, map(libraries()[name].setting, sorted(libraries()[name].names))):
+            facts = setting.now(client_type.value, ())
+            key = dialect(name).kafka_name(setting.name, client_type)
+            if facts is None or facts.deprecated or facts.default is None or key not in defaults or (name, setting.name) in DIFFER:
+                continue
+            assert dialect(name).kafka_value(setting.name, key, facts.default) == defaults[key], setting.name
+            compared.add(setting.name)
+    assert len(compared) >= 10
+
+
+def test_every_setting_has_a_sentence() -> None:
+    for name in ("kafkajs", "franz-go", "sarama"):
+        without = [each for each in libraries()[name].names if not of_setting(libraries()[name].setting(each)).documentation]
+        assert without in ([], ["Net.SASL.GSSAPI"]), "which Sarama doesn't comment"
+
+
+GO = """
+const defaultClientID = "x"
+// Config is all.
+type Config struct {
+	// First has two lines
+	// (default 5).
+	First int
+	Net struct {
+		Wait, Idle time.Duration // How long (defaults to 1s).
+		// Deprecated: Old exists no more.
+		Old bool
+	}
+	ID string
+}
+
+func NewConfig() *Config {
+	c.First = 5
+	c.Net.Wait = 2 * time.Minute
+	c.ID = defaultClientID
+}
+"""
+
+
+def test_defaults_and_comments_of_go() -> None:
+    kinds, documentation = saramas(GO, {"defaultClientID": '"x"'})
+    assert kinds["producer"] == {
+        "First": [Type.INT, "5", None, False], "Net.Wait": [Type.STRING, "2m", None, False], "Net.Idle": [Type.STRING, "0s", None, False],
+        "Net.Old": [Type.BOOLEAN, "false", None, True], "ID": [Type.STRING, "x", None, False],
+    }  # fmt: skip
+    assert documentation == {"First": "Has two lines.", "Net.Wait": "How long.", "Net.Idle": "How long.", "Net.Old": "Exists no more."}
+    assert [written(each, {}) for each in ("1 << 20", "-1", "math.MaxInt32", "NewThing", "func() {}", "time.Second", "&x")] == [
+        "1048576", "-1", "2147483647", "NewThing", None, "1s", None,
+    ]  # fmt: skip
+
+
+def test_of_an_unknown_release_whatever_any_has_taken() -> None:
+    five, nine = Allowed("range", 0, 5), Allowed("range", 1, 9, ("-1",))
+    assert five.or_what(nine) == Allowed("range", 0, 9, ("-1",))
+    assert five.or_what(Allowed("range", None, 3)) == Allowed("range", None, 5)
+    words = Allowed("words", words=("a", "b")).or_what(Allowed("any case", words=("c",)))
+    assert words == Allowed("any case", words=("a", "b", "c"))
+    assert words is not None and words.or_what(five) is None
+    guarantee = of_setting(libraries()["java"].setting("processing.guarantee")).ever("streams").allowed
+    assert guarantee is not None and {"exactly_once", "exactly_once_v2"} <= set(guarantee.words)

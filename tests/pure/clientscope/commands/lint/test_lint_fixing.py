@@ -76,3 +76,40 @@ def test_a_diff_shows_no_secret(tmp_path: Path, capsys: pytest.CaptureFixture[st
     out = capsys.readouterr().out
     assert "+sasl.jaas.config=" in out
     assert "canary" not in out
+
+
+FIXED = (
+    ("a.properties", "acks=all\nlingerMs=5\n", "lingerMs", "linger.ms"),
+    ("a.properties", "CONNECT_PRODUCER_LINGER_MSS=5\nCONNECT_PRODUCER_ACKS=all\n", "LINGER_MSS", "LINGER_MS"),
+    ("a.properties", "spring.kafka.producer.properties.linger.mss=5\n", "linger.mss", "linger.ms"),
+    ("a.yaml", "spring:\n  kafka:\n    producer:\n      properties:\n        linger.mss: 5  # linger.mss\n", "", ""),
+    ("a.yaml", "spring:\n  kafka:\n    producer:\n      properties:\n        linger.mss: 5\n", "linger.mss", "linger.ms"),
+    ("a.yaml", "spring.kafka.producer:\n  properties:\n    linger: {mss: linger.mss}\n", "", ""),
+    ("compose.yaml", "x:\n  environment:\n    - CONNECT_PRODUCER_LINGER_MSS=5\n", "LINGER_MSS", "LINGER_MS"),
+    ("values.yaml", "env:\n  - name: CONNECT_PRODUCER_LINGER_MSS\n    value: 5\n", "", ""),
+    ("connector.json", '{"config": {"producer.override.linger.mss": 5}}', "linger.mss", "linger.ms"),
+)
+
+
+@pytest.mark.parametrize(("name", "text", "before", "after"), FIXED)
+def test_names_under_prefixes_and_levels(tmp_path: Path, name: str, text: str, before: str, after: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    linted("--fix", str(path))
+    assert path.read_text() == text.replace(before, after)
+
+
+def test_what_is_hostile_takes_no_longer(tmp_path: Path) -> None:
+    """Ten thousand names that are wrong, each a letter away from one: what is done for each doesn't depend on their number."""
+    path = tmp_path / "x.properties"
+    text = "acks=all\n" + "".join(f"lingr.ms{number}=5\nlinger{number}.m=5\n" for number in range(4_900))
+    path.write_text(text)
+    linted("--fix", "--client-type", "producer", "--software-version", "4.4.0", "--fail-on", "never", str(path))
+    assert path.read_text() == text
+
+
+def test_a_number_without_end_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.properties"
+    path.write_text("acks=1\nqueue.buffering.max.kbytes=" + "9" * 5_000 + "\nmax.in.flight=²\n")
+    assert linted("--diff", "--dialect", "librdkafka", "--client-type", "producer", "--software-version", "2.8.0", str(path)) == 0
+    assert capsys.readouterr().out == ""

@@ -123,3 +123,15 @@ def test_a_value_that_is_filled_in_later_is_no_leak(here: Path, capsys: pytest.C
     assert leaks(jaas.replace("PW", "{{ .Values.pw }}"), "$(KEY)") == []
     assert leaks(jaas.replace("PW", "hunter2"), "x${env:KEY}") == ["sasl.jaas.config", "ssl.key.password"]
     assert leaks(jaas.replace("PW", "hunter2${x}"), "${a}") == ["sasl.jaas.config"]
+
+
+def test_a_file_of_unknown_names_hides_no_other_files_mistake(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.properties").write_text("acks=all\n" + "".join(f"orders.name{number}=1\n" for number in range(3_000)))
+    (here / "b.properties").write_text("acks=all\nlinger.msec=5\n")
+    found = json.loads(run(capsys, ".", "--output-format", "json")[1])["findings"]
+    unknown = [finding for finding in found if finding["code"] == "CF101"]
+    assert len(unknown) == 3_001
+    (mistake,) = (finding for finding in unknown if finding["path"] == "b.properties")
+    assert (mistake["severity"], mistake["settings"][0]["note"]) == ("medium", "did you mean linger.ms?")
+    notes = [finding["settings"][0]["note"] for finding in unknown]
+    assert notes.count("not looked up: more than 1,024 names are unknown") == 3_001 - 2 * 1_024, "so many of each file"

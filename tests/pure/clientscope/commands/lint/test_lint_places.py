@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientscope.client.settings_file import parse
-from clientscope.commands.lint.places import MAX_SETTINGS, Placed, Region, read
+from clientscope.commands.lint.located import MAX_SETTINGS, Placed, Region
+from clientscope.commands.lint.places import read
 from clientscope.errors import SettingsError
 
 
@@ -110,12 +112,51 @@ def test_yaml() -> None:
     found = placed(YAML, "yaml")
     assert {name: each.value for name, each in found.items()} == {
         "shared.linger.ms": "5", "shared.acks": "1", "producer.linger.ms": "5", "producer.acks": "0",
-        "producer.enable.idempotence": "true", "list": "a,b", "block": None, "text": "one\ntwo\n", "date": "2020-01-01",
+        "producer.enable.idempotence": "true", "list": "a,b", "block": None, "block[1].d": "e", "text": "one\ntwo\n", "date": "2020-01-01",
     }  # fmt: skip
     assert found["producer.acks"].region == Region(4, 9, 4, 10)
     assert found["producer.acks"].source == "acks: 0", "without the comment, which might hold anything"
     assert found["producer.linger.ms"].shared
     assert found["list"].region == Region(7, 7, 7, 15)
+
+
+LISTS = """\
+services:
+  connect:
+    environment:
+      - CONNECT_PRODUCER_ACKS=all
+      - "CONNECT_GROUP_ID=a=b"
+      - not a variable
+env:
+  - name: ACKS
+    value: "1"   # a comment
+  - name: SECRET
+    valueFrom: {secretKeyRef: {name: x, key: y}}
+mirrors:
+  - config: {a.b: 5}
+---
+# a second document
+- 1
+---
+spec: {c: d}
+"""
+
+
+def test_lists_and_documents_of_yaml() -> None:
+    found = placed(LISTS, "yaml")
+    shown = {name: each.value for name, each in found.items() if each.value is not None}
+    assert shown == {
+        "services.connect.environment": "CONNECT_PRODUCER_ACKS=all,CONNECT_GROUP_ID=a=b,not a variable",
+        "services.connect.environment.CONNECT_PRODUCER_ACKS": "all", "services.connect.environment.CONNECT_GROUP_ID": "a=b",
+        "env.ACKS": "1", "env[1].name": "SECRET", "env[1].valueFrom.secretKeyRef.name": "x", "env[1].valueFrom.secretKeyRef.key": "y",
+        "mirrors[0].config.a.b": "5", "[2].spec.c": "d",
+    }  # fmt: skip
+    acks = found["services.connect.environment.CONNECT_PRODUCER_ACKS"]
+    assert (acks.region, acks.source) == (Region(4, 31, 4, 34), "CONNECT_PRODUCER_ACKS=all")
+    group = found["services.connect.environment.CONNECT_GROUP_ID"]
+    assert (group.region, group.source) == (Region(5, 27, 5, 30), "CONNECT_GROUP_ID=a=b")
+    assert (found["env.ACKS"].line, found["env.ACKS"].region) == (9, Region(9, 12, 9, 15))
+    assert found["[2].spec.c"].region == Region(18, 11, 18, 12)
 
 
 def test_repeated_names_come_in_their_order() -> None:
@@ -128,6 +169,7 @@ def test_repeated_names_come_in_their_order() -> None:
     [
         ("a=\\u12", "properties", "x is not a Java properties file: it has a \\u"),
         ("a=\\\n" * 10 + "\\\n" * 100_000, "properties", "a setting has more than 1000 lines"),
+        ('{"a": ' + "1" * 5_000 + "}", "json", "a number of too many digits"),
         ('{"acks": hunter2}', "json", "x is not JSON: line 1, column 10"),
         ("[1]", "json", "expected: names and values"),
         ("[" * 100_000, "json", "too many levels"),
@@ -136,7 +178,17 @@ def test_repeated_names_come_in_their_order() -> None:
         ("a: " + "[" * 100_000, "yaml", "too many levels"),
         ("{a: " * 100_000, "yaml", "too many levels"),
         ("\n".join(" " * level + "a:" for level in range(900)), "yaml", "too many levels"),
-        ("a: 1\n---\nb: 2\n", "yaml", "it holds several documents"),
+        ("- a: 1\n---\nb\n", "yaml", "expected: names and values"),
+        ("---\n" * 100_000, "yaml", f"more than {MAX_SETTINGS} settings"),
+        (
+            "a: &a {}\nb: &b {<<: [" + "*a," * 50_000 + "]}\nc: {<<: [" + "*b," * 50_000 + "]}\n",
+            "yaml",
+            f"more than {MAX_SETTINGS} settings",
+        ),
+        ("a: &a [" + "{}," * 5_000 + "]\nb: [" + "{c: *a}," * 5_000 + "]\n", "yaml", f"more than {MAX_SETTINGS} settings"),
+        ("a: &a " + "x" * 500_000 + "\n" + "".join(f"b{n}: *a\n" for n in range(50)), "yaml", "more than 4194304 characters"),
+        ("? " + "n" * 500_000 + "\n: {" + "".join(f"b{n}: 1, " for n in range(50)) + "}\n", "yaml", "more than 4194304 characters"),
+        (json.dumps({"n" * 500_000: {f"b{n}": 1 for n in range(50)}}), "json", "more than 4194304 characters"),
         ("- hunter2\n", "yaml", "expected: names and values"),
         ("a: !!python/name:hunter2 ''\n", "yaml", "x is not YAML"),
         ("a: !hunter2 b\n", "yaml", "x is not YAML"),
@@ -170,3 +222,44 @@ def test_aliases_cannot_grow_without_bound() -> None:
 
 def test_a_lone_surrogate_is_no_reason_to_fail() -> None:
     assert placed('{"a": "\\ud800"}', "json")["a"].value == "?"
+
+
+@pytest.mark.parametrize("text", ["client.id=\\ud800x\n\\ud801=3\n", "a=\\ud83d\\ude00\n"])
+def test_lone_surrogates_are_none(text: str) -> None:
+    for each in read("x", text.encode(), "properties"):
+        assert f"{each.name}{each.value}".encode()
+
+
+ENDS_OF_YAML = "# a\u2028# \u0085acks: 0\n\u2029client.id: x # \U0001f600\r\nlinger.ms: 5"
+
+
+def test_lines_are_an_editors() -> None:
+    """YAML ends lines where no editor does."""
+    found = placed(ENDS_OF_YAML, "yaml")
+    assert {name: (each.line, each.region) for name, each in found.items()} == {
+        "acks": (1, Region(1, 14, 1, 15)), "client.id": (2, Region(2, 13, 2, 14)), "linger.ms": (3, Region(3, 12, 3, 13)),
+    }  # fmt: skip
+    assert placed(b"\xef\xbb\xbf" + ENDS_OF_YAML.encode(), "yaml") == found
+
+
+hostile = st.lists(
+    st.sampled_from([
+        "a", "acks", ":", " ", "=", "\n", "\r", "\u2028", "\x85", "\\", "\\ud800", '"', "'", "{", "}", "[", "]", ",", "-", "- ", "|", ">",
+        "&a", "*a", "<<", "!!int", "#", "9" * 5_000, "0x" + "f" * 5_000, "1:2", "1e999", ".inf", "\U0001f600", "\t", "---\n",
+        "null", "true", "- A=b\n", "- name: A\n  value: b\n",
+    ]),
+    max_size=30,
+).map("".join)  # fmt: skip
+
+
+@given(hostile, st.sampled_from(["properties", "json", "yaml"]))
+def test_whatever_is_in_a_file_has_its_place_or_is_refused(text: str, file_format: str) -> None:
+    try:
+        found = read("x", text.encode(), file_format)
+    except SettingsError:
+        return
+    lines = re.split(r"\r\n|\r|\n", text)
+    for each in found:
+        assert f"{each.name}{each.value}{each.source}".encode()
+        assert 1 <= each.line <= each.region.line <= each.region.end_line <= len(lines)
+        assert each.region.end_column <= len(lines[each.region.end_line - 1]) + 1

@@ -42,6 +42,20 @@ def findings(document: dict[str, Any]) -> set[tuple[str, int]]:
         ("spec.config.consumer.max.poll.records", "consumer", "max.poll.records"),
         ("config.producer.override.linger.ms", "producer", "linger.ms"),
         ("CONNECT_PRODUCER_ACKS", "producer", "acks"),
+        ("spec.clusters[1].config.producer.acks", "producer", "acks"),
+        ("spec.target.config.consumer.max.poll.records", "consumer", "max.poll.records"),
+        ("spec.mirrors[0].source.config.consumer.max.poll.records", "consumer", "max.poll.records"),
+        ("spec.mirrors[0].sourceConnector.config.producer.override.acks", "producer", "acks"),
+        ("spec.mirrors[0].sourceConnector.config.source.consumer.max.poll.records", "consumer", "max.poll.records"),
+        ("spec.mirrors[12].checkpointConnector.config.target.admin.retries", "admin", "retries"),
+        ("spec.producer.config.acks", "producer", "acks"),
+        ("[3].spec.config.producer.acks", "producer", "acks"),
+        ("[1].spring.kafka.consumer.properties.max.poll.records", "consumer", "max.poll.records"),
+        ("services.a.environment.SPRING_KAFKA_PRODUCER_PROPERTIES_LINGER_MS", "producer", "linger.ms"),
+        ("spec.template.spec.containers[0].env.CONNECT_PRODUCER_ACKS", "producer", "acks"),
+        ("KAFKA_MAX_POLL_RECORDS", "consumer", "max.poll.records"),
+        ("services.a.environment.KAFKA_LINGER_MS", "producer", "linger.ms"),
+        ("env.KAFKA_REQUEST_TIMEOUT_MS", "admin", "request.timeout.ms"),
         ("services.connect.environment.CONNECT_CONSUMER_MAX_POLL_RECORDS", "consumer", "max.poll.records"),
     ],
 )
@@ -50,12 +64,22 @@ def test_a_prefix_says_whose_it_is(name: str, client_type: str, kafka_name: str)
     assert (group.client_type, dict(group.names)) == (ClientType(client_type), {kafka_name: name})
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["acks", "producer.name", "my.producer.acks", "producer", "producer.", "spring.kafka.producer.acks", "mp.messaging.outgoing.acks"],
-)
+NONE = (
+    "acks", "producer.name", "my.producer.acks", "producer", "producer.", "spring.kafka.producer.acks", "mp.messaging.outgoing.acks",
+    "mp.messaging.outgoing.orders.topic", "KAFKA_TOPIC", "KAFKA_BATCH_SIZE", "KAFKA_CLIENTID", "spec.mirrors[0].config.producer.acks",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NONE)
 def test_what_is_none(name: str) -> None:
     assert groups({name: "1"}) == []
+
+
+def test_a_name_with_a_letter_wrong_is_found_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for prefix in ("producer.override.", "spring.kafka.producer.properties.", "CONNECT_PRODUCER_"):
+        name = prefix + ("LINGER_MSEC" if prefix.endswith("_") else "linger.msec")
+        assert findings(linted(capsys, tmp_path / "x.properties", f"{name}=5\n")) == {("CF101", 1)}
+    assert linted(capsys, tmp_path / "x.properties", "producer.linger.msec=5\n")["files"][0]["skipped"], "an application's own name"
 
 
 def test_springs_common_settings_are_each_clients() -> None:
@@ -155,3 +179,147 @@ spec:
 def test_compose_has_variables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "services:\n  connect:\n    image: connect\n    environment:\n      CONNECT_PRODUCER_ACKS: '2'\n      CONNECT_GROUP_ID: orders\n"
     assert ("CF103", 5) in findings(linted(capsys, tmp_path / "compose.yaml", text))
+
+
+def test_a_mirror_maker_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = """\
+apiVersion: v1
+kind: Namespace
+---
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaMirrorMaker2
+spec:
+  connectCluster: target
+  clusters:
+    - alias: source
+      config: {ssl.protocol: TLSv1.3}
+    - alias: target
+      config:
+        config.storage.replication.factor: 3
+        producer.acks: 2
+  mirrors:
+    - sourceCluster: source
+      sourceConnector:
+        config:
+          replication.factor: 3
+          producer.override.linger.msec: 5
+          consumer.auto.offset.reset: erliest
+"""
+    document = linted(capsys, tmp_path / "mirror.yaml", text)
+    assert {("CF103", 14), ("CF101", 20), ("CF103", 21)} == findings(document) - {("AN105", 1)}
+    assert set(document["files"][0]["client_types"]) == {"producer", "consumer"}
+
+
+COMPOSE = """\
+services:
+  broker:
+    image: kafka
+    environment:
+      KAFKA_BROKER_ID: 1
+      KAFKA_ADVERTISED_LISTENERS: PLAINTEXT://a:9092
+      KAFKA_COMPRESSION_TYPE: zst
+  orders:
+    environment:
+      - KAFKA_BOOTSTRAP_SERVERS=broker:9092
+      - KAFKA_ACKS=2
+      - KAFKA_TOPIC=orders
+  billing:
+    environment:
+      - "KAFKA_AUTO_OFFSET_RESET=erliest"
+      - KAFKA_SASL_JAAS_CONFIG=x required username="u" password="hunter2canary";
+  connect:
+    environment:
+      - CONNECT_PRODUCER_ACKS=2
+"""
+
+
+def test_variables_of_containers_in_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = linted(capsys, tmp_path / "compose.yaml", COMPOSE)
+    assert {("CF103", 11), ("CF103", 15), ("SK001", 16), ("CF103", 19)} == findings(document)
+    assert "canary" not in json.dumps(document)
+
+
+def test_variables_of_a_chart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = """\
+replicaCount: 2
+extraEnv:
+  - name: SPRING_KAFKA_PRODUCER_PROPERTIES_COMPRESSION_TYPE
+    value: zst
+  - name: KAFKA_PASSWORD
+    valueFrom: {secretKeyRef: {name: kafka, key: password}}
+connect:
+  env: {CONNECT_CONSUMER_MAX_POLL_RECORDS: "0"}
+  envVars:
+    - {name: CONNECT_PRODUCER_ENABLE_IDEMPOTENCE, value: "maybe"}
+"""
+    document = linted(capsys, tmp_path / "values.yaml", text)
+    assert {("CF103", 4), ("CF102", 8)} <= findings(document)
+    assert 10 in {line for _, line in findings(document)}
+
+
+def test_each_document_of_spring_is_a_profile_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = """\
+spring.kafka.properties: {request.timeout.ms: 30000}
+spring.kafka.producer.properties: {acks: all, linger.ms: 5}
+---
+spring.config.activate.on-profile: test
+spring.kafka.producer.properties: {acks: 0, linger.ms: 5}
+"""
+    document = linted(capsys, tmp_path / "application.yaml", text)
+    assert findings(document) == {("AN101", 5)}
+    assert document["files"][0]["notes"] == [], "a setting of another document isn't set twice"
+
+
+def skipped(document: dict[str, Any]) -> str:
+    return str(document["files"][0]["skipped"])
+
+
+def test_a_mirror_makers_properties_have_clients_of_each_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "clusters = A, B\nA.bootstrap.servers = a:1\nA->B.enabled = true\nacks = 0\nreplication.factor=1\n"
+    assert skipped(linted(capsys, tmp_path / "mm2.properties", text)) == "a MirrorMaker's settings"
+    text += "A.producer.acks = 2\nA->B.consumer.auto.offset.reset = erliest\nC.producer.acks = 2\n"
+    assert findings(linted(capsys, tmp_path / "mm2.properties", text)) == {("CF103", 6), ("CF103", 7)}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("application.conf", 'kafka {\n  acks = "0"\n}\n', "it looks like HOCON"),
+        ("application.properties", "logging.level.root=info\nbootstrap.servers=\n", "an application's settings"),
+        ("connector.json", '{"name": "a", "config": {}, "connector.class": "X", "acks": "0"}', "a connector's settings"),
+    ],
+)
+def test_what_is_no_clients_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, reason: str) -> None:
+    assert skipped(linted(capsys, tmp_path / name, text)).startswith(reason)
+
+
+def test_an_unknown_name_is_no_worse_beside_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = linted(capsys, tmp_path / "x.properties", "acks=all\norders.region=eu\nlinger.msec=5\n{% if x %}\n")
+    assert {(each["line"], each["severity"]) for each in document["findings"] if each["code"] == "CF101"} == {(2, "info"), (3, "medium")}
+
+
+def test_what_an_earlier_release_took_is_no_mistake_where_the_release_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "application.id=a\nbootstrap.servers=b:1\nprocessing.guarantee=exactly_once\n"
+    assert ("CF103", 3) not in findings(linted(capsys, tmp_path / "x.properties", text))
+    assert ("CF103", 3) not in findings(linted(capsys, tmp_path / "x.properties", text, "--software-version", "3.9.2"))
+    assert ("CF103", 3) in findings(linted(capsys, tmp_path / "x.properties", text, "--software-version", "4.4.0"))
+    assert ("CF103", 3) in findings(linted(capsys, tmp_path / "x.properties", text.replace("exactly_once", "exactly_twice")))
+
+
+def test_springs_names_in_brackets_are_whole_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "spring.kafka:\n  properties:\n    '[security.protocol]': SASL_SLL\n  producer:\n    properties:\n      '[linger.ms]': 5\n"
+    assert findings(linted(capsys, tmp_path / "application.yaml", text)) == {("CF103", 3)}
+    assert groups({"spring.kafka.producer.properties[linger.ms]": "5"}) == [], "which stays as it was"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("distributionUrl=a\nretries=0\nretryBackOffMs=500\n", "no setting of a Kafka client"),
+        ("bootstrap.servers=a:1\nconfig.storage.replication.factor=1\n", "a Connect worker's settings"),
+    ],
+)
+def test_what_has_a_name_in_common_with_a_client(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, reason: str) -> None:
+    assert skipped(linted(capsys, tmp_path / "x.properties", text)).startswith(reason)

@@ -17,10 +17,11 @@ from clientscope import cli
 from clientscope.catalog.configs import ClientType
 from clientscope.client.dry_run import why_held_back
 from clientscope.client.settings import collect_dialect
-from clientscope.client.settings_file import MAX_BYTES, parse
+from clientscope.client.settings_file import parse
 from clientscope.commands import sources
 from clientscope.commands.push import PushSettings, pushing
 from clientscope.errors import SettingsError
+from clientscope.settings_files import MAX_BYTES
 
 PROPERTIES = r"""
 # a comment

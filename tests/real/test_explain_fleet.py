@@ -1,0 +1,43 @@
+"""``clientscope explain --fleet`` on a real topic: clients' own logs, published by ``clientscope import``, and what of it is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "client_logs"
+
+
+def command(*words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "clientscope", *words], capture_output=True, text=True, timeout=120, check=False, env={**os.environ}
+    )
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def test_who_has_which_value(broker: Any) -> None:
+    servers = ("--bootstrap-servers", broker.internal)
+    logs = [str(FIXTURES / name) for name in ("java-2.8.log", "java-4.4.log", "librdkafka-2.16.log")]
+    command("import", "client-logs", *logs, "--publish", *servers)
+    explained = {each["library"]: each for each in json.loads(command("explain", "acks", "--fleet", "-o", "json", *servers).stdout)}
+    java = explained["java"]["fleet"]
+    assert java["clients"] >= 2
+    assert {each["value"] for each in java["values"]} <= {"all", "0", "1"}
+    assert sum(each["clients"] for each in java["values"]) + java["others"] == java["clients"]
+    assert explained["sarama"]["fleet"] == {"clients": 0, "values": [], "others": 0}
+    text = command("explain", "acks", "--software", "java", "--fleet", *servers)
+    assert f"  In the fleet, {java['clients']} clients:\n" in text.stdout
+    withheld = command("explain", "ssl.key.password", "--software", "java", "--fleet", *servers).stdout
+    assert "‹withheld" in withheld or "no client's value is known" in withheld
+
+
+def test_without_a_fleet_it_says_so() -> None:
+    done = command("explain", "acks", "--fleet", "--bootstrap-servers", "127.0.0.1:1", status=1)
+    assert done.stdout == ""
+    assert "error: " in done.stderr
+    assert "In the fleet" not in command("explain", "acks", "--bootstrap-servers", "127.0.0.1:1").stdout
