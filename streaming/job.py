@@ -42,6 +42,8 @@ from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
 from streaming.findings.finding_records import Policy
 from streaming.fresh_lane import FreshLane
+from streaming.internals.jvm import memory_bean
+from streaming.internals.releases import installed, untested
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.job_metrics import JobMetrics
 from streaming.progress import all_unread
@@ -93,6 +95,8 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
     rules = rules_file.read(settings.rules_file, LIMITS) if settings.rules_file else RulesFile()
     owned = owners.read_if_given(settings.owners)
+    if warning := untested(pyspark.__version__):
+        log.warning("%s", warning)
     if not submitted():
         java()
     kafka = KafkaAccess.of(settings)
@@ -125,7 +129,7 @@ def _run_on(
     else:
         os.environ.update(kafka.java_environment())  # the JVM inherits it; an option would be shown in plans and logs
         with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
-            spark = session(settings, jars("spark"))
+            spark = session(settings, jars(installed().jars))
     try:
         if stop.wait(0):  # while the JVM started
             return
@@ -189,7 +193,7 @@ class _Job:
             self._fresh.look()
         BatchReports(spark, QUERIES, self._finished).listen()
         self._conditions = conditions
-        self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
+        self._jvm_memory = memory_bean(spark)
         kernels = {name: query.kernel(digest_key) for name, query in QUERIES.items() if query.kernel}
         culprits = Culprits(settings, digest_key, kernels, self._crashed)
         starts = {name: partial(query.start, context) for name, query in QUERIES.items()}

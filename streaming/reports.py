@@ -15,6 +15,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
+from streaming.internals.jvm import LISTENER, wrapped_listener
+
 log = logging.getLogger(__name__)
 
 
@@ -39,7 +41,7 @@ class BatchReports:
     @cached_property
     def _jlistener(self) -> Any:
         """What PySpark gives to the JVM in a listener's place."""
-        return self._spark._jvm.PythonStreamingQueryListenerWrapper(self)
+        return wrapped_listener(self._spark, self)
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's name
         """A batch was finished."""
@@ -62,4 +64,4 @@ class BatchReports:
     class Java:
         """Py4J's name for which interface that is."""
 
-        implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)
+        implements = (LISTENER,)

@@ -1,4 +1,4 @@
-"""A kernel as an arrow_udf and as a pandas UDF: the same rows."""
+"""A kernel as an arrow_udf, by mapInArrow, and as a pandas UDF: the same rows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ DECODE = decoder("ClientConfigRecord")
         (counts, TYPE, connection_record(0, [("java", "4.4.0", 2, 3, 1), ("go", "1", 0, 1, 1)])),
     ],
 )
-def test_both_kinds_of_column_have_the_kernels_rows(
-    spark: SparkSession, function: kernel.Kernel, arrow_type: pa.DataType, value: bytes
-) -> None:
+def test_each_way_has_the_kernels_rows(spark: SparkSession, function: kernel.Kernel, arrow_type: pa.DataType, value: bytes) -> None:
     for values in ([value, b"junk", None, value], [None, None]):
         check(spark, function, arrow_type, values)
 
@@ -36,10 +34,9 @@ def test_both_kinds_of_column_have_the_kernels_rows(
 def check(spark: SparkSession, function: kernel.Kernel, arrow_type: pa.DataType, values: list[bytes | None]) -> None:
     # In one batch, since `counts` leaves out what another record of its batch makes void.
     rows = spark.createDataFrame([(value,) for value in values], "value binary").coalesce(1)
-    both = rows.select(
-        kernel.column(function, arrow_type, "value").alias("arrow"), kernel.pandas_column(function, arrow_type, "value").alias("pandas")
-    ).collect()
+    by_pandas = rows.select(kernel.pandas_column(function, arrow_type, "value").alias("found"))
+    ways = [kernel.computed(rows, [], "found", function, arrow_type, "value"), by_pandas]
+    ways.append(kernel.mapped(rows, ["value"], "found", function, arrow_type, "value").select("found"))
     expected = function(pa.array(values, pa.binary())).to_pylist()
-    for row, want in zip(both, expected, strict=True):
-        got = row.asDict(recursive=True)
-        assert got["arrow"] == got["pandas"] == want
+    for way in ways:
+        assert [row.asDict(recursive=True)["found"] for row in way.collect()] == expected
