@@ -43,6 +43,7 @@ from streaming.culprits.search import Culprits
 from streaming.findings.finding_records import Policy
 from streaming.fresh_lane import FreshLane
 from streaming.internals.jvm import memory_bean
+from streaming.internals.progress_reports import last_report
 from streaming.internals.releases import installed, untested
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.job_metrics import JobMetrics
@@ -253,7 +254,7 @@ class _Job:
 
     def _report(self, name: str, running: Running) -> None:
         """Takes in a query's progress, in its thread."""
-        report = running.query.lastProgress
+        report = last_report(running.query)
         if name == "results" and report is not None and self._fresh is not None:
             self._fresh.set_unread(all_unread(report))
         unread = self.metrics.lag(name).records

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from streaming.internals.jvm import LISTENER, wrapped_listener
+from streaming.internals.progress_reports import report_of
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +47,7 @@ class BatchReports:
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's name
         """A batch was finished."""
         try:
-            report = StreamingQueryProgress.fromJson(json.loads(event.progress().json()))
+            report = report_of(json.loads(event.progress().json()))
             if report.name in self._queries:
                 self._take(report)
         except Exception:  # Spark would log it in the JVM's words

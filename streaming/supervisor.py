@@ -17,6 +17,7 @@ from streaming.checkpoints.manifest import Refused
 from streaming.checkpoints.offsets import Lost
 from streaming.checkpoints.plans import PLANS
 from streaming.failures import Failure
+from streaming.internals.progress_reports import last_report
 from streaming.job_metrics import JobMetrics
 from streaming.parking import Parking
 from streaming.progress import read_to
@@ -138,7 +139,7 @@ class Supervisor:
             self._looked_s[each.name] = time.monotonic()
 
     def _read_progress(self, name: str, running: Running) -> None:
-        report = running.query.lastProgress
+        report = last_report(running.query)
         if report is not None:
             self._metrics.progressed(name, report)
             self._topics.read(name, read_to(report))

@@ -80,6 +80,12 @@ INTERNALS = (
         "gauges and findings are parked on Spark 3.5",
     ),
     Internal(
+        "StreamingQueryProgress._jdict",
+        "streaming.internals.progress_reports",
+        "offsets in progress reports before Spark 4.2",
+        "how far queries are behind is unknown on Spark 4.0 and 4.1, and the job reports queries that can't be read",
+    ),
+    Internal(
         "logs offsets, commits and sources, v1",
         "streaming.internals.spark_files",
         "damage and lost records are found before a query starts",

@@ -22,6 +22,7 @@ class SparkRelease:
         file_manager: the class of `spark.sql.streaming.checkpointFileManagerClass` that writes through Hadoop's FileSystem.
         arrow_batch: rows of a batch that Python is given. They are fewer where Spark bounds batches by rows alone, since a record may have
             a megabyte.
+        json_offsets: whether PySpark's progress reports have Kafka's offsets as JSON.
     """
 
     minor: str
@@ -29,16 +30,17 @@ class SparkRelease:
     jars: str
     file_manager: str = f"{_STREAMING}.FileSystemBasedCheckpointFileManager"
     arrow_batch: int = 500
+    json_offsets: bool = False
 
+
+_SINCE_4_1 = f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
 
 RELEASES = (
     SparkRelease("3.5", ("3.5.9",), "spark-3.5"),
     SparkRelease("4.0", ("4.0.2",), "spark-4.0", arrow_batch=5000),
-    SparkRelease(
-        "4.1", ("4.1.1",), "spark-4.1", f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager", arrow_batch=5000
-    ),
-    SparkRelease("4.2", ("4.2.0",), "spark", f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager", arrow_batch=5000),
-)  # fmt: skip
+    SparkRelease("4.1", ("4.1.1",), "spark-4.1", _SINCE_4_1, arrow_batch=5000),
+    SparkRelease("4.2", ("4.2.0",), "spark", _SINCE_4_1, arrow_batch=5000, json_offsets=True),
+)
 """From the oldest to the newest."""
 
 MINORS = tuple(each.minor for each in RELEASES)

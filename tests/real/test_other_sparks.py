@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,8 @@ def test_f21_a_cluster_of_another_spark_says_the_same(tmp_path: Path, minor: str
             comes_out(broker.internal, tmp_path / "history", DigestKey.read(file))
             written.write(50)
             comes_out(broker.internal, tmp_path / "history", DigestKey.read(file))
+            (manifest,) = (tmp_path / "checkpoints" / "gauges").glob("*/clientscope.json")
+            assert json.loads(manifest.read_text())["spark_version"].startswith(f"{minor}.")
             assert "Traceback" not in cluster.log(), cluster.log()
             assert cluster.stop_job() == 0, cluster.log()
     finally:
