@@ -7,8 +7,10 @@ from functools import partial
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from record_bytes import config_record, connection_record, setting
 
+from streaming.internals.releases import installed
 from streaming.transforms import kernel
 from streaming.transforms.results import verdicts
 from udfs.decoding.decode import decoder
@@ -40,3 +42,19 @@ def check(spark: SparkSession, function: kernel.Kernel, arrow_type: pa.DataType,
     expected = function(pa.array(values, pa.binary())).to_pylist()
     for way in ways:
         assert [row.asDict(recursive=True)["found"] for row in way.collect()] == expected
+
+
+def test_what_a_kernel_is_given_at_once_is_bounded_however_large_records_are(spark: SparkSession) -> None:
+    def size(values: pa.Array) -> pa.Array:
+        return pa.array([values.nbytes] * len(values), pa.int64())
+
+    release, large = installed(), 256 * 1024
+    rows = spark.range(600).coalesce(1).select(F.expr(f"cast(repeat('x', {large}) as binary)").alias("value"))
+    ways = {
+        "computed": kernel.computed(rows, [], "bytes", size, pa.int64(), "value"),
+        "mapped": kernel.mapped(rows, [], "bytes", size, pa.int64(), "value"),
+        "pandas": rows.select(kernel.pandas_column(size, pa.int64(), "value").alias("bytes")),
+    }
+    most = {name: way.agg(F.max("bytes")).first()[0] for name, way in ways.items()}
+    bound = (32 << 20) + 2 * large if release.arrow_batch > 500 else 501 * large
+    assert {name: found for name, found in most.items() if found > bound} == {}
