@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
+SPARKS := 3.5 4.0 4.1
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: faketime help demo fixtures screenshots docs docs-rules golden-checkpoint test test-pure test-pythons test-pythons-short test-spark test-real check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-lint bench-addresses bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
+.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules golden-checkpoint test test-pure test-pythons test-pythons-short test-spark test-real check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-lint bench-addresses bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -27,13 +28,13 @@ golden-checkpoint: venv  ## keep a checkpoint of this release for the tests of t
 	$(BIN)/python tests/fixtures/checkpoint.py
 test-spark: venv ## one Spark session
 	$(BIN)/pytest tests/spark
-test-real: venv chromium prometheus faketime class-data  ## a real broker, gateway, clients, job and browser
+test-real: venv chromium prometheus faketime class-data .sparks/3.5/.ready  ## a real broker, gateway, clients, job and browser
 	$(BIN)/pytest tests/real $(FOUR_AT_A_TIME)
 test-pythons: venv prometheus  ## the pure tests on each other Python that is here (3.11 to 3.13)
 	.ci/pythons $(TWO_AT_A_TIME)
 test-pythons-short: venv prometheus  ## the same on the oldest and the newest alone, without the files that take longest, as CI does
 	PYTHONS="3.11 3.13" TEST_SHORT_FORMS=1 .ci/pythons $(TWO_AT_A_TIME)
-test-long: venv faketime  ## the long forms: ten-minute outages, 20 kills, a million fuzzed pushes, 1,000 interleavings (needs Atheris, so Linux)
+test-long: venv faketime sparks  ## the long forms: ten-minute outages, 20 kills, a million fuzzed pushes, 1,000 interleavings (needs Atheris, so Linux)
 	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
 	$(BIN)/python tests/long/fuzz_push_config.py -runs=1000000
 	TEST_LONG_FORMS=1 $(BIN)/pytest tests -m long_form
@@ -96,6 +97,15 @@ lock: venv       ## resolve requirements.lock anew (no index address in it)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links \
 	  --extra demo --extra crc32c --group dev --custom-compile-command 'make lock' pyproject.toml -o requirements.lock
+	for spark in $(SPARKS); do $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-emit-index-url \
+	  --no-emit-find-links --custom-compile-command 'make lock' tests/sparks/$$spark.in -o tests/sparks/$$spark.txt || exit 1; done
+
+sparks: $(SPARKS:%=.sparks/%/.ready)  ## the other releases of Spark that the job runs on, for tests (some 350 MB each, once)
+.sparks/%/.ready: tests/sparks/%.txt | venv  # PySpark and Py4J alone: all else is the environment's own
+	@echo "installing Spark $* for the tests"
+	@rm -rf $(@D) && $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target $(@D) -r $< && touch $@
+test-sparks: sparks  ## the tests of one Spark session on each of the other releases
+	for spark in $(SPARKS); do PYTHONPATH=.sparks/$$spark $(BIN)/pytest tests/spark || exit 1; done
 
 venv: java right-python $(VENV)/.ready
 right-python:    # an environment never changes its Python
@@ -142,4 +152,4 @@ faketime:        # a clock that jumps, for F40
 	  else echo "error: the tests need libfaketime; run: sudo apt-get install --no-install-recommends faketime" >&2; exit 1; fi; }
 
 clean:           ## remove the environment and the demo's data
-	rm -rf $(VENV) .venv-3.* data .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-3.* .sparks data .pytest_cache .mypy_cache .ruff_cache

@@ -26,11 +26,11 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.decode import record
+from bench.digest_key import key_in_a_file
 from bench.gateway import proc
 from bench.gauges import Load, make
 from bench.rules import fleet
 from clientscope.config import StreamSettings
-from clientscope.digest import DigestKey
 from clientscope.local.jars import jars
 from streaming.session import session
 from streaming.transforms import kernel
@@ -48,7 +48,7 @@ SMALL = 20
 MOST = 1.1
 """Where the pandas UDF costs at most so much of what the arrow_udf does, CPU of Python and JVM, the job takes it."""
 
-_KEY = DigestKey(b"k" * 32)
+_KEY = key_in_a_file()
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _KINDS: dict[str, Callable[[kernel.Kernel, pa.DataType, str], Column]] = {"pandas": kernel.pandas_column, "arrow": kernel.column}
 

@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.decode import BATCH, record
+from bench.digest_key import key_in_a_file
 from clientscope.config import StreamSettings
-from clientscope.digest import DigestKey
 from clientscope.local.jars import jars
 from clientscope.records.codec import ClientConnectionRecord, Kind, encode
 from clientscope.records.topics import CONFIGS, CONNECTIONS
@@ -45,7 +45,7 @@ from udfs.redaction.pushes import redact
 MOST = 50_000
 """Records of a batch of history, as the job takes them at most."""
 
-KEY = DigestKey(b"k" * 32)
+KEY = key_in_a_file()
 _IMPORT = """
 import os, time
 def resident(): return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20

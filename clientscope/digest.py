@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from clientscope.errors import SettingsError
 from clientscope.secret_files import require_private
 
 _SHORTEST_KEY = 32
+
+VARIABLE = "CLIENTSCOPE_DIGEST_KEY"
+"""Environment variable with what a key file would hold, for machines of a cluster that can't have the file."""
 
 
 def identifier(kind: str, *parts: str) -> str:
@@ -29,6 +35,8 @@ def identifier(kind: str, *parts: str) -> str:
 class DigestKey:
     """The installation's HMAC key: one leaked secret is recognised in many places, and stored in none.
 
+    It doesn't travel: pickled, as Spark pickles what its workers run, it is the place where it was found, and each machine reads it there.
+
     Attributes:
         key_id: goes with each digest, so that digests of different keys are not compared.
         earlier: keys that this one has replaced, whose digests are still about; see docs/keys.md.
@@ -36,6 +44,12 @@ class DigestKey:
 
     secret: bytes = field(repr=False)
     earlier: tuple[DigestKey, ...] = ()
+    _file: Path | None = field(default=None, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[Callable[[Path, str], DigestKey], tuple[Path, str]]:
+        if self._file is None:
+            raise TypeError("a digest key that no file holds can't be pickled")
+        return _on_this_machine, (self._file, self.key_id)
 
     @property
     def key_id(self) -> str:
@@ -62,15 +76,36 @@ class DigestKey:
         """
         make = f"(umask 077; openssl rand -hex 32 > {path})"
         require_private(path, "digest_key_file", f"make one: {make}")
-        text = path.read_bytes()
+        return cls._parsed(path.read_bytes(), f"digest_key_file {path}", make, path.absolute())
+
+    @classmethod
+    def _parsed(cls, text: bytes, where: str, make: str, path: Path) -> DigestKey:
         secrets = [line.strip() for line in text.splitlines() if line.strip()]
         if not secrets:
-            raise SettingsError(f"digest_key_file {path}: it is empty", f"make one: {make}")
+            raise SettingsError(f"{where}: it is empty", f"make one: {make}")
         for number, secret in enumerate(secrets, 1):
             if not secret.isascii() or not secret.decode("ascii").isprintable():
-                raise SettingsError(f"digest_key_file {path}: key {number} isn't printable ASCII", f"make one: {make}")
+                raise SettingsError(f"{where}: key {number} isn't printable ASCII", f"make one: {make}")
             if len(secret) < _SHORTEST_KEY:
-                raise SettingsError(f"digest_key_file {path}: key {number} has {len(secret)} bytes, needs {_SHORTEST_KEY}", make)
+                raise SettingsError(f"{where}: key {number} has {len(secret)} bytes, needs {_SHORTEST_KEY}", make)
             if secret in secrets[: number - 1]:
-                raise SettingsError(f"digest_key_file {path}: key {number} is there twice", "the first one signs; take the other out")
-        return cls(secrets[0], tuple(cls(secret) for secret in secrets[1:]))
+                raise SettingsError(f"{where}: key {number} is there twice", "the first one signs; take the other out")
+        return cls(secrets[0], tuple(cls(secret) for secret in secrets[1:]), path)
+
+
+@lru_cache(maxsize=4)  # for each task that a worker runs
+def _on_this_machine(path: Path, key_id: str) -> DigestKey:
+    """The key that another process of the job has, from this machine's own file or environment.
+
+    Raises:
+        SettingsError: it isn't there, or is another key.
+    """
+    if text := os.environ.get(VARIABLE):
+        found, where = DigestKey._parsed(text.encode(), VARIABLE, "set it to what the driver's key file holds", path), VARIABLE
+    else:
+        found, where = DigestKey.read(path), f"digest_key_file {path}"
+    if found.key_id != key_id:
+        raise SettingsError(
+            f"{where}: key {found.key_id} on this machine, and {key_id} where the job started", "give each machine the same"
+        )
+    return found

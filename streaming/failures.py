@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from clientscope.errors import ClientscopeError, EnvironmentProblem
+from streaming.internals import messages
 
 
 class Failure(NamedTuple):
@@ -28,21 +29,10 @@ class Failure(NamedTuple):
 
 _AGAIN = "clientscope checkpoints verify says more, and checkpoints/README.md how to start a query again from its topic"
 _KNOWN = (
+    (messages.RECORDS_GONE, Failure("", "records that it has not read are gone from its topic", _AGAIN)),
+    (messages.CHECKPOINT_DAMAGED, Failure("", "its checkpoint is damaged, or another version's", _AGAIN, lasting=True)),
     (
-        re.compile(r"KAFKA_DATA_LOSS|OffsetOutOfRangeException|Some data may have been lost because"),
-        Failure("", "records that it has not read are gone from its topic", _AGAIN),
-    ),
-    (
-        # Spark names no condition for a log or a state file that is damaged: Hadoop's checksums and its own parsers fail.
-        re.compile(
-            r"CANNOT_LOAD_STATE_STORE|STATE_STORE_\w*(?:INCOMPATIBLE|NOT_COMPATIBLE|NOT_FOUND|MISMATCH|INVALID|NOT_EMPTY|FAILURE)"
-            r"|BATCH_METADATA_NOT_FOUND|CHECKPOINT_|STREAMING_CHECKPOINT_MISSING_METADATA_FILE|INVALID_LOG_VERSION|MALFORMED_LOG_FILE"
-            r"|Failed to read log file|batch \d+ doesn't exist|Checksum error: \S*/(?:metadata|(?:offsets|commits|sources|state)/)"
-        ),
-        Failure("", "its checkpoint is damaged, or another version's", _AGAIN, lasting=True),
-    ),
-    (
-        re.compile(r"CONCURRENT_STREAM_LOG_UPDATE"),
+        messages.TWO_WRITERS,
         Failure(
             "",
             "another job writes the same checkpoint",
@@ -51,34 +41,33 @@ _KNOWN = (
         ),
     ),
     (
-        re.compile(r"No space left on device|Disk quota exceeded|ENOSPC|EDQUOT"),
+        messages.DISK_FULL,
         Failure("", "a disk is full", "make room where --history-dir, --checkpoint-dir and Spark's local files are; it then continues"),
     ),
     (
-        re.compile(r"Permission denied|Read-only file system|EROFS"),
+        messages.NOT_WRITABLE,
         Failure("", "it may not write its files", "let the job's user write below --history-dir and --checkpoint-dir; it then continues"),
     ),
     (
-        re.compile(r"DELTA_\w+|DeltaTable\w*Exception|\.delta\.\w+Exception"),
+        messages.DELTA_FAILED,
         Failure("", "its Delta table can't be written", "see the job's log, and restore the table from a backup; docs/history.md"),
     ),
     (
-        re.compile(
-            r"KafkaTimeoutError|KafkaConnectionError|Unable to bootstrap|no broker answers|could not be read to its end"
-            r"|org\.apache\.kafka\.common\.errors\.(?:Timeout|Disconnect|Network)\w*"
-        ),
+        messages.KAFKA_AWAY,
         Failure(
             "", "Kafka doesn't answer", "is the broker up, and --bootstrap-servers its INTERNAL listener? it continues once Kafka answers"
         ),
     ),
     (
-        re.compile(r"Python worker exited unexpectedly|MemoryError|PythonException|ExecutorLostFailure"),
+        messages.DIGEST_KEY,
+        Failure("", "an executor has no digest key, or another one", "give each machine the same key; docs/cluster.md", lasting=True),
+    ),
+    (
+        messages.WORKERS_DIE,
         Failure("", "its workers die", "the record that does it is searched and quarantined; docs/cluster.md", fatal_record=True),
     ),
 )
-"""By Spark's error conditions where there are such."""
 
-_OF_PYTHON, _CAUSED_BY = "An exception was raised by the Python Proxy", "Caused by: "
 _RAISED = re.compile(r"[A-Za-z_][\w.]*: ")
 """A line of a traceback that names what was raised."""
 
@@ -105,9 +94,9 @@ def cause_in(text: str) -> str:
     """
     lines = text.strip().splitlines()
     what = lines[0] if lines else "without a cause"
-    if what.startswith(_OF_PYTHON):
+    if what.startswith(messages.OF_PYTHON):
         raised = [line for line in lines if _RAISED.match(line)]
         of_the_jvm = [line[2:] for line in lines if line.startswith(": ")]
         what = next(iter([*of_the_jvm, *reversed(raised)]), what)
-    causes = [line.strip().removeprefix(_CAUSED_BY) for line in lines if line.strip().startswith(_CAUSED_BY)]
+    causes = [line.strip().removeprefix(messages.CAUSED_BY) for line in lines if line.strip().startswith(messages.CAUSED_BY)]
     return what[:500] if not causes or causes[-1] in what else f"{what[:300]}: {causes[-1][:200]}"

@@ -42,6 +42,9 @@ from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
 from streaming.findings.finding_records import Policy
 from streaming.fresh_lane import FreshLane
+from streaming.internals.jvm import memory_bean
+from streaming.internals.progress_reports import last_report
+from streaming.internals.releases import installed, untested
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.job_metrics import JobMetrics
 from streaming.progress import all_unread
@@ -93,6 +96,8 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
     rules = rules_file.read(settings.rules_file, LIMITS) if settings.rules_file else RulesFile()
     owned = owners.read_if_given(settings.owners)
+    if warning := untested(pyspark.__version__):
+        log.warning("%s", warning)
     if not submitted():
         java()
     kafka = KafkaAccess.of(settings)
@@ -125,7 +130,7 @@ def _run_on(
     else:
         os.environ.update(kafka.java_environment())  # the JVM inherits it; an option would be shown in plans and logs
         with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
-            spark = session(settings, jars("spark"))
+            spark = session(settings, jars(installed().jars))
     try:
         if stop.wait(0):  # while the JVM started
             return
@@ -189,7 +194,7 @@ class _Job:
             self._fresh.look()
         BatchReports(spark, QUERIES, self._finished).listen()
         self._conditions = conditions
-        self._jvm_memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
+        self._jvm_memory = memory_bean(spark)
         kernels = {name: query.kernel(digest_key) for name, query in QUERIES.items() if query.kernel}
         culprits = Culprits(settings, digest_key, kernels, self._crashed)
         starts = {name: partial(query.start, context) for name, query in QUERIES.items()}
@@ -249,7 +254,7 @@ class _Job:
 
     def _report(self, name: str, running: Running) -> None:
         """Takes in a query's progress, in its thread."""
-        report = running.query.lastProgress
+        report = last_report(running.query)
         if name == "results" and report is not None and self._fresh is not None:
             self._fresh.set_unread(all_unread(report))
         unread = self.metrics.lag(name).records

@@ -15,6 +15,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
+from streaming.internals.jvm import LISTENER, wrapped_listener
+from streaming.internals.progress_reports import report_of
+
 log = logging.getLogger(__name__)
 
 
@@ -39,12 +42,12 @@ class BatchReports:
     @cached_property
     def _jlistener(self) -> Any:
         """What PySpark gives to the JVM in a listener's place."""
-        return self._spark._jvm.PythonStreamingQueryListenerWrapper(self)
+        return wrapped_listener(self._spark, self)
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's name
         """A batch was finished."""
         try:
-            report = StreamingQueryProgress.fromJson(json.loads(event.progress().json()))
+            report = report_of(json.loads(event.progress().json()))
             if report.name in self._queries:
                 self._take(report)
         except Exception:  # Spark would log it in the JVM's words
@@ -62,4 +65,4 @@ class BatchReports:
     class Java:
         """Py4J's name for which interface that is."""
 
-        implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)
+        implements = (LISTENER,)

@@ -11,13 +11,14 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from py4j.protocol import Py4JJavaError
-from pyspark import SparkConf, SparkContext
+import pyspark
 from pyspark.sql import SparkSession
 
 from clientscope.config import StreamSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.kafka.access import JAAS_VARIABLE, KafkaAccess
+from streaming.internals.jvm import given_settings, has_class
+from streaming.internals.releases import release
 
 LOG4J = Path(__file__).with_name("log4j2.properties")
 JVM = (
@@ -64,7 +65,7 @@ def session(settings: StreamSettings, jars: Iterable[Path] = ()) -> SparkSession
     """A session with the Kafka connector and Delta.
 
     Args:
-        jars: as ``clientscope.local.jars.jars("spark")`` finds them; none where spark-submit brings them.
+        jars: as `clientscope.local.jars.jars` finds them for this release of Spark; none where spark-submit brings them.
 
     Raises:
         SettingsError: a setting of spark-submit is one that the job can't work with.
@@ -109,7 +110,7 @@ def _session_of_spark_submit(settings: StreamSettings) -> SparkSession:
             f"with SASL, spark-submit and every executor need the environment variable {JAAS_VARIABLE}",
             "their JVMs started before these settings were read; docs/cluster.md says how",
         )
-    given = _given()
+    given = given_settings()
     if given.get("spark.app.name") == PROGRAM:  # the user gave it no name: this one is spark-submit's own
         del given["spark.app.name"]
     ours = _configuration(settings, given.get("spark.master", ""))
@@ -131,7 +132,7 @@ def shuffle_partitions(settings: StreamSettings) -> int:
     """The number of shuffle partitions of a new checkpoint. Every partition of the state costs a task and a commit in each batch."""
     if not submitted():
         return _shuffle_partitions(settings.master)
-    given = _given()
+    given = given_settings()
     return int(given.get("spark.sql.shuffle.partitions") or _shuffle_partitions(given.get("spark.master", "")))
 
 
@@ -139,23 +140,14 @@ def _shuffle_partitions(master: str) -> int:
     return 1 if master.startswith("local") else 8
 
 
-def _given() -> dict[str, str]:
-    """The settings that spark-submit was started with."""
-    SparkContext._ensure_initialized()  # connects to the JVM, whose system properties that is
-    return dict(SparkConf().getAll())
-
-
 def _require_classes(spark: SparkSession) -> None:
-    loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
     for name, what in _CLASSES.items():
-        try:
-            loader.loadClass(name)
-        except Py4JJavaError:
+        if not has_class(spark, name):
             spark.stop()
             raise EnvironmentProblem(
                 f"Spark was started without {what}",
                 "give spark-submit the properties that `clientscope bundle` writes; docs/cluster.md",
-            ) from None
+            )
 
 
 def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
@@ -187,7 +179,7 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.codegen.cache.maxEntries": "2000",
         # Each step of a kernel costs some microseconds, whatever it is for: of 1,000 pushes nearly half of the time. A fifth of what a task
         # reads of a backlog. By bytes too, since a record on the topic may have a megabyte.
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(release(pyspark.__version__).arrow_batch),
         "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
         # Python workers keep the memory that they free. By default Arrow's allocator and glibc return each batch's memory to the kernel,
         # which zeroes it again page by page for the next batch.
@@ -215,8 +207,7 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             # Through FileSystem rather than FileContext, which starts processes too; both are for one process on one machine.
-            "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing"
-            ".FileSystemBasedCheckpointFileManager",
+            "spark.sql.streaming.checkpointFileManagerClass": release(pyspark.__version__).file_manager,
             "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
         }
     return configuration

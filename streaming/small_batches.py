@@ -6,7 +6,15 @@ batch costs the JVM; for a backlog the code is worth it (docs/benchmarks.md). Th
 
 from __future__ import annotations
 
+import logging
+from functools import cache
+
+from py4j.protocol import Py4JError
 from pyspark.sql.streaming import StreamingQuery
+
+from streaming.internals.jvm import batch_settings
+
+log = logging.getLogger(__name__)
 
 MOST = 20_000
 """Records that a query has still to read, beyond which its batches are large."""
@@ -17,10 +25,18 @@ _PROJECTIONS = "spark.sql.codegen.factoryMode"
 def fit(query: StreamingQuery, unread: int) -> None:
     """Has a query's next batches run as its last report suggests. To be called now and then, for as long as the query runs.
 
-    A query takes a copy of the session's settings when it starts; this changes the copy, for which Spark has no public name.
+    A query takes a copy of the session's settings when it starts; this changes the copy.
 
     Args:
         unread: records that it had still to read.
     """
-    settings = query._jsq.streamingQuery().sparkSessionForStream().conf()
-    settings.set(_PROJECTIONS, "FALLBACK" if unread > MOST else "NO_CODEGEN")
+    try:
+        batch_settings(query).set(_PROJECTIONS, "FALLBACK" if unread > MOST else "NO_CODEGEN")
+    except Py4JError as error:
+        if query.isActive:
+            _warn_once(type(error).__name__)
+
+
+@cache
+def _warn_once(error: str) -> None:
+    log.warning("this Spark lets no query change its own settings (%s): small batches cost the JVM a quarter more", error)

@@ -12,6 +12,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.errors import ClientscopeError
 from streaming.failures import Failure, understood
+from streaming.internals.progress_reports import last_report
 from streaming.job_metrics import JobMetrics
 from streaming.parking import NextStep, Parking, QueryPhase
 
@@ -189,5 +190,5 @@ def _has_read(query: StreamingQuery) -> bool:
 
 def _has_finished(query: StreamingQuery) -> bool:
     """Whether it has finished a batch since it was started; a report of an idle query is of none."""
-    report = query.lastProgress
+    report = last_report(query)
     return report is not None and "addBatch" in report.durationMs

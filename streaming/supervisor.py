@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 
+from py4j.protocol import Py4JError
+
 from clientscope.clock import now_ms
 from clientscope.errors import EnvironmentProblem
 from clientscope.findings.conditions import Condition, Conditions
@@ -17,6 +19,7 @@ from streaming.checkpoints.manifest import Refused
 from streaming.checkpoints.offsets import Lost
 from streaming.checkpoints.plans import PLANS
 from streaming.failures import Failure
+from streaming.internals.progress_reports import last_report
 from streaming.job_metrics import JobMetrics
 from streaming.parking import Parking
 from streaming.progress import read_to
@@ -126,7 +129,11 @@ class Supervisor:
         reported_s = 0.0
         while not self._stopping.wait(_LOOK_S if each.begun or each.running is None else _FIRST_LOOK_S):
             now = time.monotonic()
-            each.look(now)
+            try:
+                each.look(now)
+            except Py4JError as error:  # a connection to the JVM was reset, which a busy machine can do; the next call takes a new one
+                log.warning("whether query %s runs could not be asked, and is asked again: %s", each.name, error)
+                continue
             self._metrics.watched(each.name, each.well, each.restarts)
             running = each.running
             if running is not None and now - reported_s >= _REPORT_S:
@@ -138,7 +145,7 @@ class Supervisor:
             self._looked_s[each.name] = time.monotonic()
 
     def _read_progress(self, name: str, running: Running) -> None:
-        report = running.query.lastProgress
+        report = last_report(running.query)
         if report is not None:
             self._metrics.progressed(name, report)
             self._topics.read(name, read_to(report))

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
+from streaming.internals.progress_reports import last_report
 from streaming.progress import all_unread
 
 _FAR_BEHIND = 50_000
@@ -79,7 +80,7 @@ def live_queries_behind(spark: SparkSession, live: Container[str]) -> bool:
     """
     for query in spark.streams.active:
         if query.name in live:
-            report = query.lastProgress
+            report = last_report(query)
             if report is None or all_unread(report) > _FAR_BEHIND:
                 return True
     return False

@@ -1,7 +1,7 @@
 """Jars: downloaded once by the Ivy that PySpark ships, then taken from the cache; checked against ``jars.sha256`` each time.
 
-One ``ivy.xml`` names them; no Maven is needed. Two configurations, ``spark`` and ``broker``, are what a user needs. The others are for
-tests and the benchmark, and each is fetched when it is first asked for.
+One ``ivy.xml`` names them; no Maven is needed. Two configurations, ``spark`` and ``broker``, are what most users need. The others are for
+other releases of Spark, for tests and for the benchmark, and each is fetched when it is first asked for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ LOCK = _HERE / "jars.sha256"
 CONFIGURATIONS = ("spark", "broker")
 JAVA_CLIENTS = ("client-2.1", "client-2.8", "client-3.9", "client-4.4")
 OLDER_BROKERS = ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.6", "broker-3.9", "broker-4.0.0", "broker-4.0.1")
-EXTRA = (*OLDER_BROKERS, *JAVA_CLIENTS, "peer")
+OTHER_SPARKS = ("spark-3.5", "spark-4.0", "spark-4.1")
+"""``spark`` is for the release that requirements.lock has."""
+EXTRA = (*OTHER_SPARKS, *OLDER_BROKERS, *JAVA_CLIENTS, "peer")
 
 Progress = Callable[[str], None]
 

@@ -14,16 +14,17 @@ from typing import Literal, NamedTuple
 from clientscope import __version__
 from clientscope.kafka.access import Kafka
 from clientscope.records.codec import schema
-from streaming.checkpoints import broker, delta, manifest, skip, spark_files, start_file
+from streaming.checkpoints import broker, delta, manifest, skip, start_file
 from streaming.checkpoints.broker import TopicsNow
 from streaming.checkpoints.compare import RESET, RecordsLost, StartDecision, decide
 from streaming.checkpoints.lock import locked
 from streaming.checkpoints.manifest import Manifest, Refused
 from streaming.checkpoints.offsets import EARLIEST, Lost, said, to_json
 from streaming.checkpoints.plans import PLANS, QueryPlan, folder, versions
-from streaming.checkpoints.spark_files import SparkFiles
 from streaming.checkpoints.unread import unread
 from streaming.checkpoints.watch import TopicWatch
+from streaming.internals import spark_files
+from streaming.internals.spark_files import SparkFiles
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ class Checkpoints:
         replaced = False
         try:
             decision = decide(now, before, files, extents)
-            if files.position:
+            if files.position or files.unknown:
                 return _Beginning(decision)
             start = start_file.read(checkpoint)
         except RecordsLost as error:

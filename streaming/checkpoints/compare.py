@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from streaming.checkpoints.manifest import Manifest, Refused, SeenTopic
 from streaming.checkpoints.offsets import Extents, Lost, beyond, lost, said, to_json
 from streaming.checkpoints.plans import PLANS
-from streaming.checkpoints.spark_files import SparkFiles
+from streaming.internals.spark_files import SparkFiles
 
 RESET = "clientscope checkpoints reset"
 
@@ -78,7 +78,7 @@ def decide(now: Manifest, before: Manifest | None, files: SparkFiles, extents: E
         raise damaged(query, files)
     if not files.begun:
         return StartDecision(now)
-    notes = []
+    notes = [f"{query}: {each}; Spark continues by it, and records that are gone can't be noticed" for each in files.unknown]
     if before is None:
         notes.append(f"{query}: its checkpoint was written before there were manifests, and is sound")
     else:

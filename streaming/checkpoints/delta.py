@@ -10,7 +10,7 @@ from deltalake.exceptions import DeltaError
 from streaming.checkpoints.compare import RESET
 from streaming.checkpoints.manifest import Refused
 from streaming.checkpoints.offsets import to_json
-from streaming.checkpoints.spark_files import SparkFiles
+from streaming.internals.spark_files import SparkFiles
 
 
 def require_not_ahead(query: str, table: Path, files: SparkFiles) -> None:

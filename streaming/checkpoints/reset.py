@@ -9,11 +9,12 @@ from pathlib import Path
 
 from clientscope.errors import SettingsError
 from clientscope.kafka.access import Kafka
-from streaming.checkpoints import broker, spark_files, start_file
+from streaming.checkpoints import broker, start_file
 from streaming.checkpoints.lock import locked
 from streaming.checkpoints.manifest import Refused
 from streaming.checkpoints.offsets import EARLIEST, Extent, Offsets, from_json
 from streaming.checkpoints.plans import PLANS, folder, versions
+from streaming.internals import spark_files
 
 _ASIDE = re.compile(r"v\d+\.(?:before-\d{8}T\d{6}Z(?:-\d+)?|skipped)")
 

@@ -14,8 +14,8 @@ from streaming.checkpoints import delta, manifest, start_file
 from streaming.checkpoints.manifest import Manifest
 from streaming.checkpoints.offsets import EARLIEST, Extent, Offsets
 from streaming.checkpoints.plans import PLANS
-from streaming.checkpoints.spark_files import SparkFiles
 from streaming.checkpoints.start_file import StartOffsets
+from streaming.internals.spark_files import SparkFiles
 
 Ranges = dict[str, dict[str, list[tuple[int, int]]]]
 """Topic → partition → the ranges [from, to) that were skipped, as a manifest has them."""

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from streaming.checkpoints import spark_files
 from streaming.checkpoints.files import write_atomically
 from streaming.checkpoints.manifest import Refused
 from streaming.checkpoints.offsets import Offsets, to_json
 from streaming.checkpoints.plans import folder
+from streaming.internals import spark_files
 
 FILE = "clientscope-start.json"
 

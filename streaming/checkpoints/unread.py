@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from streaming.checkpoints import lock, spark_files, start_file
+from streaming.checkpoints import lock, start_file
 from streaming.checkpoints.offsets import EARLIEST, Extent
 from streaming.checkpoints.plans import PLANS, folder
+from streaming.internals import spark_files
 
 _LOOK_S = 1.0
 _PATIENCE_S = 600.0

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from streaming.checkpoints import manifest, spark_files, start_file
+from streaming.checkpoints import manifest, start_file
 from streaming.checkpoints.compare import RESET, reset
 from streaming.checkpoints.manifest import Refused
 from streaming.checkpoints.plans import PLANS, folder, versions
+from streaming.internals import spark_files
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,11 @@ class CheckpointProblem:
 def verify(checkpoint_dir: Path) -> list[CheckpointProblem]:
     """Looks at every query's current checkpoint; nothing is found where nothing is wrong."""
     return [problem for query in PLANS for problem in _verify(checkpoint_dir, query)]
+
+
+def unknown_formats(checkpoint_dir: Path) -> list[str]:
+    """What can't be verified, a sentence each: files that a Spark wrote whose format isn't known. They may well be whole."""
+    return [f"{query}: {each}" for query in PLANS for each in spark_files.read(folder(checkpoint_dir, query)).unknown]
 
 
 def _verify(checkpoint_dir: Path, query: str) -> list[CheckpointProblem]:

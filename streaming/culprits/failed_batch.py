@@ -12,7 +12,7 @@ from kafka import TopicPartition
 
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.reader import OffsetRange, TopicReader
-from streaming.checkpoints import spark_files
+from streaming.internals import spark_files
 
 log = logging.getLogger(__name__)
 
@@ -37,8 +37,8 @@ class SuspectRecord:
 def failed_range(checkpoint: Path) -> Range:
     """What the newest batch of a checkpoint reads, if that batch was begun and not finished; else nothing."""
     files = spark_files.read(checkpoint)
-    if files.problems:
-        log.warning("the failed batch can't be read from %s: %s", checkpoint, files.problems[0])
+    if unread := files.problems or files.unknown:
+        log.warning("the failed batch can't be read from %s: %s", checkpoint, unread[0])
         return {}
     if files.planned == files.committed:
         return {}

@@ -24,6 +24,8 @@ from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter, partition_of
 from clientscope.records.topics import CONNECTIONS, GAUGES
 from streaming.gauges import Changes, GaugeEntry, Gauges, ReadClock
+from streaming.internals.frames import to_table
+from streaming.internals.progress_reports import last_report
 from streaming.job_metrics import JobMetrics
 from streaming.progress import read_to
 from streaming.queries.query import JobContext, JobQuery
@@ -63,7 +65,7 @@ class GaugesQuery:
         """Publishes which gateways have been lost, as far as their records have been read."""
         before = time.monotonic()
         ends = self._ends.ask()
-        after, report = time.monotonic(), self.query.lastProgress
+        after, report = time.monotonic(), last_report(self.query)
         with self._lock:
             if ends is None:
                 self._clock.missed()
@@ -89,7 +91,7 @@ class GaugesQuery:
         self._opened.close()
 
     def _write(self, rows: DataFrame, _batch_id: int) -> None:
-        found, at = arrived(rows.toArrow()), time.monotonic()
+        found, at = arrived(to_table(rows)), time.monotonic()
         with self._lock:
             self._publish(self._gauges.apply(found, self._clock.now(at), partial(self._clock.appended, at=at)))
             self._clock.applied(found)

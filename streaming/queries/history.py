@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import QUARANTINE
 from sinks.history.batches import append
 from sinks.quality.suites import SUITES
 from streaming.checkpoints.plans import PLANS
+from streaming.internals.jvm import query_id
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.queries.query import JobContext
 from streaming.queries.start import source, start
@@ -39,7 +40,7 @@ def start_history(job: JobContext, name: str, step: Callable[[DataFrame], DataFr
         with job.turns.turn():
             rows.persist()
             try:
-                append(history.kept(rows), settings.history_dir / plan.table, _query_id(rows.sparkSession), batch_id)
+                append(history.kept(rows), settings.history_dir / plan.table, query_id(rows.sparkSession), batch_id)
                 history.quarantine(rows).write.format("kafka").options(**sink).save()
             finally:
                 rows.unpersist()
@@ -49,11 +50,3 @@ def start_history(job: JobContext, name: str, step: Callable[[DataFrame], DataFr
     rows = history.observed(step(source(job.spark, settings, name, Pace(_MOST, interval_s))), QUARANTINED, SUITES[plan.topic].row_checks)
     writer = rows.writeStream.foreachBatch(write)
     return Plain(start(writer, name, settings.checkpoint_dir, min(interval_s, _LOOK_S)))
-
-
-def _query_id(spark: SparkSession) -> str:
-    """The id in the checkpoint of the query whose batch this is: Spark keeps it with the thread."""
-    query_id = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
-    if query_id is None:
-        raise RuntimeError("not in a query's batch")
-    return str(query_id)

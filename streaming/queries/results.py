@@ -16,6 +16,7 @@ from clientscope.config import StreamSettings
 from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import AHEAD, CONFIGS, RESULTS
 from streaming.checkpoints import skipped
+from streaming.internals.progress_reports import last_report
 from streaming.progress import all_unread
 from streaming.queries.query import JobContext, JobQuery
 from streaming.queries.start import begin, source, start
@@ -73,7 +74,7 @@ class FreshResults:
 
     def unread(self) -> int:
         """Records that it had still to read, by its last report."""
-        report = self._query.lastProgress
+        report = last_report(self._query)
         return all_unread(report) if report is not None else 0
 
     def stop(self) -> None:

@@ -12,6 +12,7 @@ from clientscope.kafka.access import KafkaAccess
 from streaming.checkpoints import skipped
 from streaming.checkpoints.plans import PLANS, folder
 from streaming.checkpoints.start_file import starting_offsets
+from streaming.internals.jvm import set_pool
 from streaming.sources import LIVE, Pace, records
 
 
@@ -37,6 +38,5 @@ def start(writer: DataStreamWriter, name: str, checkpoint_dir: Path, interval_se
 
 def begin(writer: DataStreamWriter, name: str, checkpoint: str, interval_seconds: float) -> StreamingQuery:
     """`start` for a query of any name, with its checkpoint anywhere."""
-    # The thread that starts a query gives it its scheduler pool.
-    writer._spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+    set_pool(writer, name)
     return writer.queryName(name).option("checkpointLocation", checkpoint).trigger(processingTime=f"{interval_seconds} seconds").start()

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from clientscope.digest import DigestKey
 from clientscope.profiles import Thresholds
 from clientscope.records.topics import CONFIGS, CONNECTIONS
+from streaming.internals.frames import to_table
 from udfs.arrays.streams import as_stream, of_streams
 from udfs.kernels.finding_inputs import CONNECTION, PUSH, connected, pushed, tombstones
 
@@ -44,7 +45,7 @@ def arrivals(records: DataFrame, digest_key: DigestKey | None, thresholds: Thres
 
 def received(arrived: DataFrame) -> pa.Table:
     """The rows of `arrivals`, on the driver, as `SCHEMA`."""
-    return of_streams(arrived.toArrow().column(_COLUMN), SCHEMA)
+    return of_streams(to_table(arrived).column(_COLUMN), SCHEMA)
 
 
 def _batches(batches: Iterable[pa.RecordBatch], digest_key: DigestKey | None, thresholds: Thresholds | None) -> Iterator[pa.RecordBatch]:

@@ -33,14 +33,14 @@ def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """
     rows = partial(push_rows, digest_key=digest_key)
     arrow_type = pa.struct([*decoder("ClientConfigRecord").arrow_type, *FIELDS])
-    return records.where(F.col("value").isNotNull()).select(*_PLACE, kernel.column(rows, arrow_type, "value").alias("r"))
+    return kernel.computed(records.where(F.col("value").isNotNull()), _PLACE, "r", rows, arrow_type, "value")
 
 
 def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """Every field of each ClientConnectionRecord, its names redacted; otherwise as `pushes`."""
     rows = partial(connection_rows, digest_key=digest_key)
     arrow_type = pa.struct([*decoder("ClientConnectionRecord").arrow_type, *FIELDS])
-    return records.select(*_PLACE, kernel.column(rows, arrow_type, "value").alias("r"))
+    return kernel.computed(records, _PLACE, "r", rows, arrow_type, "value")
 
 
 def push_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:

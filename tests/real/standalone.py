@@ -23,14 +23,25 @@ from observe import children, command_line, eventually
 from clientscope.commands.bundle.folder import PACKAGES
 from clientscope.local.process import free_port, spawn, stop
 
-SPARK_HOME = Path(pyspark.__file__).parent
+SPARK = Path(pyspark.__file__).parents[1]
+"""The folder with the installed PySpark."""
+
+OTHER_SPARKS = Path(__file__).parents[2] / ".sparks"
+"""Where `make sparks` puts other releases: a folder of that name for each, with its PySpark and Py4J and nothing else."""
+
+_OF_SPARK = ("pyspark", "py4j")
 
 
-def environment_without_us(folder: Path) -> Path:
-    """A Python environment that has all we depend on but not our packages; returns its interpreter."""
+def environment_without_us(folder: Path, spark: Path) -> Path:
+    """A Python environment that has all we depend on but not our packages; returns its interpreter.
+
+    Args:
+        spark: the folder with its PySpark and Py4J.
+    """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(folder)], check=True, timeout=60)
     own = next(folder.glob("lib/python*/site-packages"))
-    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+    installed = [each for each in Path(sysconfig.get_path("purelib")).iterdir() if not each.name.startswith(_OF_SPARK)]
+    for entry in [*installed, *(each for each in spark.iterdir() if each.name.startswith(_OF_SPARK))]:
         if "clientscope" not in entry.name and entry.name not in PACKAGES:
             (own / entry.name).symlink_to(entry)
     python = folder / "bin" / "python"
@@ -55,7 +66,7 @@ def make_deadly(python: Path) -> None:
 def scrubbed(**more: str) -> dict[str, str]:
     """The environment of a machine that knows nothing of these tests."""
     kept = {key: os.environ[key] for key in ("PATH", "HOME", "JAVA_HOME", "LANG", "TMPDIR") if key in os.environ}
-    return kept | {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1"} | more
+    return kept | {"SPARK_LOCAL_IP": "127.0.0.1"} | more
 
 
 class Standalone:
@@ -66,14 +77,16 @@ class Standalone:
         python: the interpreter of its machines.
     """
 
-    def __init__(self, folder: Path, conf: Path | None = None) -> None:
+    def __init__(self, folder: Path, conf: Path | None = None, spark: Path = SPARK) -> None:
         """
         Args:
             conf: the folder with ``spark-defaults.conf`` (SPARK_CONF_DIR) of its machines, if they have one.
+            spark: the folder with PySpark and Py4J.
         """
-        self.folder = folder
-        self._conf = {"SPARK_CONF_DIR": str(conf)} if conf else {}
-        self.python = environment_without_us(folder / "python")
+        self.folder, self._conf_folder = folder, conf
+        self._home = spark / "pyspark"
+        self._conf = {"SPARK_HOME": str(self._home)} | ({"SPARK_CONF_DIR": str(conf)} if conf else {})
+        self.python = environment_without_us(folder / "python", spark)
         make_deadly(self.python)
         self._port, self._page = free_port(), free_port()
         self.master = f"spark://127.0.0.1:{self._port}"
@@ -88,7 +101,7 @@ class Standalone:
 
     def refuses(self, name: str) -> bool:
         """Whether a further worker, whose machine hasn't the others' ``spark-defaults.conf``, gets no further than connecting."""
-        conf, self._conf = self._conf, {}
+        conf, self._conf = self._conf, {"SPARK_HOME": str(self._home)}
         self._start_worker(name)
         self._conf = conf
         return eventually(lambda: "Failed to connect to master" in self._log(name), 60) and self.state().count('"state" : "ALIVE"') == 2
@@ -102,9 +115,9 @@ class Standalone:
     def submit(self, bundle: Path, *flags: str, given: Sequence[str] = (), **more: str) -> None:
         """Starts the job by spark-submit, as docs/cluster.md says."""
         command = [
-            str(SPARK_HOME / "bin" / "spark-submit"), "--master", self.master, "--properties-file", str(bundle / "clientscope.properties"),
+            str(self._home / "bin" / "spark-submit"), "--master", self.master, "--properties-file", str(self._properties(bundle)),
             "--driver-memory", "768m", "--executor-memory", "512m", "--executor-cores", "1", "--total-executor-cores", "2",
-            "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1", "--load-spark-defaults", *given,
+            "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1", *given,
             str(bundle / "submit.py"), *flags,
         ]  # fmt: skip
         driver = self.folder / "driver"
@@ -114,6 +127,17 @@ class Standalone:
             self._driver = subprocess.Popen(
                 command, cwd=driver, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
+
+    def _properties(self, bundle: Path) -> Path:
+        """Those of the bundle and of ``spark-defaults.conf``, in one file that only its owner reads.
+
+        Spark 4.0 has ``--load-spark-defaults`` for that.
+        """
+        path = self.folder / "both.properties"
+        path.touch(0o600)
+        defaults = self._conf_folder / "spark-defaults.conf" if self._conf_folder else None
+        path.write_text((defaults.read_text() if defaults else "") + (bundle / "clientscope.properties").read_text())
+        return path
 
     def await_ready(self, timeout_s: float = 120.0) -> None:
         assert self._driver is not None
@@ -165,7 +189,7 @@ class Standalone:
     def _start(self, name: str, what: str, *arguments: str) -> None:
         folder = self.folder / name
         folder.mkdir(parents=True)
-        command = [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{what}", "--host", "127.0.0.1", *arguments]
+        command = [str(self._home / "bin" / "spark-class"), f"org.apache.spark.deploy.{what}", "--host", "127.0.0.1", *arguments]
         environment = scrubbed(SPARK_DAEMON_MEMORY="256m", SPARK_MASTER_OPTS="-Dspark.master.rest.enabled=false", **self._conf)
         with (self.folder / f"{name}.log").open("wb") as log:
             self._children.append(spawn(["env", "-C", str(folder), *command], log, environment))
@@ -176,9 +200,9 @@ class Standalone:
 
 
 @contextmanager
-def standalone(folder: Path, conf: Path | None = None) -> Iterator[Standalone]:
+def standalone(folder: Path, conf: Path | None = None, spark: Path = SPARK) -> Iterator[Standalone]:
     """A cluster that is up, and the job on it stopped before it."""
-    cluster = Standalone(folder, conf)
+    cluster = Standalone(folder, conf, spark)
     try:
         cluster.start()
         yield cluster

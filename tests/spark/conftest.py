@@ -10,7 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from record_bytes import Records
 
 from clientscope.config import StreamSettings
+from clientscope.digest import DigestKey
 from clientscope.local.jars import jars
+from streaming.internals.releases import installed
 from streaming.session import session
 
 START = datetime(2026, 1, 2, 23, 59, 59, tzinfo=UTC)
@@ -20,9 +22,18 @@ START = datetime(2026, 1, 2, 23, 59, 59, tzinfo=UTC)
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """As the job makes it."""
     settings = StreamSettings(bootstrap_servers="127.0.0.1:1", history_dir=tmp_path_factory.mktemp("history"), driver_memory="1g")
-    spark = session(settings, jars("spark"))
+    spark = session(settings, jars(installed().jars))
     yield spark
     spark.stop()
+
+
+@pytest.fixture(scope="session")
+def digest_key(tmp_path_factory: pytest.TempPathFactory) -> DigestKey:
+    """In a file, where Python workers find it."""
+    file = tmp_path_factory.mktemp("keys") / "digest.key"
+    file.touch(0o600)
+    file.write_bytes(b"k" * 32)
+    return DigestKey.read(file)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from streaming.checkpoints import spark_files
+from streaming.internals import spark_files
 
 _KEY = "spark.sql.shuffle.partitions"
 

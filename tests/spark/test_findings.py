@@ -13,7 +13,7 @@ from streaming.transforms.findings import arrivals, received
 SECRET = "hunter2-canary"
 
 
-def test_pushes_and_events_arrive_from_one_read(records: Records) -> None:
+def test_pushes_and_events_arrive_from_one_read(records: Records, digest_key: DigestKey) -> None:
     leak = config_record(
         setting("acks", "0"), setting("token", SECRET), setting("linger.ms", "5"), client_id="orders-3", principal="User:a"
     )
@@ -25,7 +25,7 @@ def test_pushes_and_events_arrive_from_one_read(records: Records) -> None:
         connection_record(2, kind=4, connection_id=-1),
     )
     both = records(CONFIGS, leak, None, b"junk", newer, newer).union(records(CONNECTIONS, *events))
-    rows = received(arrivals(both, DigestKey(b"k" * 32))).to_pylist()
+    rows = received(arrivals(both, digest_key)).to_pylist()
     pushes = [row for row in rows if row["kind"] is None]
     assert [row["offset"] for row in pushes] == [0, 4], "a client's newest push, and each with a secret"
     assert {row["application"] for row in pushes} == {'["User:a","orders",null]'}

@@ -14,6 +14,7 @@ from record_bytes import Records, connection_record, heartbeat
 from clientscope.records.codec import ClientConnectionRecord, Kind, decode
 from clientscope.records.topics import CONNECTIONS
 from streaming.gauges import Gauges
+from streaming.internals.frames import to_table
 from streaming.queries.gauges import arrived
 from streaming.transforms.gauges import entries
 
@@ -65,7 +66,7 @@ def shown(topic: Topic) -> Counter[tuple[str, str]]:
 def test_agrees_with_the_oracle_and_with_its_double(records: Records, seed: int) -> None:
     values = traffic(random.Random(seed))  # noqa: S311 - a test's
     topic, doubles = Topic(), Topic()
-    topic.write(Gauges({}, now=0).apply(arrived(entries(records(CONNECTIONS, *values)).toArrow()), now=0))
+    topic.write(Gauges({}, now=0).apply(arrived(to_table(entries(records(CONNECTIONS, *values)))), now=0))
     doubles.write(Gauges({}, now=0).apply(rows((value, 1_767_398_399_000) for value in values), now=0))
     assert shown(topic) == shown(doubles) == oracle(values)
     assert len(topic.gateways()) == 2
@@ -86,7 +87,7 @@ def test_a_query_that_stops_and_starts_over_and_over_ends_as_the_oracle(spark: S
         gauges = Gauges(topic.values, now=0)
 
         def write(frame: DataFrame, batch_id: int) -> None:
-            changes = gauges.apply(arrived(frame.toArrow()), now=0)
+            changes = gauges.apply(arrived(to_table(frame)), now=0)
             if failures and failures.pop():
                 topic.write(dict(list(changes.items())[::2]))
                 raise Killed

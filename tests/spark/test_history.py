@@ -20,19 +20,18 @@ from sinks.history.batches import append
 from sinks.quality import commits, samples
 from streaming.transforms import history
 
-KEY = DigestKey(b"k" * 32)
 SECRET = "hunter2-canary"
 
 
-def test_pushes_are_kept_redacted_with_their_place(records: Records, tmp_path: Path) -> None:
-    rows = history.pushes(records(CONFIGS, config_record(setting("token", SECRET)), None, b"junk", config_record()), KEY)
+def test_pushes_are_kept_redacted_with_their_place(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
+    rows = history.pushes(records(CONFIGS, config_record(setting("token", SECRET)), None, b"junk", config_record()), digest_key)
     append(history.kept(rows), tmp_path / "pushes", "query", 0)
     table = DeltaTable(tmp_path / "pushes").to_pyarrow_table().sort_by("offset").to_pylist()
     assert [(row["topic"], row["partition"], row["offset"]) for row in table] == [(CONFIGS, 0, 0), (CONFIGS, 0, 3)]
     # The second is past midnight, in UTC.
     assert [row["date"] for row in table] == [date(2026, 1, 2), date(2026, 1, 3)]
     (hidden,) = table[0]["configs"]
-    assert (hidden["config_value"], hidden["value_digest"]) == (None, KEY.digest(SECRET))
+    assert (hidden["config_value"], hidden["value_digest"]) == (None, digest_key.digest(SECRET))
     assert not any(SECRET.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
@@ -47,11 +46,11 @@ def test_connections_are_kept(records: Records, tmp_path: Path) -> None:
     assert "decode_error" not in table[0]
 
 
-def test_the_page_reads_what_spark_has_written(records: Records, tmp_path: Path) -> None:
+def test_the_page_reads_what_spark_has_written(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
     connected = [connection_record(number, kind=kind, client_id="it's") for number, kind in enumerate((Kind.OPENED, Kind.CLOSED))]
     append(history.kept(history.connections(records(CONNECTIONS, *connected, heartbeat(2)), None)), tmp_path / "connections", "query", 0)
     pushed = [config_record(setting("acks", acks), setting("token", SECRET), client_id="it's") for acks in ("0", "all")]
-    append(history.kept(history.pushes(records(CONFIGS, *pushed), KEY)), tmp_path / "pushes", "query", 0)
+    append(history.kept(history.pushes(records(CONFIGS, *pushed), digest_key)), tmp_path / "pushes", "query", 0)
     span = Span(1_767_225_600_000, 1_767_657_600_000)  # five days from 2026-01-01
     seen = clients.page(clients.clients(Tables(tmp_path), span), 'client_id:"it\'s"', "", 0, 10, 0)
     (client,) = seen["items"]
@@ -77,10 +76,10 @@ def test_a_batch_is_one_file_however_many_partitions_its_topic_has(records: Reco
 
 
 @pytest.mark.parametrize(("topic", "step"), [(CONFIGS, history.pushes), (CONNECTIONS, history.connections)])
-def test_poison_is_recorded_by_place_reason_length_and_digest(records: Records, topic: str, step: object) -> None:
+def test_poison_is_recorded_by_place_reason_length_and_digest(records: Records, topic: str, step: object, digest_key: DigestKey) -> None:
     assert callable(step)
     poison = [b"", b"\0\0\xff" + SECRET.encode(), b"\0\7" + SECRET.encode()]
-    rows = history.quarantine(step(records(topic, *poison), KEY)).collect()
+    rows = history.quarantine(step(records(topic, *poison), digest_key)).collect()
     assert [json.loads(row["key"]) for row in rows] == [[topic, 0, offset] for offset in range(3)]
     assert rows[2]["key"] == f'["{topic}",0,2]'
     assert [json.loads(row["value"])["reason"] for row in rows] == ["truncated", "truncated", "unknown_version"]
@@ -92,16 +91,16 @@ def test_poison_is_recorded_by_place_reason_length_and_digest(records: Records, 
     assert SECRET not in str(rows)
 
 
-def test_samples_are_taken_of_what_spark_has_written_once(records: Records, tmp_path: Path) -> None:
+def test_samples_are_taken_of_what_spark_has_written_once(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
     append(
-        history.kept(history.pushes(records(CONFIGS, config_record(setting("acks", "all")), config_record()), KEY)),
+        history.kept(history.pushes(records(CONFIGS, config_record(setting("acks", "all")), config_record()), digest_key)),
         tmp_path / "pushes",
         "query",
         0,
     )
     found, version = {}, 0
     for batch_id, values in enumerate(([connection_record(0)], [connection_record(1, [("java", "4", 2, 1, 0)]), heartbeat(2)])):
-        rows = history.connections(records(CONNECTIONS, *values), KEY)
+        rows = history.connections(records(CONNECTIONS, *values), digest_key)
         append(history.kept(rows), tmp_path / "connections", "query", batch_id)
         new = commits.since(tmp_path / "connections", version)
         version = new.next_version
@@ -121,9 +120,11 @@ def test_without_a_key_quarantine_has_no_digest(records: Records) -> None:
     assert json.loads(row["value"])["digest"] is None
 
 
-def test_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_not_kept(records: Records, tmp_path: Path) -> None:
+def test_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_not_kept(
+    records: Records, tmp_path: Path, digest_key: DigestKey
+) -> None:
     broken = connection_record(1, kind=9, client_id=SECRET)
-    rows = history.connections(records(CONNECTIONS, connection_record(0), broken, b"junk", heartbeat(2)), KEY).persist()
+    rows = history.connections(records(CONNECTIONS, connection_record(0), broken, b"junk", heartbeat(2)), digest_key).persist()
     append(history.kept(rows), tmp_path / "connections", "query", 0)
     table = DeltaTable(tmp_path / "connections").to_pyarrow_table().sort_by("offset").to_pylist()
     assert [(row["offset"], row["kind"]) for row in table] == [(0, 0), (3, 4)]

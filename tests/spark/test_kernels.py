@@ -1,4 +1,4 @@
-"""A kernel as an arrow_udf and as a pandas UDF: the same rows."""
+"""A kernel as an arrow_udf, by mapInArrow, and as a pandas UDF: the same rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from functools import partial
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from record_bytes import config_record, connection_record, setting
 
+from streaming.internals.releases import installed
 from streaming.transforms import kernel
 from streaming.transforms.results import verdicts
 from udfs.decoding.decode import decoder
@@ -26,9 +28,7 @@ DECODE = decoder("ClientConfigRecord")
         (counts, TYPE, connection_record(0, [("java", "4.4.0", 2, 3, 1), ("go", "1", 0, 1, 1)])),
     ],
 )
-def test_both_kinds_of_column_have_the_kernels_rows(
-    spark: SparkSession, function: kernel.Kernel, arrow_type: pa.DataType, value: bytes
-) -> None:
+def test_each_way_has_the_kernels_rows(spark: SparkSession, function: kernel.Kernel, arrow_type: pa.DataType, value: bytes) -> None:
     for values in ([value, b"junk", None, value], [None, None]):
         check(spark, function, arrow_type, values)
 
@@ -36,10 +36,25 @@ def test_both_kinds_of_column_have_the_kernels_rows(
 def check(spark: SparkSession, function: kernel.Kernel, arrow_type: pa.DataType, values: list[bytes | None]) -> None:
     # In one batch, since `counts` leaves out what another record of its batch makes void.
     rows = spark.createDataFrame([(value,) for value in values], "value binary").coalesce(1)
-    both = rows.select(
-        kernel.column(function, arrow_type, "value").alias("arrow"), kernel.pandas_column(function, arrow_type, "value").alias("pandas")
-    ).collect()
+    by_pandas = rows.select(kernel.pandas_column(function, arrow_type, "value").alias("found"))
+    ways = [kernel.computed(rows, [], "found", function, arrow_type, "value"), by_pandas]
+    ways.append(kernel.mapped(rows, ["value"], "found", function, arrow_type, "value").select("found"))
     expected = function(pa.array(values, pa.binary())).to_pylist()
-    for row, want in zip(both, expected, strict=True):
-        got = row.asDict(recursive=True)
-        assert got["arrow"] == got["pandas"] == want
+    for way in ways:
+        assert [row.asDict(recursive=True)["found"] for row in way.collect()] == expected
+
+
+def test_what_a_kernel_is_given_at_once_is_bounded_however_large_records_are(spark: SparkSession) -> None:
+    def size(values: pa.Array) -> pa.Array:
+        return pa.array([values.nbytes] * len(values), pa.int64())
+
+    release, large = installed(), 256 * 1024
+    rows = spark.range(600).coalesce(1).select(F.expr(f"cast(repeat('x', {large}) as binary)").alias("value"))
+    ways = {
+        "computed": kernel.computed(rows, [], "bytes", size, pa.int64(), "value"),
+        "mapped": kernel.mapped(rows, [], "bytes", size, pa.int64(), "value"),
+        "pandas": rows.select(kernel.pandas_column(size, pa.int64(), "value").alias("bytes")),
+    }
+    most = {name: way.agg(F.max("bytes")).first()[0] for name, way in ways.items()}
+    bound = (32 << 20) + 2 * large if release.arrow_batch > 500 else 501 * large
+    assert {name: found for name, found in most.items() if found > bound} == {}

@@ -18,11 +18,11 @@ from streaming.transforms.results import results
 SECRET = "hunter2-canary"
 
 
-def test_a_push_becomes_one_result_and_secrets_stay_out(records: Records) -> None:
+def test_a_push_becomes_one_result_and_secrets_stay_out(records: Records, digest_key: DigestKey) -> None:
     leak = config_record(
         setting("acks", "0"), setting("token", SECRET), setting("group.id", "g\u00e9"), principal="User:a", client_id="orders-3"
     )
-    rows = results(records(CONFIGS, b"junk", leak, None, config_record()), DigestKey(b"k" * 32)).collect()
+    rows = results(records(CONFIGS, b"junk", leak, None, config_record()), digest_key).collect()
     assert len(rows) == 2
     assert rows[0]["key"] == '["User:a","orders","g\u00e9"]'
     assert SECRET not in rows[0]["value"]

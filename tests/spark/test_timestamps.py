@@ -19,6 +19,7 @@ from record_bytes import Records, config_record, connection_record, heartbeat
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.history.batches import append
 from streaming.gauges import Gauges
+from streaming.internals.frames import to_table
 from streaming.queries.gauges import arrived
 from streaming.transforms import history
 from streaming.transforms.gauges import entries
@@ -80,7 +81,7 @@ def test_f29_gauges_go_by_epoch_and_sequence_alone(records: Records) -> None:
         heartbeat(3, [("java", "4", 3, 3, 0)], timestamp_ms=0),
     ]
     shown = Gauges({}, now=0.0)
-    written = shown.apply(arrived(entries(records(CONNECTIONS, *counts)).toArrow()), now=100.0)
+    written = shown.apply(arrived(to_table(entries(records(CONNECTIONS, *counts)))), now=100.0)
     (value,) = of_series(written)
     assert (value["connections"], value["sequence"]) == (3, 3)
     assert shown.expire(114.0) == {}, "three heartbeats of five seconds have not passed"

@@ -28,7 +28,7 @@ def write(folder: Path, jars: Iterable[Path]) -> None:
     """Writes zip, jars, program, and properties that name them where they lie; what is there already is written over.
 
     Args:
-        jars: as ``clientscope.local.jars.jars("spark")`` finds them.
+        jars: as `clientscope.local.jars.jars` finds them for the cluster's release of Spark.
 
     Raises:
         EnvironmentProblem: the folder can't be written.

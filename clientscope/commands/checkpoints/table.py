@@ -9,11 +9,12 @@ from pathlib import Path
 from rich.table import Table
 
 from clientscope.report.text import plain
-from streaming.checkpoints import manifest, spark_files, start_file
+from streaming.checkpoints import manifest, start_file
 from streaming.checkpoints.files import size_bytes
 from streaming.checkpoints.manifest import Refused
 from streaming.checkpoints.offsets import Extents
 from streaming.checkpoints.plans import PLANS, folder
+from streaming.internals import spark_files
 
 
 @dataclass(frozen=True)

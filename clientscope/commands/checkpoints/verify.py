@@ -18,8 +18,10 @@ class CheckpointsVerifySettings(Settings):
 def run(settings: CheckpointsVerifySettings) -> int:
     """Prints a line for each problem; 1 if there is one."""
     from streaming.checkpoints import lock
-    from streaming.checkpoints.verify import verify
+    from streaming.checkpoints.verify import unknown_formats, verify
 
+    for unknown in unknown_formats(settings.checkpoint_dir):
+        print(f"{unknown}; what is in it was not verified")
     found = verify(settings.checkpoint_dir)
     for problem in found:
         print(f"{problem.query}: {problem.what}; {problem.hint}")

@@ -31,6 +31,7 @@ from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import free_port, require_free, spawn, tail
+from streaming.internals.releases import installed
 
 _HEARTBEAT_S = 2.0
 _COMES_AND_GOES = "visitor"
@@ -134,7 +135,7 @@ class _Demo:
         require_free(f"127.0.0.1:{self._settings.broker_port}", "broker-port")
         require_free(self._plan.internal, "internal-port")
         require_free(self._page, "page-port")
-        jars("spark", self._say)
+        jars(installed().jars, self._say)
         self._data_dir.mkdir(parents=True, exist_ok=True)
         self._say(f"clientscope demo: data and logs in {self._data_dir}")
         broker = EmbeddedBroker(self._plan, self._say)

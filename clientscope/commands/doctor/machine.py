@@ -15,6 +15,7 @@ from clientscope.commands.doctor.situation import Situation
 from clientscope.errors import EnvironmentProblem
 from clientscope.local import jars
 from clientscope.local.java import java
+from streaming.internals.releases import release
 
 _GIB = 1024**3
 _LOW_BYTES, _FULL_BYTES = 5 * _GIB, _GIB // 2
@@ -54,12 +55,17 @@ def check_spark(_: Situation) -> Iterator[CheckResult]:
     if found == "not installed":
         yield problem("PySpark is not installed", "install clientscope again, with its dependencies", "pip install clientscope")
         return
-    if missing := jars.missing("spark"):
+    try:
+        configuration = release(found).jars
+    except EnvironmentProblem as error:
+        yield problem(str(error), error.hint or "")
+        return
+    if missing := jars.missing(configuration):
         text = f"PySpark {found}; {len(missing)} jars of the job are missing in {jars.home()}"
         yield warning(text, "the job's first start downloads them, which needs the network", "clientscope jars")
         return
     try:
-        yield ok(f"PySpark {found}, {len(jars.jars('spark'))} jars as they were locked")
+        yield ok(f"PySpark {found}, {len(jars.jars(configuration))} jars as they were locked")
     except EnvironmentProblem as error:
         yield problem(str(error), error.hint or "")
 

@@ -89,6 +89,13 @@ GONE, DAMAGED = "records that it has not read are gone", "its checkpoint is dama
             "quaranti",
             False,
         ),
+        (
+            "[PYTHON_EXCEPTION] PythonException: Traceback (most recent call last):\n"
+            "clientscope.errors.SettingsError: digest_key_file /etc/digest.key: No such file or directory",
+            "an executor has no digest key",
+            "the same key",
+            True,
+        ),
         (ClientscopeError("11 records", "update"), "it can't continue", "update", True),
         (ClientscopeError("11 records"), "it can't continue", "see the job's log", True),
     ],

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from made_checkpoints import TOPIC_ID, holding, made, manifest_of
+from py4j.protocol import Py4JNetworkError
 from scripted_query import ScriptedQuery
 
 from clientscope.findings.conditions import Conditions
@@ -97,6 +98,33 @@ def test_a_query_that_waits_for_kafka_holds_up_no_other(job: Job) -> None:
     finally:
         answers.set()
     assert eventually(lambda: len(job.queries["gauges"]) == 2)
+
+
+class UnreachableQuery(ScriptedQuery):
+    """A query whose JVM resets the connection, a few times."""
+
+    resets = 3
+
+    @property
+    def isActive(self) -> bool:  # type: ignore[override]  # noqa: N802 - Spark's name
+        if self.resets:
+            self.resets -= 1
+            raise Py4JNetworkError("Error while sending or receiving")
+        return self._active
+
+    @isActive.setter
+    def isActive(self, active: bool) -> None:  # noqa: N802
+        self._active = active
+
+
+def test_a_query_is_still_supervised_after_its_jvm_has_reset_connections(job: Job) -> None:
+    query = UnreachableQuery()
+    query.finishes()
+    (watched,) = [each for each in job.supervisor.watched if each.name == "gauges"]
+    watched.running = query
+    job.supervisor.start()
+    assert eventually(lambda: query.ticks > 0)
+    assert (query.resets, job.supervisor.problems(), job.supervisor.stuck()) == (0, "", "")
 
 
 def test_each_parked_query_has_a_line_and_a_finding_once_it_fails_again(job: Job) -> None:

@@ -11,7 +11,7 @@ from made_checkpoints import holding, manifest_of
 from streaming.checkpoints.compare import decide, reset
 from streaming.checkpoints.manifest import Refused, SeenTopic
 from streaming.checkpoints.plans import PLANS
-from streaming.checkpoints.spark_files import SparkFiles
+from streaming.internals.spark_files import SparkFiles
 
 CONFIGS = "clientscope.configs"
 READ = SparkFiles(True, 4, 4, {CONFIGS: {0: 50}}, shuffle_partitions=1)
@@ -121,6 +121,15 @@ def test_lost_records_are_named_exactly(extents: list[tuple[int, int]], what: st
 def test_a_topic_that_ends_before_what_was_read_is_another_one() -> None:
     with pytest.raises(Refused, match="ends at 12, and 50 is where reading continues"):
         decide(manifest_of("results"), None, READ, holding("results", (0, 12)))
+
+
+def test_an_offset_log_of_an_unknown_format_is_a_warning() -> None:
+    files = SparkFiles(True, 5, 4, unknown=("offsets/4 is of Spark's format v2; this clientscope knows v1",))
+    decision = decide(manifest_of("results"), manifest_of("results"), files, holding("results", (70, 80)))
+    assert decision.notes == [
+        "results: offsets/4 is of Spark's format v2; this clientscope knows v1; Spark continues by it, and records that are gone can't be"
+        " noticed"
+    ]
 
 
 def test_damage_is_refused_with_the_way_back() -> None:

@@ -12,7 +12,7 @@ import pytest
 from deltalake import CommitProperties, Transaction, write_deltalake
 from made_checkpoints import TOPIC_ID, holding, made, manifest_of, put
 
-from streaming.checkpoints import broker, manifest, skip, spark_files
+from streaming.checkpoints import broker, manifest, skip
 from streaming.checkpoints.at_start import Checkpoints
 from streaming.checkpoints.broker import TopicsNow
 from streaming.checkpoints.compare import RecordsLost
@@ -20,6 +20,7 @@ from streaming.checkpoints.manifest import Refused, SeenTopic
 from streaming.checkpoints.plans import PLANS, folder
 from streaming.checkpoints.start_file import starting_offsets
 from streaming.checkpoints.verify import verify
+from streaming.internals import spark_files
 
 CONFIGS = "clientscope.configs"
 SECOND_START = {CONFIGS: {"0": 53}}

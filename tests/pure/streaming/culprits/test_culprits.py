@@ -79,11 +79,14 @@ def test_where_no_record_dies_alone_none_is_blamed() -> None:
 
 
 @pytest.mark.parametrize("query", [name for name, query in QUERIES.items() if query.kernel])
-def test_the_queries_own_kernels_survive_good_records_and_bad(query: str) -> None:
+def test_the_queries_own_kernels_survive_good_records_and_bad(tmp_path: Path, query: str) -> None:
     values = [config_record(setting("acks", "all")), connection_record(0), b"", b"\0\0\xff", b"\0" * 40]
     made = QUERIES[query].kernel
     assert made is not None
-    kernel = made(DigestKey(b"k" * 32))
+    key = tmp_path / "digest.key"
+    key.touch(0o600)
+    key.write_bytes(b"k" * 32)
+    kernel = made(DigestKey.read(key))
     kernel(pa.array(values, pa.binary()))  # in this process first, for a traceback should it fail
     with Probe(kernel) as probe:
         assert probe.fatal(values) == []

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from made_checkpoints import made, put, remove, with_state
 
-from streaming.checkpoints import spark_files
-from streaming.checkpoints.spark_files import SparkFiles
+from streaming.internals import spark_files
+from streaming.internals.spark_files import SparkFiles
 
 READ = {"clientscope.connections": {0: 150}}
 
@@ -142,7 +142,17 @@ def test_logs_that_do_not_go_together(tmp_path: Path) -> None:
     assert "offsets are missing: commits go to 2" in spark_files.read(checkpoint).problems
 
 
-def test_a_format_that_is_not_known_is_not_guessed_at(tmp_path: Path) -> None:
+def test_a_format_that_is_not_known_is_no_damage_and_not_guessed_at(tmp_path: Path) -> None:
     checkpoint = made(tmp_path, "results")
     put(checkpoint / "offsets" / "4", 'v2\n{"anything": 1}')
-    assert "offsets/4 is of Spark's format v2; this clientscope knows v1" in spark_files.read(checkpoint).problems
+    found = spark_files.read(checkpoint)
+    assert (found.problems, found.unknown) == ((), ("offsets/4 is of Spark's format v2; this clientscope knows v1",))
+    assert (found.planned, found.committed, found.position) == (4, 4, {})
+
+
+@pytest.mark.parametrize("text", ["", "v", "offsets", "{}"])
+def test_what_names_no_format_is_damage(tmp_path: Path, text: str) -> None:
+    checkpoint = made(tmp_path, "results")
+    put(checkpoint / "offsets" / "4", text)
+    found = spark_files.read(checkpoint)
+    assert (found.problems, found.unknown) == (("offsets/4 is damaged: it doesn't begin with a version",), ())

@@ -1,7 +1,7 @@
 """Reader of Spark's own files of a checkpoint, without a JVM: a query's progress, and damage to the files.
 
-The layout is Spark 4.2's: ``metadata`` (StreamMetadata), ``sources/0/0`` (KafkaSourceInitialOffsetWriter), ``offsets/N``
-(OffsetSeqLog), ``commits/N`` (CommitLog); state is `streaming.checkpoints.state_files`'.
+The layout is that of Spark 3.5 to 4.2: ``metadata`` (StreamMetadata), ``sources/0/0`` (KafkaSourceInitialOffsetWriter), ``offsets/N``
+(OffsetSeqLog), ``commits/N`` (CommitLog); state is `streaming.internals.state_files`'.
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from streaming.checkpoints import offsets, state_files
+from streaming.checkpoints import offsets
 from streaming.checkpoints.offsets import Offsets
+from streaming.internals import state_files
 
 _RETAINED = 100
 """spark.sql.streaming.minBatchesToRetain: Spark may remove what is older, one file at a time, and be killed between two."""
 
 _UNFINISHED = re.compile(r"\.\S+\.tmp")
 """What Spark writes before it gives a file its name (CheckpointFileManager), and never reads: a full disk leaves it cut off."""
+
+_FORMAT = "v1"
+"""Of every log here, in each release of `streaming.internals.releases`; Spark 4.2 writes offsets as v2 too, where a setting asks for it."""
 
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 
@@ -38,6 +42,7 @@ class SparkFiles:
         planned_to: where the last batch ends whose offsets were fixed.
         shuffle_partitions: as the last planned batch fixed them for good.
         problems: what is wrong, a sentence each; the rest is to be trusted only where there is none.
+        unknown: files of a format that isn't known, a sentence each. Spark may well read them; offsets that are in them are missing here.
         query_id: the checkpoint's own, which sinks know it by.
     """
 
@@ -48,7 +53,16 @@ class SparkFiles:
     planned_to: Offsets = field(default_factory=dict)
     shuffle_partitions: int | None = None
     problems: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     query_id: str = ""
+
+
+@dataclass(frozen=True)
+class _Noted:
+    """What was noticed while reading."""
+
+    problems: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -71,18 +85,19 @@ def read(checkpoint: Path) -> SparkFiles:
     """Reads all that is there, and checks it; the folder needn't exist."""
     if not begun(checkpoint):
         return SparkFiles()
-    problems = list(_changed(checkpoint))
+    noted = _Noted(list(_changed(checkpoint)))
+    problems = noted.problems
     query_id = _identity(checkpoint, problems)
-    planned = {number: _planned(path, problems) for number, path in _log(checkpoint / "offsets")}
+    planned = {number: _planned(path, noted) for number, path in _log(checkpoint / "offsets")}
     commits = dict(_log(checkpoint / "commits"))
     last, committed = max(planned, default=None), max(commits, default=None)
     for number, path in commits.items():
         if number > (committed or 0) - _RETAINED:
-            _lines(path, problems)
+            _lines(path, noted)
     problems += [*_gaps("offsets", planned), *_gaps("commits", commits), *_together(last, committed)]
     problems += [f"commits/{number} has no offsets/{number}" for number in sorted(commits) if number == committed and number not in planned]
     batch = planned.get(last) if last is not None else None
-    done = planned.get(committed) if committed is not None else _initial(checkpoint, problems)
+    done = planned.get(committed) if committed is not None else _initial(checkpoint, noted)
     if committed is not None:
         problems += state_files.problems(checkpoint / "state", committed + 1, done.shuffle_partitions if done else None)
     return SparkFiles(
@@ -93,6 +108,7 @@ def read(checkpoint: Path) -> SparkFiles:
         planned_to=batch.offsets if batch else {},
         shuffle_partitions=batch.shuffle_partitions if batch else None,
         problems=tuple(dict.fromkeys(problems)),
+        unknown=tuple(dict.fromkeys(noted.unknown)),
         query_id=query_id,
     )
 
@@ -116,19 +132,19 @@ def _identity(checkpoint: Path, problems: list[str]) -> str:
     return ""
 
 
-def _lines(path: Path, problems: list[str], version: str = "v1") -> list[str]:
-    """The lines of a log's file after its version; none, and a problem, if it isn't whole."""
+def _lines(path: Path, noted: _Noted) -> list[str]:
+    """The lines of a log's file after its version; none, and a note, if it isn't whole or of another format."""
     name = f"{path.parent.name}/{path.name}"
     try:
         lines = path.read_bytes().removeprefix(b"\0").decode().splitlines()  # the initial offsets begin with a 0 (SPARK-19517)
     except (OSError, UnicodeDecodeError) as error:
-        problems.append(f"{name} can't be read: {error}")
+        noted.problems.append(f"{name} can't be read: {error}")
         return []
     if not lines or not re.fullmatch(r"v\d+", lines[0]):
-        problems.append(f"{name} is damaged: it doesn't begin with a version")
+        noted.problems.append(f"{name} is damaged: it doesn't begin with a version")
         return []
-    if lines[0] != version:
-        problems.append(f"{name} is of Spark's format {lines[0]}; this clientscope knows {version}")
+    if lines[0] != _FORMAT:
+        noted.unknown.append(f"{name} is of Spark's format {lines[0]}; this clientscope knows {_FORMAT}")
         return []
     try:
         if not lines[1:]:
@@ -137,13 +153,13 @@ def _lines(path: Path, problems: list[str], version: str = "v1") -> list[str]:
             if line != "-":
                 json.loads(line)
     except ValueError as error:
-        problems.append(f"{name} is damaged: {error}")
+        noted.problems.append(f"{name} is damaged: {error}")
         return []
     return lines[1:]
 
 
-def _planned(path: Path, problems: list[str]) -> _Batch | None:
-    lines = _lines(path, problems)
+def _planned(path: Path, noted: _Noted) -> _Batch | None:
+    lines = _lines(path, noted)
     if not lines:
         return None
     try:
@@ -153,17 +169,17 @@ def _planned(path: Path, problems: list[str]) -> _Batch | None:
             raise ValueError(f"it has offsets of {len(lines) - 1} sources")  # noqa: TRY301
         return _Batch(offsets.from_json(lines[1]) if lines[1] != "-" else {}, None if fixed is None else int(fixed))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        problems.append(f"offsets/{path.name} is damaged: {error}")
+        noted.problems.append(f"offsets/{path.name} is damaged: {error}")
         return None
 
 
-def _initial(checkpoint: Path, problems: list[str]) -> _Batch | None:
+def _initial(checkpoint: Path, noted: _Noted) -> _Batch | None:
     path = checkpoint / "sources" / "0" / "0"
-    lines = _lines(path, problems) if path.exists() else []
+    lines = _lines(path, noted) if path.exists() else []
     try:
         return _Batch(offsets.from_json(lines[0]), None) if lines else None
     except ValueError as error:
-        problems.append(f"sources/0/0 is damaged: {error}")
+        noted.problems.append(f"sources/0/0 is damaged: {error}")
         return None
 
 

@@ -1,0 +1,42 @@
+"""The digest key is in nothing that Spark sends to its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql import DataFrame
+from record_bytes import Records, config_record, connection_record, setting
+
+from clientscope.digest import DigestKey
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+from streaming.transforms import history
+from streaming.transforms.findings import arrivals
+from streaming.transforms.gauges import entries
+from streaming.transforms.results import results
+
+STEPS: dict[str, Callable[[DataFrame, DigestKey], DataFrame]] = {
+    "results": results, "pushes": history.pushes, "connections": history.connections, "gauges": entries, "findings": arrivals,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_no_pickled_function_has_the_key(records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    secret, file = b"0123456789abcdef" * 4, tmp_path / "digest.key"
+    file.touch(0o600)
+    file.write_bytes(secret)
+    sent: list[bytes] = []
+    dumps = CloudPickleSerializer.dumps
+
+    def seen(self: CloudPickleSerializer, function: object) -> bytes:
+        sent.append(dumps(self, function))
+        return sent[-1]
+
+    monkeypatch.setattr(CloudPickleSerializer, "dumps", seen)
+    of_pushes = step in ("results", "pushes", "findings")
+    rows = records(CONFIGS, config_record(setting("token", "hunter2"))) if of_pushes else records(CONNECTIONS, connection_record(0))
+    assert len(STEPS[step](rows, DigestKey.read(file)).collect()) == 1
+    assert any(str(file.name).encode() in each for each in sent), "the function was among them"
+    assert not [each for each in sent if secret in each]

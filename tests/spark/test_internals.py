@@ -1,0 +1,109 @@
+"""Spark's internals on the Spark that is installed: of a known version, and each still there."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pyspark
+import pytest
+from pyspark import daemon
+from pyspark.sql import DataFrame, SparkSession
+
+from streaming.internals import messages, spark_files
+from streaming.internals.frames import to_table
+from streaming.internals.jvm import batch_settings, given_settings, has_class, memory_bean, query_id
+from streaming.internals.releases import RELEASES, installed
+from streaming.queries.start import begin
+
+
+def test_the_installed_spark_is_one_that_internals_were_read_from() -> None:
+    """Fails with another version: read what `streaming.internals.known` lists in its source, and add it to `tested`."""
+    assert pyspark.__version__ in [version for each in RELEASES for version in each.tested]
+
+
+def test_classes_are_where_this_release_has_them(spark: SparkSession) -> None:
+    assert has_class(spark, installed().file_manager)
+    assert has_class(spark, "org.apache.spark.sql.kafka010.KafkaSourceProvider")
+    assert not has_class(spark, "org.apache.spark.NoSuchClass")
+    assert memory_bean(spark).getHeapMemoryUsage().getUsed() > 0
+    assert given_settings()["spark.master"] == "local[2]"
+
+
+def test_the_daemon_is_run_as_ours_runs_it() -> None:
+    assert daemon.manager.__code__.co_argcount == 0
+    source = Path(sys.modules["pyspark.daemon"].__file__ or "").read_text()
+    assert re.search(r'if __name__ == "__main__":\s+manager\(\)', source)
+
+
+def test_rows_come_to_the_driver(spark: SparkSession) -> None:
+    table = to_table(spark.createDataFrame([(b"a",), (None,)], "entries binary"))
+    assert table.column("entries").to_pylist() == [b"a", None]
+    assert to_table(spark.createDataFrame([], "entries binary")).column("entries").to_pylist() == []
+
+
+def test_a_batch_knows_its_query_and_its_settings(spark: SparkSession, tmp_path: Path) -> None:
+    ids: set[str] = set()
+
+    def write(rows: DataFrame, _: int) -> None:
+        ids.add(query_id(rows.sparkSession))
+
+    query = begin(spark.readStream.format("rate").load().writeStream.foreachBatch(write), "known", (tmp_path / "c").as_uri(), 0.1)
+    try:
+        assert batch_settings(query).get("spark.sql.shuffle.partitions") == spark.conf.get("spark.sql.shuffle.partitions")
+        while not ids or not (tmp_path / "c" / "commits" / "0").exists():
+            assert query.isActive, query.exception()
+            query.awaitTermination(0.05)
+    finally:
+        query.stop()
+    assert ids == {query.id}
+    with pytest.raises(RuntimeError, match="not in a query's batch"):
+        query_id(spark)
+    assert json.loads((tmp_path / "c" / "metadata").read_text())["id"] == query.id
+
+
+def test_logs_are_of_the_known_format(spark: SparkSession, tmp_path: Path) -> None:
+    rows = spark.readStream.format("rate").load()
+    query = begin(rows.writeStream.format("noop"), "logs", (tmp_path / "c").as_uri(), 0.1)
+    try:
+        while not (tmp_path / "c" / "commits" / "0").exists():
+            assert query.isActive, query.exception()
+            query.awaitTermination(0.05)
+    finally:
+        query.stop()
+    for log in ("offsets", "commits"):
+        assert (tmp_path / "c" / log / "0").read_text().splitlines()[0] == "v1"
+    assert spark_files.read(tmp_path / "c").unknown == ()
+
+
+SINCE = {
+    "CONCURRENT_STREAM_LOG_UPDATE": "3.5",
+    "BATCH_METADATA_NOT_FOUND": "3.5",
+    "CANNOT_LOAD_STATE_STORE": "4.0",
+    "INVALID_LOG_VERSION": "4.0",
+    "MALFORMED_LOG_FILE": "4.0",
+    "STREAMING_CHECKPOINT_MISSING_METADATA_FILE": "4.2",
+}
+"""Conditions that `messages` recognises, and the first release that has each; before, a text is recognised, or the failure is retried."""
+
+
+def conditions() -> set[str]:
+    """The names of all error conditions that are in Spark's own jars."""
+    found: set[str] = set()
+    for jar in (Path(pyspark.__file__).parent / "jars").glob("spark-*.jar"):
+        with ZipFile(jar) as archive:
+            for name in archive.namelist():
+                if re.search(r"error/(?:\w+-)?error-(?:conditions|classes)\.json$", name):
+                    found |= {condition for condition, about in json.loads(archive.read(name)).items() if "message" in about}
+    return found
+
+
+def test_conditions_have_their_names() -> None:
+    known, minor = conditions(), installed().minor
+    assert len(known) > 500
+    for condition, since in SINCE.items():
+        assert (condition in known) == (since <= minor), condition
+        assert messages.CHECKPOINT_DAMAGED.search(condition) or messages.TWO_WRITERS.search(condition)
