@@ -45,7 +45,7 @@ class NameJudgement(NamedTuple):
 
 
 EVERY_KIND = tuple(client_type.value for client_type in ClientType)
-_LONGEST = 128
+LONGEST = 128
 """Characters of a name that is compared with others."""
 _EMBEDDING = {"streams": ("streams", "producer", "consumer", "admin")}
 """Kafka Streams takes its clients' settings without a prefix, too."""
@@ -71,7 +71,7 @@ def judge(
         written: by a user, in the library's own names; else pushed or logged, under Kafka's names too.
         search: for the name that is meant instead of an unknown one, which takes a tenth of a millisecond.
     """
-    if len(name) > _LONGEST:
+    if len(name) > LONGEST:
         return NameJudgement(NameState.UNKNOWN)
     return _judge(dialect.name, release, client_type, name, written, search)
 

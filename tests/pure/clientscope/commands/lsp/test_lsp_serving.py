@@ -65,16 +65,25 @@ def test_diagnostics_are_what_lint_finds(tmp_path: Path, capsys: pytest.CaptureF
     assert closed == []
 
 
-def test_columns_are_an_editors(tmp_path: Path) -> None:
-    text = "config: {client.id: \U0001f600\U0001f600, acks: 0}\n"
+@pytest.mark.parametrize(("encoding", "codec"), [("utf-16", "utf-16-le"), ("utf-8", "utf-8"), ("utf-32", "utf-32-le")])
+def test_columns_are_an_editors(tmp_path: Path, encoding: str, codec: str) -> None:
+    text = "{client.id: \U0001f600é, acks: 0}\n"
+    width = len("a".encode(codec))
 
-    async def opened() -> list[lsp.Diagnostic]:
-        async with editing(tmp_path) as editor:
-            return await editor.open(tmp_path / "a.yaml", text.replace("config: ", ""))
+    async def opened() -> tuple[list[lsp.Diagnostic], dict[str, lsp.CompletionItem]]:
+        async with editing(tmp_path, encoding=encoding) as editor:
+            shown = await editor.open(tmp_path / "a.yaml", text)
+            await editor.open(tmp_path / "b.properties", "client.id=\U0001f600é\nacks=\U0001f600é\n")
+            column = len("acks=\U0001f600é".encode(codec)) // width
+            return shown, await editor.complete(tmp_path / "b.properties", 1, column)
 
-    (lost,) = (each for each in asyncio.run(opened()) if each.code == "AN101")
-    start = text.replace("config: ", "").encode("utf-16-le")[: lost.range.start.character * 2].decode("utf-16-le")
-    assert start.endswith("acks: "), "an editor counts in UTF-16"
+    shown, offered = asyncio.run(opened())
+    (lost,) = (each for each in shown if each.code == "AN101")
+    assert text.encode(codec)[: lost.range.start.character * width].decode(codec).endswith("acks: ")
+    edit = offered["all"].text_edit
+    assert isinstance(edit, lsp.TextEdit)
+    assert edit.range.start.character == len("acks=")
+    assert edit.range.end.character == len("acks=\U0001f600é".encode(codec)) // width
 
 
 def test_hover_says_what_explain_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
