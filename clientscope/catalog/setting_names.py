@@ -81,6 +81,11 @@ def kinds_of(client_type: ClientType | None) -> tuple[str, ...]:
     return EVERY_KIND if client_type is None else _EMBEDDING.get(client_type.value, (client_type.value,))
 
 
+def is_plugins(name: str) -> bool:
+    """Whether a name begins as settings of serializers, interceptors and other plug-ins do."""
+    return _PLUGINS.match(name) is not None
+
+
 def apart(one: str, other: str) -> int:
     """Edits between two names, but for what separates their words; more than 2 count as 3."""
     return _edits(_folded(one), _folded(other), _FAR)
@@ -102,7 +107,7 @@ def _judge(dialect_name: str, release: Release, client_type: ClientType | None, 
     if plain:
         return NameJudgement(NameState.OF_OTHER_LIBRARY, plain)
     near = _nearest(library, kinds, release, name) if search else ""
-    return NameJudgement(NameState.UNKNOWN, near if near and (not _PLUGINS.match(name) or apart(name, near) == 1) else "")
+    return NameJudgement(NameState.UNKNOWN, near if near and (not is_plugins(name) or apart(name, near) == 1) else "")
 
 
 def _of_own(library: Library, setting: KnownSetting, kinds: tuple[str, ...], release: Release, any_kind: bool) -> NameJudgement:

@@ -296,6 +296,9 @@ def test_what_is_no_clients_file(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_an_unknown_name_is_no_worse_beside_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = linted(capsys, tmp_path / "x.properties", "acks=all\norders.region=eu\nlinger.msec=5\n{% if x %}\n")
     assert {(each["line"], each["severity"]) for each in document["findings"] if each["code"] == "CF101"} == {(2, "info"), (3, "medium")}
+    text = "acks=all\norders.region=eu\nschema.registry.url=a\n"
+    document = linted(capsys, tmp_path / "x.properties", text, "--dialect", "librdkafka")
+    assert {(each["line"], each["severity"]) for each in document["findings"] if each["code"] == "CF101"} == {(2, "high"), (3, "info")}
 
 
 def test_what_an_earlier_release_took_is_no_mistake_where_the_release_is_unknown(
