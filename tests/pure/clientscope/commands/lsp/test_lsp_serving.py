@@ -113,12 +113,15 @@ def test_hover_says_what_explain_says(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_names_and_words_are_offered(tmp_path: Path) -> None:
     properties = tmp_path / "a.properties"
     yaml = tmp_path / "application.yaml"
+    compose = tmp_path / "compose.yaml"
+    listed = "services:\n  connect:\n    environment:\n      - CONNECT_CONSUMER_MAX_POLL_REC\n      - CONNECT_PRODUCER_ACKS=\n"
     nested = "spring:\n  kafka:\n    consumer:\n      properties:\n        max.poll.records: 5\n        auto.offset.reset: \n        lin\n"
 
     async def offered() -> list[dict[str, lsp.CompletionItem]]:
         async with editing(tmp_path) as editor:
             await editor.open(properties, "acks=all\nlin\ncompression.type=\nenable.idempotence=\n#lin\n")
             await editor.open(yaml, nested)
+            await editor.open(compose, listed)
             return [
                 await editor.complete(properties, 1, 3),
                 await editor.complete(properties, 2, 17),
@@ -127,9 +130,11 @@ def test_names_and_words_are_offered(tmp_path: Path) -> None:
                 await editor.complete(yaml, 5, 27),
                 await editor.complete(yaml, 6, 11),
                 await editor.complete(yaml, 0, 0),
+                await editor.complete(compose, 3, 37),
+                await editor.complete(compose, 4, 30),
             ]
 
-    names, codecs, truths, comment, resets, consumers, above = asyncio.run(offered())
+    names, codecs, truths, comment, resets, consumers, above, variables, words = asyncio.run(offered())
     assert {"linger.ms", "bootstrap.servers"} <= set(names)
     assert not {"acks", "max.poll.records"} & set(names), "one is there already, and one is no producer's"
     assert names["linger.ms"].detail == "long, default 5"
@@ -145,6 +150,8 @@ def test_names_and_words_are_offered(tmp_path: Path) -> None:
     assert "fetch.min.bytes" in consumers
     assert "linger.ms" not in consumers and "max.poll.records" not in consumers
     assert above == {}
+    assert "CONNECT_CONSUMER_MAX_POLL_RECORDS" in variables and "CONNECT_CONSUMER_LINGER_MS" not in variables
+    assert {"all", "0", "1"} <= set(words)
 
 
 def test_actions_are_what_fix_corrects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
