@@ -326,3 +326,11 @@ def test_springs_names_in_brackets_are_whole_names(tmp_path: Path, capsys: pytes
 )
 def test_what_has_a_name_in_common_with_a_client(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, reason: str) -> None:
     assert skipped(linted(capsys, tmp_path / "x.properties", text)).startswith(reason)
+
+
+def test_a_file_of_another_library_has_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "bootstrap.servers=a:1\nsasl.mechanisms=PLAIN\nlinger.ms=5\n"
+    (note,) = linted(capsys, tmp_path / "x.properties", text)["files"][0]["notes"]
+    assert note == {"line": 2, "text": "every setting of this file is one of librdkafka: --dialect librdkafka judges it as that"}
+    assert linted(capsys, tmp_path / "x.properties", text, "--dialect", "librdkafka")["files"][0]["notes"] == []
+    assert linted(capsys, tmp_path / "x.properties", text + "acks=all\norders.region=eu\n")["files"][0]["notes"] == []
