@@ -200,6 +200,21 @@ def test_no_document_is_too_much_for_it(tmp_path: Path) -> None:
     assert secret not in "".join(each.message for each in (*broken, *untitled))
 
 
+def test_of_thousands_of_findings_the_worst_are_shown(tmp_path: Path) -> None:
+    """On one line, whose columns have all to be counted."""
+    text = "{acks: 0, \u00e9: 1, " + "".join(f"orders.name{number}: 1, " for number in range(9_000)) + "}\n"
+
+    async def opened() -> list[lsp.Diagnostic]:
+        async with editing(tmp_path) as editor:
+            return await editor.open(tmp_path / "a.yaml", text)
+
+    shown = asyncio.run(opened())
+    (note, *findings) = [each for each in shown if each.code or "findings, of which" in each.message]
+    assert "of which the worst 1,000 are shown" in note.message
+    assert len(findings) == 1_000
+    assert "AN101" in {each.code for each in findings if each.severity == lsp.DiagnosticSeverity.Error}
+
+
 def test_a_rules_file_holds_in_the_editor_too(tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text('[[suppress]]\ncode = "AN101"\npath = "a.*"\nreason = "a test"\nuntil = 2099-12-31\n')
     (tmp_path / "clientscope.toml").write_text('[rules]\nfile = "rules.toml"\n[lint]\ndialect = "librdkafka"\n')
