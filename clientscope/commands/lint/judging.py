@@ -22,6 +22,7 @@ from udfs.kernels import applications
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.batch import judge as judge_batch
+from udfs.rules.engine.checked import NOT_SEARCHED
 from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, Judgement, Rule
 from udfs.rules.registry import RULES
 
@@ -115,7 +116,7 @@ _UNKNOWN_NAME = "CF101"
 
 def severity_of(verdict: FileVerdict, about: Sequence[Judged]) -> str:
     """How bad a finding is: of names that are near to none, those that the library ignores, and plug-ins', are only for information."""
-    if verdict.code != _UNKNOWN_NAME or not about or about[0].note:
+    if verdict.code != _UNKNOWN_NAME or not about or about[0].note not in ("", NOT_SEARCHED):
         return verdict.severity
     return "info" if verdict.severity == "medium" or is_plugins(about[0].key) else verdict.severity
 
