@@ -46,7 +46,7 @@ def test_diagnostics_are_what_lint_finds(tmp_path: Path, capsys: pytest.CaptureF
     expected = as_linted(capsys, path, PRODUCER)
 
     async def opened() -> list[list[lsp.Diagnostic]]:
-        async with editing(tmp_path) as editor:
+        async with editing(tmp_path, "--stdio") as editor:
             shown = await editor.open(path, PRODUCER)
             better = await editor.change(path, PRODUCER.replace("acks=2", "acks=all").replace("linger.msec", "linger.ms"))
             editor.client.text_document_did_close(lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(path.as_uri())))
