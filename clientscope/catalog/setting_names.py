@@ -45,7 +45,7 @@ class NameJudgement(NamedTuple):
 
 
 EVERY_KIND = tuple(client_type.value for client_type in ClientType)
-_LONGEST = 128
+LONGEST = 128
 """Characters of a name that is compared with others."""
 _EMBEDDING = {"streams": ("streams", "producer", "consumer", "admin")}
 """Kafka Streams takes its clients' settings without a prefix, too."""
@@ -71,7 +71,7 @@ def judge(
         written: by a user, in the library's own names; else pushed or logged, under Kafka's names too.
         search: for the name that is meant instead of an unknown one, which takes a tenth of a millisecond.
     """
-    if len(name) > _LONGEST:
+    if len(name) > LONGEST:
         return NameJudgement(NameState.UNKNOWN)
     return _judge(dialect.name, release, client_type, name, written, search)
 
@@ -79,6 +79,11 @@ def judge(
 def kinds_of(client_type: ClientType | None) -> tuple[str, ...]:
     """The catalogue's kinds whose settings a client takes; every one where its type is unknown."""
     return EVERY_KIND if client_type is None else _EMBEDDING.get(client_type.value, (client_type.value,))
+
+
+def is_plugins(name: str) -> bool:
+    """Whether a name begins as settings of serializers, interceptors and other plug-ins do."""
+    return _PLUGINS.match(name) is not None
 
 
 def apart(one: str, other: str) -> int:
@@ -102,7 +107,7 @@ def _judge(dialect_name: str, release: Release, client_type: ClientType | None, 
     if plain:
         return NameJudgement(NameState.OF_OTHER_LIBRARY, plain)
     near = _nearest(library, kinds, release, name) if search else ""
-    return NameJudgement(NameState.UNKNOWN, near if near and (not _PLUGINS.match(name) or apart(name, near) == 1) else "")
+    return NameJudgement(NameState.UNKNOWN, near if near and (not is_plugins(name) or apart(name, near) == 1) else "")
 
 
 def _of_own(library: Library, setting: KnownSetting, kinds: tuple[str, ...], release: Release, any_kind: bool) -> NameJudgement:

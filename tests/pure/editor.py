@@ -15,7 +15,7 @@ WAIT_S = 60.0
 
 
 class Editor:
-    """Opens and changes documents, and asks about places in them (lines and columns from 0, in UTF-16)."""
+    """Opens and changes documents, and asks about places in them (lines and columns from 0)."""
 
     def __init__(self, client: LanguageClient) -> None:
         self.client = client
@@ -68,15 +68,20 @@ class Editor:
 
 
 @asynccontextmanager
-async def editing(folder: Path, *flags: str) -> AsyncIterator[Editor]:
-    """An editor whose server runs in a folder; it has ended, without an error, when the block is left."""
+async def editing(folder: Path, *flags: str, encoding: str = "utf-16") -> AsyncIterator[Editor]:
+    """An editor whose server runs in a folder; it has ended, without an error, when the block is left.
+
+    Args:
+        encoding: in which the editor counts columns.
+    """
     client = LanguageClient("editor", "1")
     editor = Editor(client)
     await client.start_io(sys.executable, "-m", "clientscope", "lsp", *flags, cwd=folder)
     server = client._server
     assert server is not None and server.stderr is not None
     try:
-        await asyncio.wait_for(client.initialize_async(lsp.InitializeParams(lsp.ClientCapabilities(), root_uri=folder.as_uri())), WAIT_S)
+        can = lsp.ClientCapabilities(general=lsp.GeneralClientCapabilities(position_encodings=[encoding]))
+        await asyncio.wait_for(client.initialize_async(lsp.InitializeParams(can, root_uri=folder.as_uri())), WAIT_S)
         client.initialized(lsp.InitializedParams())
         yield editor
         await asyncio.wait_for(client.shutdown_async(None), WAIT_S)

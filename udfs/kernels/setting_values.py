@@ -52,18 +52,19 @@ class ClientSetting(NamedTuple):
 _NAMES = ("cluster_id", "principal", "client_id", "client_address")
 
 
-def setting_values(values: pa.Array, key: str, names: Collection[str]) -> list[ClientSetting | None]:
+def setting_values(values: pa.Array, key: str, names: Collection[str], kinds: Collection[str] = ()) -> list[ClientSetting | None]:
     """One for each record; None where it can't be decoded, or is of a client that has no such setting.
 
     Args:
         key: Kafka's name of the setting.
         names: what the libraries call it.
+        kinds: clients that have it, as `ClientType` names them; none for any.
     """
     decoded = decoder("ClientConfigRecord")(values)
     batch = Batch(Pushes(redact(decoded, None)))
     records = batch.pushes.records
     found = _effective(batch, key) if key in v.KEY_IDS else _pushed(batch, names)
-    there = decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False) & _may_have(batch, key)
+    there = decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False) & _may_have(batch, key, kinds)
     names_of = zip(*(records.field(name).to_pylist() for name in _NAMES), strict=True)
     applications = application_client_id(records.field("client_id")).to_pylist()
     origins = records.field("origin").to_pylist()
@@ -71,15 +72,13 @@ def setting_values(values: pa.Array, key: str, names: Collection[str]) -> list[C
     return [ClientSetting(value, who, said or "", rank_of(origin)) if is_there else None for is_there, value, who, said, origin in rows]
 
 
-def _may_have(batch: Batch, key: str) -> Mask:
+def _may_have(batch: Batch, key: str, kinds: Collection[str]) -> Mask:
     """Where nothing says that the client is of a type that doesn't have the setting."""
-    if key not in v.KEY_IDS:
-        return np.ones(len(batch), np.bool_)
-    owners = int(v.OWNERS[v.KEY_IDS[key]])
+    owners = int(v.OWNERS[v.KEY_IDS[key]]) if key in v.KEY_IDS else v.ALL_TYPES
+    wanted = [each for each in v.CLIENT_TYPES if owners & v.bit(each) and (not kinds or each.value in kinds)]
     may = np.zeros(len(batch), np.bool_)
-    for client_type in v.CLIENT_TYPES:
-        if owners & v.bit(client_type):
-            may |= batch.may_be(client_type)
+    for client_type in wanted or v.CLIENT_TYPES:
+        may |= batch.may_be(client_type)
     return may
 
 

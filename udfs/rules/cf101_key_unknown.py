@@ -3,7 +3,7 @@
 What
     No release of the client's library has a setting of this name, under a prefix either, and no other library has it. Where the name is a
     few letters away from one of the library's settings, that one is shown. Settings of plug-ins (a serializer's ``schema.registry.url``)
-    aren't in the catalogue: an unknown name that is near to none is only for information, and only in files.
+    aren't in the catalogue: an unknown name that is near to none is only for information, and only in files, unless the library refuses it.
 
 Why
     Java's clients and KafkaJS ignore it, so the setting that was meant keeps its default. librdkafka, kafka-python and aiokafka refuse to
@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clientscope.catalog.dialects import DIALECTS
-from clientscope.catalog.setting_names import NameState
+from clientscope.catalog.setting_names import NameState, is_plugins
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FIRED, HIGH, INFO, MEDIUM, NOT_EVALUABLE, PASSED, Case, Evidence, Judgement, Rule
 
@@ -55,7 +55,9 @@ def _found(batch: Batch) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
         return positions, np.zeros(0, np.int8)
     near = np.array([bool(each and each.instead) for each in checked.judgements])[checked.which[positions]]
     refusing = np.isin(batch.software.dialects[batch.pushes.parents[positions]], _REFUSING)
-    severities = np.where(near | refusing, np.where(refusing, HIGH, MEDIUM), INFO).astype(np.int8)
+    # Applications share a file with a serializer's settings, and take them out before they make the client.
+    plugins = np.array([is_plugins(name) for name in batch.names.raw])[batch.names.codes[positions]]
+    severities = np.where(near | (refusing & ~plugins), np.where(refusing, HIGH, MEDIUM), INFO).astype(np.int8)
     kept = np.full(positions.size, True) if batch.complete else near
     return positions[kept], severities[kept]
 
@@ -80,6 +82,7 @@ RULE = Rule(
         Case(FIRED, {"acks": "all", "linger.msec": "5"}, software="librdkafka", version="2.8.0", severity="high"),
         Case(FIRED, {"acks": "all", "orders.region": "eu"}, complete=True, severity="info"),
         Case(FIRED, {"acks": "all", "orders.region": "eu"}, software="librdkafka", version="2.8.0", complete=True, severity="high"),
+        Case(FIRED, {"acks": "all", "schema.registry.url": "a"}, software="librdkafka", version="2.8.0", complete=True, severity="info"),
         Case(PASSED, {"acks": "all", "orders.region": "eu"}),
         Case(PASSED, {"acks": "all", "linger.ms": "5"}),
         Case(NOT_EVALUABLE, {"acks": "all", "linger.msec": "5"}, software="in-house", version="1"),

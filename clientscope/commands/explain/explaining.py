@@ -86,7 +86,8 @@ def _add_fleet(found: Sequence[ExplainedSetting], settings: ExplainSettings) -> 
     from clientscope.kafka.access import KafkaAccess
 
     names = {name for each in found for name in (each["name"], each["kafka_name"], each["alias"]) if name}
-    values = fleet.read(KafkaAccess.of(settings), found[0]["kafka_name"], names)
+    kinds = {kind for each in found for kinds in each["history"] for kind in kinds.split(", ")}
+    values = fleet.read(KafkaAccess.of(settings), found[0]["kafka_name"], names, kinds)
     by_library = values.by_library()
     for each in found:
         each["fleet"] = by_library.get(each["library"], {"clients": 0, "values": [], "others": 0})

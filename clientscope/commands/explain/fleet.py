@@ -75,14 +75,22 @@ class FleetValues:
         left_out: records of clients beyond `MOST_CLIENTS`.
     """
 
-    def __init__(self, key: str, names: Collection[str], most_clients: int = MOST_CLIENTS, most_values: int = MOST_VALUES) -> None:
+    def __init__(
+        self,
+        key: str,
+        names: Collection[str],
+        kinds: Collection[str] = (),
+        most_clients: int = MOST_CLIENTS,
+        most_values: int = MOST_VALUES,
+    ) -> None:
         """
         Args:
             key: Kafka's name of the setting.
             names: what the libraries call it.
+            kinds: clients that have it; none for any.
         """
         self.left_out = 0
-        self._key, self._names = key, names
+        self._key, self._names, self._kinds = key, names, kinds
         self._most_clients, self._most_values = most_clients, most_values
         self._values: dict[SettingValue, int] = {}
         self._kept: dict[bytes, _Kept] = {}
@@ -94,7 +102,9 @@ class FleetValues:
             if value is None:
                 self._kept.pop(key, None)
         there = [(key, value) for key, value in newest.items() if value is not None]
-        found = setting_values(pa.array([value for _, value in there], pa.large_binary()), self._key, self._names) if there else []
+        found = (
+            setting_values(pa.array([value for _, value in there], pa.large_binary()), self._key, self._names, self._kinds) if there else []
+        )
         for (key, _), client in zip(there, found, strict=True):
             if client is None:
                 self._kept.pop(key, None)
@@ -155,14 +165,14 @@ class FleetValues:
         return self._values.setdefault(short, len(self._values))
 
 
-def read(kafka: KafkaAccess, key: str, names: Collection[str]) -> FleetValues:
+def read(kafka: KafkaAccess, key: str, names: Collection[str], kinds: Collection[str]) -> FleetValues:
     """The values of a setting, from the topic.
 
     Raises:
         EnvironmentProblem: no broker, no topic, or no right to read it.
     """
     topics.verify(kafka, reads=(CONFIGS,))
-    found = FleetValues(key, names)
+    found = FleetValues(key, names, kinds)
     try:
         with closing(TopicReader(kafka, CLIENT_ID)) as reader:
             ranges = reader.ranges(CONFIGS)

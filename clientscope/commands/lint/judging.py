@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.setting_names import is_plugins
 from clientscope.commands.lint.leaks_in_files import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.profiles import Thresholds
 from clientscope.records.layouts import Origin
@@ -21,6 +22,7 @@ from udfs.kernels import applications
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.batch import judge as judge_batch
+from udfs.rules.engine.checked import NOT_SEARCHED
 from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, Judgement, Rule
 from udfs.rules.registry import RULES
 
@@ -113,9 +115,10 @@ _UNKNOWN_NAME = "CF101"
 
 
 def severity_of(verdict: FileVerdict, about: Sequence[Judged]) -> str:
-    """How bad a finding is: of the names that a library ignores, those that are near to none are only for information."""
-    harmless = verdict.code == _UNKNOWN_NAME and verdict.severity == "medium" and about and not about[0].note
-    return "info" if harmless else verdict.severity
+    """How bad a finding is: of names that are near to none, those that the library ignores, and plug-ins', are only for information."""
+    if verdict.code != _UNKNOWN_NAME or not about or about[0].note not in ("", NOT_SEARCHED):
+        return verdict.severity
+    return "info" if verdict.severity == "medium" or is_plugins(about[0].key) else verdict.severity
 
 
 OF_ONE_CLIENT = "CF110"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.settings import libraries
 from clientscope.commands.lint import comments, files, judging, places, prefixes, shown, versions
 from clientscope.commands.lint.findings import FileReport, Read
 from clientscope.commands.lint.located import Placed
@@ -45,7 +46,7 @@ def read(file: Content, settings: FileSettings, dialect: Dialect) -> Read | File
         return FileReport(file.shown, skipped=reason)
     ignored, without = comments.read(file.content, file.format)
     by_build = [(1, f"judged as {dialect.name} {built.version} by {shown.plain(files.shown_path(built.path))}")] if built else []
-    notes = *_repeated(placed), *_of_springs_own(counted), *without, *by_build
+    notes = *_repeated(placed), *_of_springs_own(counted), *_of_other_library(counted, subjects, dialect), *without, *by_build
     return Read(file.shown, counted, subjects, notes, principal=settings.principal or None, ignored=tuple(ignored))
 
 
@@ -85,6 +86,16 @@ def _subjects(
 def _of_springs_own(counted: Mapping[str, Placed]) -> Iterable[tuple[int, str]]:
     for name in prefixes.springs_own(counted)[:1]:
         yield counted[name].line, f"{shown.key(name)} {prefixes.NOT_JUDGED}"
+
+
+def _of_other_library(counted: Mapping[str, Placed], subjects: Sequence[judging.Subject], dialect: Dialect) -> Iterable[tuple[int, str]]:
+    """A file whose names another library knows all, and the one that it is judged by doesn't."""
+    names = {name: None for subject in subjects if subject.prefixed is None for name in subject.settings}
+    unknown = [name for name in names if libraries()[dialect.name].setting(name) is None]
+    for other in libraries().values() if unknown else ():
+        if all(other.setting(name) is not None for name in names):
+            yield counted[unknown[0]].line, f"every setting of this file is one of {other.name}: --dialect {other.name} judges it as that"
+            return
 
 
 def _repeated(placed: Sequence[Placed]) -> Iterable[tuple[int, str]]:

@@ -8,14 +8,23 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from clientscope.commands.command import Command
 from clientscope.commands.lint.settings import FileSettings, RuleSettings
+from clientscope.config.option import Option
 
 
 class LspSettings(FileSettings, RuleSettings):
     """Serves the findings of clientscope lint, and what clientscope explain knows, to an editor over standard input and output."""
 
     section = "lint"  # what clientscope.toml says of lint holds in the editor too
+
+    stdio: Annotated[bool, Option(flag_only=True)] = Field(
+        False, description="use standard input and output, as always; some editors add this flag by themselves"
+    )
 
     @classmethod
     def words(cls) -> list[str]:

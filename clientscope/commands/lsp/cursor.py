@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 from clientscope.commands.lint.located import MAX_LEVELS
 
-_PROPERTY = re.compile(r"[ \t\f]*(?P<name>[^=:\s#!\\][^=:\s\\]*)?(?P<separator>[ \t]*[=:][ \t]*|[ \t]+)?(?P<value>.*)")
+_PROPERTY = re.compile(r"[ \t\f]*(?P<name>[^=:\s#!\\][^=:\s\\]*)?(?:(?P<separator>[ \t]*[=:][ \t]*|[ \t]+)(?P<value>.*))?")
 _YAML = re.compile(r"(?P<indent> *)(?P<quote>[\"']?)(?P<name>[\w.%/\[\]-]*)(?:(?P=quote)[ \t]*:[ \t]+[\"']?(?P<value>.*))?")
 _YAML_PARENT = re.compile(r"(?P<indent> *)(?P<quote>[\"']?)(?P<name>[\w.%/\[\]-]+)(?P=quote)[ \t]*:[ \t]*(?:#.*)?")
+_YAML_VARIABLE = re.compile(r"(?P<indent> *)-[ \t]+[\"']?(?P<name>[A-Z][A-Z0-9_]*)(?:=(?P<value>.*))?", re.ASCII)
+"""A container's variable in a list."""
 _LONGEST = 1_000
 """Characters before a cursor that are looked at; a setting has fewer."""
 
@@ -52,8 +54,12 @@ def at(lines: Sequence[str], line: int, column: int, file_format: str) -> Writte
         if found is None or before.lstrip().startswith(("#", "!")):
             return None
         return WrittenPart("", found["name"] or "", None if found["separator"] is None or not found["name"] else found["value"])
-    if file_format == "yaml" and (found := _YAML.fullmatch(before)):
+    if file_format != "yaml":
+        return None
+    if found := _YAML.fullmatch(before):
         return WrittenPart(_parents(lines, line, len(found["indent"])), found["name"], found["value"], True)
+    if found := _YAML_VARIABLE.fullmatch(before):
+        return WrittenPart(_parents(lines, line, len(found["indent"]) + 1), found["name"], found["value"], True)
     return None
 
 

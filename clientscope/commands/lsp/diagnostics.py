@@ -13,6 +13,8 @@ Level = Literal["error", "warning", "information", "hint"]
 
 _LEVELS: dict[str, Level] = {"critical": "error", "high": "error", "medium": "warning", "low": "information", "info": "hint"}
 _START = Region(1, 1, 1, 1)
+MOST = 1_000
+"""Findings of a document that are shown; an editor draws each of them at every change."""
 
 
 class Remark(NamedTuple):
@@ -32,8 +34,11 @@ class Remark(NamedTuple):
 
 
 def remarks(report: FileReport) -> Iterator[Remark]:
-    """Everything that ``clientscope lint`` prints about a file, but for what is suppressed."""
-    for finding in report.findings:
+    """Everything that ``clientscope lint`` prints about a file, but for what is suppressed; of too many findings the worst."""
+    findings = report.findings if len(report.findings) <= MOST else sorted(report.findings, key=lambda finding: -finding.rank)[:MOST]
+    if len(findings) < len(report.findings):
+        yield Remark(_START, "information", f"{len(report.findings):,} findings, of which the worst {MOST:,} are shown")
+    for finding in findings:
         text = f"{sentence(finding)}\n{_instead(finding.rule.documentation.get('Use instead', ''))}".strip()
         yield Remark(finding.region or _START, _LEVELS[finding.severity], text, finding.rule.code, finding.rule.link)
     for line, note in report.notes:

@@ -35,6 +35,8 @@ _LEVELS = {
     "information": lsp.DiagnosticSeverity.Information,
     "hint": lsp.DiagnosticSeverity.Hint,
 }
+_WIDTHS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+"""Encodings in which editors count columns, and the bytes of a unit; pygls counts by the character, which takes seconds on a long line."""
 _TOO_LARGE = Remark(Region(1, 1, 1, 1), "information", f"not judged: it is larger than {MAX_BYTES} bytes")
 
 
@@ -175,5 +177,8 @@ def _action(made: LanguageServer, document: Document, uri: str, action: Action) 
 
 def _units(made: LanguageServer, document: Document, line: int, column: int) -> int:
     """A column (from 0) as the editor counts it."""
-    text = document.lines[line] if line < len(document.lines) else ""
-    return int(made.workspace.position_codec.client_num_units(text[:column]))
+    before = document.lines[line][:column] if line < len(document.lines) else ""
+    if before.isascii():
+        return len(before)
+    codec, width = _WIDTHS[made.workspace.position_codec.encoding or "utf-16"]
+    return len(before.encode(codec)) // width

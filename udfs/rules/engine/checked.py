@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from clientscope.catalog.configs import Type
 from clientscope.catalog.placeholders import is_filled_in
-from clientscope.catalog.setting_names import NameJudgement, NameState, judge
+from clientscope.catalog.setting_names import LONGEST, NameJudgement, NameState, judge
 from clientscope.catalog.settings import Allowed
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.parsing import were_seen
@@ -60,7 +60,7 @@ class CheckedSettings:
             kind = None if client_type == v.UNKNOWN_TYPE else v.CLIENT_TYPES[client_type]
             judged_as = partial(judge, known.dialect, known.release, kind, names.raw[name], batch.complete)
             found = self.judgements[place] = judged_as(search=False)
-            if found.state is NameState.UNKNOWN:
+            if found.state is NameState.UNKNOWN and len(names.raw[name]) <= LONGEST:
                 unknown.append((place, judged_as))
         self._left_out = self._search(unknown)
         self.searched: Mask = np.ones(len(batch), np.bool_)

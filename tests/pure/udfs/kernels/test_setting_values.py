@@ -36,6 +36,15 @@ def test_what_is_not_said_is_unknown_and_what_cannot_be_is_none() -> None:
     assert broken is None
 
 
+def test_a_kind_of_client_is_asked_for() -> None:
+    record = config_record(setting("acks", "all"), setting("retries", "7"))
+    found = {
+        kind: setting_values(pa.array([record], pa.large_binary()), "retries", {"retries"}, {kind})[0] for kind in ("admin", "producer")
+    }
+    assert found["admin"] is None
+    assert found["producer"] and found["producer"].value and found["producer"].value.value == "7"
+
+
 def test_secrets_are_withheld() -> None:
     raw = config_record(setting("sasl.jaas.config", 'x required password="hunter2";'), setting("ssl.key.password", "hunter2"))
     gone = config_record(setting("sasl.jaas.config", None, value_state=int(ValueState.KEY_INFIX), value_length=9))

@@ -296,6 +296,9 @@ def test_what_is_no_clients_file(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_an_unknown_name_is_no_worse_beside_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = linted(capsys, tmp_path / "x.properties", "acks=all\norders.region=eu\nlinger.msec=5\n{% if x %}\n")
     assert {(each["line"], each["severity"]) for each in document["findings"] if each["code"] == "CF101"} == {(2, "info"), (3, "medium")}
+    text = "acks=all\norders.region=eu\nschema.registry.url=a\n"
+    document = linted(capsys, tmp_path / "x.properties", text, "--dialect", "librdkafka")
+    assert {(each["line"], each["severity"]) for each in document["findings"] if each["code"] == "CF101"} == {(2, "high"), (3, "info")}
 
 
 def test_what_an_earlier_release_took_is_no_mistake_where_the_release_is_unknown(
@@ -323,3 +326,11 @@ def test_springs_names_in_brackets_are_whole_names(tmp_path: Path, capsys: pytes
 )
 def test_what_has_a_name_in_common_with_a_client(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, reason: str) -> None:
     assert skipped(linted(capsys, tmp_path / "x.properties", text)).startswith(reason)
+
+
+def test_a_file_of_another_library_has_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "bootstrap.servers=a:1\nsasl.mechanisms=PLAIN\nlinger.ms=5\n"
+    (note,) = linted(capsys, tmp_path / "x.properties", text)["files"][0]["notes"]
+    assert note == {"line": 2, "text": "every setting of this file is one of librdkafka: --dialect librdkafka judges it as that"}
+    assert linted(capsys, tmp_path / "x.properties", text, "--dialect", "librdkafka")["files"][0]["notes"] == []
+    assert linted(capsys, tmp_path / "x.properties", text + "acks=all\norders.region=eu\n")["files"][0]["notes"] == []

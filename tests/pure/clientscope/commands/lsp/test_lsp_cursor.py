@@ -24,6 +24,8 @@ PLACES = (
     ("yaml", "a:\n  'acks': \"al", WrittenPart("a.", "acks", "al", True)),
     ("yaml", "acks:", None),
     ("yaml", "- acks", None),
+    ("yaml", "environment:\n- CONNECT_PRODUCER_AC", WrittenPart("environment.", "CONNECT_PRODUCER_AC", None, True)),
+    ("yaml", "a:\n  env:\n    - B=c\n    - 'ACKS=a", WrittenPart("a.env.", "ACKS", "a", True)),
     ("json", '{"acks', None),
 )
 

@@ -46,7 +46,7 @@ def test_diagnostics_are_what_lint_finds(tmp_path: Path, capsys: pytest.CaptureF
     expected = as_linted(capsys, path, PRODUCER)
 
     async def opened() -> list[list[lsp.Diagnostic]]:
-        async with editing(tmp_path) as editor:
+        async with editing(tmp_path, "--stdio") as editor:
             shown = await editor.open(path, PRODUCER)
             better = await editor.change(path, PRODUCER.replace("acks=2", "acks=all").replace("linger.msec", "linger.ms"))
             editor.client.text_document_did_close(lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(path.as_uri())))
@@ -65,16 +65,25 @@ def test_diagnostics_are_what_lint_finds(tmp_path: Path, capsys: pytest.CaptureF
     assert closed == []
 
 
-def test_columns_are_an_editors(tmp_path: Path) -> None:
-    text = "config: {client.id: \U0001f600\U0001f600, acks: 0}\n"
+@pytest.mark.parametrize(("encoding", "codec"), [("utf-16", "utf-16-le"), ("utf-8", "utf-8"), ("utf-32", "utf-32-le")])
+def test_columns_are_an_editors(tmp_path: Path, encoding: str, codec: str) -> None:
+    text = "{client.id: \U0001f600é, acks: 0}\n"
+    width = len("a".encode(codec))
 
-    async def opened() -> list[lsp.Diagnostic]:
-        async with editing(tmp_path) as editor:
-            return await editor.open(tmp_path / "a.yaml", text.replace("config: ", ""))
+    async def opened() -> tuple[list[lsp.Diagnostic], dict[str, lsp.CompletionItem]]:
+        async with editing(tmp_path, encoding=encoding) as editor:
+            shown = await editor.open(tmp_path / "a.yaml", text)
+            await editor.open(tmp_path / "b.properties", "client.id=\U0001f600é\nacks=\U0001f600é\n")
+            column = len("acks=\U0001f600é".encode(codec)) // width
+            return shown, await editor.complete(tmp_path / "b.properties", 1, column)
 
-    (lost,) = (each for each in asyncio.run(opened()) if each.code == "AN101")
-    start = text.replace("config: ", "").encode("utf-16-le")[: lost.range.start.character * 2].decode("utf-16-le")
-    assert start.endswith("acks: "), "an editor counts in UTF-16"
+    shown, offered = asyncio.run(opened())
+    (lost,) = (each for each in shown if each.code == "AN101")
+    assert text.encode(codec)[: lost.range.start.character * width].decode(codec).endswith("acks: ")
+    edit = offered["all"].text_edit
+    assert isinstance(edit, lsp.TextEdit)
+    assert edit.range.start.character == len("acks=")
+    assert edit.range.end.character == len("acks=\U0001f600é".encode(codec)) // width
 
 
 def test_hover_says_what_explain_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,12 +113,15 @@ def test_hover_says_what_explain_says(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_names_and_words_are_offered(tmp_path: Path) -> None:
     properties = tmp_path / "a.properties"
     yaml = tmp_path / "application.yaml"
+    compose = tmp_path / "compose.yaml"
+    listed = "services:\n  connect:\n    environment:\n      - CONNECT_CONSUMER_MAX_POLL_REC\n      - CONNECT_PRODUCER_ACKS=\n"
     nested = "spring:\n  kafka:\n    consumer:\n      properties:\n        max.poll.records: 5\n        auto.offset.reset: \n        lin\n"
 
     async def offered() -> list[dict[str, lsp.CompletionItem]]:
         async with editing(tmp_path) as editor:
             await editor.open(properties, "acks=all\nlin\ncompression.type=\nenable.idempotence=\n#lin\n")
             await editor.open(yaml, nested)
+            await editor.open(compose, listed)
             return [
                 await editor.complete(properties, 1, 3),
                 await editor.complete(properties, 2, 17),
@@ -118,9 +130,11 @@ def test_names_and_words_are_offered(tmp_path: Path) -> None:
                 await editor.complete(yaml, 5, 27),
                 await editor.complete(yaml, 6, 11),
                 await editor.complete(yaml, 0, 0),
+                await editor.complete(compose, 3, 37),
+                await editor.complete(compose, 4, 30),
             ]
 
-    names, codecs, truths, comment, resets, consumers, above = asyncio.run(offered())
+    names, codecs, truths, comment, resets, consumers, above, variables, words = asyncio.run(offered())
     assert {"linger.ms", "bootstrap.servers"} <= set(names)
     assert not {"acks", "max.poll.records"} & set(names), "one is there already, and one is no producer's"
     assert names["linger.ms"].detail == "long, default 5"
@@ -136,6 +150,8 @@ def test_names_and_words_are_offered(tmp_path: Path) -> None:
     assert "fetch.min.bytes" in consumers
     assert "linger.ms" not in consumers and "max.poll.records" not in consumers
     assert above == {}
+    assert "CONNECT_CONSUMER_MAX_POLL_RECORDS" in variables and "CONNECT_CONSUMER_LINGER_MS" not in variables
+    assert {"all", "0", "1"} <= set(words)
 
 
 def test_actions_are_what_fix_corrects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,6 +198,21 @@ def test_no_document_is_too_much_for_it(tmp_path: Path) -> None:
     assert [each.message.partition(":")[0] for each in broken] == ["broken.properties is not a Java properties file"]
     assert {"AN101", "SK001"} <= {each.code for each in untitled}
     assert secret not in "".join(each.message for each in (*broken, *untitled))
+
+
+def test_of_thousands_of_findings_the_worst_are_shown(tmp_path: Path) -> None:
+    """On one line, whose columns have all to be counted."""
+    text = "{acks: 0, \u00e9: 1, " + "".join(f"orders.name{number}: 1, " for number in range(9_000)) + "}\n"
+
+    async def opened() -> list[lsp.Diagnostic]:
+        async with editing(tmp_path) as editor:
+            return await editor.open(tmp_path / "a.yaml", text)
+
+    shown = asyncio.run(opened())
+    (note, *findings) = [each for each in shown if each.code or "findings, of which" in each.message]
+    assert "of which the worst 1,000 are shown" in note.message
+    assert len(findings) == 1_000
+    assert "AN101" in {each.code for each in findings if each.severity == lsp.DiagnosticSeverity.Error}
 
 
 def test_a_rules_file_holds_in_the_editor_too(tmp_path: Path) -> None:
