@@ -29,7 +29,8 @@ LONGEST = (
     "test_path", "test_checkpoints", "test_parked_queries", "test_secured", "test_stream_faults", "test_demo", "test_canaries",
     "test_findings", "test_http_listeners", "test_xray", "test_client_matrix", "test_older_broker", "test_broker_releases",
     "test_rolling_restart", "test_page_frame", "test_hostile_identities", "test_degraded", "test_tls", "test_page_history", "test_deliver",
-    "test_cluster", "test_lost_gateways", "test_fresh_lane", "test_f19_storm", "test_f44_invented_ids", "test_findings_retention",
+    "test_cluster", "test_sparks", "test_lost_gateways", "test_fresh_lane", "test_f19_storm", "test_f44_invented_ids",
+    "test_findings_retention",
 )  # fmt: skip
 """Files that take more than half a minute, the longest first: begun last, one of them would leave the other worker without work."""
 
