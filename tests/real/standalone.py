@@ -127,7 +127,7 @@ class Standalone:
     def submit(self, bundle: Path, *flags: str, given: Sequence[str] = (), **more: str) -> None:
         """Starts the job by spark-submit, as docs/cluster.md says."""
         command = [
-            str(self._home / "bin" / "spark-submit"), "--master", self.master, "--properties-file", str(self._properties(bundle)),
+            str(self._home / "bin" / "spark-submit"), "--master", self.master, *self._properties(bundle),
             "--driver-memory", "768m", "--executor-memory", "512m", "--executor-cores", "1", "--total-executor-cores", "2",
             "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1", *given,
             str(bundle / "submit.py"), *flags,
@@ -140,16 +140,15 @@ class Standalone:
                 command, cwd=driver, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
 
-    def _properties(self, bundle: Path) -> Path:
-        """Those of the bundle and of ``spark-defaults.conf``, in one file that only its owner reads.
-
-        Spark 4.0 has ``--load-spark-defaults`` for that.
-        """
-        path = self.folder / "both.properties"
-        path.touch(0o600)
-        defaults = self._conf_folder / "spark-defaults.conf" if self._conf_folder else None
-        path.write_text((defaults.read_text() if defaults else "") + (bundle / "clientscope.properties").read_text())
-        return path
+    def _properties(self, bundle: Path) -> list[str]:
+        """Flags that give the bundle's and those of ``spark-defaults.conf``; before Spark 4.0 in one file, which only its owner reads."""
+        ours = bundle / "clientscope.properties"
+        if not next(self._home.parent.glob("pyspark-*.dist-info")).name.startswith("pyspark-3."):
+            return ["--properties-file", str(ours), "--load-spark-defaults"]
+        both = self.folder / "both.properties"
+        both.touch(0o600)
+        both.write_text(((self._conf_folder / "spark-defaults.conf").read_text() if self._conf_folder else "") + ours.read_text())
+        return ["--properties-file", str(both)]
 
     def await_ready(self, timeout_s: float = 120.0) -> None:
         assert self._driver is not None
