@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import RunningBroker
+from conftest import RunningBroker, start_broker
 from replay import Input, comes_out
 from standalone import OTHER_SPARKS, SPARK, secret, standalone
 
@@ -92,6 +92,30 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
             secrets = PASSWORD.encode(), KEY, defaults.split("spark.authenticate.secret ")[1].split()[0].encode()
             assert [path for path, said in spoken(tmp_path / "cluster") for each in secrets if each in said] == []
             assert cluster.stop_job() == 0, cluster.log()
+    finally:
+        started.stop()
+
+
+@pytest.mark.long_form(only=True)
+@pytest.mark.timeout(600)
+def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(tmp_path: Path) -> None:
+    key = private(tmp_path / "digest.key", KEY)
+    started, broker = start_broker(tmp_path / "broker")
+    try:
+        written = Input(broker.internal, SEED)
+        for minor in ("4.0", "4.1", NEWEST):
+            bundle.write(tmp_path / minor / "bundle", jars(of_minor(minor).jars))
+            written.write(100)
+            with standalone(tmp_path / minor / "cluster", spark=SPARK if minor == NEWEST else OTHER_SPARKS / minor) as cluster:
+                cluster.submit(
+                    tmp_path / minor / "bundle", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
+                    "--history-dir", str(tmp_path / "history"), "--history-interval-seconds", "1", "--metrics-listen", "127.0.0.1:0",
+                    "--digest-key-file", str(key),
+                )  # fmt: skip
+                cluster.await_ready()
+                comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
+                assert cluster.stop_job() == 0, cluster.log()
+                assert minor == "4.0" or "continues with Spark" in cluster.log()
     finally:
         started.stop()
 
