@@ -98,14 +98,15 @@ def _on_this_machine(path: Path, key_id: str) -> DigestKey:
     """The key that another process of the job has, from this machine's own file or environment.
 
     Raises:
-        SettingsError: it isn't there, or is another key.
+        SettingsError: it isn't there, or has another key.
     """
     if text := os.environ.get(VARIABLE):
         found, where = DigestKey._parsed(text.encode(), VARIABLE, "set it to what the driver's key file holds", path), VARIABLE
     else:
         found, where = DigestKey.read(path), f"digest_key_file {path}"
-    if found.key_id != key_id:
-        raise SettingsError(
-            f"{where}: key {found.key_id} on this machine, and {key_id} where the job started", "give each machine the same"
-        )
-    return found
+    keys = [found, *found.earlier]
+    ids = [key.key_id for key in keys]
+    if key_id not in ids:
+        raise SettingsError(f"{where}: key {ids[0]} on this machine, and {key_id} where the job started", "give each machine the same")
+    first, *earlier = keys[ids.index(key_id) :]  # a key that was put before it since then is for the job's next start
+    return DigestKey(first.secret, tuple(earlier), path)

@@ -1,6 +1,6 @@
 """What the job does in Spark's JVM for which PySpark has no public name.
 
-Read from Spark 3.5.9, 4.0.2, 4.1.1 and 4.2.0; `streaming.internals.known` says what happens without each.
+Read from Spark 3.5.9, 4.0.5, 4.1.4 and 4.2.0; `streaming.internals.known` says what happens without each.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ INTERNALS = (
         "logs offsets, commits and sources, v1",
         "streaming.internals.spark_files",
         "damage and lost records are found before a query starts",
-        "another format is a warning: Spark continues by it, and records that are gone are noticed by Spark alone",
+        "another format, such as offsets of v2, is a warning: Spark continues by it, and records that are gone are noticed by Spark alone",
     ),
     Internal(
         "RocksDBFileManager's files",

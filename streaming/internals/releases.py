@@ -37,8 +37,8 @@ _SINCE_4_1 = f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
 
 RELEASES = (
     SparkRelease("3.5", ("3.5.9",), "spark-3.5"),
-    SparkRelease("4.0", ("4.0.2",), "spark-4.0", arrow_batch=5000),
-    SparkRelease("4.1", ("4.1.1",), "spark-4.1", _SINCE_4_1, arrow_batch=5000),
+    SparkRelease("4.0", ("4.0.5",), "spark-4.0", arrow_batch=5000),
+    SparkRelease("4.1", ("4.1.4",), "spark-4.1", _SINCE_4_1, arrow_batch=5000),
     SparkRelease("4.2", ("4.2.0",), "spark", _SINCE_4_1, arrow_batch=5000, json_offsets=True),
 )
 """From the oldest to the newest."""

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -69,6 +69,16 @@ def scrubbed(**more: str) -> dict[str, str]:
     return kept | {"SPARK_LOCAL_IP": "127.0.0.1"} | more
 
 
+def secret(folder: Path) -> Path:
+    """The folder with what deploy/prepare.sh makes for Spark alone: its processes know each other by a secret, and encrypt."""
+    (folder / "deploy").mkdir()
+    (folder / "conf").mkdir()
+    script = shutil.copy(Path(__file__).parents[2] / "deploy" / "prepare.sh", folder / "deploy")
+    subprocess.run([script], check=True, capture_output=True, timeout=120)
+    shutil.copy(folder / "deploy" / "secrets" / "spark-defaults.conf", folder / "conf")
+    return folder / "conf"
+
+
 class Standalone:
     """The cluster's processes.
 
@@ -77,13 +87,15 @@ class Standalone:
         python: the interpreter of its machines.
     """
 
-    def __init__(self, folder: Path, conf: Path | None = None, spark: Path = SPARK) -> None:
+    def __init__(self, folder: Path, conf: Path | None = None, spark: Path = SPARK, environment: Mapping[str, str] | None = None) -> None:
         """
         Args:
             conf: the folder with ``spark-defaults.conf`` (SPARK_CONF_DIR) of its machines, if they have one.
             spark: the folder with PySpark and Py4J.
+            environment: of workers and driver, as ``spark-env.sh`` would have it.
         """
         self.folder, self._conf_folder = folder, conf
+        self._environment = dict(environment or {})
         self._home = spark / "pyspark"
         self._conf = {"SPARK_HOME": str(self._home)} | ({"SPARK_CONF_DIR": str(conf)} if conf else {})
         self.python = environment_without_us(folder / "python", spark)
@@ -115,7 +127,7 @@ class Standalone:
     def submit(self, bundle: Path, *flags: str, given: Sequence[str] = (), **more: str) -> None:
         """Starts the job by spark-submit, as docs/cluster.md says."""
         command = [
-            str(self._home / "bin" / "spark-submit"), "--master", self.master, "--properties-file", str(self._properties(bundle)),
+            str(self._home / "bin" / "spark-submit"), "--master", self.master, *self._properties(bundle),
             "--driver-memory", "768m", "--executor-memory", "512m", "--executor-cores", "1", "--total-executor-cores", "2",
             "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1", *given,
             str(bundle / "submit.py"), *flags,
@@ -123,21 +135,20 @@ class Standalone:
         driver = self.folder / "driver"
         driver.mkdir(exist_ok=True)
         with (self.folder / "driver.log").open("ab") as log:
-            environment = scrubbed(PYSPARK_PYTHON=str(self.python), **self._conf, **more)
+            environment = scrubbed(PYSPARK_PYTHON=str(self.python), **self._conf, **self._environment, **more)
             self._driver = subprocess.Popen(
                 command, cwd=driver, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
 
-    def _properties(self, bundle: Path) -> Path:
-        """Those of the bundle and of ``spark-defaults.conf``, in one file that only its owner reads.
-
-        Spark 4.0 has ``--load-spark-defaults`` for that.
-        """
-        path = self.folder / "both.properties"
-        path.touch(0o600)
-        defaults = self._conf_folder / "spark-defaults.conf" if self._conf_folder else None
-        path.write_text((defaults.read_text() if defaults else "") + (bundle / "clientscope.properties").read_text())
-        return path
+    def _properties(self, bundle: Path) -> list[str]:
+        """Flags that give the bundle's and those of ``spark-defaults.conf``; before Spark 4.0 in one file, which only its owner reads."""
+        ours = bundle / "clientscope.properties"
+        if not next(self._home.parent.glob("pyspark-*.dist-info")).name.startswith("pyspark-3."):
+            return ["--properties-file", str(ours), "--load-spark-defaults"]
+        both = self.folder / "both.properties"
+        both.touch(0o600)
+        both.write_text(((self._conf_folder / "spark-defaults.conf").read_text() if self._conf_folder else "") + ours.read_text())
+        return ["--properties-file", str(both)]
 
     def await_ready(self, timeout_s: float = 120.0) -> None:
         assert self._driver is not None
@@ -190,7 +201,8 @@ class Standalone:
         folder = self.folder / name
         folder.mkdir(parents=True)
         command = [str(self._home / "bin" / "spark-class"), f"org.apache.spark.deploy.{what}", "--host", "127.0.0.1", *arguments]
-        environment = scrubbed(SPARK_DAEMON_MEMORY="256m", SPARK_MASTER_OPTS="-Dspark.master.rest.enabled=false", **self._conf)
+        own = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false"}
+        environment = scrubbed(**own, **self._conf, **self._environment)
         with (self.folder / f"{name}.log").open("wb") as log:
             self._children.append(spawn(["env", "-C", str(folder), *command], log, environment))
 
@@ -200,9 +212,11 @@ class Standalone:
 
 
 @contextmanager
-def standalone(folder: Path, conf: Path | None = None, spark: Path = SPARK) -> Iterator[Standalone]:
+def standalone(
+    folder: Path, conf: Path | None = None, spark: Path = SPARK, environment: Mapping[str, str] | None = None
+) -> Iterator[Standalone]:
     """A cluster that is up, and the job on it stopped before it."""
-    cluster = Standalone(folder, conf, spark)
+    cluster = Standalone(folder, conf, spark, environment)
     try:
         cluster.start()
         yield cluster

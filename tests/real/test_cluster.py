@@ -6,9 +6,7 @@ import json
 import os
 import random
 import re
-import shutil
 import signal
-import subprocess
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -20,7 +18,7 @@ from observe import eventually
 from record_bytes import config_record
 from replay import Input, comes_out
 from scale import scaled
-from standalone import standalone
+from standalone import secret, standalone
 
 from clientscope.commands.bundle import folder as bundle
 from clientscope.digest import DigestKey
@@ -29,16 +27,6 @@ from clientscope.records.topics import CONFIGS
 
 SEED = 23
 KEY = DigestKey(b"0123456789abcdef" * 4)
-
-
-def secret(folder: Path) -> Path:
-    """The folder with what deploy/prepare.sh makes for Spark alone: its processes know each other by a secret, and encrypt."""
-    (folder / "deploy").mkdir()
-    (folder / "conf").mkdir()
-    script = shutil.copy(Path(__file__).parents[2] / "deploy" / "prepare.sh", folder / "deploy")
-    subprocess.run([script], check=True, capture_output=True, timeout=120)
-    shutil.copy(folder / "deploy" / "secrets" / "spark-defaults.conf", folder / "conf")
-    return folder / "conf"
 
 
 @pytest.mark.long_form(only=True)

@@ -12,6 +12,7 @@ from record_bytes import Records, config_record, connection_record, setting
 
 from clientscope.digest import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS
+from streaming.failures import understood
 from streaming.transforms import history
 from streaming.transforms.findings import arrivals
 from streaming.transforms.gauges import entries
@@ -40,3 +41,15 @@ def test_no_pickled_function_has_the_key(records: Records, tmp_path: Path, monke
     assert len(STEPS[step](rows, DigestKey.read(file)).collect()) == 1
     assert any(str(file.name).encode() in each for each in sent), "the function was among them"
     assert not [each for each in sent if secret in each]
+
+
+def test_a_machine_without_the_key_is_named_as_what_is_wrong(records: Records, tmp_path: Path) -> None:
+    file = tmp_path / "digest.key"
+    file.touch(0o600)
+    file.write_bytes(b"k" * 32)
+    rows = results(records(CONFIGS, config_record(setting("token", "hunter2"))), DigestKey.read(file))
+    file.unlink()
+    with pytest.raises(Exception, match=r"digest_key_file \S+: No such file") as failed:
+        rows.collect()
+    failure = understood(str(failed.value))
+    assert (failure.kind, failure.lasting, failure.fatal_record) == ("an executor has no digest key, or another one", True, False)

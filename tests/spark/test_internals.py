@@ -79,6 +79,26 @@ def test_logs_are_of_the_known_format(spark: SparkSession, tmp_path: Path) -> No
     assert spark_files.read(tmp_path / "c").unknown == ()
 
 
+@pytest.mark.skipif(installed().minor < "4.2", reason="this release writes v1 alone")
+def test_an_offset_log_of_sparks_newer_format_is_no_damage(spark: SparkSession, tmp_path: Path) -> None:
+    setting = "spark.sql.streaming.offsetLog.formatVersion"
+    spark.conf.set(setting, "2")
+    try:
+        rows = spark.readStream.format("rate").load()
+        query = begin(rows.writeStream.format("noop"), "newer", (tmp_path / "c").as_uri(), 0.1)
+        try:
+            while not (tmp_path / "c" / "commits" / "1").exists():
+                assert query.isActive, query.exception()
+                query.awaitTermination(0.05)
+        finally:
+            query.stop()
+    finally:
+        spark.conf.unset(setting)
+    found = spark_files.read(tmp_path / "c")
+    assert found.problems == ()
+    assert found.unknown[0] == "offsets/0 is of Spark's format v2; this clientscope knows v1"
+
+
 SINCE = {
     "CONCURRENT_STREAM_LOG_UPDATE": "3.5",
     "BATCH_METADATA_NOT_FOUND": "3.5",

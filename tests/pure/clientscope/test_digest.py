@@ -52,6 +52,13 @@ def test_another_key_on_a_machine_is_an_error_that_quotes_neither(tmp_path: Path
         monkeypatch.setenv(digest.VARIABLE, OTHER.decode())
 
 
+def test_a_key_that_was_replaced_since_the_job_started_is_still_its_key(tmp_path: Path) -> None:
+    key = DigestKey.read(keys(tmp_path / "digest.key", SECRET, EARLIER))
+    travels = pickle.dumps(key)
+    keys(tmp_path / "digest.key", OTHER, SECRET, EARLIER)
+    assert pickle.loads(travels) == key  # noqa: S301
+
+
 def test_a_machine_without_a_key_says_so(tmp_path: Path) -> None:
     travels = pickle.dumps(DigestKey.read(keys(tmp_path / "digest.key", SECRET)))
     (tmp_path / "digest.key").unlink()

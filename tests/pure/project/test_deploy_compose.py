@@ -236,3 +236,11 @@ def test_the_image_holds_what_the_command_lines_name() -> None:
     assert "/opt/clientscope/spark" in dockerfile
     for ignored in (ROOT / ".dockerignore").read_text().splitlines()[1:]:
         assert ignored.startswith("**") or (ROOT / ignored.removeprefix("!")).exists()
+
+
+def test_workers_have_the_key_file_that_the_job_names() -> None:
+    """Executors read it at the driver's path: it doesn't travel with what they run."""
+    services = COMPOSE["services"]
+    (flag,) = [each for each in services["stream"]["command"] if each.startswith("--digest-key-file=/run/secrets/")]
+    for name in ("stream", "spark-worker-1", "spark-worker-2"):
+        assert flag.removeprefix("--digest-key-file=/run/secrets/") in services[name]["secrets"]

@@ -16,7 +16,7 @@ from clientscope.commands.sources import parse
 from clientscope.config import StreamSettings
 
 HERE = ROOT / "deploy" / "kubernetes"
-PLAIN = ("network.yaml", "kafka-with-gateways.yaml", "clientscope.yaml")
+PLAIN = ("network.yaml", "kafka-with-gateways.yaml", "clientscope.yaml", "stream-access.yaml")
 """What Kubernetes itself knows; stream.yaml is the Spark operator's."""
 
 
@@ -26,7 +26,7 @@ def documents(name: str) -> list[dict[str, Any]]:
 
 def pods() -> list[tuple[str, dict[str, Any]]]:
     every = [each for name in PLAIN for each in documents(name)]
-    return [(each["metadata"]["name"], each["spec"]["template"]["spec"]) for each in every if "template" in each["spec"]]
+    return [(each["metadata"]["name"], each["spec"]["template"]["spec"]) for each in every if "template" in each.get("spec", ())]
 
 
 CONTAINERS = [(f"{name}-{each['name']}", each, spec) for name, spec in pods() for each in spec["containers"]]
@@ -74,6 +74,18 @@ def test_the_job_is_the_spark_operators() -> None:
     assert f"pyspark=={job['spec']['sparkVersion']}" in lock
 
 
+def test_the_driver_may_start_executors_and_no_more() -> None:
+    account, role, binding = documents("stream-access.yaml")
+    (job,) = documents("stream.yaml")
+    assert job["spec"]["driver"]["serviceAccount"] == account["metadata"]["name"] == binding["subjects"][0]["name"]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert "serviceAccount" not in job["spec"]["executor"]
+    granted = [(rule["apiGroups"], resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]]
+    assert {resource for groups, resource, _ in granted if groups == [""]} == {"pods", "configmaps"}, "no secrets"
+    assert all(groups == [""] for groups, _, _ in granted), "nothing of other groups"
+    assert not [each for each in granted if each[2] in ("*", "update", "patch")]
+
+
 def test_no_image_runs_without_a_digest() -> None:
     """As they stand the names are invalid: kustomization.yaml, which deploy/pin.sh writes, puts digests in."""
     made = yaml.safe_load((HERE / "kustomization.in").read_text())
@@ -99,7 +111,7 @@ def allowed(to: dict[str, str], port: str, who: dict[str, str]) -> bool:
 
 
 def test_nothing_goes_round_a_gateway() -> None:
-    every = [each for name in PLAIN for each in documents(name) if "template" in each["spec"]]
+    every = [each for name in PLAIN for each in documents(name) if "template" in each.get("spec", ())]
     labels = {each["metadata"]["name"]: each["spec"]["template"]["metadata"]["labels"] for each in every}
     job = documents("stream.yaml")[0]["spec"]
     labels |= {"driver": job["driver"]["labels"], "executor": job["executor"]["labels"]}

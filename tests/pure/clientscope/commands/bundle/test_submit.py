@@ -7,13 +7,16 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from clientscope.commands.bundle import BundleSettings
 from clientscope.commands.bundle import folder as bundle
 from clientscope.config import StreamSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.kafka.access import JAAS_VARIABLE
+from streaming.internals.releases import MINORS
 from streaming.job import run
 from streaming.session import PROGRAM, session
 
@@ -23,6 +26,11 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "connector.jar").write_bytes(b"jar")
     bundle.write(tmp_path / "bundle", [tmp_path / "connector.jar"])
     return tmp_path / "bundle"
+
+
+def test_there_is_a_bundle_for_each_release_of_spark() -> None:
+    field = BundleSettings.model_fields["spark"]
+    assert (get_args(field.annotation), field.default) == (MINORS, MINORS[-1])
 
 
 def test_the_zip_is_importable_with_its_data_from_anywhere(folder: Path, tmp_path: Path) -> None:

@@ -1,0 +1,131 @@
+"""The job on a standalone cluster of each release of Spark: the same results as in local mode, with all secrets that there can be.
+
+Spark's processes know each other by a secret and encrypt, Kafka asks for a password (SASL), and the digest key is in a file.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from conftest import RunningBroker, start_broker
+from replay import Input, comes_out
+from standalone import OTHER_SPARKS, SPARK, secret, standalone
+
+from clientscope import topics
+from clientscope.commands.bundle import folder as bundle
+from clientscope.digest import DigestKey
+from clientscope.kafka.access import KafkaAccess
+from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
+from clientscope.local.jars import jars
+from clientscope.local.process import free_port
+from streaming.internals.releases import RELEASES, of_minor
+
+SEED = 23
+OLDEST, NEWEST = RELEASES[0].minor, RELEASES[-1].minor
+PASSWORD = "canary-stream-7f3a"
+KEY = b"0123456789abcdef" * 4
+
+
+def with_sasl(folder: Path) -> tuple[EmbeddedBroker, RunningBroker, str]:
+    """A broker with a listener more, which asks for a password; returns that listener's address too."""
+    plain = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", folder)
+    controller, secured = free_port(), f"127.0.0.1:{free_port()}"
+    extra = {
+        "listeners": f"CLIENT://127.0.0.1:{plain.port},INTERNAL://{plain.internal},SECURED://{secured},CONTROLLER://127.0.0.1:{controller}",
+        "advertised.listeners": f"CLIENT://{plain.advertised},INTERNAL://{plain.internal},SECURED://{secured}",
+        "listener.security.protocol.map": "CLIENT:PLAINTEXT,INTERNAL:PLAINTEXT,SECURED:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secured.plain.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required"
+        f' user_stream="{PASSWORD}";',
+    }
+    plan = BrokerPlan(
+        plain.port, plain.internal_port, plain.advertised, folder, voters={1: controller}, cluster_id=new_cluster_id(), extra=extra
+    )
+    broker = EmbeddedBroker(plan)
+    try:
+        broker.start()
+        topics.create(plan.internal)
+    except BaseException:
+        broker.stop()
+        raise
+    return broker, RunningBroker(plan.internal, f"127.0.0.1:{plan.port}", plan.advertised, 0), secured
+
+
+def private(path: Path, content: bytes) -> Path:
+    path.touch(0o600)
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("minor", [OLDEST, *(pytest.param(each.minor, marks=pytest.mark.long_form(only=True)) for each in RELEASES[1:])])
+def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor: str) -> None:
+    """`replay` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
+    key, password = private(tmp_path / "digest.key", KEY), private(tmp_path / "kafka.password", PASSWORD.encode())
+    bundle.write(tmp_path / "bundle", jars(of_minor(minor).jars))
+    started, broker, secured = with_sasl(tmp_path / "broker")
+    jaas = KafkaAccess(secured, "SASL_PLAINTEXT", "PLAIN", "stream", PASSWORD).java_environment()
+    conf = secret(tmp_path)
+    try:
+        written = Input(broker.internal, SEED)
+        written.write(200)
+        with standalone(tmp_path / "cluster", conf, SPARK if minor == NEWEST else OTHER_SPARKS / minor, jaas) as cluster:
+            assert cluster.refuses("stranger"), "who hasn't the secret"
+            cluster.submit(
+                tmp_path / "bundle", "--bootstrap-servers", secured, "--kafka-security-protocol", "SASL_PLAINTEXT",
+                "--kafka-sasl-mechanism", "PLAIN", "--kafka-sasl-username", "stream", "--kafka-sasl-password-file", str(password),
+                "--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", str(tmp_path / "history"),
+                "--history-interval-seconds", "1", "--metrics-listen", "127.0.0.1:0", "--digest-key-file", str(key),
+                given=("--conf", "spark.sql.shuffle.partitions=2"),
+            )  # fmt: skip
+            cluster.await_ready()
+            comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
+            written.write(50)
+            comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
+            (manifest,) = (tmp_path / "checkpoints" / "gauges").glob("*/clientscope.json")
+            assert json.loads(manifest.read_text())["spark_version"].startswith(f"{minor}.")
+            assert "Traceback" not in cluster.log(), cluster.log()
+            defaults = (conf / "spark-defaults.conf").read_text()
+            secrets = PASSWORD.encode(), KEY, defaults.split("spark.authenticate.secret ")[1].split()[0].encode()
+            assert [path for path, said in spoken(tmp_path / "cluster") for each in secrets if each in said] == []
+            assert cluster.stop_job() == 0, cluster.log()
+    finally:
+        started.stop()
+
+
+@pytest.mark.long_form(only=True)
+@pytest.mark.timeout(600)
+def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(tmp_path: Path) -> None:
+    key = private(tmp_path / "digest.key", KEY)
+    started, broker = start_broker(tmp_path / "broker")
+    try:
+        written = Input(broker.internal, SEED)
+        for minor in ("4.0", "4.1", NEWEST):
+            bundle.write(tmp_path / minor / "bundle", jars(of_minor(minor).jars))
+            written.write(100)
+            with standalone(tmp_path / minor / "cluster", spark=SPARK if minor == NEWEST else OTHER_SPARKS / minor) as cluster:
+                cluster.submit(
+                    tmp_path / minor / "bundle", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
+                    "--history-dir", str(tmp_path / "history"), "--history-interval-seconds", "1", "--metrics-listen", "127.0.0.1:0",
+                    "--digest-key-file", str(key),
+                )  # fmt: skip
+                cluster.await_ready()
+                comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
+                assert cluster.stop_job() == 0, cluster.log()
+                assert minor == "4.0" or "continues with Spark" in cluster.log()
+    finally:
+        started.stop()
+
+
+def spoken(cluster: Path) -> list[tuple[Path, bytes]]:
+    """What everybody on the machine reads among the processes, and what the cluster's processes log."""
+    found = [
+        (path, path.read_bytes()) for path in cluster.rglob("*") if path.is_file() and (path.suffix == ".log" or path.name == "stderr")
+    ]
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append((path, path.read_bytes()))
+    return found
