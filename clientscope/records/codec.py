@@ -64,6 +64,10 @@ class ClientConnectionRecord(ApiData, load_json=_SCHEMAS):  # type: ignore[call-
     """Value of ``clientscope.connections``; fields as in ``schemas/ClientConnectionRecord.json``, in snake case."""
 
 
+class ClientTelemetryRecord(ApiData, load_json=_SCHEMAS):  # type: ignore[call-arg]
+    """Value of ``clientscope.telemetry``; fields as in ``schemas/ClientTelemetryRecord.json``, in snake case."""
+
+
 class Kind(IntEnum):
     """``ClientConnectionRecord.Kind``."""
 
