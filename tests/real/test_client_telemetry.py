@@ -172,7 +172,8 @@ WORK = """
 import sys, time, confluent_kafka, confluent_kafka.admin
 address, name = sys.argv[1:]
 common = {"bootstrap.servers": address, "client.id": name}
-confluent_kafka.admin.AdminClient(common).create_topics([confluent_kafka.admin.NewTopic(name, 1)])[name].result(20)
+admin = confluent_kafka.admin.AdminClient(common)  # its queue goes with it
+admin.create_topics([confluent_kafka.admin.NewTopic(name, 1)])[name].result(20)
 producer = confluent_kafka.Producer(common)
 consumer = confluent_kafka.Consumer({**common, "group.id": name, "auto.offset.reset": "earliest"})
 producer.produce(name, b"first")
