@@ -125,6 +125,29 @@ class GatewaySettings(KafkaSettings):
     ignore_request_settings: bool = Field(
         False, description="don't record the settings that clients' requests show; by default the first few requests are looked into"
     )
+    client_telemetry: bool = Field(
+        False,
+        description="record clients' own metrics (KIP-714): ask clients that survive it where the broker doesn't, else copy what they\n"
+        "push to the broker (docs/telemetry.md)",
+    )
+    client_telemetry_interval_ms: int = Field(
+        60_000, ge=1_000, le=3_600_000, description="with --client-telemetry: interval at which a client pushes its metrics"
+    )
+    client_telemetry_metrics: str = Field(
+        "*",
+        max_length=1_000,
+        description="with --client-telemetry: prefixes of the metrics to ask for, as in\n"
+        "org.apache.kafka.producer.,org.apache.kafka.consumer.; * is all, and an empty text asks for nothing",
+    )
+    client_telemetry_client_id: str = Field(
+        "", description="with --client-telemetry: ask only clients with this client.id, or a pattern: 'orders-*'"
+    )
+    client_telemetry_principal: str = Field(
+        "", description="with --client-telemetry: ask only clients of this principal, or a pattern: 'User:*'"
+    )
+    client_telemetry_software: str = Field(
+        "", description="with --client-telemetry: ask only clients of this software, or a pattern: '*librdkafka*'"
+    )
     policy_deadline_ms: int = Field(
         500, ge=50, le=60_000, description="time that the policy may take for one push before its process is killed"
     )

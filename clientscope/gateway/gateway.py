@@ -26,12 +26,14 @@ from clientscope.gateway.reconfiguring import changes, names_again, quotas, read
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.status import StatusPublisher
 from clientscope.gateway.tasks import Tasks
+from clientscope.gateway.telemetry import TelemetryRecords
 from clientscope.gateway.worker.messages import (
     Asked,
     BrokerFound,
     Closed,
     Logged,
     Measured,
+    Measures,
     Named,
     Opened,
     OpenPorts,
@@ -45,7 +47,7 @@ from clientscope.gateway.worker.messages import (
 from clientscope.gateway.worker.pool import Workers, listen
 from clientscope.gateway.worker.template import Template
 from clientscope.policy.redaction import ClientNames
-from clientscope.records.topics import CONFIGS
+from clientscope.records.topics import CONFIGS, TELEMETRY
 from clientscope.session.state import Identity
 
 log = logging.getLogger(__name__)
@@ -80,8 +82,13 @@ class Gateway:
         self._hide_connections = metrics.show_connections(self.registry.counts, labels)
         self._tasks = Tasks()
         self._observed = ObservedClients(
-            self.registry, PushQuota(**quotas(settings)), partial(_taken, common.publisher), metrics.count, lambda: self.brokers.has_rack
+            self.registry,
+            PushQuota(**quotas(settings)),
+            partial(_taken, common.publisher, CONFIGS),
+            metrics.count,
+            lambda: self.brokers.has_rack,
         )
+        self._telemetry = TelemetryRecords(self.registry, self._publish_telemetry, metrics.count)
         self._status = StatusPublisher(place, self.registry, self.brokers, common.publisher, self.readiness, lambda: self.bypassed)
         self._workers: Workers | None = None
 
@@ -197,6 +204,8 @@ class Gateway:
                     self._records.publish(self.registry.used(connection_id, versions, report.at_ms))
                 case Showed(connection_id, request):
                     self._observed.showed(connection_id, request, time.monotonic())
+                case Measures():
+                    self._telemetry.take(event, time.monotonic())
                 case Closed(connection_id, reason, requested):
                     self._closed(connection_id, reason, report.at_ms, requested)
                 case Asked():
@@ -258,6 +267,11 @@ class Gateway:
         if (verdict := await self._common.pushes.judge(asked, context)) is not None and self._workers is not None:
             self._workers.answer(asked.connection_id, asked.token, verdict)
 
+    def _publish_telemetry(self, key: str, value: bytes) -> bool:
+        """Half of the queue is for what can't wait for a client's next push."""
+        publisher = self._common.publisher
+        return publisher.room > self._settings.publish_queue_records // 2 and _taken(publisher, TELEMETRY, key, value)
+
     def hang_up(self, again: Callable[[], GatewaySettings]) -> None:
         """SIGHUP."""
         self._tasks.run(self._reconfigure(again))
@@ -313,7 +327,7 @@ class Gateway:
         self._hide_connections()
 
 
-def _taken(publisher: Publisher, key: str, value: bytes) -> bool:
-    """Publishes a configuration; whether there was room for it."""
-    done = publisher.publish(CONFIGS, key, value)
+def _taken(publisher: Publisher, topic: str, key: str, value: bytes) -> bool:
+    """Publishes a record; whether there was room for it."""
+    done = publisher.publish(topic, key, value)
     return not (done.done() and done.exception())

@@ -45,6 +45,11 @@ COUNTERS = {
         "Requests whose settings were not taken: the layout is invalid, or a bound was reached. They were passed on unchanged.",
     ),
     "observed_held": ("reason", "Times that the record of an observed client had to wait, by the quota."),
+    "telemetry_answered": ("error", "Telemetry requests (KIP-714) that the gateway answered, by the error code of the answer."),
+    "telemetry_dropped": (
+        "reason",
+        "Accepted telemetry that was not published: a quota, queue_full, busy, compression, too_large, too_many_points or unreadable.",
+    ),
     "pushes_answered": ("error", "PushConfig requests that were answered, by the error code of the answer."),
     "pushes": ("outcome", "PushConfig requests that the policy processed, or during which its process ended."),
     "pushes_refused": ("reason", "PushConfig requests answered with an error before the policy, or whose connection ended first."),

@@ -20,6 +20,8 @@ LIMITS = (
     "drain_timeout_ms", "heartbeat_interval_ms", "client_config_max_bytes", "policy_deadline_ms",
     "push_rate", "push_burst", "push_rate_per_client", "push_burst_per_client",
     "push_rate_per_principal", "push_burst_per_principal", "push_rate_per_address", "push_burst_per_address",
+    "client_telemetry_interval_ms", "client_telemetry_metrics", "client_telemetry_client_id",
+    "client_telemetry_principal", "client_telemetry_software",
 )  # fmt: skip
 """What applies at once; ``client_config_max_bytes`` to connections that are opened from then on."""
 

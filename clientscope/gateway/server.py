@@ -29,7 +29,7 @@ from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.worker import memory
 from clientscope.gateway.worker.template import Template
 from clientscope.kafka.access import KafkaAccess
-from clientscope.records.topics import USED_BY
+from clientscope.records.topics import TELEMETRY, USED_BY
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,9 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
     template = Template()
     try:
         tls.check_files(settings)
-        topics.verify(KafkaAccess.of(settings), *USED_BY["gateway"])
+        reads, writes = USED_BY["gateway"]
+        unused = () if settings.client_telemetry else (TELEMETRY,)
+        topics.verify(KafkaAccess.of(settings), reads, tuple(topic for topic in writes if topic not in unused))
         place = find_cluster_place(settings) if settings.broker_ports else find_place(settings)
         uvloop.run(_serve(settings, place, template, again))
     finally:

@@ -23,7 +23,7 @@ _HERE = Path(__file__).parent
 IVY_XML = _HERE / "ivy.xml"
 LOCK = _HERE / "jars.sha256"
 CONFIGURATIONS = ("spark", "broker")
-JAVA_CLIENTS = ("client-2.1", "client-2.8", "client-3.9", "client-4.4")
+JAVA_CLIENTS = ("client-2.1", "client-2.8", "client-3.7", "client-3.9", "client-4.4")
 OLDER_BROKERS = ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.6", "broker-3.9", "broker-4.0.0", "broker-4.0.1")
 OTHER_SPARKS = ("spark-3.5", "spark-4.0", "spark-4.1")
 """``spark`` is for the release that requirements.lock has."""

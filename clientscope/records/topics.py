@@ -16,6 +16,7 @@ STATUS = "clientscope.status"
 QUARANTINE = "clientscope.quarantine"
 DELIVERIES = "clientscope.deliveries"
 DEADLETTER = "clientscope.deadletter"
+TELEMETRY = "clientscope.telemetry"
 
 AHEAD = "clientscope.ahead"
 """Header of a result that was written ahead of a backlog: the same comes again in its turn, which may be millions of results later."""
@@ -66,6 +67,7 @@ TOPICS = (
     Topic(QUARANTINE, retention_days=30),
     Topic(DELIVERIES),
     Topic(DEADLETTER, retention_days=30),
+    Topic(TELEMETRY, retention_days=1),
 )
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
@@ -79,7 +81,7 @@ class TopicUse(NamedTuple):
 
 
 USED_BY: Mapping[str, TopicUse] = {
-    "gateway": TopicUse((CONNECTIONS,), (CONFIGS, CONNECTIONS, STATUS)),
+    "gateway": TopicUse((CONNECTIONS,), (CONFIGS, CONNECTIONS, STATUS, TELEMETRY)),
     "stream": TopicUse(
         (CONFIGS, CONNECTIONS, GAUGES, FINDINGS, DECISIONS),
         (CONFIGS, RESULTS, FINDINGS, GAUGES, QUARANTINE, STATUS),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from clientscope.session.state import Counted, Identified, Pushed, Requested, Shown, Verdict
+from clientscope.session.state import Counted, Identified, MetricsPushed, Pushed, Requested, Shown, Verdict
 
 
 class Side(Enum):
@@ -167,7 +167,7 @@ ConnectionEvent = (
 )
 
 
-# Commands, besides Identified, Requested, Shown, Counted and Pushed.
+# Commands, besides Identified, Requested, Shown, Counted, MetricsPushed and Pushed.
 
 
 @dataclass(slots=True)
@@ -220,4 +220,7 @@ class End:
     reset: bool = False
 
 
-ConnectionCommand = Send | Pause | Resume | HalfClose | Wake | End | Identified | Requested | Shown | Counted | Pushed
+News = Identified | Requested | Shown | Counted | MetricsPushed | Pushed
+"""What a connection reports to its process."""
+
+ConnectionCommand = Send | Pause | Resume | HalfClose | Wake | End | News

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clientscope.errors import WireError
 from clientscope.wire import api_versions
-from clientscope.wire.codes import PUSH_CONFIG
+from clientscope.wire.codes import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_CONFIG, PUSH_TELEMETRY
 from clientscope.wire.frames import LENGTH, RESPONSE_HEAD
 
 _MOST_VERSIONS = 16
@@ -15,12 +15,14 @@ _MOST_BYTES = 32 * 1024
 class Served:
     """The broker's ranges, learnt from the answers that pass, so that an upgraded broker's are learnt too.
 
-    The last answer to each version of the request is kept, with PushConfig's range in it: the next one like it costs a comparison.
+    The last answer to each version of the request is kept, with PushConfig's range in it: the next one like it costs a comparison. So is
+    the last answer that telemetry was added to.
     """
 
     def __init__(self) -> None:
         self._ranges: dict[int, tuple[int, int]] | None = None
         self._answers: dict[int, tuple[bytes, bytes]] = {}
+        self._with_telemetry: dict[int, tuple[bytes, bytes]] = {}
 
     def learn(self, frame: bytes, api_version: int) -> bytes:
         """Takes the broker's answer without an error; gives the answer that also lists PushConfig.
@@ -38,6 +40,26 @@ class Served:
             if api_version in self._answers or len(self._answers) < _MOST_VERSIONS:
                 self._answers[api_version] = body, advertised
         return LENGTH.pack(RESPONSE_HEAD.size - LENGTH.size + len(advertised)) + frame[LENGTH.size : RESPONSE_HEAD.size] + advertised
+
+    def offer_telemetry(self, frame: bytes, api_version: int) -> bytes:
+        """An answer of the broker's, or as `learn` gives it, that also lists the keys of telemetry, which the broker doesn't.
+
+        Raises:
+            WireError: it is no such answer.
+        """
+        body = frame[RESPONSE_HEAD.size :]
+        known, offered = self._with_telemetry.get(api_version, (b"", b""))
+        if known != body:
+            both = api_versions.advertise(frame, api_version, GET_TELEMETRY_SUBSCRIPTIONS, 0, 0)
+            offered = api_versions.advertise(both, api_version, PUSH_TELEMETRY, 0, 0)[RESPONSE_HEAD.size :]
+            if api_version in self._with_telemetry or len(self._with_telemetry) < _MOST_VERSIONS:
+                self._with_telemetry[api_version] = body, offered
+        return LENGTH.pack(RESPONSE_HEAD.size - LENGTH.size + len(offered)) + frame[LENGTH.size : RESPONSE_HEAD.size] + offered
+
+    @property
+    def takes_telemetry(self) -> bool:
+        """Whether the broker is known to take telemetry, or at least a part of it."""
+        return self._ranges is not None and not self._ranges.keys().isdisjoint((GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY))
 
     def has(self, api_key: int, api_version: int) -> bool:
         """Whether the broker is known to serve it."""

@@ -29,6 +29,7 @@ from clientscope.session.state import (
     SessionState,
     Verdict,
 )
+from clientscope.session.telemetry import Telemetry
 from clientscope.session.unanswered import Unanswered, is_ours
 from clientscope.wire.cursor import Cursor
 from clientscope.wire.describe_cluster import BrokerSoftware
@@ -95,6 +96,7 @@ class Session:
         clock: seconds; never goes back.
         identity: of a client that has sent nothing yet: `UNAUTHENTICATED` if it need not authenticate.
         addresses: the addresses of brokers that answers get, shared with other connections; None where they pass.
+        telemetry: what clients' telemetry is asked and taken by, shared with other connections; None where it passes.
 
     Attributes:
         requested: versions that the client has requested since the last `forget_requested`, as `pair` numbers.
@@ -120,10 +122,12 @@ class Session:
         versions: SharedVersions | None = None,
         fields: SharedFields | None = None,
         addresses: BrokerAddresses | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self._state = SessionState(
-            push_config, config_max_bytes, software, sasl, not sasl, served=served or Served(), identity=identity, addresses=addresses
-        )
+            push_config, config_max_bytes, software, sasl, not sasl, served=served or Served(), identity=identity, addresses=addresses,
+            telemetry=telemetry,
+        )  # fmt: skip
         self._full_at_s = 0.0
         self._clock = clock
         self._counted: list[Command] = []

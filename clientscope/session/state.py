@@ -17,7 +17,7 @@ for its own.
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from clientscope.policy.interface import ClientConfig
@@ -30,9 +30,11 @@ from clientscope.session.unanswered import Unanswered
 from clientscope.wire import api_versions
 from clientscope.wire.describe_cluster import BrokerSoftware
 from clientscope.wire.frames import REQUEST_HEAD, SHORTEST_REQUEST
+from clientscope.wire.telemetry import PushedMetrics
 
 if TYPE_CHECKING:
     from clientscope.session.addresses import BrokerAddresses
+    from clientscope.session.telemetry import Telemetry
 
 A = TypeVar("A")
 
@@ -131,6 +133,20 @@ class Pushed:
 
 
 @dataclass(slots=True)
+class MetricsPushed:
+    """A client's own metrics have been accepted, by the gateway or by the broker.
+
+    Attributes:
+        received_ms: when the request was read, since the epoch.
+        copied: whether the broker has them too: then it has asked for them.
+    """
+
+    push: PushedMetrics
+    received_ms: int
+    copied: bool
+
+
+@dataclass(slots=True)
 class Counted:
     """Something worth a counter: ``what`` is the counter, ``reason`` its label."""
 
@@ -151,7 +167,7 @@ class Held:
     why: str = ""
 
 
-Command = ToBroker | ToClient | Identified | Shown | Pushed | Counted | Held
+Command = ToBroker | ToClient | Identified | Shown | Pushed | MetricsPushed | Counted | Held
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +230,8 @@ class SessionState:
         awaited: the push that the policy has now, or None.
         addresses: the addresses of brokers that answers get; None where they pass.
         walk: the reader of the answer that is coming, where that is read as it comes.
+        telemetry: what clients' telemetry is asked and taken by; None where it passes.
+        telemetry_offered: whether the gateway has said to this client that it takes telemetry: it then answers until the connection ends.
     """
 
     push_config: bool
@@ -235,6 +253,8 @@ class SessionState:
     tokens: int = 0
     addresses: BrokerAddresses | None = None
     walk: Walk | None = None
+    telemetry: Telemetry | None = None
+    telemetry_offered: bool = False
 
     def forward(self, frame: bytes, handler: Handler[A], asked: A) -> ToBroker:
         """Sends a request on, under an id of the gateway's; the handler gets its answer, and ``asked`` with it."""
@@ -247,6 +267,16 @@ class SessionState:
         if self.last_api_versions is None:
             return ToBroker(api_versions.plain_request(upstream_id, self.identity.client_id))
         return ToBroker(api_versions.with_correlation_id(self.last_api_versions, upstream_id))
+
+    def is_of_instance(self, instance_id: uuid.UUID) -> list[Command]:
+        """Telemetry on this connection has this client instance's id; one that the client has sent in ApiVersions stays."""
+        known = self.identity.instance_id
+        if known == instance_id:
+            return []
+        if known is not None:
+            return [Counted("unreadable_frames", "telemetry_other_instance")]
+        self.identity = replace(self.identity, instance_id=instance_id)
+        return [Identified(self.identity)]
 
     def sent_api_versions(self, frame: bytes | None) -> None:
         """What carriers repeat from now on: this request as it went upstream, or None where it could not be read."""

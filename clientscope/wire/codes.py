@@ -23,8 +23,8 @@ DESCRIBE_CLUSTER = 60
 PRODUCE, FETCH, METADATA, FIND_COORDINATOR, SHARE_FETCH, SHARE_ACKNOWLEDGE = 0, 1, 3, 10, 78, 79
 """Api keys of the other answers that have addresses of brokers."""
 
-GET_TELEMETRY_SUBSCRIPTIONS = 71
-"""Api key of GetTelemetrySubscriptions (KIP-714)."""
+GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY = 71, 72
+"""Api keys of clients' telemetry (KIP-714)."""
 
 BROKER_SOFTWARE_NAME_TAG, BROKER_SOFTWARE_VERSION_TAG = 885, 886
 """Tags of KIP-885's fields in DescribeCluster responses."""
@@ -39,7 +39,10 @@ NONE = 0
 UNSUPPORTED_VERSION = 35
 INVALID_CONFIG = 40
 INVALID_REQUEST = 42
+UNSUPPORTED_COMPRESSION_TYPE = 76
 THROTTLING_QUOTA_EXCEEDED = 89
+UNKNOWN_SUBSCRIPTION_ID = 117
+TELEMETRY_TOO_LARGE = 118
 CONFIG_TOO_LARGE = 1324
 """Error codes; CONFIG_TOO_LARGE is KIP-1324's, the others are Kafka's."""
 
@@ -54,4 +57,14 @@ ERROR_NAMES = {
     THROTTLING_QUOTA_EXCEEDED: "throttling_quota_exceeded",
     CONFIG_TOO_LARGE: "config_too_large",
 }
-"""Errors of answers to a push, besides UNKNOWN_SERVER_ERROR, as counters' labels."""
+"""Errors of answers to PushConfig, besides UNKNOWN_SERVER_ERROR, as counters' labels."""
+
+TELEMETRY_ERROR_NAMES = {
+    NONE: "none",
+    INVALID_REQUEST: "invalid_request",
+    UNSUPPORTED_COMPRESSION_TYPE: "unsupported_compression_type",
+    THROTTLING_QUOTA_EXCEEDED: "throttling_quota_exceeded",
+    UNKNOWN_SUBSCRIPTION_ID: "unknown_subscription_id",
+    TELEMETRY_TOO_LARGE: "telemetry_too_large",
+}
+"""Errors of the gateway's own answers to telemetry, as counters' labels."""

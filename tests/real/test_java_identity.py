@@ -1,7 +1,8 @@
 """Identity of Java's clients with authentication and a broker that collects telemetry: real clients, a real broker, a real reporter.
 
 With SASL Java asks for ApiVersions twice: v0 from its authenticator, then the full request (KIP-511). Where a broker has a telemetry
-reporter (KIP-714), its answer to GetTelemetrySubscriptions gives the client an instance id.
+reporter (KIP-714), its answer to GetTelemetrySubscriptions gives the client an instance id, and with `--client-telemetry` the gateway
+copies what the client pushes.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import struct
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -19,18 +21,25 @@ import kafka
 import pytest
 from clients.java import JavaClient, py4j_jar
 from conftest import RunningGateway, running_gateway
-from observe import eventually, gateway_connections, read_all
+from kafka.protocol.admin import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
+from observe import eventually, gateway_connections, metrics, read_all
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 import clientscope.local.broker
 from clientscope import topics
+from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConnectionRecord, PrincipalSource, decode
-from clientscope.records.topics import CONNECTIONS
+from clientscope.records.codec import ClientConnectionRecord, ClientTelemetryRecord, PrincipalSource, decode
+from clientscope.records.telemetry import unpack
+from clientscope.records.topics import CONNECTIONS, TELEMETRY
+from clientscope.session.telemetry import Subscription
+from clientscope.wire.cursor import Cursor
+from clientscope.wire.telemetry import GZIP
 
 TOPIC = "test.java.identity"
 PASSWORD = "canary-password-2b9e"
@@ -96,7 +105,7 @@ def requests(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def gateway(plan: BrokerPlan, requests: Path) -> Iterator[RunningGateway]:
-    flags = ("--request-log", str(requests), "--request-log-client-id", "matrix-*")
+    flags = ("--request-log", str(requests), "--request-log-client-id", "matrix-*", "--client-telemetry")
     with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", requests.parent / "logs", *flags, listen=plan.advertised) as running:
         yield running
 
@@ -179,3 +188,62 @@ def test_kip_714_the_id_that_a_broker_with_telemetry_gives_is_the_connections(
     (expected,) = given
     assert expected.int
     assert eventually(lambda: ids() == {expected}), (ids(), expected)
+
+
+INTERVAL_MS = 1_000
+
+
+def subscribe(plan: BrokerPlan) -> None:
+    """The broker asks all clients for all metrics, once a second (the resource of `kafka-client-metrics.sh`)."""
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    with RawClient.connect(plan.internal, "admin") as client:
+        configs = [
+            resource.AlterableConfig(version=1, name=name, config_operation=0, value=value)
+            for name, value in (("metrics", "*"), ("interval.ms", str(INTERVAL_MS)))
+        ]
+        asked = resource(version=1, resource_type=16, resource_name="all", configs=configs)
+        request = IncrementalAlterConfigsRequest(version=1, resources=[asked], validate_only=False)
+        answer = client.request(request, IncrementalAlterConfigsResponse)
+        assert [each.error_code for each in answer.responses] == [0]
+
+
+def brokers_subscription(plan: BrokerPlan, instance_id: uuid.UUID) -> tuple[int, int]:
+    """The broker's own subscription id for an instance, and its interval."""
+    with RawClient.connect(plan.internal, "oracle") as client:
+        client.api_versions("apache-kafka-java", "4.4.0")
+        client.send_frame(struct.pack(">hhih", 71, 0, 7, 6) + b"oracle\0" + instance_id.bytes + b"\0")
+        cursor = Cursor(client.receive_frame(), 4 + 1 + 4)
+        assert (cursor.int16(), cursor.uuid()) == (0, instance_id)
+        subscription_id = cursor.int32()
+        cursor.take(cursor.compact_count())
+        return subscription_id, cursor.int32()
+
+
+@pytest.mark.timeout(180)
+def test_kip_714_what_the_broker_accepts_is_copied_and_ids_are_computed_as_it_does(plan: BrokerPlan, gateway: RunningGateway) -> None:
+    """The broker asks, the client pushes to it, in zstd; the gateway records a copy. The broker is the oracle for subscription ids."""
+    subscribe(plan)
+    assert eventually(lambda: brokers_subscription(plan, uuid.uuid4())[1] == INTERVAL_MS)
+    for _ in range(20):
+        instance_id = uuid.uuid4()
+        assert Subscription(("*",), INTERVAL_MS).id_of(instance_id) == brokers_subscription(plan, instance_id)[0]
+    with closing(Authenticating(gateway.address, "client-4.4")) as client:
+        client.name = "java-copied"
+        client_id = client.client_id
+
+        def copies() -> list[ClientTelemetryRecord]:
+            found = [decode(ClientTelemetryRecord, message.value) for message in read_all(plan.internal, TELEMETRY)]
+            return [record for record in found if record.client_id == client_id]
+
+        ids: list[uuid.UUID] = []
+        client.while_it_works(lambda producer: (ids.append(client.telemetry_id(producer)), eventually(lambda: bool(copies()), 30)))
+    (instance_id,) = ids
+    assert copies()
+    for record in copies():
+        assert record.copied and record.client_instance_id == instance_id and record.principal == "User:alice"
+        assert record.subscription_id == Subscription(("*",), INTERVAL_MS).id_of(instance_id)
+        data = MetricsData.FromString(unpack(GZIP, record.metrics))
+        found = {metric.name for of in data.resource_metrics for scope in of.scope_metrics for metric in scope.metrics}
+        assert "org.apache.kafka.producer.connection.creation.total" in found
+    counts = metrics(gateway.metrics_url)
+    assert not [key for key in counts if key[0].startswith("clientscope_gateway_telemetry")], "the broker answered, and nothing was dropped"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from clientscope.gateway.worker.budget import Holder
 from clientscope.gateway.worker.observed import Observed
+from clientscope.session.events import News
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.session import Session
-from clientscope.session.state import Counted, Identified, Pushed, Requested, Shown
 
 if TYPE_CHECKING:
     from clientscope.gateway.worker.doors import Upstream
@@ -44,7 +44,7 @@ class Host(Protocol):
     def opened(self, relay: Relay, address: str) -> int:
         """A client has connected; returns its connection id."""
 
-    def report(self, relay: Relay, news: Identified | Requested | Shown | Counted | Pushed) -> None:
+    def report(self, relay: Relay, news: News) -> None:
         """Takes in what a connection reports; the verdict on a push comes as `VerdictGiven`."""
 
     def closed(self, relay: Relay, reason: str, requested: bytes | None) -> None:

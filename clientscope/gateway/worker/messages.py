@@ -16,6 +16,7 @@ from clientscope.records.traffic import Passed
 from clientscope.session.ports import BrokerPorts
 from clientscope.session.state import Identity, RequestFields, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware
+from clientscope.wire.telemetry import PushedMetrics
 
 BACKLOG = 4096
 """Connections that may wait to be taken, as many as Linux allows by default (net.core.somaxconn): of 2,000 that come at once none waits for
@@ -125,6 +126,16 @@ class Showed:
 
 
 @dataclass(frozen=True, slots=True)
+class Measures:
+    """A client's own metrics have been accepted; see `clientscope.session.state.MetricsPushed`."""
+
+    connection_id: int
+    push: PushedMetrics
+    received_ms: int
+    copied: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Closed:
     """A connection has ended; ``requested`` are the client's versions, or None if the last `Used` still holds."""
 
@@ -206,7 +217,7 @@ class Measured:
     passed: dict[int, Passed]
 
 
-Event = Opened | Named | Used | Showed | Closed | Asked | Logged | BrokerFound | Standing | Measured
+Event = Opened | Named | Used | Showed | Measures | Closed | Asked | Logged | BrokerFound | Standing | Measured
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from clientscope.gateway.worker.messages import (
     Logged,
     Measure,
     Measured,
+    Measures,
     Refuse,
     Showed,
     Shutdown,
@@ -45,13 +46,14 @@ from clientscope.gateway.worker.relay import Relay
 from clientscope.gateway.worker.reporter import Reporter
 from clientscope.gateway.worker.sides import ClientSide
 from clientscope.session.addresses import BrokerAddresses
-from clientscope.session.events import Bypassed, Continue, Draining, Ended, Stop, Tick, VerdictGiven
+from clientscope.session.events import Bypassed, Continue, Draining, Ended, News, Stop, Tick, VerdictGiven
 from clientscope.session.opaque import OpaqueSession
 from clientscope.session.requested import SharedVersions
 from clientscope.session.served import Served
 from clientscope.session.session import Session
 from clientscope.session.shown import SharedFields
-from clientscope.session.state import Counted, Identified, Identity, Pushed, Requested, Shown, Verdict
+from clientscope.session.state import Counted, Identified, Identity, MetricsPushed, Pushed, Requested, Shown, Verdict
+from clientscope.session.telemetry import Telemetry, TelemetryPlan
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 
 log = logging.getLogger(__name__)
@@ -78,6 +80,7 @@ class Worker:
         self._reporter = Reporter(channel, lambda: self.draining.is_set() and not self._relays)
         self._doors = Doors(plan.settings, self._relay, self)
         self._served, self._versions = Served(), SharedVersions()
+        self._telemetry = Telemetry(TelemetryPlan.of(plan.settings)) if plan.settings.client_telemetry else None
         self._fields = None if plan.settings.ignore_request_settings else SharedFields()
         self._fixed = BrokerAddresses(plan.open_ports.ports, self._found, plan.open_ports.brokers) if plan.open_ports else None
         self._logged = RequestFilter.of(plan.settings)
@@ -114,6 +117,7 @@ class Worker:
             versions=self._versions,
             fields=self._fields,
             addresses=self._fixed,
+            telemetry=self._telemetry,
         )
 
     def _found(self, broker_id: int, host: str, port: int) -> None:
@@ -173,7 +177,7 @@ class Worker:
         self._reporter.opened(connection_id, address)
         return connection_id
 
-    def report(self, relay: Relay, news: Identified | Requested | Shown | Counted | Pushed) -> None:
+    def report(self, relay: Relay, news: News) -> None:
         """Takes in what a connection reports; the verdict on a push comes as `VerdictGiven`."""
         match news:
             case Identified(identity):
@@ -184,6 +188,11 @@ class Worker:
                 self._reporter.report(Showed(relay.connection_id, request))
             case Counted(what, reason):
                 self._reporter.count(what, reason)
+            case MetricsPushed(push, received_ms, copied):
+                if self._reporter.behind:
+                    self.count("telemetry_dropped", "busy")
+                else:
+                    self._reporter.report(Measures(relay.connection_id, push, received_ms, copied))
             case Pushed():
                 self._pushed(relay, news)
 
@@ -291,6 +300,8 @@ class Worker:
     def _take(self, plan: WorkerPlan) -> None:
         """Limits apply at once, the rest to what connects from now on."""
         self._plan = plan
+        if self._telemetry is not None:
+            self._telemetry.plan = TelemetryPlan.of(plan.settings)
         self._budget.most_bytes = _budget_bytes(plan)
         self._doors.change(plan.settings)
         if self._fixed is not None and plan.open_ports is not None:

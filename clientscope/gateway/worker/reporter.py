@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from clientscope.clock import now_ms
 from clientscope.gateway.channel import Channel
-from clientscope.gateway.worker.messages import Event, Named, Opened, Report, Standing, StandingConnection
+from clientscope.gateway.worker.messages import Event, Measures, Named, Opened, Report, Standing, StandingConnection
 from clientscope.session.state import Identity
 
 _GATHER_S = 0.005
@@ -92,6 +92,8 @@ class Reporter:
         report = Report(now_ms(), events, dict(self._counts), self._upstream_failure, self._drained(), self.lag_s)
         if self.behind or not self._channel.send(report):
             self.behind = True
+            if lost := sum(isinstance(event, Measures) for event in events):  # no later list makes these good
+                self._counts["telemetry_dropped", "busy"] += lost
             return False
         self._counts.clear()
         self.lag_s = None

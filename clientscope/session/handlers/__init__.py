@@ -13,6 +13,7 @@ _FILES = (
     "k36_sasl_authenticate",
     "k60_describe_cluster",
     "k71_get_telemetry_subscriptions",
+    "k72_push_telemetry",
     "k1324_push_config",
 )
 

@@ -1,4 +1,4 @@
-"""ApiVersions (key 18): the client's software, and PushConfig among the APIs that the broker advertises.
+"""ApiVersions (key 18): the client's software, and PushConfig and telemetry among the APIs that the broker advertises.
 
 KIP-35, KIP-511, and KIP-1324's ClientInstanceId as tagged field 1324.
 
@@ -7,6 +7,8 @@ Behavior:
 - The broker's answer decides: without an error, the identity is what the client sent (v0 to v2 send nothing: unknown); UNSUPPORTED_VERSION
   makes it unknown; INVALID_REQUEST leaves it. So the identity here is the broker's own, as its JMX shows it.
 - The answer gets PushConfig's range if there is a policy, and keeps all else, key 18's range included.
+- Where telemetry is asked for and the broker takes none, the answer to a client that survives it gets the two keys of KIP-714. The
+  client's name and version are known before that, so all others see the same bytes as without.
 - Where the gateway rewrites addresses, the answer has no version whose answers it doesn't know. A request of a version of key 18 that it
   doesn't know is answered by the broker as one of a version that no broker has.
 - A request that can't be read is counted. It and its answer pass unchanged except for the correlation id, and the client is unknown once
@@ -21,6 +23,7 @@ from sys import intern
 from clientscope.errors import WireError
 from clientscope.session.handler import Handler, always
 from clientscope.session.state import UNKNOWN, Command, Counted, Identified, Identity, SessionState, ToClient
+from clientscope.session.telemetry import survives
 from clientscope.wire import api_versions
 from clientscope.wire.codes import API_VERSIONS, INVALID_REQUEST, NONE, UNSUPPORTED_VERSION
 from clientscope.wire.frames import REQUEST_HEAD
@@ -66,6 +69,9 @@ def response(state: SessionState, asked: _Asked, frame: bytes) -> list[Command]:
             advertised = state.served.learn(frame, asked.api_version)
             if state.push_config and asked.identity is not None:
                 frame = advertised
+            state.telemetry_offered = _offers_telemetry(state, asked.identity)
+            if state.telemetry_offered:
+                frame = state.served.offer_telemetry(frame, asked.api_version)
     except WireError:
         if state.addresses is not None:
             raise
@@ -78,6 +84,13 @@ def response(state: SessionState, asked: _Asked, frame: bytes) -> list[Command]:
         changed.append(Counted("requests_unserved", "unsupported_version"))
     state.identity = identity
     return [*changed, ToClient(frame)]
+
+
+def _offers_telemetry(state: SessionState, said: Identity | None) -> bool:
+    """Whether the gateway takes telemetry in place of the broker; what a client was offered, it may use until the connection ends."""
+    if state.telemetry is None or said is None or not survives(said.software_name, said.software_version):
+        return state.telemetry_offered
+    return state.telemetry_offered or not state.served.takes_telemetry
 
 
 def _after(before: Identity, said: Identity | None, code: int) -> Identity:

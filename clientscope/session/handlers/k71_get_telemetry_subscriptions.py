@@ -1,10 +1,12 @@
-"""GetTelemetrySubscriptions (key 71): the client instance id that a broker assigned (KIP-714).
+"""GetTelemetrySubscriptions (key 71): what a client is to measure, and its instance id (KIP-714).
 
 A current client that sends no id in ApiVersions still has one if its broker collects telemetry: the broker's answer
 brings it, and KIP-1324 wants both to be one.
 
 Behavior:
-- Request and answer pass unchanged except for the correlation id; an answer without an error makes the identity's instance id the
+- Where the gateway has offered telemetry, it answers: with an id, a subscription, or THROTTLING_QUOTA_EXCEEDED; INVALID_REQUEST where
+  it can't read the request. Such an answer has its turn by a carrier (see state.py).
+- Elsewhere request and answer pass unchanged except for the correlation id; an answer without an error makes the identity's instance id the
   one that it carries.
 - An id that the client sent in ApiVersions stays, and one that differs from it is counted.
 - An unknown version, and an answer that can't be read, pass unread.
@@ -12,23 +14,35 @@ Behavior:
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from clientscope.errors import WireError
-from clientscope.session.handler import Handler, always
-from clientscope.session.state import Command, Counted, Identified, SessionState, ToClient
-from clientscope.wire.codes import GET_TELEMETRY_SUBSCRIPTIONS, NONE
+from clientscope.session.handler import Handler, if_short
+from clientscope.session.state import Command, Counted, SessionState, ToClient
+from clientscope.session.telemetry import MAX_BYTES, Telemetry
+from clientscope.wire.codes import GET_TELEMETRY_SUBSCRIPTIONS, INVALID_REQUEST, NONE, TELEMETRY_ERROR_NAMES, THROTTLING_QUOTA_EXCEEDED
 from clientscope.wire.cursor import Cursor
-from clientscope.wire.frames import RESPONSE_HEAD
+from clientscope.wire.frames import REQUEST_HEAD, RESPONSE_HEAD, Treatment
+from clientscope.wire.telemetry import read_subscriptions_request, write_subscription, write_subscription_error
+
+
+def wants(state: SessionState, head: bytes) -> Treatment:
+    """Reads every request that is short enough; a longer one is no such request, and only a broker may be asked that."""
+    treatment = if_short(head)
+    return Treatment.DISCARD if state.telemetry_offered and treatment is Treatment.PASS else treatment
 
 
 def request(state: SessionState, frame: bytes) -> list[Command]:
     """The client asks what to measure."""
-    return [state.forward(frame, HANDLER, None)]
+    if state.telemetry is None or not state.telemetry_offered:
+        return [state.forward(frame, HANDLER, None)]
+    if not state.authenticated:
+        raise WireError("unauthenticated_telemetry")
+    return _answered(state, state.telemetry, frame)
 
 
-def response(state: SessionState, _: None, frame: bytes) -> list[Command]:
-    """The broker answers."""
+def response(state: SessionState, asked: bytes | None, frame: bytes) -> list[Command]:
+    """The carrier has come back, or the broker has answered."""
+    if asked is not None:
+        return [ToClient(asked)]
     try:
         cursor = Cursor(frame, RESPONSE_HEAD.size)
         cursor.tags()
@@ -37,13 +51,30 @@ def response(state: SessionState, _: None, frame: bytes) -> list[Command]:
         given = cursor.uuid()
     except WireError:
         return [Counted("unreadable_frames", "telemetry_response"), ToClient(frame)]
-    known = state.identity.instance_id
-    if error != NONE or given is None or given == known:
-        return [ToClient(frame)]
-    if known is not None:
-        return [Counted("unreadable_frames", "telemetry_other_instance"), ToClient(frame)]
-    state.identity = replace(state.identity, instance_id=given)
-    return [Identified(state.identity), ToClient(frame)]
+    named = state.is_of_instance(given) if error == NONE and given is not None else []
+    return [*named, ToClient(frame)]
 
 
-HANDLER = Handler(GET_TELEMETRY_SUBSCRIPTIONS, range(1), always, request, response)
+def _answered(state: SessionState, telemetry: Telemetry, frame: bytes) -> list[Command]:
+    correlation_id = REQUEST_HEAD.unpack_from(frame)[3]
+    named: list[Command] = []
+    error = NONE
+    try:
+        instance_id, subscription = telemetry.subscribe(read_subscriptions_request(frame), state.identity)
+    except WireError:
+        error = INVALID_REQUEST
+    else:
+        if subscription is None:
+            error = THROTTLING_QUOTA_EXCEEDED
+        else:
+            named = state.is_of_instance(instance_id)
+            subscription_id = subscription.id_of(instance_id)
+            answer = write_subscription(
+                correlation_id, instance_id, subscription_id, subscription.interval_ms, subscription.prefixes, MAX_BYTES
+            )
+    if error != NONE:
+        answer = write_subscription_error(correlation_id, error)
+    return [Counted("telemetry_answered", TELEMETRY_ERROR_NAMES[error]), *named, state.carrier(correlation_id, HANDLER, answer)]
+
+
+HANDLER: Handler[bytes | None] = Handler(GET_TELEMETRY_SUBSCRIPTIONS, range(1), wants, request, response)

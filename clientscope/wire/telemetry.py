@@ -1,0 +1,146 @@
+"""GetTelemetrySubscriptions and PushTelemetry (keys 71 and 72, KIP-714) on raw bytes: requests are read, answers are written.
+
+kafka-python has no classes for them. Both have version 0 alone, which is flexible.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from clientscope.errors import WireError
+from clientscope.wire.codes import NONE
+from clientscope.wire.cursor import Cursor, write_uvarint
+from clientscope.wire.frames import LENGTH, REQUEST_HEAD, RESPONSE_HEAD
+
+UNCOMPRESSED, GZIP, SNAPPY, LZ4, ZSTD = range(5)
+"""Kafka's numbers of compression types."""
+
+NO_ID = UUID(int=0)
+
+_ID_AND_ERROR = struct.Struct(">iBih")
+_INTERVAL_AND_SIZE = struct.Struct(">ii?")
+_INT32 = struct.Struct(">i")
+
+
+@dataclass(frozen=True, slots=True)
+class PushedMetrics:
+    """A PushTelemetry request.
+
+    Attributes:
+        terminating: whether the client is about to end: it pushes nothing after this.
+        compression: Kafka's number of the type.
+        metrics: OTLP's MetricsData, compressed.
+    """
+
+    instance_id: UUID
+    subscription_id: int
+    terminating: bool
+    compression: int
+    metrics: bytes
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C of a short text. kafka-python's own is in a module of its client, which sessions don't import."""
+    value = 0xFFFFFFFF
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ 0x82F63B78 * (value & 1)
+    return value ^ 0xFFFFFFFF
+
+
+def read_subscriptions_request(frame: bytes) -> UUID:
+    """The instance id in a GetTelemetrySubscriptions request; all zeros from a client that has none yet.
+
+    Raises:
+        WireError: it is no such request.
+    """
+    cursor = _body(frame)
+    instance_id = cursor.uuid() or NO_ID
+    _end(cursor)
+    return instance_id
+
+
+def read_push(frame: bytes) -> PushedMetrics:
+    """Reads a PushTelemetry request; the metrics themselves are not looked into.
+
+    Raises:
+        WireError: it is no such request.
+    """
+    cursor = _body(frame)
+    push = PushedMetrics(cursor.uuid() or NO_ID, cursor.int32(), cursor.int8() != 0, cursor.int8(), cursor.compact_byte_array())
+    _end(cursor)
+    return push
+
+
+def push_error(frame: bytes) -> int:
+    """The error code of a PushTelemetry answer.
+
+    Raises:
+        WireError: it is no such answer.
+    """
+    cursor = Cursor(frame, RESPONSE_HEAD.size)
+    cursor.tags()
+    cursor.int32()  # ThrottleTimeMs
+    return cursor.int16()
+
+
+def write_push_answer(correlation_id: int, error: int) -> bytes:
+    """An answer to PushTelemetry."""
+    return _framed(_ID_AND_ERROR.pack(correlation_id, 0, 0, error) + b"\0")
+
+
+def write_subscription(
+    correlation_id: int,
+    instance_id: UUID,
+    subscription_id: int,
+    interval_ms: int,
+    prefixes: Sequence[str],
+    max_bytes: int,
+    compressions: Sequence[int] = (GZIP,),
+) -> bytes:
+    """An answer to GetTelemetrySubscriptions without an error. Counters are asked for as differences, as Kafka's broker asks.
+
+    Args:
+        prefixes: of the metrics' names; ``*`` alone is all, and none is nothing.
+        max_bytes: the longest PushTelemetry.Metrics that is taken, compressed.
+        compressions: accepted ones, beside none.
+    """
+    texts = [prefix.encode() for prefix in prefixes]
+    return _framed(
+        _ID_AND_ERROR.pack(correlation_id, 0, 0, NONE)
+        + instance_id.bytes
+        + _INT32.pack(subscription_id)
+        + write_uvarint(len(compressions) + 1)
+        + bytes(compressions)
+        + _INTERVAL_AND_SIZE.pack(interval_ms, max_bytes, True)
+        + write_uvarint(len(texts) + 1)
+        + b"".join(write_uvarint(len(text) + 1) + text for text in texts)
+        + b"\0"
+    )
+
+
+def write_subscription_error(correlation_id: int, error: int) -> bytes:
+    """An answer to GetTelemetrySubscriptions with an error, as Kafka lays it out: all else is zero or empty."""
+    nothing = NO_ID.bytes + _INT32.pack(0) + b"\1" + _INTERVAL_AND_SIZE.pack(0, 0, False) + b"\1"
+    return _framed(_ID_AND_ERROR.pack(correlation_id, 0, 0, error) + nothing + b"\0")
+
+
+def _body(frame: bytes) -> Cursor:
+    cursor = Cursor(frame, REQUEST_HEAD.size)
+    cursor.nullable_string()
+    cursor.tags()
+    return cursor
+
+
+def _end(cursor: Cursor) -> None:
+    cursor.tags()
+    if cursor.position != len(cursor.data):
+        raise WireError("trailing_bytes")
+
+
+def _framed(body: bytes) -> bytes:
+    return LENGTH.pack(len(body)) + body

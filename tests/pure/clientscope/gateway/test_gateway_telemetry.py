@@ -1,0 +1,100 @@
+"""gateway/telemetry: accepted metrics become records within a quota, and what is dropped is counted."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from telemetry_frames import ID, metrics
+
+from clientscope.gateway.place import GatewayPlace
+from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.gateway.telemetry import TelemetryRecords
+from clientscope.gateway.worker.messages import Measures
+from clientscope.records.codec import ClientTelemetryRecord, decode
+from clientscope.records.telemetry import unpack
+from clientscope.session.state import Identity
+from clientscope.wire.telemetry import GZIP, SNAPPY, UNCOMPRESSED, PushedMetrics
+
+WHO = Identity("orders-1", "apache-kafka-java", "4.4.0", ID, "User:ANONYMOUS")
+DATA = metrics("a")
+PUSH = PushedMetrics(ID, 77, True, GZIP, gzip.compress(DATA.SerializeToString()))
+
+
+class Recorded:
+    """With a registry of its own, in which connection 1 is open."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.published: list[tuple[str, ClientTelemetryRecord]] = []
+        self.room = True
+        self.registry = ConnectionRegistry(GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT"))
+        self.registry.opened(1, "10.0.0.1", 1, WHO)
+        self.records = TelemetryRecords(self.registry, self._publish, self._count)
+
+    def _count(self, what: str, reason: str) -> None:
+        self.counts[what, reason] += 1
+
+    def _publish(self, key: str, value: bytes) -> bool:
+        if self.room:
+            self.published.append((key, decode(ClientTelemetryRecord, value)))
+        return self.room
+
+    def take(self, push: PushedMetrics = PUSH, connection_id: int = 1, now_s: float = 0.0) -> None:
+        self.records.take(Measures(connection_id, push, 123, True), now_s)
+
+
+def test_a_record_has_the_client_and_its_metrics() -> None:
+    recorded = Recorded()
+    recorded.take()
+    ((key, record),) = recorded.published
+    context = recorded.registry.context(1)
+    assert context is not None and key == context.client_key
+    assert (record.client_id, record.client_software_name, record.client_software_version) == ("orders-1", "apache-kafka-java", "4.4.0")
+    assert (record.client_instance_id, record.subscription_id, record.terminating, record.copied) == (ID, 77, True, True)
+    assert (record.received_timestamp_ms, record.gateway_id, record.connection_id) == (123, "gateway-1", 1)
+    assert MetricsData.FromString(unpack(GZIP, record.metrics)) == DATA
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"compression": SNAPPY}, "compression"),
+        ({"metrics": gzip.compress(bytes(10_000_000))}, "too_large"),
+        ({"metrics": b"\xff"}, "unreadable"),
+        ({"compression": UNCOMPRESSED, "metrics": b"\xff"}, "unreadable"),
+    ],
+)
+def test_what_cannot_be_recorded_is_counted(changes: dict[str, object], reason: str) -> None:
+    recorded = Recorded()
+    recorded.take(replace(PUSH, **changes))  # type: ignore[arg-type]
+    assert recorded.counts == {("telemetry_dropped", reason): 1} and not recorded.published
+
+
+def test_without_room_or_connection_it_is_dropped() -> None:
+    recorded = Recorded()
+    recorded.room = False
+    recorded.take()
+    recorded.take(connection_id=2)
+    assert recorded.counts == {("telemetry_dropped", "queue_full"): 1, ("telemetry_dropped", "busy"): 1}
+
+
+def test_one_client_has_a_quota() -> None:
+    recorded = Recorded()
+    for _ in range(20):
+        recorded.take()
+    assert len(recorded.published) == 10
+    assert recorded.counts == {("telemetry_dropped", "quota"): 10}
+    recorded.take(now_s=60.0)
+    assert len(recorded.published) == 11
+
+
+def test_one_address_has_a_quota_whatever_its_clients_are_called() -> None:
+    recorded = Recorded()
+    for number in range(2, 1_502):
+        recorded.registry.opened(number, "10.0.0.1", 1, replace(WHO, client_id=f"c{number}", instance_id=None))
+        recorded.take(connection_id=number)
+    assert recorded.counts == {("telemetry_dropped", "quota_address"): 500}

@@ -1,0 +1,96 @@
+"""policy/telemetry: metrics as they may be written down: no name that is a secret, and nothing that isn't looked at."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from telemetry_frames import every_text, metrics
+
+from clientscope.errors import RecordError
+from clientscope.policy import telemetry
+from clientscope.policy.redaction import ClientNames
+from clientscope.policy.telemetry import redacted_metrics
+
+SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
+NAMES = ClientNames()
+
+
+def redacted(data: MetricsData) -> MetricsData:
+    return MetricsData.FromString(redacted_metrics(data.SerializeToString(), NAMES))
+
+
+def test_metrics_without_secrets_stay() -> None:
+    data = metrics("org.apache.kafka.producer.request.latency.avg", "org.apache.kafka.producer.record.error.total")
+    assert redacted(data) == data
+
+
+def test_a_secret_is_hidden_wherever_it_is() -> None:
+    data = metrics(SECRET, label=SECRET, resource=SECRET)
+    point = data.resource_metrics[0].scope_metrics[0].metrics[0].gauge.data_points[0]
+    point.attributes[0].key = SECRET
+    found = redacted(data)
+    assert SECRET.encode() not in found.SerializeToString()
+    assert list(every_text(found)) == [NAMES("client_id", SECRET)] * 3
+
+
+def test_text_that_clients_have_no_use_for_is_removed() -> None:
+    data = metrics("a")
+    of_resource = data.resource_metrics[0]
+    of_resource.schema_url = SECRET
+    of_resource.resource.entity_refs.add().type = SECRET
+    of_scope = of_resource.scope_metrics[0]
+    of_scope.schema_url = of_scope.scope.name = of_scope.scope.version = SECRET
+    metric = of_scope.metrics[0]
+    metric.description = metric.unit = metric.metadata.add().key = SECRET
+    metric.gauge.data_points[0].exemplars.add().filtered_attributes.add().key = SECRET
+    assert redacted(data) == metrics("a")
+
+
+def test_fields_that_are_not_known_are_removed() -> None:
+    raw = metrics("a").SerializeToString() + b"\xfa\x3f" + bytes([len(SECRET)]) + SECRET.encode()
+    assert SECRET.encode() not in redacted_metrics(raw, NAMES)
+
+
+@pytest.mark.parametrize("kind", ["histogram", "exponential_histogram", "summary"])
+def test_other_kinds_are_refused(kind: str) -> None:
+    data = metrics("a")
+    getattr(data.resource_metrics[0].scope_metrics[0].metrics[0], kind).data_points.add().count = 1
+    with pytest.raises(RecordError, match="unreadable"):
+        redacted(data)
+
+
+def test_nested_labels_are_refused() -> None:
+    for nest in (
+        lambda value: value.array_value.values.add(),
+        lambda value: value.kvlist_value.values.add(),
+        lambda value: setattr(value, "bytes_value", b"x"),
+    ):
+        data = metrics("a")
+        nest(data.resource_metrics[0].resource.attributes[0].value)
+        with pytest.raises(RecordError, match="unreadable"):
+            redacted(data)
+
+
+def test_numbers_as_labels_stay() -> None:
+    data = metrics("a")
+    data.resource_metrics[0].resource.attributes[0].value.int_value = 5
+    assert redacted(data) == data
+
+
+def test_numbers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "MOST_POINTS", 3)
+    assert redacted(metrics("a", "b", "c"))
+    with pytest.raises(RecordError, match="too_many_points"):
+        redacted(metrics("a", "b", "c", "d"))
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_metrics_or_a_reason(raw: bytes) -> None:
+    try:
+        again = redacted_metrics(raw, NAMES)
+    except RecordError as error:
+        assert error.reason in ("unreadable", "too_many_points")
+    else:
+        assert redacted_metrics(again, NAMES) == again

@@ -1,0 +1,171 @@
+"""session/handlers/k71, k72 and k18: telemetry that the gateway offers and answers, or copies (KIP-714); transcripts without a socket."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from played import from_broker, from_client
+from telemetry_frames import (
+    ID,
+    JAVA,
+    api_versions_answer,
+    asks,
+    exchange,
+    framed,
+    head,
+    keys,
+    offered,
+    push_answer,
+    pushes,
+    says,
+    subscribed,
+)
+
+from clientscope.errors import WireError
+from clientscope.session.session import Session
+from clientscope.session.state import Counted, Identified, MetricsPushed, ToBroker, ToClient
+from clientscope.session.telemetry import MAX_BYTES, Subscription, Telemetry, TelemetryPlan
+from clientscope.wire.codes import INVALID_REQUEST, NONE, TELEMETRY_TOO_LARGE, THROTTLING_QUOTA_EXCEEDED, UNKNOWN_SUBSCRIPTION_ID
+from clientscope.wire.frames import Passed
+from clientscope.wire.telemetry import GZIP, PushedMetrics
+
+ALL = Subscription(("*",), 60_000)
+ASKED = ALL.id_of(ID)
+
+
+@pytest.fixture
+def telemetry() -> Telemetry:
+    return Telemetry(TelemetryPlan(ALL), lambda: ID, lambda: 5.0)
+
+
+def test_a_client_that_survives_it_is_offered_both_keys(telemetry: Telemetry) -> None:
+    session = Session(True, 10_240, telemetry=telemetry)
+    assert keys(says(session)) == {0, 1, 18, 1324, 71, 72}
+
+
+@pytest.mark.parametrize(
+    "software", [("apache-kafka-java", "3.7.1"), ("librdkafka", "2.5.0"), ("sarama", "1.45.0"), ("unknown", "unknown"), ("a", "1")]
+)
+@pytest.mark.parametrize("push_config", [False, True])
+def test_all_others_see_the_same_bytes_as_without(telemetry: Telemetry, software: tuple[str, str], push_config: bool) -> None:
+    says(Session(push_config, 10_240, telemetry=telemetry))  # answers are kept between connections
+    assert says(Session(push_config, 10_240, telemetry=telemetry), software) == says(Session(push_config, 10_240), software)
+
+
+def test_where_the_broker_takes_it_its_answer_stays(telemetry: Telemetry) -> None:
+    for more in ((71, 72), (71,), (72,)):
+        assert says(Session(False, 10_240, telemetry=telemetry), JAVA, *more) == api_versions_answer(*more)
+
+
+def test_without_the_setting_nothing_is_offered_and_all_passes() -> None:
+    session = Session(True, 10_240)
+    assert keys(says(session)) == {0, 1, 18, 1324}
+    assert next(iter(from_client(session, pushes(1)))) == Passed(pushes(1))
+
+
+def test_a_client_gets_an_id_and_a_subscription(telemetry: Telemetry) -> None:
+    session = offered(telemetry)
+    reported, answer = exchange(session, asks(correlation_id=9))
+    assert subscribed(answer) == (9, 0, NONE, ID, ASKED, (GZIP,), 60_000, MAX_BYTES, True, ("*",))
+    assert reported == [Counted("telemetry_answered", "none"), Identified(session.identity)]
+    assert session.identity.instance_id == ID
+    reported, answer = exchange(session, asks(ID))
+    assert subscribed(answer)[2] == THROTTLING_QUOTA_EXCEEDED
+    assert reported == [Counted("telemetry_answered", "throttling_quota_exceeded")]
+
+
+def test_what_it_pushes_is_reported_and_answered_in_its_turn(telemetry: Telemetry) -> None:
+    session = offered(telemetry)
+    push = pushes(ASKED, b"some", correlation_id=3)
+    counted, named, pushed, carrier, passed, *_ = from_client(session, push + framed(b"\0\1\0\4" + bytes(4)))
+    assert (counted, named) == (Counted("telemetry_answered", "none"), Identified(session.identity))
+    assert isinstance(pushed, MetricsPushed) and not pushed.copied
+    assert pushed.push == PushedMetrics(ID, ASKED, False, GZIP, b"some")
+    assert isinstance(carrier, ToBroker) and isinstance(passed, Passed), (
+        "it never reaches the broker, and what is behind it waits for nothing"
+    )
+    (answer,) = from_broker(session, api_versions_answer()[:4] + push[8:12] + api_versions_answer()[8:])
+    assert isinstance(answer, ToClient) and push_answer(answer.data) == (3, NONE)
+
+
+def test_a_push_on_another_connection_is_of_the_same_instance(telemetry: Telemetry) -> None:
+    exchange(offered(telemetry), asks())
+    session = offered(telemetry)
+    exchange(session, pushes(ASKED))
+    assert session.identity.instance_id == ID
+    reported, _ = exchange(session, pushes(ALL.id_of(uuid.UUID(int=9)), instance_id=uuid.UUID(int=9)))
+    assert Counted("unreadable_frames", "telemetry_other_instance") in reported
+    assert session.identity.instance_id == ID
+
+
+def test_nothing_is_reported_of_a_push_that_is_refused_or_empty(telemetry: Telemetry) -> None:
+    session = offered(telemetry)
+    for frame, error in (
+        (pushes(5), UNKNOWN_SUBSCRIPTION_ID),
+        (pushes(ASKED), THROTTLING_QUOTA_EXCEEDED),
+        (pushes(ASKED, b"", terminating=True), NONE),
+        (pushes(ASKED), INVALID_REQUEST),
+    ):
+        reported, answer = exchange(session, frame)
+        assert push_answer(answer) == (7, error)
+        assert not any(isinstance(each, MetricsPushed) for each in reported)
+
+
+@pytest.mark.parametrize("size", [MAX_BYTES + 1, 70_000, 1_000_000])
+def test_a_push_that_is_too_large_is_refused_and_not_kept(telemetry: Telemetry, size: int) -> None:
+    """One that has no room in a frame that is read is discarded as it comes."""
+    session = offered(telemetry)
+    frame = pushes(ASKED, bytes(size))
+    _, carrier = from_client(session, frame[:1_000]) if size > 64 * 1024 else (None, None)
+    if carrier is None:
+        assert push_answer(exchange(session, frame)[1]) == (7, TELEMETRY_TOO_LARGE)
+        return
+    assert list(from_client(session, frame[1_000:])) == [] and session.held_bytes == 0
+    (answer,) = from_broker(session, framed(frame[8:12] + bytes(12)))
+    assert push_answer(answer.data) == (7, TELEMETRY_TOO_LARGE)
+
+
+@pytest.mark.parametrize("key", [71, 72])
+@given(body=st.binary(max_size=60))
+def test_any_bytes_get_an_answer(key: int, body: bytes) -> None:
+    session = offered(Telemetry(TelemetryPlan(ALL)))
+    _, answer = exchange(session, framed(head(key) + body))
+    assert (subscribed(answer)[2] if key == 71 else push_answer(answer)[1]) in (NONE, INVALID_REQUEST, UNKNOWN_SUBSCRIPTION_ID)
+
+
+@pytest.mark.parametrize("frame", [asks(), pushes(ASKED)])
+def test_before_authentication_the_connection_ends(telemetry: Telemetry, frame: bytes) -> None:
+    session = Session(True, 10_240, sasl=True, telemetry=telemetry)
+    says(session)
+    with pytest.raises(WireError, match="unauthenticated_telemetry"):
+        list(from_client(session, frame))
+
+
+def test_where_the_broker_answers_a_copy_is_taken_of_what_it_accepts(telemetry: Telemetry) -> None:
+    session = Session(True, 10_240, telemetry=telemetry)
+    says(session, JAVA, 71, 72)
+    push, accepted = pushes(123, b"some"), framed(b"\0\0\0\7" + bytes(8))
+    assert list(from_client(session, push)) == [ToBroker(push)]
+    named, pushed, answer = from_broker(session, accepted)
+    assert (named, answer) == (Identified(session.identity), ToClient(accepted))
+    assert isinstance(pushed, MetricsPushed) and pushed.copied
+    assert pushed.push == PushedMetrics(ID, 123, False, GZIP, b"some")
+    refused = framed(b"\0\0\0\7" + bytes(5) + b"\0\x59\0")
+    list(from_client(session, push))
+    assert list(from_broker(session, refused)) == [ToClient(refused)]
+
+
+def test_a_copy_that_cannot_be_read_passes_and_is_counted(telemetry: Telemetry) -> None:
+    session = Session(True, 10_240, telemetry=telemetry)
+    says(session, JAVA, 71, 72)
+    broken = framed(head(72) + b"\1\2")
+    assert list(from_client(session, broken)) == [Counted("unreadable_frames", "telemetry_request"), ToBroker(broken)]
+    assert list(from_broker(session, framed(b"\0\0\0\7\0"))) == [
+        Counted("unreadable_frames", "telemetry_response"),
+        ToClient(framed(b"\0\0\0\7\0")),
+    ]
+    long = pushes(1, bytes(70_000))
+    assert b"".join(bytes(command.data) for command in from_client(session, long) if isinstance(command, Passed)) == long

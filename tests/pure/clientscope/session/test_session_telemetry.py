@@ -1,0 +1,205 @@
+"""session/telemetry: who is asked, when a client may ask and push, and a subscription's id (KIP-714)."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientscope.commands.gateway import GatewaySettings
+from clientscope.session import telemetry as module
+from clientscope.session.state import Identity
+from clientscope.session.telemetry import MAX_BYTES, NOTHING_ASKED, Subscription, Telemetry, TelemetryPlan, survives
+from clientscope.wire.codes import (
+    INVALID_REQUEST,
+    NONE,
+    TELEMETRY_TOO_LARGE,
+    THROTTLING_QUOTA_EXCEEDED,
+    UNKNOWN_SUBSCRIPTION_ID,
+    UNSUPPORTED_COMPRESSION_TYPE,
+)
+from clientscope.wire.telemetry import GZIP, NO_ID, UNCOMPRESSED, ZSTD, PushedMetrics
+
+ALL = Subscription(("*",), 60_000)
+WHO = Identity("orders-1", "apache-kafka-java", "4.4.0", principal="User:alice")
+ID = uuid.UUID("5b2a6a3e-0c1f-4a0e-9a3f-3f9d4f0f7a11")
+
+
+class Clock:
+    """Seconds, as they are set."""
+
+    now_s = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def telemetry(clock: Clock) -> Telemetry:
+    return Telemetry(TelemetryPlan(ALL), lambda: ID, clock)
+
+
+def push(**changes: object) -> PushedMetrics:
+    return replace(PushedMetrics(ID, ALL.id_of(ID), False, GZIP, b"metrics"), **changes)
+
+
+@pytest.mark.parametrize(
+    "version", ["3.7.2", "3.8.1", "3.9.0", "3.9.2", "4.0.0", "4.4.0", "10.0.0"]
+)  # fmt: skip
+def test_java_without_the_slow_close_is_asked(version: str) -> None:
+    assert survives("apache-kafka-java", version)
+
+
+@pytest.mark.parametrize(
+    "version",
+    ["3.6.2", "3.7.0", "3.7.1", "3.8.0", "2.8.2", "7.7.0-ccs", "7.7.0-ce", "4.4.0-SNAPSHOT", "4.4", "4.4.0.1", "", "unknown", "٤.٤.٠x"],
+)  # fmt: skip
+def test_java_of_an_earlier_or_another_release_is_not(version: str) -> None:
+    """KAFKA-17731 is in 3.7.2, 3.8.1 and 3.9.0, as the jars show; Confluent's 7.7.0 is 3.7.0."""
+    assert not survives("apache-kafka-java", version)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "asked"),
+    [
+        ("librdkafka", "2.10.1", True),
+        ("librdkafka", "2.16.0", True),
+        ("librdkafka", "2.10.0", False),
+        ("librdkafka", "2.5.0", False),
+        ("librdkafka", "2.10.1-RC1", False),
+        ("confluent-kafka-python", "2.16.1-rdkafka-2.16.0", True),
+        ("confluent-kafka-python", "2.10.1-librdkafka-2.10.1", True),
+        ("confluent-kafka-python", "2.16.1-rdkafka-2.5.0", False),
+        ("confluent-kafka-python", "2.16.1", False),
+        ("confluent-kafka-go", "v2.16.1-rdkafka-2.16.0", True),
+        ("kgo", "1.20.0", False),
+        ("sarama", "1.45.0", False),
+        ("unknown", "unknown", False),
+        ("APACHE-KAFKA-JAVA", "4.4.0", False),
+    ],
+)
+def test_librdkafka_without_the_aborts_is_asked_and_no_other_library(name: str, version: str, asked: bool) -> None:
+    assert survives(name, version) is asked
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_names_are_answered(name: str, version: str) -> None:
+    assert survives(name, version) in (True, False)
+
+
+def test_a_client_without_id_gets_one_and_keeps_the_one_that_it_has(telemetry: Telemetry, clock: Clock) -> None:
+    assert telemetry.subscribe(NO_ID, WHO) == (ID, ALL)
+    own, other = uuid.UUID(int=77), uuid.UUID(int=78)
+    assert telemetry.subscribe(own, WHO) == (own, ALL)
+    assert telemetry.subscribe(uuid.UUID(int=1), replace(WHO, instance_id=other)) == (other, ALL), "KIP-1324's id, and 1 is reserved"
+
+
+def test_a_push_is_taken_once_an_interval(telemetry: Telemetry, clock: Clock) -> None:
+    telemetry.subscribe(NO_ID, WHO)
+    assert telemetry.take(push(), WHO) == NONE, "at once after the question: clients spread their first push"
+    clock.now_s += 59
+    assert telemetry.take(push(), WHO) == THROTTLING_QUOTA_EXCEEDED
+    clock.now_s += 1
+    assert telemetry.take(push(), WHO) == NONE
+
+
+def test_a_question_is_answered_once_an_interval(telemetry: Telemetry, clock: Clock) -> None:
+    telemetry.subscribe(ID, WHO)
+    clock.now_s += 59
+    assert telemetry.subscribe(ID, WHO) == (ID, None)
+    assert telemetry.take(push(), WHO) == NONE
+    clock.now_s += 59
+    assert telemetry.subscribe(ID, WHO) == (ID, None), "counted from the last request of either kind"
+    clock.now_s += 1
+    assert telemetry.subscribe(ID, WHO) == (ID, ALL)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [({"subscription_id": 5}, UNKNOWN_SUBSCRIPTION_ID), ({"compression": ZSTD}, UNSUPPORTED_COMPRESSION_TYPE)],
+)  # fmt: skip
+def test_a_client_may_ask_again_at_once_after_an_error_that_asks_it_to(
+    telemetry: Telemetry, changes: dict[str, object], error: int
+) -> None:
+    telemetry.subscribe(ID, WHO)
+    assert telemetry.take(push(**changes), WHO) == error
+    assert telemetry.subscribe(ID, WHO) == (ID, ALL)
+    assert telemetry.subscribe(ID, WHO) == (ID, None), "once"
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"instance_id": NO_ID}, INVALID_REQUEST),
+        ({"instance_id": uuid.UUID(int=1)}, INVALID_REQUEST),
+        ({"compression": UNCOMPRESSED}, NONE),
+        ({"compression": 9}, UNSUPPORTED_COMPRESSION_TYPE),
+        ({"metrics": bytes(MAX_BYTES)}, NONE),
+        ({"metrics": bytes(MAX_BYTES + 1)}, TELEMETRY_TOO_LARGE),
+        ({"metrics": b""}, NONE),
+    ],
+)
+def test_a_push_gets_the_error_that_a_broker_gives(telemetry: Telemetry, changes: dict[str, object], error: int) -> None:
+    assert telemetry.take(push(**changes), WHO) == error
+
+
+def test_the_last_push_is_taken_at_any_time_and_none_after_it(telemetry: Telemetry) -> None:
+    assert telemetry.take(push(), WHO) == NONE
+    assert telemetry.take(push(terminating=True), WHO) == NONE
+    assert telemetry.take(push(terminating=True), WHO) == INVALID_REQUEST
+
+
+def test_what_is_asked_changes_while_it_runs(telemetry: Telemetry) -> None:
+    telemetry.subscribe(ID, WHO)
+    assert telemetry.take(push(), WHO) == NONE
+    less = Subscription(("org.apache.kafka.producer.",), 10_000)
+    telemetry.plan = TelemetryPlan(less)
+    assert telemetry.take(push(), WHO) == UNKNOWN_SUBSCRIPTION_ID
+    assert telemetry.subscribe(ID, WHO) == (ID, less), "at once: the client is to have the new one"
+    assert telemetry.take(push(subscription_id=less.id_of(ID)), WHO) == NONE
+
+
+@pytest.mark.parametrize(
+    ("plan", "asked"),
+    [
+        (TelemetryPlan(ALL), True),
+        (TelemetryPlan(ALL, client_id="orders-*"), True),
+        (TelemetryPlan(ALL, client_id="billing-*"), False),
+        (TelemetryPlan(ALL, principal="User:a*", software="*java"), True),
+        (TelemetryPlan(ALL, principal="User:bob"), False),
+        (TelemetryPlan(ALL, software="librdkafka"), False),
+    ],
+)
+def test_a_client_that_is_not_meant_is_asked_for_nothing(plan: TelemetryPlan, asked: bool) -> None:
+    assert Telemetry(plan).subscribe(ID, WHO) == (ID, ALL if asked else NOTHING_ASKED)
+
+
+def test_the_settings_make_a_plan() -> None:
+    def subscription(text: str) -> Subscription:
+        return TelemetryPlan.of(GatewaySettings(client_telemetry_metrics=text, client_telemetry_interval_ms=5_000)).subscription
+
+    assert subscription("*") == subscription("a., *") == Subscription(("*",), 5_000)
+    assert subscription(" a.,b. ,") == Subscription(("a.", "b."), 5_000)
+    assert subscription("").prefixes == ()
+
+
+def test_instances_are_bounded(telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_INSTANCES", 3)
+    for number in range(2, 12):
+        telemetry.subscribe(uuid.UUID(int=number), WHO)
+    assert len(telemetry._instances) == 3
+    assert telemetry.subscribe(uuid.UUID(int=11), WHO)[1] is None
+    assert telemetry.subscribe(uuid.UUID(int=2), WHO)[1] == ALL, "it was forgotten"
+
+
+@given(st.uuids(), st.lists(st.text(max_size=20), max_size=3), st.integers(0, 2**31 - 1))
+def test_an_id_is_an_int32(instance_id: uuid.UUID, prefixes: list[str], interval_ms: int) -> None:
+    assert -(2**31) <= Subscription(tuple(prefixes), interval_ms).id_of(instance_id) < 2**31

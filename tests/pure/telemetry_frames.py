@@ -1,0 +1,150 @@
+"""Bytes of GetTelemetrySubscriptions and PushTelemetry as Kafka's JSON files lay them out, and OTLP's metrics as clients send them."""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kafka.protocol.metadata import ApiVersionsResponse
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from played import from_broker, from_client
+
+from clientscope.session.session import Session
+from clientscope.session.telemetry import Telemetry
+from clientscope.wire.api_versions import read_ranges
+from clientscope.wire.cursor import Cursor, write_uvarint
+from clientscope.wire.messages import ApiVersionsRequest
+
+JAVA = ("apache-kafka-java", "4.4.0")
+ID = uuid.UUID("5b2a6a3e-0c1f-4a0e-9a3f-3f9d4f0f7a11")
+NO_ID = uuid.UUID(int=0)
+
+
+def framed(body: bytes) -> bytes:
+    return struct.pack(">i", len(body)) + body
+
+
+def head(key: int, correlation_id: int = 7, version: int = 0) -> bytes:
+    return struct.pack(">hhih", key, version, correlation_id, 4) + b"java\0"
+
+
+def asks(instance_id: uuid.UUID = NO_ID, correlation_id: int = 7) -> bytes:
+    return framed(head(71, correlation_id) + instance_id.bytes + b"\0")
+
+
+def pushes(
+    subscription_id: int,
+    metrics: bytes = b"metrics",
+    *,
+    instance_id: uuid.UUID = ID,
+    terminating: bool = False,
+    compression: int = 1,
+    correlation_id: int = 7,
+) -> bytes:
+    body = instance_id.bytes + struct.pack(">i?b", subscription_id, terminating, compression)
+    return framed(head(72, correlation_id) + body + write_uvarint(len(metrics) + 1) + metrics + b"\0")
+
+
+class Subscribed(NamedTuple):
+    """A GetTelemetrySubscriptions answer, in the order of its fields."""
+
+    correlation_id: int
+    throttle_ms: int
+    error: int
+    instance_id: uuid.UUID
+    subscription_id: int
+    compressions: tuple[int, ...]
+    interval_ms: int
+    max_bytes: int
+    delta: bool
+    prefixes: tuple[str, ...]
+
+
+def subscribed(frame: bytes) -> Subscribed:
+    """Reads it as the JSON file says, to its end."""
+    cursor = Cursor(frame, 4)
+    correlation_id = cursor.int32()
+    cursor.tags()
+    throttle_ms, error = cursor.int32(), cursor.int16()
+    instance_id, subscription_id = cursor.uuid() or NO_ID, cursor.int32()
+    compressions = tuple(cursor.int8() for _ in range(cursor.compact_count()))
+    interval_ms, max_bytes, delta = cursor.int32(), cursor.int32(), cursor.int8() == 1
+    prefixes = tuple(cursor.compact_string() for _ in range(cursor.compact_count()))
+    cursor.tags()
+    assert cursor.position == len(frame) == 4 + struct.unpack_from(">i", frame)[0]
+    return Subscribed(
+        correlation_id, throttle_ms, error, instance_id, subscription_id, compressions, interval_ms, max_bytes, delta, prefixes
+    )
+
+
+def push_answer(frame: bytes) -> tuple[int, int]:
+    """Correlation id and error of a PushTelemetry answer."""
+    length, correlation_id, tags, throttle_ms, error, more_tags = struct.unpack(">iiBihB", frame)
+    assert (length, tags, throttle_ms, more_tags) == (len(frame) - 4, 0, 0, 0)
+    return correlation_id, error
+
+
+def api_versions_answer(*more: int, version: int = 4) -> bytes:
+    keys = [ApiVersionsResponse.ApiVersion(version=version, api_key=key, min_version=0, max_version=0) for key in (0, 1, 18, *more)]
+    message = ApiVersionsResponse(version=version, error_code=0, api_keys=keys)
+    message.with_header(correlation_id=1)
+    return bytes(message.encode(header=True, framed=True))
+
+
+def says(session: Session, software: tuple[str, str] = JAVA, *more: int) -> bytes:
+    """The client says who it is, the broker answers with some keys more: the answer that the client gets."""
+    said = ApiVersionsRequest(version=4, client_software_name=software[0], client_software_version=software[1])
+    said.with_header(correlation_id=1, client_id="java")
+    list(from_client(session, bytes(said.encode(header=True, framed=True))))
+    return next(command.data for command in from_broker(session, api_versions_answer(*more)) if hasattr(command, "data"))
+
+
+def keys(answer: bytes) -> set[int]:
+    return set(read_ranges(answer, 4))
+
+
+def offered(telemetry: Telemetry, software: tuple[str, str] = JAVA) -> Session:
+    """A session whose client has been offered telemetry."""
+    session = Session(True, 10_240, telemetry=telemetry)
+    assert {71, 72} <= keys(says(session, software))
+    return session
+
+
+def exchange(session: Session, frame: bytes) -> tuple[list[object], bytes]:
+    """A request of the client's that the gateway answers: what it reports, and the answer, once the carrier has come back."""
+    *reported, carrier = from_client(session, frame)
+    assert carrier.data[4:6] == b"\0\x12", "an ApiVersions request, under the client's id"
+    (answer,) = from_broker(session, framed(frame[8:12] + b"\0" * 12))
+    return reported, answer.data
+
+
+def metrics(*names: str, label: str = "node-1", resource: str = "orders") -> MetricsData:
+    """Gauges as Java sends them: each with a resource of its own."""
+    data = MetricsData()
+    for name in names:
+        of_resource = data.resource_metrics.add()
+        _labelled(of_resource.resource.attributes, "group_id", resource)
+        metric = of_resource.scope_metrics.add().metrics.add()
+        metric.name = name
+        point = metric.gauge.data_points.add()
+        point.as_double = 1.5
+        _labelled(point.attributes, "node_id", label)
+    return data
+
+
+def _labelled(labels: object, key: str, text: str) -> None:
+    label = labels.add()  # type: ignore[attr-defined]
+    label.key, label.value.string_value = key, text
+
+
+def every_text(data: MetricsData) -> Iterator[str]:
+    """Names and labels."""
+    for of_resource in data.resource_metrics:
+        yield from (label.value.string_value for label in of_resource.resource.attributes)
+        for of_scope in of_resource.scope_metrics:
+            for metric in of_scope.metrics:
+                yield metric.name
+                points = metric.gauge.data_points or metric.sum.data_points
+                yield from (label.value.string_value for point in points for label in point.attributes)

@@ -1,0 +1,226 @@
+"""Clients' own telemetry through a gateway that asks for it (KIP-714): real clients work as without, and what they push is recorded.
+
+Some releases do not survive being asked (librdkafka 2.5.0 aborts its application), and must not be asked.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import struct
+import subprocess
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import pytest
+from clients.every import CLIENTS
+from clients.script import work
+from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from observe import connection_records, eventually, metrics, read_all
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+
+from clientscope.client.raw import RawClient
+from clientscope.records.codec import ClientTelemetryRecord, Kind, decode
+from clientscope.records.telemetry import unpack
+from clientscope.records.topics import TELEMETRY
+from clientscope.session.telemetry import survives
+from clientscope.wire.codes import INVALID_REQUEST
+from clientscope.wire.cursor import Cursor, write_uvarint
+from clientscope.wire.messages import ApiVersionsRequest
+from clientscope.wire.telemetry import GZIP
+
+ASKING = ("--client-telemetry", "--client-telemetry-interval-ms", "1000")
+WHEELS = {"2.5.0": False, "2.10.0": False, "2.10.1": True, "2.16.1": True}
+"""Releases of confluent-kafka, each with librdkafka of the same number but for the last digit; whether it is asked."""
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """One that leads its clients to the gateway below, and takes no telemetry itself."""
+    started, running = start_broker(tmp_path_factory.mktemp("telemetry-broker"))
+    yield running
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The gateway's file, which a test may change."""
+    file = tmp_path_factory.mktemp("telemetry") / "clientscope.toml"
+    file.write_text("[gateway]\n")
+    return file
+
+
+@pytest.fixture(scope="module")
+def gateway(broker: RunningBroker, settings: Path) -> Iterator[RunningGateway]:
+    """A gateway that asks for telemetry each second."""
+    flags = ("--config", str(settings), "--policy-deadline-ms", "10000", "--client-telemetry")
+    settings.write_text("[gateway]\nclient_telemetry_interval_ms = 1000\n")
+    with running_gateway(broker.internal, broker.client, settings.parent, *flags, listen=broker.advertised) as running:
+        yield running
+
+
+def telemetry(broker: RunningBroker, client_id: str) -> list[ClientTelemetryRecord]:
+    records = [decode(ClientTelemetryRecord, message.value) for message in read_all(broker.internal, TELEMETRY)]
+    return [record for record in records if record.client_id == client_id]
+
+
+def names(record: ClientTelemetryRecord) -> set[str]:
+    data = MetricsData.FromString(unpack(GZIP, record.metrics))
+    return {metric.name for of in data.resource_metrics for scope in of.scope_metrics for metric in scope.metrics}
+
+
+def ends(broker: RunningBroker, gateway: RunningGateway, client_id: str) -> set[str]:
+    """How the client's connections ended."""
+    records = connection_records(broker.internal, gateway.address)
+    return {record.reason for record in records if record.kind == Kind.CLOSED and record.client_id == client_id}
+
+
+def dropped(gateway: RunningGateway) -> dict[tuple[str, ...], float]:
+    return {key: count for key, count in metrics(gateway.metrics_url).items() if key[0] == "clientscope_gateway_telemetry_dropped_total"}
+
+
+@pytest.mark.timeout(600)  # the first run on a machine downloads and compiles clients
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_does_the_same_work_whether_it_is_asked_or_not(broker: Any, gateway: Any, name: str) -> None:
+    with CLIENTS[name](broker.internal) as client:
+        direct = work(client, "direct")
+        client.address = gateway.address
+        through = work(client, "through")
+        identity, client_id = client.identity, client.client_id
+    assert through == direct
+    found = telemetry(broker, client_id)
+    assert bool(found) == survives(*identity)
+    for record in found:
+        assert names(record)
+        assert (record.client_software_name, record.client_software_version) == identity
+    assert eventually(lambda: bool(ends(broker, gateway, client_id)))
+    assert ends(broker, gateway, client_id) == {"client_closed"}
+    assert not dropped(gateway)
+
+
+def api_versions(address: str, software: tuple[str, str], version: int) -> bytes:
+    with RawClient.connect(address, "asker") as client:
+        client.send(ApiVersionsRequest(version=version, client_software_name=software[0], client_software_version=software[1]))
+        return client.receive_frame()
+
+
+def test_all_others_get_the_same_bytes_as_without_it(broker: Any, gateway: Any, tmp_path: Path) -> None:
+    with running_gateway(broker.internal, broker.client, tmp_path) as without:
+        for software in (("librdkafka", "2.5.0"), ("apache-kafka-java", "3.7.1"), ("kgo", "1.20.0"), ("aiokafka", "0.14.0")):
+            for version in range(5):
+                assert api_versions(gateway.address, software, version) == api_versions(without.address, software, version)
+        java = ("apache-kafka-java", "4.4.0")
+        assert len(api_versions(gateway.address, java, 4)) == len(api_versions(without.address, java, 4)) + 2 * 7
+
+
+def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_while_it_runs(
+    broker: Any, gateway: Any, settings: Path
+) -> None:
+    name = "telemetry-stays"
+
+    def pushed() -> list[ClientTelemetryRecord]:
+        producer.produce("test.telemetry", b"value")
+        producer.poll(0.2)
+        return [record for record in telemetry(broker, name) if not record.terminating]
+
+    producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": name})
+    assert eventually(lambda: len(pushed()) >= 2, 30)
+    ids = {record.client_instance_id for record in pushed()}
+    assert len(ids) == 1, "one instance, whichever connection it pushes on"
+    assert all("org.apache.kafka.producer.connection.creation.total" in names(record) for record in pushed())
+    only = "org.apache.kafka.producer.node."
+    settings.write_text(f'[gateway]\nclient_telemetry_interval_ms = 1000\nclient_telemetry_metrics = "{only}"\n')
+    os.kill(gateway.pid, signal.SIGHUP)
+    try:
+        assert eventually(lambda: all(each.startswith(only) for each in names(pushed()[-1])), 30)
+        assert {record.client_instance_id for record in pushed()} == ids
+    finally:
+        settings.write_text("[gateway]\nclient_telemetry_interval_ms = 1000\n")
+        os.kill(gateway.pid, signal.SIGHUP)
+    producer.flush(10)
+    assert not dropped(gateway)
+
+
+def test_hostile_telemetry_is_refused_or_counted_and_the_gateway_lives(broker: Any, gateway: Any) -> None:
+    """A bomb, bytes that are no metrics, and a request in another's layout; a raw client that calls itself Java."""
+    before = sum(dropped(gateway).values())
+    for number, payload in enumerate((gzip.compress(bytes(50_000_000)), gzip.compress(b"\xff" * 100), b"no gzip"), 1):
+        with RawClient.connect(gateway.address, f"hostile-{number}") as client:
+            client.api_versions("apache-kafka-java", "4.4.0")
+            client.send_frame(head(71) + bytes(16) + b"\0")
+            answer = Cursor(client.receive_frame(), 4 + 1 + 4 + 2)
+            instance_id, subscription_id = answer.uuid(), answer.int32()
+            assert instance_id is not None
+            push = instance_id.bytes + struct.pack(">i?b", subscription_id, False, GZIP) + write_uvarint(len(payload) + 1) + payload
+            client.send_frame(head(72) + push + b"\0")
+            assert client.receive_frame()[5:] == bytes(4 + 2 + 1)
+            client.send_frame(head(72) + b"\1")
+            assert Cursor(client.receive_frame(), 9).int16() == INVALID_REQUEST
+    assert eventually(lambda: sum(dropped(gateway).values()) == before + 3)
+    assert not [record for number in (1, 2, 3) for record in telemetry(broker, f"hostile-{number}")]
+
+
+def head(key: int) -> bytes:
+    return struct.pack(">hhih", key, 0, 7, 4) + b"java\0"
+
+
+WORK = """
+import sys, time, confluent_kafka, confluent_kafka.admin
+address, name = sys.argv[1:]
+common = {"bootstrap.servers": address, "client.id": name}
+admin = confluent_kafka.admin.AdminClient(common)  # its queue goes with it
+admin.create_topics([confluent_kafka.admin.NewTopic(name, 1)])[name].result(20)
+producer = confluent_kafka.Producer(common)
+consumer = confluent_kafka.Consumer({**common, "group.id": name, "auto.offset.reset": "earliest"})
+producer.produce(name, b"first")
+producer.flush(20)
+consumer.subscribe([name])
+taken, end = 0, time.monotonic() + 6
+while time.monotonic() < end or not taken:
+    producer.produce(name, b"value")
+    producer.poll(0.05)
+    message = consumer.poll(0.05)
+    taken += message is not None and message.error() is None
+producer.flush(20)
+consumer.close()
+print("done")
+"""
+"""A producer and a consumer that stay for a few intervals."""
+
+
+@pytest.mark.long_form(only=True)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("prefixes", ["*", "org.apache.kafka.producer.", "nothing."])
+def test_no_release_of_librdkafka_aborts_or_disconnects(prefixes: str, tmp_path: Path, wheels: dict[str, Path]) -> None:
+    """Asked for what fits one of its clients alone, 2.5.0 would abort; it isn't asked."""
+    flags = (*ASKING, "--client-telemetry-metrics", prefixes)
+    started, broker = start_broker(tmp_path / "broker")
+    try:
+        with running_gateway(broker.internal, broker.client, tmp_path, *flags, listen=broker.advertised) as gateway:
+            for version, asked in WHEELS.items():
+                name = f"wheel-{version}"
+                command = [wheels[version], "-c", WORK, gateway.address, name]
+                done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+                assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+                assert bool(telemetry(broker, name)) == (asked and prefixes != "nothing.")
+                assert ends(broker, gateway, name) == {"client_closed"}
+            errors = {key[1] for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_telemetry_answered_total"}
+            assert errors == {"none"}
+    finally:
+        started.stop()
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The Python of an environment of each release."""
+    found = {}
+    for version in WHEELS:
+        folder = tmp_path_factory.mktemp("wheels") / version
+        venv.create(folder, with_pip=True)
+        found[version] = folder / "bin" / "python"
+        subprocess.run([found[version], "-m", "pip", "install", "--quiet", f"confluent-kafka=={version}"], check=True, timeout=200)
+    return found
