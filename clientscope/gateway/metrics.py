@@ -48,7 +48,8 @@ COUNTERS = {
     "telemetry_answered": ("error", "Telemetry requests (KIP-714) that the gateway answered, by the error code of the answer."),
     "telemetry_dropped": (
         "reason",
-        "Accepted telemetry that was not published: a quota, queue_full, busy, compression, too_large, too_many_points or unreadable.",
+        "Accepted telemetry that was not published: a quota, queue_full, busy, compression, too_large, too_many_points, too_many_labels or"
+        " unreadable.",
     ),
     "pushes_answered": ("error", "PushConfig requests that were answered, by the error code of the answer."),
     "pushes": ("outcome", "PushConfig requests that the policy processed, or during which its process ended."),

@@ -6,7 +6,7 @@ may hold text that isn't looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from google.protobuf.message import DecodeError
@@ -19,6 +19,9 @@ from clientscope.policy.redaction import ClientNames
 MOST_POINTS = 2_000
 """Numbers in one push: Java's have 142. One takes some 2 µs to look at."""
 
+MOST_LABELS = 8_000
+"""Labels in one push: Java's have some 500. One that wasn't seen before takes some 15 µs to judge."""
+
 _FLAT = frozenset({"bool_value", "int_value", "double_value", None})
 
 
@@ -26,18 +29,18 @@ def redacted_metrics(unpacked: bytes, names: ClientNames) -> bytes:
     """OTLP's MetricsData with placeholders for names that are secrets.
 
     Raises:
-        RecordError: ``unreadable``, or ``too_many_points``.
+        RecordError: ``unreadable``, ``too_many_points`` or ``too_many_labels``.
     """
     try:
         metrics = MetricsData.FromString(unpacked)
     except DecodeError:
         raise RecordError("unreadable") from None
     metrics.DiscardUnknownFields()
-    points = 0
+    points = labels = 0
     judge = partial(names, "client_id")
     for of_resource in metrics.resource_metrics:
         resource = of_resource.resource
-        _judge_labels(resource.attributes, names)
+        labels += _judge_labels(resource.attributes, names, MOST_LABELS - labels)
         if resource.entity_refs:
             resource.ClearField("entity_refs")
         if of_resource.schema_url:
@@ -57,7 +60,7 @@ def redacted_metrics(unpacked: bytes, names: ClientNames) -> bytes:
                     points += 1
                     if points > MOST_POINTS:
                         raise RecordError("too_many_points")
-                    _judge_labels(point.attributes, names)
+                    labels += _judge_labels(point.attributes, names, MOST_LABELS - labels)
                     if point.exemplars:
                         point.ClearField("exemplars")
     return metrics.SerializeToString()
@@ -75,7 +78,9 @@ def _points(metric: Metric) -> Iterable[NumberDataPoint]:
             raise RecordError("unreadable", str(other))
 
 
-def _judge_labels(labels: Iterable[KeyValue], names: ClientNames) -> None:
+def _judge_labels(labels: Sequence[KeyValue], names: ClientNames, most: int) -> int:
+    if len(labels) > most:
+        raise RecordError("too_many_labels")
     for label in labels:
         value = label.value
         if (key := names("client_id", label.key)) != label.key:
@@ -85,6 +90,7 @@ def _judge_labels(labels: Iterable[KeyValue], names: ClientNames) -> None:
                 value.string_value = shown
         elif _kind(value) not in _FLAT:
             raise RecordError("unreadable", "nested label")
+    return len(labels)
 
 
 def _kind(value: AnyValue) -> str | None:

@@ -195,7 +195,8 @@ class Telemetry:
             return INVALID_REQUEST
         instance = self._instance(push.instance_id, identity)
         instance.error = self._error(push, instance)
-        instance.terminating = push.terminating
+        # Kafka's own remembers a push that it has refused, too: the client could never push again (KAFKA-20898).
+        instance.terminating = instance.terminating or (push.terminating and instance.error == NONE)
         return instance.error
 
     def _error(self, push: PushedMetrics, instance: _Instance) -> int:

@@ -86,6 +86,17 @@ def test_numbers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         redacted(metrics("a", "b", "c", "d"))
 
 
+def test_labels_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = MetricsData()
+    for resource in ("one", "two"):
+        data.resource_metrics.extend(metrics("a", label="x", resource=resource).resource_metrics)
+    monkeypatch.setattr(telemetry, "MOST_LABELS", 4)
+    assert redacted(data), "one of each resource, and one of each number"
+    monkeypatch.setattr(telemetry, "MOST_LABELS", 3)
+    with pytest.raises(RecordError, match="too_many_labels"):
+        redacted(data)
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_are_metrics_or_a_reason(raw: bytes) -> None:
     try:

@@ -157,6 +157,12 @@ def test_the_last_push_is_taken_at_any_time_and_none_after_it(telemetry: Telemet
     assert telemetry.take(push(terminating=True), WHO) == INVALID_REQUEST
 
 
+def test_a_last_push_that_was_refused_may_come_again(telemetry: Telemetry) -> None:
+    """KAFKA-20898."""
+    assert telemetry.take(push(terminating=True, compression=9), WHO) == UNSUPPORTED_COMPRESSION_TYPE
+    assert telemetry.take(push(terminating=True), WHO) == NONE
+
+
 def test_what_is_asked_changes_while_it_runs(telemetry: Telemetry) -> None:
     telemetry.subscribe(ID, WHO)
     assert telemetry.take(push(), WHO) == NONE
