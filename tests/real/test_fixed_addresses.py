@@ -17,7 +17,7 @@ from typing import Any
 import confluent_kafka
 import kafka
 import pytest
-from clients.every import CLIENTS
+from clients.every import CLIENTS, each_client
 from clients.python import Confluent
 from clients.script import RECORDS, Client, variants, work
 from fixed_cluster import FixedCluster, InFront, Peers, client_pids, gateway_in_front, running_cluster
@@ -70,7 +70,7 @@ def whole(client: Client, run: str, at_rest: Callable[[], None] = lambda: None) 
 
 
 @pytest.mark.timeout(600)  # the first run on a machine downloads and compiles clients
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", each_client())
 def test_a_client_gets_the_same_through_one_gateway_and_connects_to_it_alone(cluster: FixedCluster, in_front: InFront, name: str) -> None:
     def watched(client: Client, run: str) -> tuple[dict[str, Any], set[int]]:
         """The work, and where it was seen to connect to: whenever a busy machine lets us look, and once while a consumer certainly is."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
+from typing import Any
 
+import pytest
 from clients.java import JavaClient
 from clients.process import FranzGo, KafkaJS, Sarama
 from clients.python import Aiokafka, Confluent, KafkaPython
@@ -21,3 +23,8 @@ CLIENTS: dict[str, Callable[[str], Client]] = {
     "kafkajs": KafkaJS,
     **{f"java {name.removeprefix('client-')}": partial(JavaClient, configuration=name) for name in JAVA_CLIENTS},
 }
+
+
+def each_client(in_short: Container[str] = frozenset(CLIENTS) - {"java 3.7"}) -> list[Any]:
+    """Names for a test's parameters; those that aren't ``in_short`` run in its long form alone."""
+    return [name if name in in_short else pytest.param(name, marks=pytest.mark.long_form(only=True)) for name in CLIENTS]
