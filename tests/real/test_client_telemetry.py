@@ -9,8 +9,8 @@ import gzip
 import os
 import signal
 import struct
-import time
 import subprocess
+import time
 import venv
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +33,9 @@ from clientscope.wire.codes import INVALID_REQUEST
 from clientscope.wire.cursor import Cursor, write_uvarint
 from clientscope.wire.messages import ApiVersionsRequest
 from clientscope.wire.telemetry import GZIP
+
+CLIENTS_OWN = {"client_closed", "client_reset"}
+"""Ends of connections that the client chose; it resets one that it closes before it has read the last answer."""
 
 ASKING = ("--client-telemetry", "--client-telemetry-interval-ms", "1000")
 WHEELS = {"2.5.0": False, "2.10.0": False, "2.10.1": True, "2.16.1": True}
@@ -101,7 +104,7 @@ def test_a_client_does_the_same_work_whether_it_is_asked_or_not(broker: Any, gat
         assert names(record)
         assert (record.client_software_name, record.client_software_version) == identity
     assert eventually(lambda: bool(ends(broker, gateway, client_id)))
-    assert ends(broker, gateway, client_id) == {"client_closed"}
+    assert ends(broker, gateway, client_id) <= CLIENTS_OWN
     assert not dropped(gateway)
 
 
@@ -210,7 +213,7 @@ def test_no_release_of_librdkafka_aborts_or_disconnects(prefixes: str, tmp_path:
                 done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
                 assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
                 assert bool(telemetry(broker, name)) == (asked and prefixes != "nothing.")
-                assert ends(broker, gateway, name) == {"client_closed"}
+                assert ends(broker, gateway, name) <= CLIENTS_OWN
             errors = {key[1] for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_telemetry_answered_total"}
             assert errors == {"none"}
     finally:
