@@ -53,8 +53,8 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
     try:
         tls.check_files(settings)
         reads, writes = USED_BY["gateway"]
-        unused = () if settings.client_telemetry else (TELEMETRY,)
-        topics.verify(KafkaAccess.of(settings), reads, tuple(topic for topic in writes if topic not in unused))
+        more = (TELEMETRY,) if settings.client_telemetry else ()
+        topics.verify(KafkaAccess.of(settings), reads, (*writes, *more))
         place = find_cluster_place(settings) if settings.broker_ports else find_place(settings)
         uvloop.run(_serve(settings, place, template, again))
     finally:

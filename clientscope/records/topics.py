@@ -81,7 +81,7 @@ class TopicUse(NamedTuple):
 
 
 USED_BY: Mapping[str, TopicUse] = {
-    "gateway": TopicUse((CONNECTIONS,), (CONFIGS, CONNECTIONS, STATUS, TELEMETRY)),
+    "gateway": TopicUse((CONNECTIONS,), (CONFIGS, CONNECTIONS, STATUS)),
     "stream": TopicUse(
         (CONFIGS, CONNECTIONS, GAUGES, FINDINGS, DECISIONS),
         (CONFIGS, RESULTS, FINDINGS, GAUGES, QUARANTINE, STATUS),

@@ -29,7 +29,7 @@ def described(**allowed: set[str]) -> dict[str, Any]:
 def test_needed_is_what_the_documentation_says() -> None:
     documented: dict[str, tuple[set[str], set[str]]] = {}
     for line in (ROOT / "docs" / "security.md").read_text().splitlines():
-        if line.startswith("kafka-acls.sh"):
+        if line.startswith("kafka-acls.sh") and "  # for --" not in line:  # what an option needs is nobody's by default
             words = shlex.split(line, comments=True)
             named = [word for flag, word in pairwise(words) if flag == "--topic"]
             who = words[words.index("--allow-principal") + 1].removeprefix("User:")
