@@ -26,7 +26,7 @@ from bench.rules import fleet
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.finding_records import Policy
 from udfs.kernels.finding_inputs import pushed

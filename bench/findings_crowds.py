@@ -18,7 +18,8 @@ from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.findings.fingerprints import application_key
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import ClientConfigRecord, Kind, encode
+from clientscope.records.codec import ClientConfigRecord, encode
+from clientscope.records.layouts import Kind
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.finding_records import Policy
 from udfs.kernels.finding_inputs import pushed

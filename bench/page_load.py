@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from clientscope.clock import now_ms
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, encode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, encode
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES
 from sinks.dashboard.state.record import TopicRecord
 from sinks.dashboard.state.state import State

@@ -28,7 +28,8 @@ from bench.decode import BATCH, record
 from bench.digest_key import key_in_a_file
 from clientscope.config import StreamSettings
 from clientscope.local.jars import jars
-from clientscope.records.codec import ClientConnectionRecord, Kind, encode
+from clientscope.records.codec import ClientConnectionRecord, encode
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.history.batches import append
 from sinks.quality import commits, samples

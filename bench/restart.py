@@ -23,7 +23,8 @@ from rich.table import Table
 from bench.gateway.proc import command, cpu_seconds, pss_of, tree
 from bench.stream.running import Running
 from clientscope.records.client_key import client_key
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, encode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, encode
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS
 
 _QUIET_S = 30.0

@@ -12,7 +12,7 @@ Codes = Annotated[list[Name], Field(max_length=1_000)]
 """Codes of rules."""
 
 OriginName = Literal["pushed", "observed", "request_log", "client_log", "capture"]
-"""Names of `clientscope.records.codec.Origin`."""
+"""Names of `clientscope.records.layouts.Origin`."""
 
 
 def _known(origin: Any) -> Any:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from bench.stream.load import NEW, Load
 from bench.stream.running import Running, Spent
-from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS
 from clientscope.session.state import UNKNOWN
 

@@ -10,7 +10,7 @@ from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES
 from clientscope.catalog.sensitive_keys import judge_key
 from clientscope.client.settings import Collected
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 
 _WHY = {
     ValueState.KEY_PREFIX: f"names that begin with {', '.join(sensitive.PREFIXES)} are never pushed",

@@ -10,7 +10,8 @@ from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.traffic import Traffic
 from clientscope.gateway.unpublished import Unpublished
-from clientscope.records.codec import ClientConnectionRecord, Kind, encode
+from clientscope.records.codec import ClientConnectionRecord, encode
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS
 
 

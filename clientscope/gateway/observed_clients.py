@@ -26,7 +26,8 @@ from clientscope.policy.found_clients import found_instance_id
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import redacted_record
 from clientscope.records.client_key import Tenant, tenant_of
-from clientscope.records.codec import Origin, encode
+from clientscope.records.codec import encode
+from clientscope.records.layouts import Origin
 from clientscope.records.principals import authenticated
 from clientscope.session.shown import SharedFields
 from clientscope.session.state import RequestFields

@@ -18,7 +18,8 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import RequestContext
 from clientscope.policy.redaction import ClientNames
 from clientscope.records.client_key import scope
-from clientscope.records.codec import ClientConnectionRecord, Kind
+from clientscope.records.codec import ClientConnectionRecord
+from clientscope.records.layouts import Kind
 from clientscope.records.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
 from clientscope.session.state import UNKNOWN, Identity
 

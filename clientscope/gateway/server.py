@@ -29,7 +29,7 @@ from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.worker import memory
 from clientscope.gateway.worker.template import Template
 from clientscope.kafka.access import KafkaAccess
-from clientscope.records.topics import TELEMETRY, USED_BY
+from clientscope.records.topics import used_by
 
 log = logging.getLogger(__name__)
 
@@ -52,9 +52,7 @@ def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None
     template = Template()
     try:
         tls.check_files(settings)
-        reads, writes = USED_BY["gateway"]
-        more = (TELEMETRY,) if settings.client_telemetry else ()
-        topics.verify(KafkaAccess.of(settings), reads, (*writes, *more))
+        topics.verify(KafkaAccess.of(settings), *used_by("gateway", settings.client_telemetry))
         place = find_cluster_place(settings) if settings.broker_ports else find_place(settings)
         uvloop.run(_serve(settings, place, template, again))
     finally:

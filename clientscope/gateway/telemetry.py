@@ -13,6 +13,7 @@ from clientscope.errors import RecordError
 from clientscope.gateway.policy.guard import client_of
 from clientscope.gateway.quota import PushQuota, PushRate
 from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.policy.publishing import recorded_client
 from clientscope.records.codec import ClientTelemetryRecord, encode
 from clientscope.records.principals import authenticated
 from clientscope.records.telemetry import pack, unpack
@@ -59,19 +60,7 @@ class TelemetryRecords:
         record = ClientTelemetryRecord(
             version=0,
             received_timestamp_ms=measures.received_ms,
-            cluster_id=context.cluster_id,
-            broker_id=context.broker_id,
-            gateway_id=context.gateway_id,
-            gateway_epoch=context.gateway_epoch,
-            connection_id=context.connection_id,
-            listener_name=context.listener_name,
-            security_protocol=context.security_protocol,
-            client_address=context.client_address,
-            principal=names("principal", context.principal),
-            principal_source=context.principal_source,
-            client_id=names("client_id", context.client_id),
-            client_software_name=names("client_software_name", context.software_name),
-            client_software_version=names("client_software_version", context.software_version),
+            **recorded_client(context, names),
             client_instance_id=push.instance_id,
             subscription_id=push.subscription_id,
             terminating=push.terminating,

@@ -6,7 +6,8 @@ miss one that is open. No I/O, no clock. Memory is bounded by what was open: a c
 
 from __future__ import annotations
 
-from clientscope.records.codec import ClientConnectionRecord, Kind
+from clientscope.records.codec import ClientConnectionRecord
+from clientscope.records.layouts import Kind
 
 
 class Unpublished:

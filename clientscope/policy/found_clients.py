@@ -20,7 +20,8 @@ from clientscope.policy.interface import ClientConfig, ClientConfigData, Request
 from clientscope.policy.publishing import redacted_record
 from clientscope.policy.redaction import ClientNames
 from clientscope.records.client_key import client_key
-from clientscope.records.codec import ClientConfigRecord, Origin, decode, encode
+from clientscope.records.codec import ClientConfigRecord, decode, encode
+from clientscope.records.layouts import Origin
 from clientscope.records.principals import anonymous_if_unsaid
 
 GATEWAY_IDS: Mapping[Origin, str] = MappingProxyType(

@@ -11,7 +11,8 @@ from clientscope.digest import DigestKey
 from clientscope.errors import InvalidConfigException
 from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
 from clientscope.policy.redaction import ClientNames, redact
-from clientscope.records.codec import ClientConfigRecord, Origin, ValueState, encode
+from clientscope.records.codec import ClientConfigRecord, encode
+from clientscope.records.layouts import Origin, ValueState
 from clientscope.records.topics import CONFIGS
 
 Publish = Callable[[str, str, bytes], "Future[None]"]
@@ -66,24 +67,31 @@ def redacted_record(
     return ClientConfigRecord(
         version=0,
         received_timestamp_ms=data.timestamp_ms,
-        cluster_id=context.cluster_id,
-        broker_id=context.broker_id,
-        gateway_id=context.gateway_id,
-        gateway_epoch=context.gateway_epoch,
-        connection_id=context.connection_id,
-        listener_name=context.listener_name,
-        security_protocol=context.security_protocol,
-        client_address=context.client_address,
-        principal=names("principal", context.principal),
-        principal_source=context.principal_source,
-        client_id=names("client_id", context.client_id),
-        client_software_name=names("client_software_name", context.software_name),
-        client_software_version=names("client_software_version", context.software_version),
+        **recorded_client(context, names),
         client_instance_id=context.client_instance_id,
         origin=origin,
         digest_key_id=key.key_id if key else None,
         configs=[redact(config, key, place) for place, config in enumerate(data.configs, 1)],
     )
+
+
+def recorded_client(context: RequestContext, names: ClientNames) -> dict[str, Any]:
+    """Where a client's request came in, and who it is, as it may be written down: fields that records of its requests share."""
+    return {
+        "cluster_id": context.cluster_id,
+        "broker_id": context.broker_id,
+        "gateway_id": context.gateway_id,
+        "gateway_epoch": context.gateway_epoch,
+        "connection_id": context.connection_id,
+        "listener_name": context.listener_name,
+        "security_protocol": context.security_protocol,
+        "client_address": context.client_address,
+        "principal": names("principal", context.principal),
+        "principal_source": context.principal_source,
+        "client_id": names("client_id", context.client_id),
+        "client_software_name": names("client_software_name", context.software_name),
+        "client_software_version": names("client_software_version", context.software_version),
+    }
 
 
 def _violation(hidden: list[tuple[str, ValueState]]) -> str:

@@ -10,7 +10,8 @@ from clientscope.catalog.sensitive import reason
 from clientscope.catalog.sensitive_names import FIELDS, LONGEST_REMEMBERED, hidden_name, judge_key_text, judge_name
 from clientscope.digest import DigestKey
 from clientscope.policy.interface import ClientConfig
-from clientscope.records.codec import ClientConfigRecord, ValueState
+from clientscope.records.codec import ClientConfigRecord
+from clientscope.records.layouts import ValueState
 
 _NAMES_REMEMBERED = 4096
 

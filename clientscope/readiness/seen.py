@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.readiness.observed import UNKNOWN_SOFTWARE, ApiUse
 from clientscope.records.client_key import tenant_of
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.requested_versions import bounded, unpack
 from clientscope.topic_values import clean
 

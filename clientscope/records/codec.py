@@ -14,22 +14,8 @@ from kafka.protocol.api_data import ApiData
 from kafka.protocol.schemas.fields.codecs import EncodeBufferPool, Int16
 
 from clientscope.errors import RecordError, WireError
-from clientscope.records.layouts import MOST_SETTINGS, SCHEMAS, Kind, Origin, PrincipalSource, ValueState, rank_of, schema
+from clientscope.records.layouts import MOST_SETTINGS, SCHEMAS
 from clientscope.wire.strict import decode_body
-
-__all__ = [
-    "MOST_SETTINGS",
-    "ClientConfigRecord",
-    "ClientConnectionRecord",
-    "Kind",
-    "Origin",
-    "PrincipalSource",
-    "ValueState",
-    "decode",
-    "encode",
-    "rank_of",
-    "schema",
-]  # with what `layouts` has, for who reads records anyway
 
 Record = TypeVar("Record", bound=ApiData)
 

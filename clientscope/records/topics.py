@@ -90,4 +90,14 @@ USED_BY: Mapping[str, TopicUse] = {
     "deliver": TopicUse((FINDINGS, DELIVERIES), (DELIVERIES, DEADLETTER, STATUS)),
     "findings": TopicUse((FINDINGS, DECISIONS), (DECISIONS,)),
 }
-"""By process or command: what its principal needs rights for."""
+"""By process or command: what its principal needs rights for; `used_by` where that depends on settings."""
+
+
+def used_by(process: str, client_telemetry: bool) -> TopicUse:
+    """What a process or command of `USED_BY` reads and writes.
+
+    Args:
+        client_telemetry: whether gateways record clients' own metrics.
+    """
+    reads, writes = USED_BY[process]
+    return TopicUse(reads, (*writes, TELEMETRY) if client_telemetry and process == "gateway" else writes)

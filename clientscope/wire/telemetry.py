@@ -43,7 +43,7 @@ class PushedMetrics:
 
 
 def crc32c(data: bytes) -> int:
-    """CRC-32C of a short text. kafka-python's own is in a module of its client, which sessions don't import."""
+    """CRC-32C of a short text, by which a broker numbers subscriptions. Python has none, and kafka-python's belongs to its client."""
     value = 0xFFFFFFFF
     for byte in data:
         value ^= byte

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from clientscope import __version__
 from clientscope.kafka.access import Kafka
-from clientscope.records.codec import schema
+from clientscope.records.layouts import schema
 from streaming.checkpoints import broker, delta, manifest, skip, start_file
 from streaming.checkpoints.broker import TopicsNow
 from streaming.checkpoints.compare import RESET, RecordsLost, StartDecision, decide

@@ -65,16 +65,16 @@ class Comparisons:
             return
         self._compared_ms = now_ms
         live = self._clients.live()
-        under_way = self._book.present(fleet.STORM.code)
+        storms, contradicted = (self._book.present(rule.code) for rule in (fleet.STORM, fleet.CONTRADICTION))
         for rule, found in (
             (fleet.UPGRADE, self._requested.found(live, self._judges, now_ms)),
             (fleet.DRIFT, fleet.drift(live, self._judges, now_ms)),
             (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
             (fleet.RARE, fleet.rare_values(live, self._judges)),
             (fleet.VERSION, fleet.old_versions(live, self._judges)),
-            (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, under_way, now_ms)),
+            (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, storms, now_ms)),
             (an216_static_member_unfit.RULE, shared_members(live, self._judges, now_ms)),
-            (fleet.CONTRADICTION, contradictions(self._clients.declared(), live, self._judges)),
+            (fleet.CONTRADICTION, contradictions(self._clients.declared(), live, self._judges, contradicted, now_ms)),
         ):
             self._book.compared(rule.code, found)
 

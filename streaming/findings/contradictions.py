@@ -10,6 +10,7 @@ from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.request_settings import BETWEEN
+from clientscope.findings.fingerprints import fingerprint
 from streaming.findings import fleet
 from streaming.findings.inputs import JudgedPush
 
@@ -17,16 +18,31 @@ _COMPARED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG)
 _CHOICES = frozenset({"acks", "compression.type", "group.protocol", "isolation.level", "share.acquire.mode"})
 _CLIENT_TYPES = tuple(ClientType)
 
+_SEEN_AGAIN_MS = 30_000
+"""By then a gateway has recorded what a client's requests show since it started, if that is anything else: it takes some five seconds."""
+
 Pair = tuple[JudgedPush, JudgedPush]
 """What a client says, and what was seen of its requests."""
 
 
-def contradictions(pairs: Iterable[Pair], live: fleet.Live, judges: fleet.Judges) -> dict[str, fleet.Found]:
-    """One finding for each application that has such a client."""
+def contradictions(
+    pairs: Iterable[Pair], live: fleet.Live, judges: fleet.Judges, under_way: Iterable[str], now_ms: int
+) -> dict[str, fleet.Found]:
+    """One finding for each application that has such a client.
+
+    A client that has just started with other settings contradicts nothing yet: what was seen is of its start before.
+
+    Args:
+        under_way: fingerprints of those that are already reported; a start doesn't end them.
+    """
+    reported = set(under_way)
     differ: dict[str, dict[str, tuple[str, list[str]]]] = defaultdict(dict)
     at_ms: dict[str, int] = {}
     for said, seen in pairs:
         if judges.limits(fleet.CONTRADICTION, said.application) is None:
+            continue
+        older = seen.appended_ms < said.appended_ms and now_ms - said.appended_ms < _SEEN_AGAIN_MS
+        if older and fingerprint(fleet.CONTRADICTION.code, said.application, "") not in reported:
             continue
         for key, (value, shown) in differences(said, seen).items():
             line = f"{key}: {fleet.shown(value)} by the client, {fleet.shown(shown)} in its requests"

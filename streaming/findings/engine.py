@@ -17,7 +17,7 @@ from clientscope.findings.conditions import Condition, Conditions, gateway_subje
 from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
 from streaming.findings.clients import OneApplication, PushedClients

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from clientscope.records.client_key import Tenant, instance_of, tenant_of
-from clientscope.records.codec import Origin, rank_of
+from clientscope.records.layouts import Origin, rank_of
 from clientscope.records.principals import authenticated
 from streaming.limits import Limit, Overflow
 
@@ -60,7 +60,7 @@ class JudgedPush:
         written: keys of secrets that the record itself contains.
         size: of its settings and verdicts as text.
         tenant: whose it is, for bounds.
-        origin: `clientscope.records.codec.Origin`.
+        origin: `clientscope.records.layouts.Origin`.
         client_type: its client's place in ``ClientType``; -1 where it isn't known.
         member: its group.instance.id; None for none.
     """
@@ -107,7 +107,7 @@ class JudgedPush:
 
     @property
     def rank(self) -> int:
-        """`clientscope.records.codec.rank_of` its origin."""
+        """`clientscope.records.layouts.rank_of` its origin."""
         return rank_of(self.origin)
 
     @property
@@ -122,7 +122,7 @@ class JudgedPush:
 
 
 class ConnectionChange(NamedTuple):
-    """What happened to a connection, or a gateway's heartbeat; ``kind`` as in `clientscope.records.codec.Kind`."""
+    """What happened to a connection, or a gateway's heartbeat; ``kind`` as in `clientscope.records.layouts.Kind`."""
 
     appended_ms: int
     kind: int

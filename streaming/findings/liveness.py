@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.records.client_key import tenant_of
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from streaming.findings.closings import ClosedAt, ClosingRates, Departures, Who
 from streaming.findings.gateways import GatewayProcesses
 from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, There, whereabouts

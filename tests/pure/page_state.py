@@ -10,7 +10,7 @@ from uuid import UUID
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, RESULTS, STATUS
 from clientscope.status.record import ProcessStatus
 from sinks.dashboard.state.record import TopicRecord

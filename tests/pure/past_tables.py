@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from clientscope.records.codec import Kind, ValueState
+from clientscope.records.layouts import Kind, ValueState
 from sinks.history.recorder import FINDING_ROWS, GAUGE_ROWS
 from udfs.decoding.decode import decoder
 

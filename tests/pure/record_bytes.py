@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, encode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, encode
+from clientscope.records.layouts import Kind
 
 Records = Callable[..., Any]
 """Of the Spark tests' fixture: a topic and values -> a DataFrame as ``streaming.sources.records`` makes it."""

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from clientscope.readiness.seen import KEPT_MS, SeenClients
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.requested_versions import pack, pair
 
 NOW = 10 * KEPT_MS

@@ -89,13 +89,18 @@ def start_broker(data_dir: Path, release: str = "broker", extra: Mapping[str, st
         broker = BrokerWithZooKeeper(replace(plan, zookeeper=zookeeper.address), zookeeper)
     elif release == "broker-3.6":  # a quorum without KIP-853
         broker = EmbeddedBroker(replace(plan, voters={1: free_port()}, cluster_id=new_cluster_id()))
+    return broker, with_topics(broker, plan)
+
+
+def with_topics(broker: EmbeddedBroker, plan: BrokerPlan) -> RunningBroker:
+    """Starts it, and creates our topics."""
     try:
         broker.start()
         topics.create(plan.internal)
     except BaseException:
         broker.stop()
         raise
-    return broker, RunningBroker(plan.internal, f"127.0.0.1:{plan.port}", plan.advertised, plan.jmx_port)
+    return RunningBroker(plan.internal, f"127.0.0.1:{plan.port}", plan.advertised, plan.jmx_port)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from record_bytes import config_record, connection_record, setting
 from clientscope.findings.record import Application, Client, Finding, FindingOwner, LeakPlace
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.requested_versions import pack, pair
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.status.record import BrokerStatus, ProcessStatus

@@ -8,7 +8,7 @@ from pathlib import Path
 from page_fleet import HOSTILE, Fleet
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, append, connection, finding, gauge, push, setting
 
-from clientscope.records.codec import Kind, ValueState
+from clientscope.records.layouts import Kind, ValueState
 
 DAYS = 40
 SILENT_HOURS = range(50, 62)

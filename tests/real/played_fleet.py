@@ -16,7 +16,7 @@ from record_bytes import config_record, connection_record, heartbeat, setting
 
 from clientscope.clock import now_ms
 from clientscope.digest import DigestKey
-from clientscope.records.codec import Kind, ValueState
+from clientscope.records.layouts import Kind, ValueState
 from clientscope.records.requested_versions import pack, pair
 from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS
 from clientscope.records.traffic import pack as pack_traffic

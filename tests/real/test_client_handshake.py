@@ -21,7 +21,8 @@ from clientscope.catalog.configs import Type
 from clientscope.client import KafkaAdminClient, KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.records.client_key import instance_of
-from clientscope.records.codec import ClientConfigRecord, Origin, ValueState, decode
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.layouts import Origin, ValueState
 from clientscope.records.topics import CONFIGS
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_CONFIG, INVALID_REQUEST, NONE, PUSH_CONFIG
 

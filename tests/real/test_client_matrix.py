@@ -17,7 +17,7 @@ from observe import connection_records, eventually, gateway_connections
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 
 DECLARED = ("--broker-software-name", "Mine", "--broker-software-version", "1.0")
 

@@ -16,7 +16,8 @@ from conftest import RunningBroker, RunningGateway, running_gateway, start_broke
 from observe import eventually, metrics, read_all
 
 from clientscope.client import KafkaProducer
-from clientscope.records.codec import ClientConfigRecord, Origin, decode
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.layouts import Origin
 from clientscope.records.topics import CONFIGS
 
 TOPIC = "test.slow.push"

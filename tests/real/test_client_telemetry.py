@@ -25,7 +25,8 @@ from observe import connection_records, eventually, metrics, read_all
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from clientscope.client.raw import RawClient
-from clientscope.records.codec import ClientTelemetryRecord, Kind, decode
+from clientscope.records.codec import ClientTelemetryRecord, decode
+from clientscope.records.layouts import Kind
 from clientscope.records.telemetry import unpack
 from clientscope.records.topics import TELEMETRY
 from clientscope.session.telemetry import survives
@@ -54,7 +55,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The gateway's file, which a test may change."""
     file = tmp_path_factory.mktemp("telemetry") / "clientscope.toml"
-    file.write_text("[gateway]\n")
+    file.write_text("[gateway]\nclient_telemetry_interval_ms = 1000\n")
     return file
 
 
@@ -62,7 +63,6 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def gateway(broker: RunningBroker, settings: Path) -> Iterator[RunningGateway]:
     """A gateway that asks for telemetry each second."""
     flags = ("--config", str(settings), "--policy-deadline-ms", "10000", "--client-telemetry")
-    settings.write_text("[gateway]\nclient_telemetry_interval_ms = 1000\n")
     with running_gateway(broker.internal, broker.client, settings.parent, *flags, listen=broker.advertised) as running:
         yield running
 
@@ -142,14 +142,14 @@ def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_wh
     ids = {record.client_instance_id for record in pushed()}
     assert len(ids) == 1, "one instance, whichever connection it pushes on"
     assert all("org.apache.kafka.producer.connection.creation.total" in names(record) for record in pushed())
-    only = "org.apache.kafka.producer.node."
-    settings.write_text(f'[gateway]\nclient_telemetry_interval_ms = 1000\nclient_telemetry_metrics = "{only}"\n')
+    only, before = "org.apache.kafka.producer.node.", settings.read_text()
+    settings.write_text(f'{before}client_telemetry_metrics = "{only}"\n')
     os.kill(gateway.pid, signal.SIGHUP)
     try:
         assert eventually(lambda: all(each.startswith(only) for each in names(pushed()[-1])), 30)
         assert {record.client_instance_id for record in pushed()} == ids
     finally:
-        settings.write_text("[gateway]\nclient_telemetry_interval_ms = 1000\n")
+        settings.write_text(before)
         os.kill(gateway.pid, signal.SIGHUP)
     producer.flush(10)
     assert not dropped(gateway)
@@ -217,6 +217,7 @@ def test_no_release_of_librdkafka_aborts_or_disconnects(prefixes: str, tmp_path:
                 done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
                 assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
                 assert bool(telemetry(broker, name)) == (asked and prefixes != "nothing.")
+                assert eventually(lambda name=name: bool(ends(broker, gateway, name)))
                 assert ends(broker, gateway, name) <= CLIENTS_OWN
             errors = {key[1] for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_telemetry_answered_total"}
             assert errors == {"none"}

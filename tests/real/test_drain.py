@@ -21,7 +21,7 @@ from kafka.protocol.consumer import FetchRequest, FetchResponse
 from observe import connection_records, eventually, gateway_connections, workers
 
 from clientscope.client.raw import RawClient
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 
 
 def probe(url: str, name: str) -> tuple[int, str]:

@@ -16,7 +16,7 @@ import pytest
 from conftest import RunningGateway, running_gateway
 from observe import connection_records, eventually, metrics, workers
 
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 
 EACH = 20
 HALF_A_FRAME = struct.pack(">ihhi", 1_000, 3, 1, 7) + b"x" * 100

@@ -25,7 +25,8 @@ from observe import WorkerMemory, eventually, gateway_connections, metrics, read
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.records.client_key import instance_of
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, decode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from streaming.gauges import Gauges
 

@@ -19,7 +19,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.protocol.admin import ElectionType
 from observe import answers, connection_records, eventually, metrics, page
 
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 
 TOPIC = "fixed.moving"
 PARTITIONS = 6

@@ -25,7 +25,7 @@ from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 
 PASSWORD = "canary-password-7f3a"
 _MODULES = "org.apache.kafka.common.security"

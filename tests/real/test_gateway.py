@@ -21,7 +21,7 @@ from observe import WorkerMemory, connection_records, eventually, gateway_connec
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.traffic import measured, unpack
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigResponse

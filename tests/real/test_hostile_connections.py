@@ -21,7 +21,8 @@ from scale import scaled
 from clientscope import topics
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.layouts import Kind
 from clientscope.records.principals import ANONYMOUS
 from clientscope.records.topics import CONNECTIONS
 from clientscope.session.unanswered import FIRST_ID

@@ -34,7 +34,8 @@ from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConnectionRecord, ClientTelemetryRecord, PrincipalSource, decode
+from clientscope.records.codec import ClientConnectionRecord, ClientTelemetryRecord, decode
+from clientscope.records.layouts import PrincipalSource
 from clientscope.records.telemetry import unpack
 from clientscope.records.topics import CONNECTIONS, TELEMETRY
 from clientscope.session.telemetry import Subscription

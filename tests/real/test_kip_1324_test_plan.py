@@ -28,7 +28,8 @@ from clientscope.client.handshake import Handshake
 from clientscope.client.raw import RawClient
 from clientscope.client.settings import ConfigEntry
 from clientscope.records.client_key import instance_of
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Origin, decode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.layouts import Origin
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from clientscope.wire.codes import API_VERSIONS, CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, INVALID_CONFIG, NONE, PUSH_CONFIG
 

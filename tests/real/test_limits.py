@@ -22,7 +22,8 @@ from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS
 
 SLOW = 2000

@@ -16,7 +16,8 @@ from steady_load import open_findings
 
 from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS, GAUGES
 
 SLOW = 120.0

@@ -26,7 +26,8 @@ from clientscope.kafka import admin
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import stop
-from clientscope.records.codec import ClientConfigRecord, Origin, decode
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.layouts import Origin
 from clientscope.records.topics import CONFIGS
 
 PROGRAM = Path(__file__).parent / "clients" / "SetClients.java"

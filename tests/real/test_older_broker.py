@@ -27,7 +27,8 @@ from clientscope.demo.watch import jmx_connections
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import find_place
 from clientscope.records.client_key import instance_of
-from clientscope.records.codec import ClientConfigRecord, Origin, decode
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.layouts import Origin
 from clientscope.records.topics import CONFIGS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import UNSUPPORTED_VERSION

@@ -35,7 +35,8 @@ from clientscope.client.push import PushOutcome, push
 from clientscope.client.settings import Collected, ConfigEntry
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConfigRecord, Origin, decode
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.layouts import Origin
 from clientscope.records.topics import CONFIGS
 
 TOPIC = "test.other.clients"

@@ -19,7 +19,8 @@ from page_browser import SECONDS, watched
 from playwright.sync_api import Browser, expect
 
 from clientscope.findings.record import Application, Finding
-from clientscope.records.codec import ClientConnectionRecord, Kind, encode
+from clientscope.records.codec import ClientConnectionRecord, encode
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS
 
 START = """

@@ -18,7 +18,8 @@ from observe import eventually, read_all
 from clientscope.commands.imports.client_logs import ImportClientLogsSettings
 from clientscope.commands.imports.publishing import Publishing
 from clientscope.policy.found_clients import GATEWAY_IDS, FoundClient
-from clientscope.records.codec import ClientConfigRecord, Origin, decode
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.layouts import Origin
 from clientscope.records.topics import CONFIGS, FINDINGS, QUARANTINE, RESULTS
 
 SLOW = 90.0

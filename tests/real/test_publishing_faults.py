@@ -34,7 +34,8 @@ from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, Origin, decode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.layouts import Kind, Origin
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 
 TOPIC = "test.outage"

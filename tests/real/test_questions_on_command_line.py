@@ -23,7 +23,7 @@ from past_tables import append, push, setting
 from clientscope.clock import now_ms
 from clientscope.digest import DigestKey
 from clientscope.findings.record import LeakPlace
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 from clientscope.topic_values import Setting
 
 APPLICATION = "payments-api"

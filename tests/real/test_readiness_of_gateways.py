@@ -21,7 +21,7 @@ from observe import connection_records, eventually, statuses
 from clientscope.client.raw import RawClient
 from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.requested_versions import unpack
 
 TOPIC = "readiness"

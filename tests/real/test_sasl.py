@@ -31,7 +31,8 @@ from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, PrincipalSource, decode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.layouts import Kind, PrincipalSource
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 
 TOPIC = "test.sasl"

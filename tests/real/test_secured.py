@@ -60,7 +60,7 @@ def documented() -> list[ACL]:
     """What docs/security.md says, one ACL per principal, operation and resource."""
     acls = []
     for line in DOC.read_text().splitlines():
-        if line.startswith("kafka-acls.sh") and "  # for --" not in line:  # what an option needs is nobody's by default
+        if line.startswith("kafka-acls.sh"):
             words = shlex.split(line)[2:]
             given: dict[str, list[str]] = {}
             for flag, value in zip(words, [*words[1:], ""], strict=True):
@@ -303,6 +303,8 @@ def test_each_right_is_needed_and_named_when_it_is_missing(secured: Secured, com
         acl for acl in documented() if acl.principal == f"User:{process}" and (process, acl.resource_pattern.resource_name) not in LATER
     ]
     assert mine
+    # What an option needs is documented, too.
+    options = ("--client-telemetry",) if process == "gateway" else ()
     wrong = []
     with secured.admin() as admin:
         run(secured, "topics")
@@ -313,7 +315,7 @@ def test_each_right_is_needed_and_named_when_it_is_missing(secured: Secured, com
             assert admin.delete_acls([ACLFilter(acl.principal, "*", acl.operation, ACLPermissionType.ALLOW, pattern)])
             time.sleep(0.3)
             try:
-                ended = commands.run(*secured.command(process))
+                ended = commands.run(*secured.command(process), *options)
                 said = ended.stderr.splitlines()[0]
             except subprocess.TimeoutExpired:
                 said = "nothing"

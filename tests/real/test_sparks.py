@@ -10,11 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import RunningBroker, start_broker
+from conftest import RunningBroker, start_broker, with_topics
 from replay import Input, comes_out
 from standalone import OTHER_SPARKS, SPARK, secret, standalone
 
-from clientscope import topics
 from clientscope.commands.bundle import folder as bundle
 from clientscope.digest import DigestKey
 from clientscope.kafka.access import KafkaAccess
@@ -45,13 +44,7 @@ def with_sasl(folder: Path) -> tuple[EmbeddedBroker, RunningBroker, str]:
         plain.port, plain.internal_port, plain.advertised, folder, voters={1: controller}, cluster_id=new_cluster_id(), extra=extra
     )
     broker = EmbeddedBroker(plan)
-    try:
-        broker.start()
-        topics.create(plan.internal)
-    except BaseException:
-        broker.stop()
-        raise
-    return broker, RunningBroker(plan.internal, f"127.0.0.1:{plan.port}", plan.advertised, 0), secured
+    return broker, with_topics(broker, plan), secured
 
 
 def private(path: Path, content: bytes) -> Path:

@@ -29,7 +29,8 @@ from tls_cluster import TOPIC, Cluster, connect, in_front, raw, tls_cluster, ups
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.gateway.worker.proxy_protocol import build
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, Kind, Origin, PrincipalSource, decode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.layouts import Kind, Origin, PrincipalSource
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 
 

@@ -13,7 +13,7 @@ from conftest import RunningGateway, running_gateway
 from observe import connection_records, eventually, gateway_connections, metrics, workers
 
 from clientscope.client.raw import RawClient
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 
 NAME = ("spread", "1")
 

@@ -11,7 +11,8 @@ from gauge_rows import Topic, rows
 from pyspark.sql import DataFrame, SparkSession
 from record_bytes import Records, connection_record, heartbeat
 
-from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS
 from streaming.gauges import Gauges
 from streaming.internals.frames import to_table

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from record_bytes import Records, config_record, connection_record, heartbeat, setting
 
 from clientscope.digest import DigestKey
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.dashboard.past import clients, pushes
 from sinks.dashboard.past.tables import Span, Tables

@@ -65,15 +65,19 @@ def test_a_batch_knows_its_query_and_its_settings(spark: SparkSession, tmp_path:
     assert json.loads((tmp_path / "c" / "metadata").read_text())["id"] == query.id
 
 
-def test_logs_are_of_the_known_format(spark: SparkSession, tmp_path: Path) -> None:
-    rows = spark.readStream.format("rate").load()
-    query = begin(rows.writeStream.format("noop"), "logs", (tmp_path / "c").as_uri(), 0.1)
+def committed(spark: SparkSession, checkpoint: Path, batches: int) -> None:
+    """Runs a query until so many batches of its are committed."""
+    query = begin(spark.readStream.format("rate").load().writeStream.format("noop"), "logs", checkpoint.as_uri(), 0.1)
     try:
-        while not (tmp_path / "c" / "commits" / "0").exists():
+        while not (checkpoint / "commits" / str(batches - 1)).exists():
             assert query.isActive, query.exception()
             query.awaitTermination(0.05)
     finally:
         query.stop()
+
+
+def test_logs_are_of_the_known_format(spark: SparkSession, tmp_path: Path) -> None:
+    committed(spark, tmp_path / "c", 1)
     for log in ("offsets", "commits"):
         assert (tmp_path / "c" / log / "0").read_text().splitlines()[0] == "v1"
     assert spark_files.read(tmp_path / "c").unknown == ()
@@ -84,14 +88,7 @@ def test_an_offset_log_of_sparks_newer_format_is_no_damage(spark: SparkSession, 
     setting = "spark.sql.streaming.offsetLog.formatVersion"
     spark.conf.set(setting, "2")
     try:
-        rows = spark.readStream.format("rate").load()
-        query = begin(rows.writeStream.format("noop"), "newer", (tmp_path / "c").as_uri(), 0.1)
-        try:
-            while not (tmp_path / "c" / "commits" / "1").exists():
-                assert query.isActive, query.exception()
-                query.awaitTermination(0.05)
-        finally:
-            query.stop()
+        committed(spark, tmp_path / "c", 2)
     finally:
         spark.conf.unset(setting)
     found = spark_files.read(tmp_path / "c")

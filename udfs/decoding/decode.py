@@ -31,7 +31,7 @@ class Decoder:
     def __init__(self, schema: MessageSchema, only: Collection[str] | None = None, most: int | None = None) -> None:
         """
         Args:
-            schema: as ``clientscope.records.codec.schema`` returns it.
+            schema: as ``clientscope.records.layouts.schema`` returns it.
             only: what to make columns of, as in `compile_schema`. All is read and bounded; of the strings, those that are made are
                 checked to be UTF-8.
             most: elements of an array, as in `RecordReading`.

@@ -76,7 +76,7 @@ _NUMBERS = [("origin", pa.int8()), ("client_type", pa.int8()), ("unsearched", pa
 PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in _OF_PUSHES_ALONE), *_NUMBERS])
 """One row per push that is kept; ``row`` is its place in the batch, ``client`` is `clientscope.records.client_key.client_key`.
 
-``origin`` is `clientscope.records.codec.Origin`, ``client_type`` its client's place in ``ClientType``, -1 where that isn't known.
+``origin`` is `clientscope.records.layouts.Origin`, ``client_type`` its client's place in ``ClientType``, -1 where that isn't known.
 
 ``application`` to ``written`` are JSON: the application's key, what fired and which codes couldn't judge (as in ``clientscope.results``),
 all settings as an object (a redacted one's value is ``["redacted", reason, length, digest]``), and the keys of secrets that the

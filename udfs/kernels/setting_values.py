@@ -40,7 +40,7 @@ class ClientSetting(NamedTuple):
         value: None where the client doesn't say it.
         names: what records of one client have in common, whoever wrote them.
         application: client.id without its instance part; empty for none.
-        rank: `clientscope.records.codec.rank_of` the record's origin.
+        rank: `clientscope.records.layouts.rank_of` the record's origin.
     """
 
     value: SettingValue | None

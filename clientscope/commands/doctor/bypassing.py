@@ -18,7 +18,8 @@ from clientscope.commands.doctor.situation import CLIENT_ID, Situation
 from clientscope.errors import RecordError
 from clientscope.kafka.groups import DescribedGroup, consumer_groups
 from clientscope.kafka.reader import OffsetRange, TopicReader
-from clientscope.records.codec import ClientConnectionRecord, ValueState, decode
+from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.layouts import ValueState
 from clientscope.records.topics import CONNECTIONS
 
 _LAST_RECORDS = 50_000

@@ -11,7 +11,7 @@ from kafka.errors import KafkaError, TopicAuthorizationFailedError, UnknownTopic
 from clientscope.commands.doctor.result import CheckResult, not_checked, ok, problem, warning
 from clientscope.commands.doctor.situation import Situation
 from clientscope.kafka.admin import configs
-from clientscope.records.topics import BY_NAME, USED_BY
+from clientscope.records.topics import BY_NAME, USED_BY, used_by
 from clientscope.topics import other_settings
 
 _CODES = {"Read": "READ", "Write": "WRITE", "DescribeConfigs": "DESCRIBE_CONFIGS"}
@@ -56,16 +56,20 @@ def check_rights(situation: Situation) -> Iterator[CheckResult]:
         yield not_checked("no broker answers")
         return
     described = {each["name"]: each for each in situation.admin.describe_topics(list(BY_NAME))}
-    yield from judge(described, situation.access.principal, situation.process)
+    client_telemetry = situation.gateway is not None and situation.gateway.client_telemetry
+    yield from judge(described, situation.access.principal, situation.process, client_telemetry)
 
 
-def judge(described: Mapping[str, Mapping[str, Any]], principal: str, process: str) -> Iterator[CheckResult]:
+def judge(
+    described: Mapping[str, Mapping[str, Any]], principal: str, process: str, client_telemetry: bool = False
+) -> Iterator[CheckResult]:
     """Rights by topics as DescribeTopics has them. If no process is chosen, one that may run is enough: others may have other principals.
 
     Args:
         described: by topic, with ``error_code`` and ``authorized_operations``.
+        client_telemetry: whether gateways record clients' own metrics.
     """
-    lacking = {name: _lacking(described, *needed) for name, needed in USED_BY.items() if process in ("", name)}
+    lacking = {name: _lacking(described, *used_by(name, client_telemetry)) for name in USED_BY if process in ("", name)}
     runs = any(not each for each in lacking.values())
     if not any("DESCRIBE" in (each.get("authorized_operations") or ()) or each["error_code"] for each in described.values()):
         yield not_checked("the brokers don't show rights; each process checks its own when it starts")

@@ -33,7 +33,7 @@ from clientscope.logs.layouts import texts
 from clientscope.logs.times import written_ms
 from clientscope.policy.found_clients import AddedClient, FoundClient, FoundClients
 from clientscope.policy.interface import ClientConfig
-from clientscope.records.codec import Origin, ValueState
+from clientscope.records.layouts import Origin, ValueState
 from udfs.rules.engine.vocabulary import KEY_IDS, OWNERS, bit
 
 MOST_CLIENTS = 10_000

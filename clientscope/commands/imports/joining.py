@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clientscope.catalog.dialects import DIALECTS
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.principals import authenticated
 from sinks.dashboard.state.connection_events import AnyEvent
 

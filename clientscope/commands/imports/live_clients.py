@@ -13,7 +13,7 @@ from clientscope.commands.imports.joining import RecordedClients
 from clientscope.errors import RecordError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.reader import TopicReader
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 from clientscope.records.principals import authenticated
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.dashboard.state.connection_events import events

@@ -19,7 +19,7 @@ from clientscope.logs.captured_requests import CapturedRequests
 from clientscope.logs.packets import Packets
 from clientscope.profiles import owners
 from clientscope.readiness import target_release
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 
 
 def run(settings: ImportPcapSettings) -> int:

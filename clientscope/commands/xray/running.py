@@ -18,7 +18,7 @@ from clientscope.errors import SettingsError
 from clientscope.logs import files
 from clientscope.profiles import owners
 from clientscope.readiness import target_release
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 
 
 def run(settings: XraySettings) -> int:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from clientscope.catalog.sensitive import shown
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import HISTORY_CLIENTS, parse, parse_sort
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.principals import ANONYMOUS, PLAINTEXT
 from clientscope.topic_values import clean
 from sinks.dashboard.past.answers import ClientsAnswer, SeenClient

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from sinks.dashboard.past.answers import SeriesAnswer
 from sinks.dashboard.past.clients import (
     CONNECTIONS,

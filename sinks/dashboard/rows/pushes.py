@@ -21,7 +21,7 @@ class IndexedPush(NamedTuple):
         judged: whether a rule could judge it; None where its result was not read.
         not_judged_by: the rules that could not (`sinks.dashboard.state.unjudged`); None likewise.
         old_key: its record has the key that release 0.1.0 gave it: the instance id alone.
-        rank: `clientscope.records.codec.rank_of` its origin: what a client pushes counts before what was seen of it.
+        rank: `clientscope.records.layouts.rank_of` its origin: what a client pushes counts before what was seen of it.
     """
 
     key: str

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from clientscope.errors import RecordError
 from clientscope.records.client_key import client_key, key_of_0_1, scope
-from clientscope.records.codec import Origin, rank_of
+from clientscope.records.layouts import Origin, rank_of
 from clientscope.records.principals import authenticated
 from clientscope.results import ResultValue
 from clientscope.topic_values import clean

@@ -9,7 +9,7 @@ import pyarrow as pa
 from clientscope.api.clients import Configuration, EffectiveSetting
 from clientscope.catalog.configs import TYPES, Type
 from clientscope.errors import RecordError
-from clientscope.records.codec import Origin, ValueState
+from clientscope.records.layouts import Origin, ValueState
 from clientscope.results import OriginName
 from clientscope.topic_values import clean
 from udfs.decoding.decode import decoder

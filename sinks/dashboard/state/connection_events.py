@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from clientscope.errors import RecordError
 from clientscope.policy.redaction import ClientNames
-from clientscope.records.codec import ClientConnectionRecord, Kind, decode
+from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.layouts import Kind
 from clientscope.records.principals import anonymous_if_unsaid
 from sinks.dashboard.state.column_values import column_values
 from udfs.decoding.decode import decoder

@@ -13,7 +13,7 @@ from clientscope.fair_share import BATCH, HeldEntry, too_many
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import Query
 from clientscope.records.client_key import Tenant, tenant_of
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.traffic import Passed, measured, unpack
 from clientscope.topic_values import clean
 from sinks.dashboard.rows import Database, Lists, Writing

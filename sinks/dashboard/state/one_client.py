@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from clientscope.api.clients import ClientDetail, ClientStart, Configuration
 from clientscope.errors import EnvironmentProblem, RecordError
-from clientscope.records.codec import Origin, rank_of
+from clientscope.records.layouts import Origin, rank_of
 from sinks.dashboard.rows.pushes import IndexedPush
 from sinks.dashboard.state.configuration import configuration
 from sinks.dashboard.state.fetching import Fetch, Place

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from clientscope.api.series import SeriesOfVersion
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.topic_values import clean
 from sinks.dashboard.state.connection_events import AnyEvent
 

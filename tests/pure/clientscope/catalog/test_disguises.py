@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clientscope.catalog.disguises import folded, readings
 from clientscope.catalog.sensitive import reason
 from clientscope.catalog.sensitive_values import judge_value
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 
 LEAK = "pass=harbor-91"
 

@@ -17,7 +17,7 @@ from clientscope.catalog.disguises import ENCODED
 from clientscope.catalog.placeholders import TEMPLATE
 from clientscope.catalog.random_text import looks_random
 from clientscope.catalog.sensitive import Tier, reason, tier
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 
 STRING, LIST, CLASS, PASSWORD = 1, 6, 7, 8
 HALVES = pytest.mark.parametrize("held_back", [False, True], ids=["tuned on", "held back"])

@@ -29,7 +29,8 @@ from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.worker.messages import Logged
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import ClientNames, redact
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, ValueState, decode, encode, schema
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode, encode
+from clientscope.records.layouts import ValueState, schema
 from clientscope.records.principals import anonymous_if_unsaid
 from clientscope.session.state import UNKNOWN, Identity, PrincipalSource
 from clientscope.topic_values import Setting

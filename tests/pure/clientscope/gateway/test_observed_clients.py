@@ -12,7 +12,8 @@ from clientscope.gateway.observed_clients import MOST_VALUES, REPEAT_S, SETTLE_S
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.quota import PushQuota, PushRate
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.records.codec import ClientConfigRecord, Origin, ValueState, decode
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.layouts import Origin, ValueState
 from clientscope.session.state import Identity, RequestFields
 
 PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.records.codec import ClientConnectionRecord, Kind, PrincipalSource, decode, encode
+from clientscope.records.codec import ClientConnectionRecord, decode, encode
+from clientscope.records.layouts import Kind, PrincipalSource
 from clientscope.session.state import UNKNOWN, Identity
 
 PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")

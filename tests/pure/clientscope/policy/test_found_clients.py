@@ -17,7 +17,8 @@ from clientscope.policy.found_clients import FoundClient, FoundClients
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import redact
 from clientscope.records.client_key import client_key
-from clientscope.records.codec import ClientConfigRecord, Origin, decode
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.layouts import Origin
 from udfs.kernels.finding_inputs import pushed
 
 KEY = DigestKey(b"k" * 32)

@@ -16,7 +16,8 @@ from clientscope.digest import DigestKey
 from clientscope.errors import InvalidConfigException
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import PublishingPolicy
-from clientscope.records.codec import ClientConfigRecord, ValueState, decode
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.layouts import ValueState
 
 SECRET = 'x.PlainLoginModule required username="u" password="hunter2";'
 

@@ -95,6 +95,11 @@ def test_labels_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telemetry, "MOST_LABELS", 3)
     with pytest.raises(RecordError, match="too_many_labels"):
         redacted(data)
+    for each in data.resource_metrics:
+        each.ClearField("scope_metrics")
+    monkeypatch.setattr(telemetry, "MOST_LABELS", 1)
+    with pytest.raises(RecordError, match="too_many_labels"):
+        redacted(data)
 
 
 @given(st.binary(max_size=300))

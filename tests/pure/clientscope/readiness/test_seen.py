@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seen_clients import NOW, record, seen
 
 from clientscope.readiness.seen import KEPT_MS, MOST_LISTS, MOST_UNREAD, SeenClients, uses
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.requested_versions import MOST_VERSIONS
 
 

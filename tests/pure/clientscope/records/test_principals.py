@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.principals import ANONYMOUS, anonymous_if_unsaid
 from sinks.dashboard.state.connection_events import events
 from udfs.decoding.decode import decoder

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from record_bytes import config_record, setting
 
 from clientscope.errors import RecordError
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, ClientTelemetryRecord, decode, encode, schema
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, ClientTelemetryRecord, decode, encode
+from clientscope.records.layouts import schema
 
 WHOLE = config_record(setting("acks", "0"), client_id="orders", client_instance_id=uuid.UUID(int=5))
 

@@ -12,7 +12,7 @@ from served_page import serving
 
 from clientscope import cli
 from clientscope.local.process import free_port
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 
 HOSTILE = "a\x1b[31mb[red]c"
 HOUR_MS = 3_600_000

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fleets import MINUTE, SECOND, Fleet
 
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 
 PUSHED = {"acks": "all", "linger.ms": "5", "request.timeout.ms": "30000", "enable.idempotence": "true"}
 SEEN = {"origin": int(Origin.OBSERVED)}
@@ -65,3 +65,26 @@ def test_a_client_that_only_shows_its_settings_contradicts_nothing() -> None:
     fleet.push(instance=7, settings={"acks": "1"}, **SEEN)
     fleet.later(MINUTE)
     assert not [each for each in fleet.findings() if each.code == "AN405"]
+
+
+def test_a_client_that_has_just_started_otherwise_contradicts_what_was_seen_before_only_after_a_while() -> None:
+    fleet = Fleet()
+    fleet.client(instance=1, settings=PUSHED)
+    fleet.push(instance=7, settings={"acks": "all"}, **SEEN)
+    fleet.later(MINUTE)
+    fleet.push(instance=1, settings={**PUSHED, "acks": "1"})
+    fleet.later(15 * SECOND)
+    assert not [each for each in fleet.findings() if each.code == "AN405"], "its requests are recorded some seconds later"
+    fleet.later(MINUTE)
+    assert fleet.one("AN405").evidence == ["acks: 1 by the client, all in its requests"], "nothing else was seen since"
+
+
+def test_a_start_takes_no_contradiction_away() -> None:
+    fleet = Fleet()
+    fleet.client(instance=1, settings=PUSHED)
+    fleet.push(instance=7, settings={"acks": "1"}, **SEEN)
+    fleet.later(MINUTE)
+    opened = fleet.one("AN405")
+    fleet.push(instance=1, settings=PUSHED)
+    fleet.later(15 * SECOND)
+    assert (fleet.one("AN405").state, fleet.one("AN405").alert) == ("open", opened.alert)

@@ -12,7 +12,7 @@ from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 from streaming.findings.clients import PushedClients
 from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import InputReader

@@ -12,7 +12,7 @@ from record_bytes import connection_record, heartbeat
 from clientscope.profiles import Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.requested_versions import pack, pair
 from streaming.findings import upgrades
 from streaming.findings.inputs import ConnectionChange

@@ -15,7 +15,7 @@ from record_bytes import config_record, connection_record, setting
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from clientscope.records.client_key import client_key
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from streaming import seen
 from streaming.findings import retention
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine

@@ -6,7 +6,7 @@ from typing import Any
 
 from fleets import MINUTE, SECOND, Fleet
 
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 
 SEEN = {"origin": int(Origin.OBSERVED)}
 

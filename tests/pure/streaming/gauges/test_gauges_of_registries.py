@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.records.codec import ClientConnectionRecord, Kind, decode, encode
+from clientscope.records.codec import ClientConnectionRecord, decode, encode
+from clientscope.records.layouts import Kind
 from clientscope.session.state import Identity
 from streaming.gauges import Gauges
 from streaming.gauges import series as table

@@ -14,7 +14,8 @@ from mutated_bytes import mutated
 from record_bytes import config_record, setting
 
 from clientscope.errors import RecordError
-from clientscope.records.codec import MOST_SETTINGS, ClientConfigRecord, ClientConnectionRecord, decode, encode, schema
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode, encode
+from clientscope.records.layouts import MOST_SETTINGS, schema
 from udfs.decoding.decode import Decoder, decoder
 from udfs.decoding.layout import Struct, compile_schema
 from udfs.decoding.record_reader import REASONS

@@ -12,7 +12,7 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 from record_bytes import config_record, setting
 
-from clientscope.records.codec import schema
+from clientscope.records.layouts import schema
 from udfs.decoding import record_reader as reading
 from udfs.decoding import trusted_runs as runs
 from udfs.decoding.decode import Decoder

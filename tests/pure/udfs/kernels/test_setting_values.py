@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from record_bytes import config_record, setting
 
-from clientscope.records.codec import Origin, ValueState
+from clientscope.records.layouts import Origin, ValueState
 from udfs.kernels.setting_values import ClientSetting, SettingValue, setting_values
 
 

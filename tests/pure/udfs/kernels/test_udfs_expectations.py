@@ -12,7 +12,8 @@ from record_bytes import config_record, connection_record, heartbeat, setting
 from clientscope.digest import DigestKey
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.records.codec import ClientConnectionRecord, Kind, Origin, PrincipalSource, ValueState, encode
+from clientscope.records.codec import ClientConnectionRecord, encode
+from clientscope.records.layouts import Kind, Origin, PrincipalSource, ValueState
 from clientscope.session.state import Identity
 from streaming.transforms.history import connection_rows, push_rows
 from udfs.decoding.decode import decoder

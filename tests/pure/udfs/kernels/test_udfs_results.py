@@ -12,7 +12,7 @@ import pytest
 from record_bytes import config_record, setting
 
 from clientscope.digest import DigestKey
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 from clientscope.results import OriginName
 from udfs.decoding.decode import decoder
 from udfs.kernels import results as kernels

@@ -9,7 +9,7 @@ import pytest
 from record_bytes import config_record, setting
 
 from clientscope.digest import DigestKey
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 from udfs.decoding.decode import decoder
 from udfs.kernels.applications import application_client_id
 from udfs.kernels.quarantine import with_evidence

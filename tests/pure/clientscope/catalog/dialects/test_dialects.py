@@ -17,7 +17,7 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.client.settings import ConfigEntry, collect, collect_dialect
 from clientscope.commands.push import PushSettings
 from clientscope.errors import ClientscopeError
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 
 KAFKA_PYTHON = {
     ClientType.PRODUCER: kafka.KafkaProducer,

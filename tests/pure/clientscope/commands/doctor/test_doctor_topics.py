@@ -14,7 +14,7 @@ from clientscope.commands.doctor.result import Outcome
 from clientscope.commands.doctor.situation import Situation
 from clientscope.commands.doctor.topics import check_rights, check_topics, judge
 from clientscope.config import KafkaSettings
-from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, STATUS, USED_BY
+from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, STATUS, TELEMETRY, USED_BY, used_by
 from sinks.dashboard.state import reader
 from streaming import job
 
@@ -29,14 +29,23 @@ def described(**allowed: set[str]) -> dict[str, Any]:
 def test_needed_is_what_the_documentation_says() -> None:
     documented: dict[str, tuple[set[str], set[str]]] = {}
     for line in (ROOT / "docs" / "security.md").read_text().splitlines():
-        if line.startswith("kafka-acls.sh") and "  # for --" not in line:  # what an option needs is nobody's by default
+        if line.startswith("kafka-acls.sh"):
             words = shlex.split(line, comments=True)
             named = [word for flag, word in pairwise(words) if flag == "--topic"]
             who = words[words.index("--allow-principal") + 1].removeprefix("User:")
             reads, writes = documented.setdefault(who, (set(), set()))
             reads.update(named if "Read" in words else ())
             writes.update(named if "Write" in words else ())
-    assert {name: (set(of.reads), set(of.writes)) for name, of in USED_BY.items()} == {name: documented[name] for name in USED_BY}
+    needed = {name: used_by(name, client_telemetry=True) for name in USED_BY}
+    assert {name: (set(of.reads), set(of.writes)) for name, of in needed.items()} == {name: documented[name] for name in USED_BY}
+
+
+def test_a_gateway_writes_clients_metrics_where_it_records_them() -> None:
+    here = described(telemetry={"DESCRIBE"})
+    (without,) = judge(here, "User:g", "gateway")
+    assert without.outcome is Outcome.OK
+    (found,) = judge(here, "User:g", "gateway", client_telemetry=True)
+    assert found.text == f"User:g lacks rights of gateway: Write on {TELEMETRY}; DescribeConfigs on {TELEMETRY}"
 
 
 def test_it_is_what_the_job_and_the_page_read_and_write() -> None:

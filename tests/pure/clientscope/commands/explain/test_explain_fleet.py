@@ -8,7 +8,7 @@ import pytest
 from record_bytes import config_record, setting
 
 from clientscope.commands.explain.fleet import MOST_LISTED, MOST_NAMES, FleetValues, notes
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 
 
 def fleet(*records: tuple[str, bytes | None], key: str = "linger.ms", **bounds: int) -> FleetValues:

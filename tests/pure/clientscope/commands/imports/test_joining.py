@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clientscope.commands.imports.joining import LoggedStart, RecordedClients, join
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from sinks.dashboard.state.connection_events import RecordedEvent
 
 HOUR = 3_600_000

@@ -19,7 +19,8 @@ from clientscope.commands.xray.configurations import applications, configuration
 from clientscope.logs.captured_requests import CapturedRequests
 from clientscope.logs.packets import Packets
 from clientscope.policy.found_clients import FoundClients
-from clientscope.records.codec import ClientConfigRecord, Origin, decode
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.layouts import Origin
 
 CAPTURE = Path(__file__).parents[4] / "fixtures" / "captures" / "clients.pcap"
 PORT = 19999

@@ -20,7 +20,8 @@ from clientscope.commands.xray.reading import read_logs
 from clientscope.digest import DigestKey
 from clientscope.logs.requests import LoggedRequest
 from clientscope.policy.found_clients import FoundClients
-from clientscope.records.codec import ClientConfigRecord, Origin, decode
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.layouts import Origin
 from udfs.decoding.decode import decoder
 from udfs.kernels.expectations import judged_pushes
 from udfs.rules.engine.batch import judge

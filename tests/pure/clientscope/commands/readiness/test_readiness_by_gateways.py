@@ -16,7 +16,7 @@ from clientscope.clock import now_ms
 from clientscope.commands.readiness import by_gateways, recorded
 from clientscope.commands.readiness.recorded import GatewayRecords
 from clientscope.readiness.judging import utc
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.requested_versions import pack, pair
 from clientscope.status.record import BrokerStatus
 

@@ -12,7 +12,7 @@ from served_page import serving
 
 from clientscope.local.process import free_port
 from clientscope.readiness.judging import utc
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.requested_versions import pack, pair
 from sinks.dashboard.state.record import TopicRecord
 

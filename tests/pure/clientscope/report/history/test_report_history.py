@@ -15,7 +15,7 @@ from served_page import serving
 from clientscope import cli
 from clientscope.api.history import PastClient, PastStart
 from clientscope.local.process import free_port
-from clientscope.records.codec import Kind, ValueState
+from clientscope.records.layouts import Kind, ValueState
 from clientscope.report.history import clients, starts
 
 HOSTILE = "a\x1b[31mb[red]c"

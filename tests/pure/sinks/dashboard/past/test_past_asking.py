@@ -17,7 +17,7 @@ import pytest
 from fastapi.testclient import TestClient
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, finding, gauge, push, setting
 
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from sinks.dashboard.api import routes_past
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import assets

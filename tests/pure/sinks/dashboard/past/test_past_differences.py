@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, push, setting
 
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 from sinks.dashboard.past import differences
 from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Span, Tables

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, gauge
 
 from clientscope.query import QueryError
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from sinks.dashboard.past import lifetimes
 from sinks.dashboard.past.problems import NoAnswer
 from sinks.dashboard.past.questions import Questions

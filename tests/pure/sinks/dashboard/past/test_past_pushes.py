@@ -9,7 +9,7 @@ import pytest
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, at, finding, push, setting
 
 from clientscope.query import HISTORY_FINDINGS
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 from sinks.dashboard.past import findings, pushes
 from sinks.dashboard.past.problems import NoAnswer
 from sinks.dashboard.past.pushes import Whose

@@ -19,7 +19,7 @@ from clientscope.api.clients import ConnectedClient
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.query import CLIENTS, QueryError, matches, parse, term_text
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS
 from clientscope.records.traffic import pack
 from sinks.dashboard.api.app import create_app

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from clientscope.records.codec import ClientConnectionRecord, Kind
+from clientscope.records.codec import ClientConnectionRecord
+from clientscope.records.layouts import Kind
 from sinks.dashboard.state.connections import ConnectionTable
 
 INSTANCE = UUID("12345678-1234-5678-1234-567812345678")

@@ -9,7 +9,7 @@ from page_state import INSTANCE, NOW_MS, found, live, opened, pushed, result
 from record_bytes import setting
 
 from clientscope.records.client_key import client_key
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONFIGS
 from sinks.dashboard.state.configs import pushes
 from sinks.dashboard.state.findings import FindingChoice

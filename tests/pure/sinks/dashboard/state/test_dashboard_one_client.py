@@ -14,7 +14,7 @@ from record_bytes import config_record, setting
 from clientscope.api.clients import ClientDetail, Configuration, EffectiveSetting
 from clientscope.catalog.configs import Type
 from clientscope.errors import EnvironmentProblem, RecordError
-from clientscope.records.codec import Kind, Origin, ValueState
+from clientscope.records.layouts import Kind, Origin, ValueState
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import assets
 from sinks.dashboard.state.configuration import configuration

@@ -11,7 +11,7 @@ from page_state import NOW_MS, live, opened
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.readiness import known_releases
-from clientscope.records.codec import Kind
+from clientscope.records.layouts import Kind
 from clientscope.records.requested_versions import pack, pair
 from clientscope.records.topics import STATUS
 from clientscope.status.record import BrokerStatus

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clientscope.records.codec import ClientConnectionRecord, Kind, encode
+from clientscope.records.codec import ClientConnectionRecord, encode
+from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
 from sinks.dashboard.state.pushes import DAY_MS
 from sinks.dashboard.state.state import DISAGREE_AFTER_MS, SOFTWARE_ROWS, State, TopicRecord

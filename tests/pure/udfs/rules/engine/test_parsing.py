@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from record_bytes import config_record, setting
 
-from clientscope.records.codec import Origin
+from clientscope.records.layouts import Origin
 from sinks.dashboard.state.configuration import configuration
 from udfs.decoding.decode import decoder
 from udfs.kernels.finding_inputs import pushed

@@ -20,7 +20,7 @@ from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
-from clientscope.records.codec import ValueState
+from clientscope.records.layouts import ValueState
 from udfs.rules.engine.batch import judge
 from udfs.rules.engine.matrices import number_text
 from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, SettingOf
