@@ -204,9 +204,9 @@ def started_in_java(configuration: str, wanted: Sequence[Configuration]) -> list
         Path(folder, "log4j2.properties").write_text(_LOGGING)
         path = os.pathsep.join(map(str, (*paths, *logging, folder)))
         command = [java(), "-Xmx512m", "-cp", path, str(PROGRAM)]
-        output = subprocess.run(command, input=lines, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+        ended = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
     unused = r"The configuration '(.+)' was supplied but isn't a known config|These configurations '\[(.+)\]' were supplied but"
-    return _starts(output.splitlines(), len(wanted), unused)
+    return _starts([*ended.stdout.splitlines(), *ended.stderr.splitlines()], len(wanted), unused)
 
 
 def started_in_librdkafka(wanted: Sequence[Configuration]) -> list[Start]:

@@ -13,9 +13,10 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 
 /**
- * Makes a client for each line of its input, a kind and settings with tabs between, several at a time. A line says how it went, with the
- * number of its own: "@7 started", or "@7 refused" and the messages of the error and its causes. What a client logs has that number as the
- * name of its thread. No broker is needed.
+ * Makes a client for each line of its input, a kind and settings with tabs between, several at a time. A line on standard error says how
+ * it went, with the number of its own: "@7 started", or "@7 refused" and the messages of the error and its causes. What a client logs has
+ * that number as the name of its thread, and is on standard output: a long message is written in parts, between which no line of another
+ * must come. No broker is needed.
  */
 public class StartedClients {
     private static final String STRING = "org.apache.kafka.common.serialization.String";
@@ -31,12 +32,13 @@ public class StartedClients {
             String[] parts = line.split("\t");
             starting.execute(() -> {
                 Thread.currentThread().setName(name); // which the log says of each line
-                System.out.println(name + " " + started(parts));
+                System.err.println(name + " " + started(parts));
             });
         }
         starting.shutdown();
         starting.awaitTermination(5, TimeUnit.MINUTES);
         System.out.flush();
+        System.err.flush();
         Runtime.getRuntime().halt(0); // whatever is still closing
     }
 
