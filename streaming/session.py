@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from clientscope.config import StreamSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.kafka.access import JAAS_VARIABLE, KafkaAccess
-from streaming.internals.jvm import given_settings, has_class
+from streaming.internals.jvm import given_settings, has_class, unlogged_errors
 from streaming.internals.releases import release
 
 LOG4J = Path(__file__).with_name("log4j2.properties")
@@ -123,6 +123,7 @@ def _session_of_spark_submit(settings: StreamSettings) -> SparkSession:
 
 
 def _built(builder: SparkSession.Builder, configuration: Mapping[str, str]) -> SparkSession:
+    unlogged_errors()
     for key, value in configuration.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

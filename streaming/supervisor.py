@@ -132,7 +132,8 @@ class Supervisor:
             try:
                 each.look(now)
             except Py4JError as error:  # a connection to the JVM was reset, which a busy machine can do; the next call takes a new one
-                log.warning("whether query %s runs could not be asked, and is asked again: %s", each.name, error)
+                if not self._stopping.is_set():
+                    log.warning("whether query %s runs could not be asked, and is asked again: %s", each.name, error)
                 continue
             self._metrics.watched(each.name, each.well, each.restarts)
             running = each.running
@@ -141,7 +142,8 @@ class Supervisor:
                 try:
                     self._read_progress(each.name, running)
                 except Exception:  # of a query that ends at this moment
-                    log.exception("what Spark reports of query %s can't be read", each.name)
+                    if not self._stopping.is_set():
+                        log.exception("what Spark reports of query %s can't be read", each.name)
             self._looked_s[each.name] = time.monotonic()
 
     def _read_progress(self, name: str, running: Running) -> None:

@@ -5,6 +5,7 @@ Read from Spark 3.5.9, 4.0.5, 4.1.4 and 4.2.0; `streaming.internals.known` says 
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -22,6 +23,15 @@ def given_settings() -> dict[str, str]:
     """The settings that spark-submit was started with."""
     SparkContext._ensure_initialized()  # connects to the JVM, whose system properties that is
     return dict(SparkConf().getAll())
+
+
+def unlogged_errors() -> None:
+    """Keeps py4j from logging, as an error of the root logger, what it raises too, as when the JVM ends before a thread has its answer."""
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return record.module != "java_gateway"
 
 
 def has_class(spark: SparkSession, name: str) -> bool:

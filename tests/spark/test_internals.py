@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
+import socket
 import sys
+import threading
 from pathlib import Path
 from zipfile import ZipFile
 
 import pyspark
 import pytest
+from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
+from py4j.protocol import Py4JError
 from pyspark import daemon
 from pyspark.sql import DataFrame, SparkSession
 
 from streaming.internals import messages, spark_files
 from streaming.internals.frames import to_table
-from streaming.internals.jvm import batch_settings, given_settings, has_class, memory_bean, query_id
+from streaming.internals.jvm import batch_settings, given_settings, has_class, memory_bean, query_id, unlogged_errors
 from streaming.internals.releases import RELEASES, installed
 from streaming.queries.start import begin
 
@@ -31,6 +36,28 @@ def test_classes_are_where_this_release_has_them(spark: SparkSession) -> None:
     assert not has_class(spark, "org.apache.spark.NoSuchClass")
     assert memory_bean(spark).getHeapMemoryUsage().getUsed() > 0
     assert given_settings()["spark.master"] == "local[2]"
+
+
+def test_a_jvm_that_ends_before_it_answers_is_an_error_and_not_a_log_message(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "filters", [])
+
+    def answer_none(server: socket.socket) -> None:
+        server.accept()[0].close()
+
+    def logged() -> list[str]:
+        caplog.clear()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            threading.Thread(target=answer_none, args=(server,)).start()
+            gateway = ClientServer(JavaParameters(port=server.getsockname()[1]), PythonParameters(eager_load=False))
+            with pytest.raises(Py4JError):
+                gateway.jvm.java.lang.System.nanoTime()
+        return [record.message for record in caplog.records if record.name == "root"]
+
+    assert logged() == ["Exception while sending command."]
+    unlogged_errors()
+    assert logged() == []
 
 
 def test_the_daemon_is_run_as_ours_runs_it() -> None:

@@ -17,6 +17,9 @@ _EXCLUDED = ("sasl.", "security.", "ssl.")
 _IDEMPOTENCE_NOT_APPLIED = ((3, 0, 0), (3, 1, 0))
 """ConfigDef says that idempotence is on, and the producer leaves it off (KAFKA-13598)."""
 
+_WITHOUT_GROUP = (2, 2)
+"""The first release whose consumers may have no group; before, it is the empty one (KIP-289)."""
+
 _CONFLUENT = {5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
 """Confluent Platform's major version → Kafka's version in its .0; its minor versions follow Kafka's."""
 
@@ -35,13 +38,21 @@ def _settle(client_type: ClientType, values: Mapping[str, str | None], given: Co
         if not software or software >= (3, 0, 0):
             off = software in _IDEMPOTENCE_NOT_APPLIED and "enable.idempotence" not in given and not values.get("transactional.id")
             return {"enable.idempotence": "false"} if off else settle_idempotence(client_type, values, given, software)
-        return {"enable.idempotence": "true"} if values.get("transactional.id") else {}
+        return _settle_before_kip_679(values, given)
     if client_type is ClientType.CONSUMER and not values.get("group.id") and "enable.auto.commit" not in given:
-        return {"enable.auto.commit": "false"}
+        return {} if software and software < _WITHOUT_GROUP else {"enable.auto.commit": "false"}
     if client_type is ClientType.STREAMS and "commit.interval.ms" not in given:
         exactly_once = (values.get("processing.guarantee") or "").startswith("exactly_once")
         return {"commit.interval.ms": "100"} if exactly_once else {}
     return {}
+
+
+def _settle_before_kip_679(values: Mapping[str, str | None], given: Collection[str]) -> Mapping[str, str]:
+    """Idempotence is off, unless it is asked for or transactions need it; then acks and retries follow it."""
+    if not values.get("transactional.id") and values.get("enable.idempotence") != "true":
+        return {}
+    following = {"acks": "all", "retries": str(2**31 - 1)}
+    return {"enable.idempotence": "true"} | {key: value for key, value in following.items() if key not in given}
 
 
 def _defaults() -> dict[ClientType, dict[str, Default]]:

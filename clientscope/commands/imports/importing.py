@@ -245,9 +245,7 @@ def _given(client: LoggedClient, dialect: Dialect) -> set[str]:
     defaults = dialect.defaults_of(client.client_type, client.version)
     written = {key: dialect.kafka_value(key, key, value) for key, value in values.items()}
     given = {key for key, value in written.items() if defaults.get(key) != value}
-    settled = dialect.settle(client.client_type, {**defaults, **written}, given, release)
-    before_settled = {**defaults, **{key: written[key] for key in given - set(settled)}}
-    settled = dialect.settle(client.client_type, before_settled, given - set(settled), release)
+    settled = dialect.settle(client.client_type, {**defaults, **written}, (), release)
     return {key for key in given if settled.get(key) != written[key]}
 
 

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.dialects.java import JAVA
+from clientscope.catalog.logged_values import wrongly_logged
 from clientscope.commands.imports.logged_client import MAX_VALUE, LoggedClient, LoggedSetting, setting_of
 from clientscope.logs.layouts import LoggedLine, origin
 
@@ -138,12 +140,26 @@ class JavaLogs:
     @staticmethod
     def _finished(message: _Message) -> Iterator[LoggedClient]:
         client = message.client
+        _correct(client)
         client.process = f"{message.fields}\0{message.process or ''}".strip("\0")
         followed = message.foreign > 0 and not client.contradicted
         client.whole = followed and message.last >= (_LAST.get(client.client_type, "") if client.client_type else "")
         own = _OF_CONNECTORS if client.role == _CONNECTOR else TYPES
         if any(key in own for key in (*client.settings, *client.contradicted)):
             yield client
+
+
+def _correct(client: LoggedClient) -> None:
+    """Replaces what the release logs before the client changes it by what the client uses; an empty client.id by nothing."""
+    if client.client_type is None:
+        return
+    release = JAVA.release_of(client.version)
+    values = {key: setting.value for key, setting in client.settings.items()}
+    defaults = JAVA.defaults_of(client.client_type, client.version)
+    wrong = {key for key in wrongly_logged(client.client_type, release) if key in values and values[key] == defaults.get(key, "")}
+    used = {"client.id": None, **JAVA.settle(client.client_type, values, values.keys() - wrong, release)}
+    for key in wrong & used.keys():
+        client.settings[key] = client.settings[key]._replace(value=used[key])
 
 
 def _value(key: str, text: str) -> str | None:

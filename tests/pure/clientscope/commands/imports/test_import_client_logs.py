@@ -68,6 +68,33 @@ LAYOUTS = {
 }
 
 
+def values_of(lines: Sequence[str]) -> dict[str, dict[str, str | None]]:
+    """By client.id; empty where there is none."""
+    found = [{key: setting.value for key, setting in client.settings.items()} for client in clients(lines)]
+    return {values["client.id"] or "": values for values in found}
+
+
+def test_settings_that_old_releases_log_before_they_change_them_are_those_that_are_used() -> None:
+    """KAFKA-8928: the log itself says so in its next lines, "Overriding the default acks to all"."""
+    found = values_of(lines_of("2.1-overridden"))
+    assert [found["idempotent"][key] for key in ("acks", "enable.idempotence", "retries")] == ["all", "true", "2147483647"]
+    assert [found["transactional"][key] for key in ("acks", "enable.idempotence", "retries")] == ["all", "true", "3"]
+
+
+def test_a_consumer_without_a_group_commits_nothing_whatever_an_old_release_logs() -> None:
+    """KAFKA-9344: its log has enable.auto.commit = true up to 3.6. Up to 2.1 it has the empty group, and commits."""
+    for release, commits in (("2.1", "true"), ("2.8", "false")):
+        logged = "\n".join(lines_of(release)).replace(
+            "viewer\n\tacks = 0\n\tcompression.type = gzip\n\tenable.auto.commit = true", "viewer"
+        )
+        assert values_of(logged.split("\n"))["viewer"]["enable.auto.commit"] == commits
+
+
+def test_a_name_that_the_library_chooses_is_not_an_empty_one() -> None:
+    assert values_of(lines_of("2.1"))[""]["group.id"] == "billing"
+    assert values_of(lines_of("2.1"))[""]["client.id"] is None
+
+
 @pytest.mark.parametrize("release", JAVA)
 def test_settings_are_those_of_the_client(release: str) -> None:
     producer, grouped, viewer, admin = clients(lines_of(release))
