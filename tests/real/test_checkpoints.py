@@ -65,7 +65,7 @@ class Rig:
     def arguments(self, checkpoints: Path | None = None) -> list[str]:
         return [
             "stream", "--bootstrap-servers", self.broker.internal, "--checkpoint-dir", str(checkpoints or self.checkpoints),
-            "--history-dir", str(self.folder / "history"), "--history-interval-seconds", "1", "--driver-memory", "1g",
+            "--history-dir", str(self.folder / "history"), "--history-interval-seconds", "2", "--driver-memory", "1g",
             "--metrics-listen", self.stream_url.split("/")[2], "--quality", "off",
             "--on-lost-records", "stop",
         ]  # fmt: skip

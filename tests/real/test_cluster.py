@@ -46,8 +46,8 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
             assert cluster.refuses("stranger"), "who hasn't the secret"
             cluster.submit(
                 tmp_path / "bundle", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
-                "--history-dir", str(tmp_path / "history"), "--history-interval-seconds", "1", "--metrics-listen", "127.0.0.1:0",
-                "--digest-key-file", str(digest_key),
+                "--history-dir", str(tmp_path / "history"), "--history-interval-seconds", "2", "--metrics-listen", "127.0.0.1:0",
+                "--digest-key-file", str(digest_key), "--quality", "off",
                 given=("--conf", "spark.sql.shuffle.partitions=2", "--name", "ours"),
             )  # fmt: skip
             cluster.await_ready()

@@ -54,7 +54,7 @@ def test_f40_a_full_volume_of_history_or_of_checkpoints_is_named_and_damages_not
     with volume(tmp_path / "history", 24) as history, volume(tmp_path / "checkpoints", 8) as checkpoints:
         arguments = (
             "stream", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(checkpoints.path), "--history-dir", str(history.path),
-            "--history-interval-seconds", "1", "--driver-memory", "1g", "--quality", "off", "--metrics-listen", at.split("/")[2],
+            "--history-interval-seconds", "2", "--driver-memory", "1g", "--quality", "off", "--metrics-listen", at.split("/")[2],
         )  # fmt: skip
         processes = Fleet(tmp_path / "logs", lambda line: None)
 

@@ -35,7 +35,7 @@ def test_f19_a_storm_of_clients_that_push_again_is_one_row_each_and_one_finding(
     try:
         processes.start(
             "stream", "stream", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
-            "--history-dir", str(tmp_path / "history"), "--metrics-listen", metrics,
+            "--history-dir", str(tmp_path / "history"), "--metrics-listen", metrics, "--quality", "off",
         )  # fmt: skip
         quotas = ("--push-rate-per-address", "2000", "--push-burst-per-address", "20000")  # all from one host
         flags = (

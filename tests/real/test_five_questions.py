@@ -84,7 +84,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         common = ("--bootstrap-servers", running.internal, "--history-dir", history, "--owners", str(owners_file))
         processes.start(
             "stream", "stream", *common, "--checkpoint-dir", str(folder / "checkpoints"), "--history-interval-seconds", "2",
-            "--digest-key-file", str(key_file), "--metrics-listen", f"127.0.0.1:{free_port()}",
+            "--digest-key-file", str(key_file), "--metrics-listen", f"127.0.0.1:{free_port()}", "--quality", "off",
         )  # fmt: skip
         processes.start("serve", "serve", *common, "--listen", page)
         fleet.starts()

@@ -121,7 +121,7 @@ def test_f27_a_new_push_is_judged_beside_a_backlog(internal: str, pushes: Pushes
     address = f"127.0.0.1:{free_port()}"
     flags = (
         "stream", "--bootstrap-servers", internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
-        "--history-dir", str(tmp_path / "history"), "--metrics-listen", address,
+        "--history-dir", str(tmp_path / "history"), "--metrics-listen", address, "--quality", "off",
     )  # fmt: skip
     processes = Fleet(tmp_path / "logs", lambda line: None)
 

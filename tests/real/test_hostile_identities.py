@@ -91,7 +91,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", folder / "broker", extra=extra)
     stream = (
         "stream", "--bootstrap-servers", plan.internal, "--checkpoint-dir", str(folder / "checkpoints"),
-        "--history-dir", str(folder / "history"), "--keep-clients-days", str(KEEP_DAYS),
+        "--history-dir", str(folder / "history"), "--keep-clients-days", str(KEEP_DAYS), "--quality", "off",
         "--digest-key-file", str(folder / "digest.key"), "--metrics-listen", f"127.0.0.1:{free_port()}",
     )  # fmt: skip
     processes = Fleet(folder / "logs", lambda line: None)

@@ -49,7 +49,7 @@ class JobOnASmallDisk:
     def start(self) -> None:
         self.processes.start(
             "stream", "stream", "--bootstrap-servers", self.servers, "--checkpoint-dir", str(self.directory / "checkpoints"),
-            "--history-dir", str(self.disk.path), "--history-interval-seconds", "1", "--driver-memory", "1g", "--quality", "off",
+            "--history-dir", str(self.disk.path), "--history-interval-seconds", "2", "--driver-memory", "1g", "--quality", "off",
             "--digest-key-file", str(self.directory / "digest.key"), "--metrics-listen", self.page.split("/")[2],
         )  # fmt: skip
         self.processes.await_ready("stream", timeout_s=180)

@@ -71,7 +71,7 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
                 tmp_path / "bundle", "--bootstrap-servers", secured, "--kafka-security-protocol", "SASL_PLAINTEXT",
                 "--kafka-sasl-mechanism", "PLAIN", "--kafka-sasl-username", "stream", "--kafka-sasl-password-file", str(password),
                 "--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", str(tmp_path / "history"),
-                "--history-interval-seconds", "1", "--metrics-listen", "127.0.0.1:0", "--digest-key-file", str(key),
+                "--history-interval-seconds", "2", "--metrics-listen", "127.0.0.1:0", "--quality", "off", "--digest-key-file", str(key),
                 given=("--conf", "spark.sql.shuffle.partitions=2"),
             )  # fmt: skip
             cluster.await_ready()
@@ -102,8 +102,8 @@ def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(tmp_path
             with standalone(tmp_path / minor / "cluster", spark=SPARK if minor == NEWEST else OTHER_SPARKS / minor) as cluster:
                 cluster.submit(
                     tmp_path / minor / "bundle", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
-                    "--history-dir", str(tmp_path / "history"), "--history-interval-seconds", "1", "--metrics-listen", "127.0.0.1:0",
-                    "--digest-key-file", str(key),
+                    "--history-dir", str(tmp_path / "history"), "--history-interval-seconds", "2", "--metrics-listen", "127.0.0.1:0",
+                    "--digest-key-file", str(key), "--quality", "off",
                 )  # fmt: skip
                 cluster.await_ready()
                 comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))

@@ -62,8 +62,8 @@ class Job:
         try:
             self.processes.start(
                 "stream", "stream", "--bootstrap-servers", self.servers, "--checkpoint-dir", str(self.folder / "checkpoints"),
-                "--history-dir", str(self.folder / "history"), "--history-interval-seconds", "1", "--driver-memory", "1g",
-                "--digest-key-file", str(self.folder / "digest.key"), "--metrics-listen", self.page.split("/")[2],
+                "--history-dir", str(self.folder / "history"), "--history-interval-seconds", "2", "--driver-memory", "1g",
+                "--digest-key-file", str(self.folder / "digest.key"), "--quality", "off", "--metrics-listen", self.page.split("/")[2],
             )  # fmt: skip
         finally:
             if path is None:
