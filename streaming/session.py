@@ -84,12 +84,12 @@ def session(settings: StreamSettings, jars: Iterable[Path] = ()) -> SparkSession
         "spark.jars": ",".join(map(str, jars)),
     }
     if settings.master.startswith("local"):
-        own |= _file_system(jars)
+        own |= local_file_system(jars)
     return _built(SparkSession.builder.master(settings.master), own | _configuration(settings, settings.master))
 
 
-def _file_system(jars: Iterable[Path]) -> dict[str, str]:
-    """A local file system for where everything is in one JVM, which is ours.
+def local_file_system(jars: Iterable[Path]) -> dict[str, str]:
+    """Settings of the JVM for ``file:``, of which each must be there before it starts.
 
     Without its native library Hadoop's own starts a process for every chmod, two for each file with its checksum; a batch writes
     four files. This one asks Java.
@@ -165,6 +165,8 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(settings.history_dir.absolute()),
         # Made for long queries: it would plan each small write of history several times.
         "spark.sql.adaptive.enabled": "false",
+        # Through FileSystem rather than FileContext, which starts a process for each file; only the driver writes checkpoints.
+        "spark.sql.streaming.checkpointFileManagerClass": release(pyspark.__version__).file_manager,
         # How often a query that has nothing to do asks Kafka for more; the default of 10 ms takes a fifth of a core.
         "spark.sql.streaming.pollingDelay": "50ms",
         # The job asks for the newest one alone; what counts batches is given each (`streaming.reports`). Spark keeps one less than this.
@@ -207,8 +209,7 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         configuration |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # Through FileSystem rather than FileContext, which starts processes too; both are for one process on one machine.
-            "spark.sql.streaming.checkpointFileManagerClass": release(pyspark.__version__).file_manager,
+            # For one process on one machine.
             "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
         }
     return configuration

@@ -53,6 +53,20 @@ def _show(seen: Steady) -> None:
     print(f"{seen.pushes:.0f} results a second; the driver's Python has {seen.driver_mb:.0f} MB")
 
 
+def _beside_cluster(warm_up_s: float, seconds: float, pushes: int) -> int:
+    from bench.stream import on_cluster  # noqa: PLC0415  with what only it needs of the tests
+
+    found = []
+    for kind in (Running, on_cluster.OnCluster):
+        _say(f"starting everything: {kind.__name__}")
+        with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder, kind(Path(folder)) as installation:
+            seen = steady(installation, warm_up_s, seconds)
+            _show(seen)
+            found.append((seen, backlog(installation, pushes)))
+    Console(width=130).print(on_cluster.table(*found))
+    return 0
+
+
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
@@ -68,7 +82,10 @@ def main() -> int:
     )
     parser.add_argument("--flat", action="store_true", help="fail where what the soak looks at grows")
     parser.add_argument("--beside-only", action="store_true", help="read a backlog only as the job does, with new pushes beside it")
+    parser.add_argument("--cluster", action="store_true", help="compare with a standalone cluster of two workers, and nothing else")
     options = parser.parse_args()
+    if options.cluster:
+        return _beside_cluster(options.warm_up, options.seconds, options.backlog)
     _say("starting everything")
     with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder, Running(Path(folder)) as installation:
         if options.seconds:

@@ -51,7 +51,7 @@ class Caught:
 
 def backlog(installation: Running, pushes: int, *flags: str) -> Caught:
     """Reads one; ``flags`` are the job's."""
-    installation.processes.stop("stream")
+    installation.stop_job()
     before = installation.end(RESULTS)
     _write(installation.internal, pushes)
     print(f"{pushes:,} pushes wait; the job starts", file=sys.stderr, flush=True)

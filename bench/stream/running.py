@@ -51,13 +51,21 @@ class Running(Installation):
         super()._start()
         self.start_job()
 
+    def job_flags(self) -> tuple[str, ...]:
+        """Where its topics and files are."""
+        return (
+            "--bootstrap-servers", self.internal, "--checkpoint-dir", str(self._folder / "checkpoints"),
+            "--history-dir", str(self._folder / "history"), "--metrics-listen", self._metrics,
+        )  # fmt: skip
+
     def start_job(self, *flags: str) -> None:
         """The job, again."""
-        self.processes.start(
-            "stream", "stream", "--bootstrap-servers", self.internal, "--checkpoint-dir", str(self._folder / "checkpoints"),
-            "--history-dir", str(self._folder / "history"), "--metrics-listen", self._metrics, *flags,
-        )  # fmt: skip
+        self.processes.start("stream", "stream", *self.job_flags(), *flags)
         self.processes.await_ready("stream", timeout_s=180)
+
+    def stop_job(self) -> None:
+        """Ends it."""
+        self.processes.stop("stream")
 
     def read(self, topic: str, begin: int = 0) -> list[confluent_kafka.Message]:
         """`each` of them, as a list."""

@@ -34,8 +34,8 @@ INTERNALS = (
     Internal(
         "spark.sql.streaming.checkpointFileManagerClass",
         "streaming.session",
-        "checkpoints in local mode without a process for each file",
-        "no query starts in local mode: the class is not found. A cluster doesn't set it",
+        "checkpoints on file systems without a process for each file",
+        "no query starts: the class is not found",
     ),
     Internal(
         "StreamExecution.sparkSessionForStream",

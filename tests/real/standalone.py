@@ -160,6 +160,11 @@ class Standalone:
         below = [pid for child in self._children for pid in children(child.pid)]
         return [pid for pid in below if b"CoarseGrainedExecutorBackend" in command_line(pid)]
 
+    def pids(self) -> list[int]:
+        """The job's spark-submit, and the workers."""
+        assert self._driver is not None
+        return [self._driver.pid, *(child.pid for child in self._children[1:])]
+
     def log(self) -> str:
         """What the job has said."""
         return self._log("driver")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import clientscope
 from clientscope.errors import EnvironmentProblem
-from streaming.session import DAEMON, JVM, LOG4J, PROGRAM
+from streaming.session import DAEMON, JVM, LOG4J, PROGRAM, local_file_system
 
 PACKAGES = ("clientscope", "udfs", "streaming", "sinks")
 ZIP = "clientscope.zip"
@@ -48,6 +48,7 @@ def write(folder: Path, jars: Iterable[Path]) -> None:
 def properties(folder: Path, copied: list[Path]) -> dict[str, str]:
     """For ``spark-submit --properties-file``: what must be known before Python is. All else the job says itself."""
     return {
+        **local_file_system(copied),
         "spark.jars": ",".join(str(jar) for jar in copied),
         "spark.submit.pyFiles": str(folder / ZIP),
         # Executors start their Python daemon where they have put the zip, and only later tell it of that.

@@ -23,8 +23,10 @@ from streaming.session import PROGRAM, session
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "connector.jar").write_bytes(b"jar")
-    bundle.write(tmp_path / "bundle", [tmp_path / "connector.jar"])
+    jars = [tmp_path / "connector.jar", tmp_path / "hadoop-bare-naked-local-fs-0.1.0.jar"]
+    for jar in jars:
+        jar.write_bytes(b"jar")
+    bundle.write(tmp_path / "bundle", jars)
     return tmp_path / "bundle"
 
 
@@ -50,7 +52,7 @@ assert all(".zip" in module.__file__ for module in modules), modules
 
 
 def test_the_same_code_makes_the_same_zip_without_leftovers(folder: Path, tmp_path: Path) -> None:
-    bundle.write(tmp_path / "again", [])
+    bundle.write(tmp_path / "again", (folder / "jars").iterdir())
     assert (folder / bundle.ZIP).read_bytes() == (tmp_path / "again" / bundle.ZIP).read_bytes()
     names = zipfile.ZipFile(folder / bundle.ZIP).namelist()
     assert {name.split("/")[0] for name in names} == set(bundle.PACKAGES)
@@ -60,7 +62,9 @@ def test_the_same_code_makes_the_same_zip_without_leftovers(folder: Path, tmp_pa
 
 def test_properties_name_what_lies_there(folder: Path) -> None:
     expected = dict(line.split(" ", 1) for line in (folder / bundle.PROPERTIES).read_text().splitlines())
-    assert expected["spark.jars"] == str(folder / "jars" / "connector.jar")
+    connector, file_system = (str(folder / "jars" / name) for name in ("connector.jar", "hadoop-bare-naked-local-fs-0.1.0.jar"))
+    assert expected["spark.jars"] == f"{connector},{file_system}"
+    assert expected["spark.driver.extraClassPath"] == file_system, "a JVM that starts looks for the file system of file: at once"
     assert Path(expected["spark.submit.pyFiles"]).is_file()
     assert expected["spark.executorEnv.PYTHONPATH"] == bundle.ZIP, "by its name alone: executors have it in their working directories"
 
