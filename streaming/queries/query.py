@@ -51,6 +51,7 @@ class JobQuery:
         reads, writes: topics; the job checks at its start that it may.
         kernel: what its workers run over its records' values, to find the record that kills them; None where the same records are
             decoded by a query that has one.
+        is_wanted: whether a job of these settings runs it.
         is_live: whether somebody waits for what it writes: history waits while it is far behind, and the job is ready once it has begun.
     """
 
@@ -58,4 +59,5 @@ class JobQuery:
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     kernel: Callable[[DigestKey | None], Kernel] | None = None
+    is_wanted: Callable[[StreamSettings], bool] = lambda settings: True
     is_live: bool = False

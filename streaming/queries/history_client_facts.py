@@ -1,0 +1,50 @@
+"""The query ``history_client_facts``: ``clientscope.telemetry`` -> facts -> Delta, ``clientscope.quarantine``, and `/metrics`."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
+
+from clientscope.clock import now_ms
+from clientscope.records.topics import QUARANTINE, TELEMETRY
+from streaming.internals.frames import to_table
+from streaming.job_metrics import JobMetrics
+from streaming.queries.history import start_history
+from streaming.queries.query import JobContext, JobQuery
+from streaming.reporting_clients import COLUMNS, ReportingClients
+from streaming.supervision import Plain
+from streaming.transforms import history
+from udfs.kernels.expectations import OF_TELEMETRY
+
+
+class ClientFactsQuery(Plain):
+    """The query, and the newest facts of each client that reports, which begin anew at each start."""
+
+    def __init__(self, job: JobContext) -> None:
+        self._lock = threading.Lock()
+        self._clients = ReportingClients()
+        step = partial(history.telemetry, digest_key=job.digest_key)
+        super().__init__(start_history(job, "history_client_facts", step, OF_TELEMETRY, self._written))
+
+    def measure(self, metrics: JobMetrics) -> None:
+        """Facts by version of a library."""
+        with self._lock:
+            metrics.client_facts(self._clients.families(now_ms()))
+            metrics.limits([self._clients.full])
+
+    def _written(self, kept: DataFrame) -> None:
+        rows = to_table(kept.select(F.unix_millis("timestamp").alias("at_ms"), *COLUMNS))
+        with self._lock:
+            self._clients.take(rows, now_ms())
+
+
+QUERY = JobQuery(
+    start=ClientFactsQuery,
+    reads=(TELEMETRY,),
+    writes=(QUARANTINE,),
+    kernel=lambda digest_key: partial(history.telemetry_rows, digest_key=digest_key),
+    is_wanted=lambda settings: settings.client_telemetry,
+)
