@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from clientscope.catalog.client_facts import BY_METRIC, FACTS, PREFIX
+from clientscope.catalog.configs import TYPES
 
 
 def test_each_fact_has_a_name_and_metrics_of_its_own() -> None:
@@ -22,3 +23,11 @@ def test_units_and_sums_fit_the_metrics_names() -> None:
             assert fact.how == ("mean" if said[1] == "avg" else "greatest"), fact.name
         for unit, ending in (("ms", "_ms"), ("bytes", "_bytes"), ("ratio", "_ratio"), ("per second", "_rate")):
             assert fact.name.endswith(ending) == (fact.unit.endswith(unit) if unit == "per second" else fact.unit == unit), fact.name
+
+
+def test_a_curve_has_one_unit_and_one_setting_that_kafka_has() -> None:
+    for curve in {fact.curve for fact in FACTS}:
+        first, *others = [fact for fact in FACTS if fact.curve == curve]
+        assert {fact.unit for fact in others} <= {first.unit}, curve
+        assert not first.setting or first.setting in TYPES
+        assert not any(fact.setting for fact in others), curve
