@@ -34,7 +34,7 @@ from clientscope.local.process import free_port
 from clientscope.records.codec import ClientTelemetryRecord, decode
 from clientscope.records.layouts import Kind
 from clientscope.records.telemetry import unpack
-from clientscope.records.topics import TELEMETRY
+from clientscope.records.topics import FINDINGS, TELEMETRY
 from clientscope.session.telemetry import survives
 from clientscope.wire.codes import INVALID_REQUEST
 from clientscope.wire.cursor import Cursor, write_uvarint
@@ -189,7 +189,7 @@ def job(broker: RunningBroker, tmp_path: Path) -> Iterator[Job]:
 
 
 def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(broker: Any, gateway: Any, job: Job) -> None:
-    """Java's consumer says everything of its kind, librdkafka's producer a few; what one doesn't say isn't zero anywhere."""
+    """Java's consumer says everything of its kind, librdkafka's producer a few; and a rule needs both metrics and a setting."""
 
     def reporting(kind: str, software: tuple[str, str]) -> bool:
         return metrics(job.metrics_url).get(("clientscope_stream_client_instances", kind, *software), 0) > 0
@@ -199,20 +199,27 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
             (facts,) = [of["facts"] for of in json.load(response)["kinds"] if of["kind"] == kind]
         return {fact["name"]: [value for value in fact["values"] if value is not None] for fact in facts}
 
+    def findings(code: str) -> list[dict[str, Any]]:
+        values = [json.loads(message.value) for message in read_all(broker.internal, FINDINGS) if message.value]
+        return [each for each in values if each["code"] == code]
+
     topic = "test.facts"
     python = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": "facts-librdkafka"})
     with CLIENTS["java 4.4"](gateway.address) as java:
         java.create_topic(topic)
         java.produce(topic, Produced("all"), [("key", "value")] * 20)
 
-        def at_rest() -> None:
-            assert eventually(lambda: reporting("consumer", java.identity), 60)
-
-        assert len(java.consume(topic, "facts", 20, at_rest)) == 20
+        with java.polling(topic, "facts", max_poll_interval_ms="6000") as poll:
+            assert eventually(lambda: poll() > 0, 60)
+            time.sleep(5.2)  # more than four fifths of what it may take
+            assert eventually(lambda: poll() >= 0 and reporting("consumer", java.identity), 60)
+            assert eventually(lambda: poll() >= 0 and bool(findings("AN406")), 60)
 
     java_said = said(java.client_id, "consumer")
     assert max(java_said["poll_interval_max_ms"]) > 0
     assert max(java_said["record_rate"]) > 0
+    (finding,) = {each["fingerprint"]: each for each in findings("AN406")}.values()
+    assert finding["settings"][0]["value"] == "6000", "which nothing but its requests has shown"
     assert {"lag_max_records", "rebalances", "fetch_latency_avg_ms", "poll_idle_ratio", "throttle_time_max_ms"} <= java_said.keys()
 
     def measured() -> bool:
