@@ -22,7 +22,7 @@ import confluent_kafka
 import deltalake
 import pytest
 from clients.every import CLIENTS, each_client
-from clients.script import Produced, work
+from clients.script import work
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
 from observe import connection_records, eventually, metrics, read_all
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
@@ -31,10 +31,10 @@ from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
 from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientTelemetryRecord, decode
+from clientscope.records.codec import ClientConfigRecord, ClientTelemetryRecord, decode
 from clientscope.records.layouts import Kind
 from clientscope.records.telemetry import unpack
-from clientscope.records.topics import FINDINGS, TELEMETRY
+from clientscope.records.topics import CONFIGS, FINDINGS, TELEMETRY
 from clientscope.session.telemetry import survives
 from clientscope.wire.codes import INVALID_REQUEST
 from clientscope.wire.cursor import Cursor, write_uvarint
@@ -203,17 +203,20 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
         values = [json.loads(message.value) for message in read_all(broker.internal, FINDINGS) if message.value]
         return [each for each in values if each["code"] == code]
 
+    def buffers() -> set[str | None]:
+        records = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS) if message.value]
+        return {each.config_value for record in records for each in record.configs if each.config_key == "buffer.memory"}
+
     topic = "test.facts"
     python = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": "facts-librdkafka"})
     with CLIENTS["java 4.4"](gateway.address) as java:
         java.create_topic(topic)
-        java.produce(topic, Produced("all"), [("key", "value")] * 20)
-
-        with java.polling(topic, "facts", max_poll_interval_ms="6000") as poll:
+        with java.producing(topic, buffer_memory="33554433"), java.polling(topic, "facts", max_poll_interval_ms="6000") as poll:
             assert eventually(lambda: poll() > 0, 60)
             time.sleep(5.2)  # more than four fifths of what it may take
             assert eventually(lambda: poll() >= 0 and reporting("consumer", java.identity), 60)
             assert eventually(lambda: poll() >= 0 and bool(findings("AN406")), 60)
+            assert eventually(lambda: poll() >= 0 and "33554433" in buffers(), 60)
 
     java_said = said(java.client_id, "consumer")
     assert max(java_said["poll_interval_max_ms"]) > 0

@@ -141,6 +141,14 @@ class JavaClient(Client):
             consumer.subscribe([topic])
             yield lambda: int(consumer.poll(self._gateway.jvm.java.time.Duration.ofMillis(200)).count())
 
+    @contextmanager
+    def producing(self, topic: str, **settings: str) -> Iterator[None]:
+        """A producer that has sent one record, and stays."""
+        serializers = {"key_serializer": f"{_STRING}Serializer", "value_serializer": f"{_STRING}Serializer"}
+        with self._closing(self.kafka.clients.producer.KafkaProducer(self._common(**serializers, **settings))) as producer:
+            producer.send(self.kafka.clients.producer.ProducerRecord(topic, "key", "value")).get()
+            yield
+
     def describe(self, topic: str) -> dict[str, Any]:
         with self._admin() as admin:
             cluster = admin.describeCluster()
