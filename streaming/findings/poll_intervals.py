@@ -18,7 +18,12 @@ REMEMBERED_MS = 60 * 60_000
 """The longest time between polls counts for so long."""
 
 POLLS = Limit(
-    "poll_intervals", 20_000, "consumers whose time between polls is known", "AN406 doesn't judge those of whoever has most", "low"
+    "poll_intervals",
+    20_000,
+    "consumers whose time between polls is known",
+    "AN406 doesn't judge those of whoever has most",
+    "low",
+    "ask fewer clients for their metrics (--client-telemetry-client-id, --client-telemetry-principal)",
 )
 
 _SETTING = "max.poll.interval.ms"
