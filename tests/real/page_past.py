@@ -42,9 +42,8 @@ def write(fleet: Fleet, folder: Path, days: int = DAYS) -> None:
     }  # fmt: skip
     starts = [(setting("acks", "all" if number else "0"), setting("linger.ms", str(5 * number)), withheld) for number in range(5)]
     append(folder, "pushes", [push(fleet.now_ms - (number + 1) * DAY_MS, *start, **who) for number, start in enumerate(starts)])
-    append(
-        folder, "client_facts", [row for ms in range(fleet.now_ms - 2 * DAY_MS, fleet.now_ms, 5 * MINUTE_MS) for row in _measured(ms, who)]
-    )
+    minutes = range(fleet.now_ms - 2 * DAY_MS, fleet.now_ms, 5 * MINUTE_MS)
+    append(folder, "client_facts", [row for ms in minutes for row in _measured(ms, who, fleet.now_ms - ms < DAY_MS // 2)])
     append(
         folder,
         "findings",
@@ -57,8 +56,8 @@ def write(fleet: Fleet, folder: Path, days: int = DAYS) -> None:
     )
 
 
-def _measured(ms: int, who: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a client said of itself at a time: as a producer of two instances, and as a consumer that began half a day ago."""
+def _measured(ms: int, who: dict[str, Any], consumes: bool) -> list[dict[str, Any]]:
+    """What a client said of itself at a time: as a producer of two instances, and perhaps as a consumer."""
     day, spike = 1 + 0.5 * math.sin(2 * math.pi * (ms % DAY_MS) / DAY_MS), 8 if ms // (5 * MINUTE_MS) % 97 == 0 else 1
     producer = {
         "request_latency_avg_ms": 4.2 * day, "request_latency_max_ms": 61 * day * spike, "queue_time_avg_ms": 5.4 * day,
@@ -73,7 +72,7 @@ def _measured(ms: int, who: dict[str, Any]) -> list[dict[str, Any]]:
         "rebalances_failed": 0.0, "rebalance_latency_max_ms": 33.0 if spike > 1 else None, "throttle_time_max_ms": 0.0,
     }  # fmt: skip
     rows = [client_facts(ms + instance, "producer", instance, **{**who, **producer}) for instance in (1, 2)]
-    return [*rows, *([client_facts(ms, "consumer", 3, **{**who, **consumer})] if ms % DAY_MS > DAY_MS // 2 else [])]
+    return [*rows, *([client_facts(ms, "consumer", 3, **{**who, **consumer})] if consumes else [])]
 
 
 def _then(count: int, ms: int, now_ms: int, name: str) -> int:

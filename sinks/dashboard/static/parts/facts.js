@@ -13,7 +13,7 @@ import { Loading, Nothing } from "./states.js";
 const HOUR_MS = 3_600_000;
 const GRAIN_MS = 300_000;
 const RANGES = { "3h": 3 * HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS };
-const RANGE = "24h";
+const RANGE = "3h";
 
 export function Facts({ client, configuration }) {
   const { params } = useRoute();
