@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,9 +160,9 @@ class JobMetrics:
             self._count("limit_reached", name, by=number - before if number >= before else number)
             self._left_out[name] = number
 
-    def client_facts(self, families: list[Metric]) -> None:
-        """What clients that push metrics of their own say, as `streaming.reporting_clients` has it."""
-        self._client_facts.shown = families
+    def client_facts(self, ask: Callable[[], list[Metric]]) -> None:
+        """Has each scrape ask what clients say that push metrics of their own, as `streaming.reporting_clients` has it."""
+        self._client_facts.ask = ask
 
     def crashed(self, topic: str, number: int) -> None:
         """Counts records of a topic that were found to kill the process that decodes them. From any thread."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -120,14 +120,14 @@ class ReportingClients:
 
 
 class ClientFactsCollector(Collector):
-    """Says what the query has last said; nothing while it doesn't run.
+    """Asks at each scrape, so that clients fall silent while the query is parked.
 
     Attributes:
-        shown: what `ReportingClients.families` made.
+        ask: what the query says, as `families`; from any thread.
     """
 
     def __init__(self) -> None:
-        self.shown = families({}, {})
+        self.ask: Callable[[], list[Metric]] = lambda: families({}, {})
 
     def describe(self) -> Iterable[Metric]:
         """The families, without clients."""
@@ -135,7 +135,7 @@ class ClientFactsCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """The families."""
-        return self.shown
+        return self.ask()
 
 
 def families(clients: Mapping[Series, Sequence[Sequence[float]]], counts: Mapping[Series, Sequence[float]]) -> list[Metric]:

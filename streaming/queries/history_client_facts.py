@@ -8,6 +8,7 @@ from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from prometheus_client.core import Metric
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
@@ -37,9 +38,13 @@ class ClientFactsQuery(Plain):
 
     def measure(self, metrics: JobMetrics) -> None:
         """Facts by version of a library."""
+        metrics.client_facts(self._families)
         with self._lock:
-            metrics.client_facts(self._clients.families(now_ms()))
             metrics.limits([self._clients.full])
+
+    def _families(self) -> list[Metric]:
+        with self._lock:
+            return self._clients.families(now_ms())
 
     def _written(self, kept: DataFrame) -> None:
         rows, now = to_table(kept.select(F.unix_millis("timestamp").alias("at_ms"), "client_id", *COLUMNS)), now_ms()

@@ -95,8 +95,11 @@ def test_whoever_has_most_instances_is_left_out_first() -> None:
 def test_the_jobs_metrics_show_them() -> None:
     metrics = JobMetrics()
     assert b"clientscope_stream_client_instances{" not in generate_latest(metrics.registry)
-    metrics.client_facts(taken(row(1, lag_max_records=5.0, client_kind="consumer"), row(2, client_kind=None)).families(NOW_MS))
+    clients, now_ms = taken(row(1, lag_max_records=5.0, client_kind="consumer"), row(2, client_kind=None)), [NOW_MS]
+    metrics.client_facts(lambda: clients.families(now_ms[0]))
     text = generate_latest(metrics.registry).decode()
     labels = 'client_software_name="apache-kafka-java",client_software_version="4.4.0"'
     assert f'clientscope_stream_client_instances{{client_kind="other",{labels}}} 1.0' in text
     assert f'clientscope_stream_client_lag_max_records{{client_kind="consumer",{labels},quantile="1"}} 5.0' in text
+    now_ms[0] += RECENT_MS
+    assert b"clientscope_stream_client_instances{" not in generate_latest(metrics.registry), "though its query may be parked"
