@@ -76,7 +76,7 @@ function options({ series, bars, width, height, onHover, byDay, utc }) {
 }
 
 // A sample between two gaps is no area, so it is drawn as a point.
-const isThere = (value) => value !== null && value !== undefined;
+export const isThere = (value) => value !== null && value !== undefined;
 export const alone = (values) => [...values.keys()].filter((i) => isThere(values[i]) && !isThere(values[i - 1]) && !isThere(values[i + 1]));
 
 const short = (value) => (value >= 10_000 ? `${count(value / 1000)}k` : count(value));

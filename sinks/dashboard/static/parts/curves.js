@@ -4,7 +4,7 @@ import { day, minute, quantity } from "../core/format.js";
 import { html, useEffect, useLayoutEffect, useRef } from "../core/html.js";
 import { settings } from "../core/settings.js";
 import { useSignal } from "../core/signal.js";
-import { alone, colour, useTheme } from "./chart.js";
+import { alone, colour, isThere, useTheme } from "./chart.js";
 
 const { uPlot } = globalThis;
 
@@ -17,7 +17,7 @@ function options({ lines, unit, width, long, utc, onHover }) {
   const paint = ({ tone, values }) => ({
     stroke: colour(`--series-${tone}`),
     width: 1.5,
-    points: { show: true, filter: () => alone(values), size: 5, fill: colour(`--series-${tone}`) },
+    points: { show: true, filter: () => alone(bridged(values)), size: 5, fill: colour(`--series-${tone}`) },
   });
   return {
     width,
@@ -43,6 +43,10 @@ function options({ lines, unit, width, long, utc, onHover }) {
   };
 }
 
+// A step between two pushes is no gap: clients push about as often as a step is long. uPlot draws on through what is undefined.
+const bridged = (values) =>
+  values.map((value, i) => (value === null && isThere(values[i - 1]) && isThere(values[i + 1]) ? undefined : value));
+
 // points: in ms; lines: [{label, tone, values}] of one unit; at: the place in them whose values are told; note: what stands below.
 /** @param {{ title: string, unit: string, points: number[], lines: any[], at: number, hover: any, note?: any }} given */
 export function Curve({ title, unit, points, lines, at, hover, note }) {
@@ -51,7 +55,7 @@ export function Curve({ title, unit, points, lines, at, hover, note }) {
   const host = useRef(null);
   const plot = useRef(null);
   const long = points.at(-1) - points[0] > 2 * DAY_MS;
-  const data = [points, ...lines.map(({ values }) => values)];
+  const data = [points, ...lines.map(({ values }) => bridged(values))];
   useLayoutEffect(() => {
     const node = host.current;
     const made = new uPlot(
