@@ -36,11 +36,13 @@ from clientscope.records.topics import FINDINGS, GAUGES, QUARANTINE, STATUS
 from clientscope.status.writer import StatusWriter
 from sinks.history.recorder import Recorder
 from sinks.quality.quality import Quality
+from sinks.quality.suites import SUITES
 from streaming import small_batches
 from streaming.checkpoints.at_start import Checkpoints
 from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
 from streaming.findings.finding_records import Policy
+from streaming.findings.poll_intervals import PollIntervals
 from streaming.fresh_lane import FreshLane
 from streaming.internals.jvm import memory_bean
 from streaming.internals.progress_reports import last_report
@@ -49,7 +51,7 @@ from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.job_metrics import JobMetrics
 from streaming.progress import all_unread
 from streaming.queries.query import JobContext
-from streaming.queries.registry import QUERIES
+from streaming.queries.registry import QUERIES, wanted
 from streaming.queries.results import FreshResults
 from streaming.reports import BatchReports
 from streaming.session import session, shuffle_partitions, submitted
@@ -101,15 +103,16 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     if not submitted():
         java()
     kafka = KafkaAccess.of(settings)
+    queries = wanted(settings)
     topics.verify(
         kafka,
-        reads=(*(topic for query in QUERIES.values() for topic in query.reads), *RECORDED),
-        writes=(*(topic for query in QUERIES.values() for topic in query.writes), STATUS),
+        reads=(*(topic for query in queries.values() for topic in query.reads), *RECORDED),
+        writes=(*(topic for query in queries.values() for topic in query.writes), STATUS),
     )
     conditions = Conditions()
     found = Checkpoints(
         settings.checkpoint_dir, settings.history_dir, kafka, pyspark.__version__, shuffle_partitions(settings),
-        settings.on_lost_records, partial(report_lost, conditions),
+        settings.on_lost_records, partial(report_lost, conditions), [name for name in queries if name in PLANS],
     )  # fmt: skip
     with found.held() as checkpoints:
         _run_on(checkpoints, settings, digest_key, rules, owned, conditions, kafka, stop)
@@ -187,17 +190,18 @@ class _Job:
         self.metrics = JobMetrics()
         self._quality = Quality(settings.history_dir, conditions, self.metrics.registry) if settings.quality == "on" else None
         policy = Policy(owned, rules.suppressions)
-        context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns)
+        context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns, PollIntervals())
         self._fresh = None if settings.backlog_first else FreshLane(partial(FreshResults, context))
         if self._fresh is not None:  # before the backlog has the cores
             self._fresh.set_unread(checkpoints.unread("results"))
             self._fresh.look()
-        BatchReports(spark, QUERIES, self._finished).listen()
+        queries = wanted(settings)
+        BatchReports(spark, queries, self._finished).listen()
         self._conditions = conditions
         self._jvm_memory = memory_bean(spark)
-        kernels = {name: query.kernel(digest_key) for name, query in QUERIES.items() if query.kernel}
+        kernels = {name: query.kernel(digest_key) for name, query in queries.items() if query.kernel}
         culprits = Culprits(settings, digest_key, kernels, self._crashed)
-        starts = {name: partial(query.start, context) for name, query in QUERIES.items()}
+        starts = {name: partial(query.start, context) for name, query in queries.items()}
         self.supervisor = Supervisor(
             starts, _LIVE, checkpoints, conditions, self.metrics, culprits.search, self._report, settings.history_interval_seconds
         )
@@ -249,7 +253,7 @@ class _Job:
         """Takes in the report of a batch, in Spark's thread."""
         self.metrics.finished(report)
         quarantined = report.observedMetrics.get(QUARANTINED)
-        if quarantined is not None and self._quality is not None:
+        if quarantined is not None and self._quality is not None and PLANS[report.name].topic in SUITES:
             self._quality.batch(PLANS[report.name].topic, report.numInputRows, quarantined.asDict())
 
     def _report(self, name: str, running: Running) -> None:

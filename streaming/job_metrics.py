@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.core import Metric
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from streaming.limits import Overflow
 from streaming.progress import unread
+from streaming.reporting_clients import ClientFactsCollector
 from streaming.sources import READ
 
 QUARANTINE = "quarantine"
@@ -91,6 +93,8 @@ class JobMetrics:
         self._batches = Histogram(
             "clientscope_stream_batch_seconds", "Duration of each batch.", ["query"], buckets=_SECONDS, registry=self.registry
         )
+        self._client_facts = ClientFactsCollector()
+        self.registry.register(self._client_facts)
         self.is_catching_up = False
         self._left_out: dict[str, int] = {}
         self._seen: dict[str, tuple[str, str]] = {}
@@ -155,6 +159,10 @@ class JobMetrics:
             before = self._left_out.get(name, 0)
             self._count("limit_reached", name, by=number - before if number >= before else number)
             self._left_out[name] = number
+
+    def client_facts(self, ask: Callable[[], list[Metric]]) -> None:
+        """Has each scrape ask what clients say that push metrics of their own, as `streaming.reporting_clients` has it."""
+        self._client_facts.ask = ask
 
     def crashed(self, topic: str, number: int) -> None:
         """Counts records of a topic that were found to kill the process that decodes them. From any thread."""

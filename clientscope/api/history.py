@@ -115,6 +115,35 @@ class PastDifferences(Model):
     items: list[PastDifference]
 
 
+class PastFact(Model):
+    """A fact from clients' own metrics over time."""
+
+    name: str = Field(description="The column of the table `client_facts`; docs/telemetry.md has them all.")
+    curve: str = Field(description="What it is of; facts of one curve belong together.")
+    line: str = Field(description="Which of the curve's it is; empty where there is one.")
+    unit: str
+    setting: str = Field(description="Kafka's name of the setting that limits or explains it; empty for none.")
+    values: list[float | None] = Field(description="As long as `points`; null is a step in which no client said it, never zero.")
+
+
+class PastFactsOfKind(Model):
+    """What producers or consumers said."""
+
+    kind: str = Field(description="producer or consumer.")
+    instances: int = Field(description="How many instances pushed metrics; rates and counts are of all together.")
+    facts: list[PastFact] = Field(description="Those that any of them said.")
+
+
+class PastClientFacts(Model):
+    """Facts from clients' own metrics (KIP-714)."""
+
+    from_ms: int
+    to_ms: int
+    step_ms: int
+    points: list[int] = Field(description="When each step begins.")
+    kinds: list[PastFactsOfKind] = Field(description="Empty where nothing was pushed in that time.")
+
+
 class PastFinding(Model):
     """A finding in one of the states that were recorded of it."""
 

@@ -109,6 +109,8 @@ def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], li
             yield from _of(ClientType.SHARE_CONSUMER, {"group.id": fields.get("groupId"), "client.rack": fields.get("rackId")})
         case 78:
             yield from _of(ClientType.SHARE_CONSUMER, _share_fetched(fields))
+        case 72 if library == "java":  # of its own metrics, what `clientscope.policy.telemetry` reads
+            yield from _of(ClientType.PRODUCER, {"buffer.memory": fields.get("bufferTotalBytes")})
         case 12 | 14:
             heartbeats = {"heartbeat.interval.ms": inferred_text(fields)}
             yield from _of(ClientType.CONSUMER, {"group.id": fields.get("groupId"), **heartbeats})

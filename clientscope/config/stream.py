@@ -20,6 +20,9 @@ class StreamSettings(KafkaSettings):
     checkpoint_dir: CheckpointDir
     history_dir: HistoryDir
     history_interval_seconds: float = Field(60.0, ge=0, description="interval at which history and quarantine are written")
+    client_telemetry: bool = Field(
+        False, description="record facts of clients' own metrics, where gateways have --client-telemetry (docs/telemetry.md)"
+    )
     quality: Literal["on", "off"] = Field("on", description="validate samples of history with Great Expectations (docs/quality.md)")
     keep_clients_days: float = Field(
         30.0, gt=0, description="days after which the configuration of a client that is gone is removed from clientscope.configs"

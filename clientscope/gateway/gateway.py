@@ -49,6 +49,7 @@ from clientscope.gateway.worker.template import Template
 from clientscope.policy.redaction import ClientNames
 from clientscope.records.topics import CONFIGS, TELEMETRY
 from clientscope.session.state import Identity
+from clientscope.wire.codes import PUSH_TELEMETRY
 
 log = logging.getLogger(__name__)
 
@@ -205,7 +206,7 @@ class Gateway:
                 case Showed(connection_id, request):
                     self._observed.showed(connection_id, request, time.monotonic())
                 case Measures():
-                    self._telemetry.take(event, time.monotonic())
+                    self._take(event)
                 case Closed(connection_id, reason, requested):
                     self._closed(connection_id, reason, report.at_ms, requested)
                 case Asked():
@@ -261,6 +262,12 @@ class Gateway:
             self._records.publish(self.registry.used(connection_id, versions, now_ms))
             for request in shown:
                 self._observed.showed(connection_id, request, time.monotonic())
+
+    def _take(self, measures: Measures) -> None:
+        connection_id, now_s = measures.connection_id, time.monotonic()
+        wanted = not (self._settings.ignore_request_settings or self._observed.has_shown(connection_id, PUSH_TELEMETRY))
+        if (request := self._telemetry.take(measures, now_s, wanted)) is not None:
+            self._observed.showed(connection_id, request, now_s)
 
     async def _judge(self, asked: Asked) -> None:
         context = self.registry.context(asked.connection_id, asked.correlation_id)

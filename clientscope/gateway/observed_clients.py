@@ -130,6 +130,10 @@ class ObservedClients:
             self._shown[connection_id] = names, (*requests, request)
             self._due.setdefault(names, now_s + SETTLE_S)
 
+    def has_shown(self, connection_id: int, api_key: int) -> bool:
+        """Whether a request of this kind has shown something on a connection."""
+        return any(request.api_key == api_key for request in self._shown.get(connection_id, ((), ()))[1])
+
     def identified(self, connection_id: int, now_s: float) -> None:
         """A connection's client has another name now."""
         known, connection = self._shown.get(connection_id), self._registry.connections.get(connection_id)

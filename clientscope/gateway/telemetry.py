@@ -17,6 +17,8 @@ from clientscope.policy.publishing import recorded_client
 from clientscope.records.codec import ClientTelemetryRecord, encode
 from clientscope.records.principals import authenticated
 from clientscope.records.telemetry import pack, unpack
+from clientscope.session.state import RequestFields
+from clientscope.wire.codes import PUSH_TELEMETRY
 
 if TYPE_CHECKING:
     from clientscope.gateway.worker.messages import Measures
@@ -39,24 +41,28 @@ class TelemetryRecords:
         self._count = count
         self._quota = PushQuota(_PER_CLIENT, _IN_ALL, per_principal=_PER_TENANT, per_address=_PER_TENANT)
 
-    def take(self, measures: Measures, now_s: float) -> None:
-        """Records what a client has pushed, or counts why it isn't recorded."""
+    def take(self, measures: Measures, now_s: float, with_settings: bool = False) -> RequestFields | None:
+        """Records what a client has pushed, or counts why it isn't recorded.
+
+        Args:
+            with_settings: return what the metrics show of the client's settings, where they show any.
+        """
         context = self._registry.context(measures.connection_id)
         if context is None:
             self._count("telemetry_dropped", "busy")
-            return
+            return None
         principal = authenticated(context.principal)
         if self._quota.take(client_of(context), now_s, principal=principal, address=context.client_address):
             self._count("telemetry_dropped", self._quota.refused_by)
-            return
-        from clientscope.policy.telemetry import redacted_metrics  # noqa: PLC0415  most gateways take no telemetry
+            return None
+        from clientscope.policy.telemetry import redacted_metrics, shown_fields  # noqa: PLC0415  most gateways take no telemetry
 
         names, push = self._registry.names, measures.push
         try:
-            metrics = pack(redacted_metrics(unpack(push.compression, push.metrics), names))
+            metrics = redacted_metrics(unpack(push.compression, push.metrics), names)
         except RecordError as error:
             self._count("telemetry_dropped", error.reason)
-            return
+            return None
         record = ClientTelemetryRecord(
             version=0,
             received_timestamp_ms=measures.received_ms,
@@ -65,7 +71,9 @@ class TelemetryRecords:
             subscription_id=push.subscription_id,
             terminating=push.terminating,
             copied=measures.copied,
-            metrics=metrics,
+            metrics=pack(metrics.SerializeToString()),
         )
         if not self._publish(context.client_key, encode(record)):
             self._count("telemetry_dropped", "queue_full")
+        fields = shown_fields(metrics) if with_settings else ()
+        return RequestFields(PUSH_TELEMETRY, 0, fields) if fields else None

@@ -22,10 +22,28 @@ MOST_POINTS = 2_000
 MOST_LABELS = 8_000
 """Labels in one push: Java's have some 500. One that wasn't seen before takes some 15 µs to judge."""
 
+_MOST_MEMORY = 2.0**53
 _FLAT = frozenset({"bool_value", "int_value", "double_value", None})
 
 
-def redacted_metrics(unpacked: bytes, names: ClientNames) -> bytes:
+_BUFFER_MEMORY = "org.apache.kafka.producer.buffer.total.bytes"
+
+
+def shown_fields(metrics: MetricsData) -> tuple[tuple[str, str], ...]:
+    """What metrics show of their client's settings exactly, as `clientscope.catalog.request_settings` reads it of PushTelemetry.
+
+    Labels show group, rack and transactional id, which other requests show too.
+    """
+    for of_resource in metrics.resource_metrics:
+        for of_scope in of_resource.scope_metrics:
+            for metric in of_scope.metrics:
+                if metric.name == _BUFFER_MEMORY:
+                    sizes = [point.as_double for point in metric.gauge.data_points if point.WhichOneof("value") == "as_double"]
+                    return tuple(("bufferTotalBytes", str(int(size))) for size in sizes[:1] if 0 < size < _MOST_MEMORY)
+    return ()
+
+
+def redacted_metrics(unpacked: bytes, names: ClientNames) -> MetricsData:
     """OTLP's MetricsData with placeholders for names that are secrets.
 
     Raises:
@@ -63,7 +81,7 @@ def redacted_metrics(unpacked: bytes, names: ClientNames) -> bytes:
                     labels += _judge_labels(point.attributes, names, MOST_LABELS - labels)
                     if point.exemplars:
                         point.ClearField("exemplars")
-    return metrics.SerializeToString()
+    return metrics
 
 
 def _points(metric: Metric) -> Iterable[NumberDataPoint]:

@@ -97,7 +97,11 @@ def used_by(process: str, client_telemetry: bool) -> TopicUse:
     """What a process or command of `USED_BY` reads and writes.
 
     Args:
-        client_telemetry: whether gateways record clients' own metrics.
+        client_telemetry: whether it has ``--client-telemetry``: gateways write clients' own metrics, and the job reads them.
     """
     reads, writes = USED_BY[process]
-    return TopicUse(reads, (*writes, TELEMETRY) if client_telemetry and process == "gateway" else writes)
+    if client_telemetry and process == "gateway":
+        return TopicUse(reads, (*writes, TELEMETRY))
+    if client_telemetry and process == "stream":
+        return TopicUse((*reads, TELEMETRY), writes)
+    return USED_BY[process]

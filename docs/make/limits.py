@@ -14,6 +14,7 @@ from streaming.findings.engine import FindingsEngine
 from streaming.findings.finding_records import Policy
 from streaming.gauges import Gauges, ReadClock
 from streaming.limits import Limit
+from streaming.reporting_clients import REPORTING
 
 FILE = Path(__file__).resolve().parents[1] / "operating.md"
 _PART = re.compile(r"(<!-- limits -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -22,7 +23,7 @@ _PART = re.compile(r"(<!-- limits -->\n).*?(<!-- end -->)", re.DOTALL)
 def limits() -> list[Limit]:
     """Every one, in the order of the queries."""
     engine, gauges = FindingsEngine({}, Policy(), Thresholds(), Conditions()), Gauges({}, 0.0)
-    return [each.limit for each in (*engine.limits, *gauges.limits, ReadClock().full)]
+    return [each.limit for each in (*engine.limits, *gauges.limits, ReadClock().full)] + [REPORTING]
 
 
 def table() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -56,6 +56,7 @@ class Checkpoints:
         shuffle_partitions: that a new checkpoint gets.
         on_lost_records: whether a query whose records are gone continues without them, or is refused.
         skipping: called with a query and the records that it continues without, once that is written.
+        queries: those that the job runs; checkpoints of others aren't looked at.
     """
 
     checkpoint_dir: Path
@@ -65,6 +66,7 @@ class Checkpoints:
     shuffle_partitions: int
     on_lost_records: Literal["skip", "stop"] = "stop"
     skipping: Callable[[str, Sequence[Lost]], None] = lambda *_: None
+    queries: Collection[str] = tuple(PLANS)
 
     @contextmanager
     def held(self) -> Iterator[Checkpoints]:
@@ -76,13 +78,13 @@ class Checkpoints:
             EnvironmentProblem: no broker answers.
         """
         with locked(self.checkpoint_dir, "clientscope stream"):
-            known = broker.ask(self.kafka, {plan.topic for plan in PLANS.values()})
+            known = broker.ask(self.kafka, {PLANS[query].topic for query in self.queries})
             if any(topic.topic_id is None for topic in known.topics.values()):
                 log.warning(
                     "the brokers give topics no ids (KIP-516, Kafka 2.8): a topic that was deleted and created again is recognised only"
                     " while it holds fewer records than were read of the old one"
                 )
-            beginnings = {query: self._decide(query, known) for query in PLANS}
+            beginnings = {query: self._decide(query, known) for query in self.queries}
             for query, beginning in beginnings.items():
                 self._write(query, beginning)
             yield self
@@ -110,7 +112,7 @@ class Checkpoints:
 
     def watch(self, refused: Callable[[str, Refused], None], back: Callable[[], None]) -> TopicWatch:
         """A watch over the topics of all queries, as in their manifests; arguments as for `TopicWatch`."""
-        written = (manifest.read(folder(self.checkpoint_dir, query)) for query in PLANS)
+        written = (manifest.read(folder(self.checkpoint_dir, query)) for query in self.queries)
         topics = {topic: seen for each in written if each is not None for topic, seen in each.topics.items()}
         return TopicWatch(topics, broker.Asking(self.kafka, topics), self.examine, refused, back)
 
@@ -127,7 +129,7 @@ class Checkpoints:
     def lost(self, *queries: str) -> dict[tuple[str, str, int], int]:
         """How many records these queries, or all, passed over when they were started anew: by query, topic and partition."""
         found: dict[tuple[str, str, int], int] = {}
-        for query in queries or PLANS:
+        for query in queries or self.queries:
             written = manifest.read(folder(self.checkpoint_dir, query))
             for topic, partitions in (written.lost if written else {}).items():
                 for number, ranges in partitions.items():

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ QUERIES: dict[str, QueryPlan | None] = {
     "findings": None,
     "history_pushes": QueryPlan(1, CONFIGS, "ClientConfigRecord", table="pushes"),
     "history_connections": QueryPlan(1, CONNECTIONS, "ClientConnectionRecord", table="connections"),
+    "history_client_facts": QueryPlan(1, TELEMETRY, "ClientTelemetryRecord", table="client_facts"),
 }
 """Every query by its name, in the order in which they start; None for one that has no checkpoint, and begins anew at each start."""
 

@@ -77,7 +77,7 @@ class TopicWatch:
             self.away = ""
             self._back()
         cut = {query for query, offsets in list(self._read.items()) if query in PLANS and beyond(offsets, said.extents)}
-        for query in [each for each in PLANS if each not in self._known]:
+        for query in [each for each, plan in PLANS.items() if plan.topic in self._topics and each not in self._known]:
             # An end that goes back may be a leader's that has just begun: only one that stays back is cut.
             if self._is_another(PLANS[query].topic, said) or query in cut & self._cut:
                 try:

@@ -18,6 +18,7 @@ from streaming.findings.contradictions import contradictions
 from streaming.findings.inputs import ConnectionChange
 from streaming.findings.liveness import Liveness
 from streaming.findings.members import shared_members
+from streaming.findings.poll_intervals import REMEMBERED_MS, PollIntervals, small_headroom
 from streaming.findings.upgrades import RequestedVersions
 from streaming.limits import Overflow
 from udfs.kernels.applications import of_client
@@ -29,17 +30,19 @@ _EVERY_MS = 10_000
 class Comparisons:
     """Compares clients, and enters what it finds in the book."""
 
-    def __init__(self, clients: PushedClients, liveness: Liveness, book: Book, thresholds: Thresholds) -> None:
+    def __init__(self, clients: PushedClients, liveness: Liveness, book: Book, thresholds: Thresholds, polls: PollIntervals) -> None:
         self._clients, self._liveness, self._book = clients, liveness, book
         self._judges = fleet.Judges(thresholds)
         self._requested = RequestedVersions()
         self._changes: dict[str, fleet.Change] = {}
+        self._polls = polls
+        self._first_ms: int | None = None
         self._compared_ms = 0
 
     @property
     def limits(self) -> tuple[Overflow, ...]:
         """What its bounds left out."""
-        return self._judges.full, self._requested.full
+        return self._judges.full, self._requested.full, self._polls.full
 
     def happened(self, event: ConnectionChange) -> None:
         """Takes in an event of a connection, in any order."""
@@ -64,6 +67,7 @@ class Comparisons:
         if abs(now_ms - self._compared_ms) < _EVERY_MS:  # a clock may have been set back
             return
         self._compared_ms = now_ms
+        self._first_ms = now_ms if self._first_ms is None else self._first_ms
         live = self._clients.live()
         storms, contradicted = (self._book.present(rule.code) for rule in (fleet.STORM, fleet.CONTRADICTION))
         for rule, found in (
@@ -77,6 +81,9 @@ class Comparisons:
             (fleet.CONTRADICTION, contradictions(self._clients.declared(), live, self._judges, contradicted, now_ms)),
         ):
             self._book.compared(rule.code, found)
+        # What consumers said before the job's start isn't known any more, and counts for an hour.
+        known = now_ms - self._first_ms >= REMEMBERED_MS
+        self._book.compared(fleet.HEADROOM.code, small_headroom(live, self._polls, self._judges, now_ms), ends=known)
 
     def _storms(self, now_ms: int) -> dict[str, fleet.Storms]:
         """What each application closed, for those that closed enough to be looked at."""

@@ -26,7 +26,7 @@ from streaming.limits import Limit, Overflow
 from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, Rule
 from udfs.rules.registry import FLEET_RULES
 
-UPGRADE, DRIFT, CHANGED, RARE, VERSION, STORM, CONTRADICTION = FLEET_RULES
+UPGRADE, DRIFT, CHANGED, RARE, VERSION, STORM, CONTRADICTION, HEADROOM = FLEET_RULES
 
 MOST_SETTINGS = 10
 """Settings that one finding names."""

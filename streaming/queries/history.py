@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import QUARANTINE
 from sinks.history.batches import append
-from sinks.quality.suites import SUITES
 from streaming.checkpoints.plans import PLANS
 from streaming.internals.jvm import query_id
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.queries.query import JobContext
 from streaming.queries.start import source, start
 from streaming.sources import Pace, spark_options
-from streaming.supervision import Plain, Running
 from streaming.transforms import history
+from udfs.kernels.expectations import Expected
 
 _MOST = 50_000
 """Records of a batch, whose decoded rows Spark keeps until both sinks have them."""
@@ -26,12 +26,20 @@ _LOOK_S = 5.0
 """How often it is looked whether a batch is full, or due."""
 
 
-def start_history(job: JobContext, name: str, step: Callable[[DataFrame], DataFrame]) -> Running:
-    """Starts one of history's queries: two rather than one, since their topics grow, expire and fail apart from each other.
+def start_history(
+    job: JobContext,
+    name: str,
+    step: Callable[[DataFrame], DataFrame],
+    expected: Iterable[Expected],
+    written: Callable[[DataFrame], None] = lambda kept: None,
+) -> StreamingQuery:
+    """Starts one of history's queries: each topic has its own, since topics grow, expire and fail apart from each other.
 
     Args:
         name: whose line in `streaming.checkpoints.plans.PLANS` has topic and table.
         step: decodes.
+        expected: the row checks that it makes.
+        written: called with the rows of each batch that is in the table.
     """
     settings, plan = job.settings, PLANS[name]
 
@@ -40,13 +48,15 @@ def start_history(job: JobContext, name: str, step: Callable[[DataFrame], DataFr
         with job.turns.turn():
             rows.persist()
             try:
-                append(history.kept(rows), settings.history_dir / plan.table, query_id(rows.sparkSession), batch_id)
+                kept = history.kept(rows)
+                append(kept, settings.history_dir / plan.table, query_id(rows.sparkSession), batch_id)
                 history.quarantine(rows).write.format("kafka").options(**sink).save()
+                written(kept)
             finally:
                 rows.unpersist()
 
     sink = {**spark_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
     interval_s = settings.history_interval_seconds
-    rows = history.observed(step(source(job.spark, settings, name, Pace(_MOST, interval_s))), QUARANTINED, SUITES[plan.topic].row_checks)
+    rows = history.observed(step(source(job.spark, settings, name, Pace(_MOST, interval_s))), QUARANTINED, expected)
     writer = rows.writeStream.foreachBatch(write)
-    return Plain(start(writer, name, settings.checkpoint_dir, min(interval_s, _LOOK_S)))
+    return start(writer, name, settings.checkpoint_dir, min(interval_s, _LOOK_S))

@@ -13,6 +13,7 @@ from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from streaming.culprits.probe import Kernel
 from streaming.findings.finding_records import Policy
+from streaming.findings.poll_intervals import PollIntervals
 from streaming.supervision import Running
 from streaming.turns import Turns
 
@@ -27,6 +28,7 @@ class JobContext:
         policy: owners and suppressions of findings.
         conditions: takes problems of clientscope's own processes, which become findings.
         turns: which query may keep a core busy for seconds.
+        polls: what one query reads in consumers' metrics, and another judges.
     """
 
     spark: SparkSession
@@ -36,6 +38,7 @@ class JobContext:
     policy: Policy
     conditions: Conditions
     turns: Turns
+    polls: PollIntervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class JobQuery:
         reads, writes: topics; the job checks at its start that it may.
         kernel: what its workers run over its records' values, to find the record that kills them; None where the same records are
             decoded by a query that has one.
+        is_wanted: whether a job of these settings runs it.
         is_live: whether somebody waits for what it writes: history waits while it is far behind, and the job is ready once it has begun.
     """
 
@@ -58,4 +62,5 @@ class JobQuery:
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     kernel: Callable[[DigestKey | None], Kernel] | None = None
+    is_wanted: Callable[[StreamSettings], bool] = lambda settings: True
     is_live: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
+from clientscope.config import StreamSettings
 from streaming.checkpoints import plans
 from streaming.queries.query import JobQuery
 
@@ -25,3 +26,8 @@ def query_of(name: str) -> JobQuery:
 
 QUERIES: Mapping[str, JobQuery] = {name: query_of(name) for name in plans.QUERIES}
 """Every query, in the order in which the job starts them."""
+
+
+def wanted(settings: StreamSettings) -> Mapping[str, JobQuery]:
+    """Those that a job of these settings runs."""
+    return {name: query for name, query in QUERIES.items() if query.is_wanted(settings)}

@@ -13,7 +13,8 @@ from clientscope.digest import DigestKey
 from streaming.transforms import kernel
 from udfs.decoding.decode import decoder
 from udfs.decoding.record_reader import REASONS
-from udfs.kernels.expectations import Expected, judged_connections, judged_pushes
+from udfs.kernels.client_facts import COLUMNS, METRICS, with_client_facts
+from udfs.kernels.expectations import Expected, judged_connections, judged_pushes, judged_telemetry
 from udfs.kernels.quarantine import FIELDS, with_evidence
 from udfs.redaction.names import redact_names
 from udfs.redaction.pushes import redact
@@ -43,6 +44,14 @@ def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     return kernel.computed(records, _PLACE, "r", rows, arrow_type, "value")
 
 
+def telemetry(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
+    """The client's names and the facts of each ClientTelemetryRecord (`udfs.kernels.client_facts`); otherwise as `pushes`."""
+    rows = partial(telemetry_rows, digest_key=digest_key)
+    identity = [field for field in decoder("ClientTelemetryRecord").arrow_type if field.name != METRICS]
+    arrow_type = pa.struct([*identity, *COLUMNS, *FIELDS])
+    return kernel.computed(records, _PLACE, "r", rows, arrow_type, "value")
+
+
 def push_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `pushes`."""
     return with_evidence(judged_pushes(redact(decoder("ClientConfigRecord")(values), digest_key)), values, digest_key)
@@ -51,6 +60,12 @@ def push_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
 def connection_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `connections`."""
     return with_evidence(judged_connections(redact_names(decoder("ClientConnectionRecord")(values), digest_key)), values, digest_key)
+
+
+def telemetry_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
+    """The kernel of `telemetry`."""
+    rows, readable = with_client_facts(redact_names(decoder("ClientTelemetryRecord")(values), digest_key))
+    return with_evidence(judged_telemetry(rows, readable), values, digest_key)
 
 
 def observed(rows: DataFrame, name: str, expected: Iterable[Expected]) -> DataFrame:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
+from uuid import UUID
 
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, encode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, ClientTelemetryRecord, encode
 from clientscope.records.layouts import Kind
 
 Records = Callable[..., Any]
@@ -102,3 +103,33 @@ def heartbeat(sequence: int, counts: Iterable[tuple[str, str, int, int, int]] = 
     """A heartbeat of one part, every five seconds."""
     beat = {"kind": Kind.HEARTBEAT, "connection_id": -1, "heartbeat_parts": 1, "heartbeat_interval_ms": 5000}
     return connection_record(sequence, counts, **{**beat, **changes})
+
+
+def telemetry_record(metrics: bytes, **changes: Any) -> bytes:
+    """A ClientTelemetryRecord.
+
+    Args:
+        metrics: OTLP's MetricsData, compressed.
+    """
+    fields: dict[str, Any] = {
+        "received_timestamp_ms": 1,
+        "cluster_id": "c",
+        "broker_id": 1,
+        "gateway_id": "g",
+        "gateway_epoch": 2,
+        "connection_id": 3,
+        "listener_name": "CLIENT",
+        "security_protocol": "PLAINTEXT",
+        "client_address": "127.0.0.1",
+        "principal": None,
+        "principal_source": 0,
+        "client_id": "orders-1",
+        "client_software_name": "apache-kafka-java",
+        "client_software_version": "4.4.0",
+        "client_instance_id": UUID(int=5),
+        "subscription_id": 6,
+        "terminating": False,
+        "copied": False,
+        "metrics": metrics,
+    }
+    return bytes(encode(ClientTelemetryRecord(version=0, **{**fields, **changes})))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kafka.protocol.metadata import ApiVersionsResponse
-from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData
 from played import from_broker, from_client
 
 from clientscope.session.session import Session
@@ -20,6 +20,7 @@ from clientscope.wire.messages import ApiVersionsRequest
 JAVA = ("apache-kafka-java", "4.4.0")
 ID = uuid.UUID("5b2a6a3e-0c1f-4a0e-9a3f-3f9d4f0f7a11")
 NO_ID = uuid.UUID(int=0)
+NOW_NS = 1_790_000_040_000_000_000
 
 
 def framed(body: bytes) -> bytes:
@@ -131,6 +132,28 @@ def metrics(*names: str, label: str = "node-1", resource: str = "orders") -> Met
         point = metric.gauge.data_points.add()
         point.as_double = 1.5
         _labelled(point.attributes, "node_id", label)
+    return data
+
+
+def measured(gauges: Mapping[str, float], counters: Mapping[str, float] = {}, milliseconds: int = 60_000, **labels: str) -> MetricsData:
+    """Metrics of a client: gauges, and counters of what was added in the last so many milliseconds.
+
+    Args:
+        labels: of every number.
+    """
+    data = MetricsData()
+    scope = data.resource_metrics.add().scope_metrics.add()
+    for name, value in gauges.items():
+        point = scope.metrics.add(name=name).gauge.data_points.add(as_double=value, time_unix_nano=NOW_NS)
+        for label, text in labels.items():
+            _labelled(point.attributes, label, text)
+    for name, value in counters.items():
+        metric = scope.metrics.add(name=name)
+        metric.sum.aggregation_temporality = AggregationTemporality.AGGREGATION_TEMPORALITY_DELTA
+        since = NOW_NS - milliseconds * 1_000_000
+        point = metric.sum.data_points.add(as_double=value, time_unix_nano=NOW_NS, start_time_unix_nano=since)
+        for label, text in labels.items():
+            _labelled(point.attributes, label, text)
     return data
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 from page_fleet import HOSTILE, Fleet
-from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, append, connection, finding, gauge, push, setting
+from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, append, client_facts, connection, finding, gauge, push, setting
 
 from clientscope.records.layouts import Kind, ValueState
 
@@ -16,7 +17,7 @@ SILENT_HOURS = range(50, 62)
 
 
 def write(fleet: Fleet, folder: Path, days: int = DAYS) -> None:
-    """All four tables below a folder."""
+    """All tables below a folder."""
     times = [fleet.now_ms - number * HOUR_MS // 2 for number in range(days * 48) if number // 2 not in SILENT_HOURS]
     software = {member.software for member in fleet.members}
     of = {one: sum(member.connections for member in fleet.members if member.software == one) for one in software}
@@ -41,6 +42,8 @@ def write(fleet: Fleet, folder: Path, days: int = DAYS) -> None:
     }  # fmt: skip
     starts = [(setting("acks", "all" if number else "0"), setting("linger.ms", str(5 * number)), withheld) for number in range(5)]
     append(folder, "pushes", [push(fleet.now_ms - (number + 1) * DAY_MS, *start, **who) for number, start in enumerate(starts)])
+    minutes = range(fleet.now_ms - 2 * DAY_MS, fleet.now_ms, 5 * MINUTE_MS)
+    append(folder, "client_facts", [row for ms in minutes for row in _measured(ms, who, fleet.now_ms - ms < DAY_MS // 2)])
     append(
         folder,
         "findings",
@@ -51,6 +54,25 @@ def write(fleet: Fleet, folder: Path, days: int = DAYS) -> None:
             finding(fleet.now_ms - 10 * MINUTE_MS, 4, severity="low", message="let batches fill"),
         ],
     )
+
+
+def _measured(ms: int, who: dict[str, Any], consumes: bool) -> list[dict[str, Any]]:
+    """What a client said of itself at a time: as a producer of two instances, and perhaps as a consumer."""
+    day, spike = 1 + 0.5 * math.sin(2 * math.pi * (ms % DAY_MS) / DAY_MS), 8 if ms // (5 * MINUTE_MS) % 97 == 0 else 1
+    producer = {
+        "request_latency_avg_ms": 4.2 * day, "request_latency_max_ms": 61 * day * spike, "queue_time_avg_ms": 5.4 * day,
+        "queue_time_max_ms": 40 * day * spike, "record_rate": 1_630 * day, "byte_rate": 711_000 * day, "request_rate": 81 * day,
+        "batch_size_avg_bytes": 4_115 * day, "buffer_available_bytes": 33_521_664 - 2e6 * day * spike, "buffer_total_bytes": 33_554_432.0,
+        "record_errors": 0.0, "record_retries": 3.0 * (spike - 1), "throttle_time_max_ms": 0.0,
+    }  # fmt: skip
+    consumer = {
+        "poll_interval_max_ms": 21_000 * day * spike, "poll_idle_ratio": 0.4 / day, "lag_max_records": 1_200 * day * spike,
+        "fetch_latency_avg_ms": 240 / day, "fetch_latency_max_ms": 501.0, "record_rate": 930 * day, "byte_rate": 260_000 * day,
+        "request_rate": 12 * day, "fetch_rate": 8 * day, "fetch_size_avg_bytes": 32_000 * day, "rebalances": float(spike > 1),
+        "rebalances_failed": 0.0, "rebalance_latency_max_ms": 33.0 if spike > 1 else None, "throttle_time_max_ms": 0.0,
+    }  # fmt: skip
+    rows = [client_facts(ms + instance, "producer", instance, **{**who, **producer}) for instance in (1, 2)]
+    return [*rows, *([client_facts(ms, "consumer", 3, **{**who, **consumer})] if consumes else [])]
 
 
 def _then(count: int, ms: int, now_ms: int, name: str) -> int:

@@ -187,7 +187,7 @@ def test_f25_a_checkpoint_of_every_release_is_kept() -> None:
 
 def upgraded(checkpoints: Path) -> None:
     """As if an earlier minor release of Spark, an earlier clientscope and another number of shuffle partitions had left it."""
-    for query in PLANS:
+    for query in golden.RUN:
         path = folder(checkpoints, query)
         written = manifest.read(path)
         assert written is not None
@@ -231,7 +231,7 @@ def test_f25_an_upgrade_continues_from_each_releases_checkpoint_or_refuses_and_s
             rig.push(0, "new")
             assert eventually(lambda: rig.results() == ["new"], SLOW)
             continues(rig)
-        for query in PLANS:
+        for query in golden.RUN:
             assert f"{query}: continues with Spark 4.2.0, after 4.1.3" in rig.log
             assert f"{query}: continues with clientscope {__version__}, after 0.0.9" in rig.log
             assert '"spark.sql.shuffle.partitions":"3"' in last(folder(rig.checkpoints, query) / "offsets").read_text()

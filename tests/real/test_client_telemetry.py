@@ -6,17 +6,20 @@ Some releases do not survive being asked (librdkafka 2.5.0 aborts its applicatio
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import signal
 import struct
 import subprocess
 import time
+import urllib.request
 import venv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import confluent_kafka
+import deltalake
 import pytest
 from clients.every import CLIENTS, each_client
 from clients.script import work
@@ -25,10 +28,13 @@ from observe import connection_records, eventually, metrics, read_all
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from clientscope.client.raw import RawClient
-from clientscope.records.codec import ClientTelemetryRecord, decode
+from clientscope.clock import now_ms
+from clientscope.demo.fleet import Fleet
+from clientscope.local.process import free_port
+from clientscope.records.codec import ClientConfigRecord, ClientTelemetryRecord, decode
 from clientscope.records.layouts import Kind
 from clientscope.records.telemetry import unpack
-from clientscope.records.topics import TELEMETRY
+from clientscope.records.topics import CONFIGS, FINDINGS, TELEMETRY
 from clientscope.session.telemetry import survives
 from clientscope.wire.codes import INVALID_REQUEST
 from clientscope.wire.cursor import Cursor, write_uvarint
@@ -65,6 +71,14 @@ def gateway(broker: RunningBroker, settings: Path) -> Iterator[RunningGateway]:
     flags = ("--config", str(settings), "--policy-deadline-ms", "10000", "--client-telemetry")
     with running_gateway(broker.internal, broker.client, settings.parent, *flags, listen=broker.advertised) as running:
         yield running
+
+
+class Job(NamedTuple):
+    """Addresses of a job and a page that are up, and where their history is."""
+
+    metrics_url: str
+    api: str
+    history: Path
 
 
 def telemetry(broker: RunningBroker, client_id: str) -> list[ClientTelemetryRecord]:
@@ -153,6 +167,79 @@ def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_wh
         os.kill(gateway.pid, signal.SIGHUP)
     producer.flush(10)
     assert not dropped(gateway)
+
+
+@pytest.fixture
+def job(broker: RunningBroker, tmp_path: Path) -> Iterator[Job]:
+    """The job that reads clients' metrics, and the page that shows its history."""
+    processes = Fleet(tmp_path, lambda line: None)
+    stream, page = (f"127.0.0.1:{free_port()}" for _ in range(2))
+    history, common = str(tmp_path / "history"), ("--bootstrap-servers", broker.internal)
+    try:
+        processes.start(
+            "stream", "stream", *common, "--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", history,
+            "--history-interval-seconds", "1", "--quality", "off", "--metrics-listen", stream, "--client-telemetry",
+        )  # fmt: skip
+        processes.start("serve", "serve", *common, "--listen", page, "--history-dir", history)
+        for name in ("serve", "stream"):
+            processes.await_ready(name, timeout_s=180)
+        yield Job(f"http://{stream}/metrics", f"http://{page}/api/v1/", tmp_path / "history")
+    finally:
+        processes.stop()
+
+
+def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(broker: Any, gateway: Any, job: Job) -> None:
+    """Java's consumer says everything of its kind, librdkafka's producer a few; and a rule needs both metrics and a setting."""
+
+    def reporting(kind: str, software: tuple[str, str]) -> bool:
+        return metrics(job.metrics_url).get(("clientscope_stream_client_instances", kind, *software), 0) > 0
+
+    def said(client_id: str, kind: str) -> dict[str, list[float]]:
+        with urllib.request.urlopen(f"{job.api}history/client-facts?client_id={client_id}&to={now_ms()}", timeout=30) as response:
+            (facts,) = [of["facts"] for of in json.load(response)["kinds"] if of["kind"] == kind]
+        return {fact["name"]: [value for value in fact["values"] if value is not None] for fact in facts}
+
+    def findings(code: str) -> list[dict[str, Any]]:
+        values = [json.loads(message.value) for message in read_all(broker.internal, FINDINGS) if message.value]
+        return [each for each in values if each["code"] == code]
+
+    def buffers() -> set[str | None]:
+        records = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS) if message.value]
+        return {each.config_value for record in records for each in record.configs if each.config_key == "buffer.memory"}
+
+    topic = "test.facts"
+    python = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": "facts-librdkafka"})
+    with CLIENTS["java 4.4"](gateway.address) as java:
+        java.create_topic(topic)
+        with java.producing(topic, buffer_memory="33554433"), java.polling(topic, "facts", max_poll_interval_ms="6000") as poll:
+            assert eventually(lambda: poll() > 0, 60)
+            time.sleep(5.2)  # more than four fifths of what it may take
+            assert eventually(lambda: poll() >= 0 and reporting("consumer", java.identity), 60)
+            assert eventually(lambda: poll() >= 0 and bool(findings("AN406")), 60)
+            assert eventually(lambda: poll() >= 0 and "33554433" in buffers(), 60)
+
+    java_said = said(java.client_id, "consumer")
+    assert max(java_said["poll_interval_max_ms"]) > 0
+    assert max(java_said["record_rate"]) > 0
+    (finding,) = {each["fingerprint"]: each for each in findings("AN406")}.values()
+    assert finding["settings"][0]["value"] == "6000", "which nothing but its requests has shown"
+    assert {"lag_max_records", "rebalances", "fetch_latency_avg_ms", "poll_idle_ratio", "throttle_time_max_ms"} <= java_said.keys()
+
+    def measured() -> bool:
+        python.produce(topic, b"value")
+        python.poll(0.2)
+        return max(said("facts-librdkafka", "producer")["request_latency_max_ms"]) > 0  # librdkafka says 0 where it had no request
+
+    assert eventually(measured, 60)
+    python_said = said("facts-librdkafka", "producer")
+    python.flush(10)
+    assert not {"record_rate", "record_errors", "batch_size_avg_bytes"} & python_said.keys(), "librdkafka has none of them"
+    quantile = ("clientscope_stream_client_request_latency_max_seconds", "producer")
+    assert any(key[:2] == quantile and key[4] == "1" for key in metrics(job.metrics_url))
+    rows = deltalake.DeltaTable(str(job.history / "client_facts")).to_pyarrow_table().to_pylist()
+    assert len({(row["partition"], row["offset"]) for row in rows}) == len(rows)
+    assert {"facts-librdkafka", java.client_id} <= {row["client_id"] for row in rows}
+    assert not [key for key in metrics(job.metrics_url) if key[0] == "clientscope_stream_quarantined_total"]
 
 
 def test_hostile_telemetry_is_refused_or_counted_and_the_gateway_lives(broker: Any, gateway: Any) -> None:

@@ -13,7 +13,7 @@ from page_browser import Opens, follow, serious, watched
 from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, connection, gauge
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 
 from clientscope.clock import now_ms
 from clientscope.records.layouts import Kind
@@ -158,6 +158,45 @@ def test_what_other_views_show_of_it(shared: PageServer, opens: Opens) -> None:
     expect(page.locator(".starts > li")).to_have_count(5)
 
 
+def one_client(page: Page, fleet: Fleet, number: int = 0) -> Locator:
+    """Goes to a client of the fleet; the part of its page that has its own metrics."""
+    follow(page, f'?view=clients&q=client_id:"{fleet.members[number].client_id}"')
+    page.locator(".list tr.row a.to").first.click()
+    return page.locator("section", has=page.locator("#own-metrics"))
+
+
+def test_what_a_client_measured_itself_beside_its_settings(shared: PageServer, opens: Opens) -> None:
+    page = opens(shared.url)
+    own = one_client(page, shared.fleet)
+    expect(own.locator("h3")).to_have_text(["As a producer", "As a consumer"])
+    expect(own.locator(".muted", has_text="2 instances together, 5 min from")).to_be_visible()
+    expect(own.locator("figcaption", has_text="Request latency")).to_have_count(1)
+    queue = own.locator("figure", has_text="Wait in the send queue")
+    expect(queue.locator("li")).to_have_count(2)
+    expect(queue.locator("p")).to_have_text("linger.ms=5")
+    shown = queue.locator("b").all_inner_texts()
+    errors = own.locator("figure", has_text="Failed records")
+    expect(errors.locator("b")).to_have_text(["0", "0"])
+    queue.locator(".plot .u-over").hover(position={"x": 60, "y": 20})
+    expect(queue.locator("b").first).not_to_have_text(shown[0])
+    page.mouse.move(0, 0)
+    expect(queue.locator("b").first).to_have_text(shown[0])
+
+    own.get_by_role("link", name="24 h").click()
+    expect(page).to_have_url(re.compile("metrics=24h"))
+    expect(own.locator(".foot")).to_contain_text("Each point is of 15 min")
+    own.get_by_role("link", name="as a table").click()
+    table = own.get_by_role("table", name="Metrics of the producer", exact=True)
+    expect(table.locator("tbody tr").first.locator("td").nth(2)).to_contain_text("ms")
+    assert table.locator("tbody tr").count() in (95, 96, 97)
+    own.get_by_role("link", name="as curves").click()
+    expect(own.locator("figure").first).to_be_visible()
+
+    own = one_client(page, shared.fleet, 1)
+    expect(own).to_contain_text("It pushed no metrics in the last 3 h.")
+    expect(own).to_contain_text("Java's clients from 3.7.2 on")
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 360)])
 def test_it_fits_and_can_be_read(shared: PageServer, opens: Opens, scheme: str, width: int) -> None:
     page = opens(f"{shared.url}?view=history", color_scheme=scheme, viewport={"width": width, "height": 900})
@@ -167,6 +206,12 @@ def test_it_fits_and_can_be_read(shared: PageServer, opens: Opens, scheme: str, 
         expect(page.locator(".list tr.row, .starts > li").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width, view
         assert serious(page) == [], (view, scheme, width)
+    for address in ("", "&figures=table"):
+        one_client(page, shared.fleet)
+        follow(page, f"{page.url}{address}")
+        expect(page.locator("figure.curve, table.figures").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+        assert "table" in address or serious(page) == [], (scheme, width)
     there = page.get_by_role("navigation", name="Views").get_by_role("link", name="History").bounding_box()
     assert there is not None and there["x"] + there["width"] <= width, "in sight without scrolling"
 
@@ -183,6 +228,9 @@ def test_nothing_yet_and_failures_say_what_to_do(opens: Opens, tmp_path: Path) -
         page = opens(f"{server.url}?view=history")
         expect(page.locator("[data-state=nothing]").first).to_contain_text("history has no table gauges yet")
         expect(page.locator(".list [data-state=nothing]")).to_contain_text("clientscope stream writes it")
+        own = one_client(page, server.fleet)
+        expect(own).to_contain_text("No client's metrics are recorded.")
+        expect(own).to_contain_text("clientscope stream … --client-telemetry")
         append(tmp_path, "gauges", [gauge(NOW_MS - 3_000 * DAY_MS, 1)])
         follow(page, "?view=history&range=24h")
         expect(page.locator("[data-state=nothing]").first).to_contain_text("Nothing was recorded in this time.")

@@ -9,15 +9,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from deltalake import DeltaTable
-from record_bytes import Records, config_record, connection_record, heartbeat, setting
+from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
+from record_bytes import Records, config_record, connection_record, heartbeat, setting, telemetry_record
+from telemetry_frames import measured
 
+from clientscope.catalog.client_facts import PREFIX
 from clientscope.digest import DigestKey
 from clientscope.records.layouts import Kind
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.records.telemetry import pack
+from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
 from sinks.dashboard.past import clients, pushes
 from sinks.dashboard.past.tables import Span, Tables
 from sinks.history.batches import append
+from sinks.history.erase import ErasureSubject, erase_rows
 from sinks.quality import commits, samples
+from streaming.internals.frames import to_table
+from streaming.reporting_clients import COLUMNS, ReportingClients
 from streaming.transforms import history
 
 SECRET = "hunter2-canary"
@@ -113,6 +120,29 @@ def test_samples_are_taken_of_what_spark_has_written_once(records: Records, tmp_
     pushed = samples.sample(CONFIGS, commits.since(tmp_path / "pushes", 0).files, 1_000, 1_000, np.random.default_rng(1))
     assert pushed is not None
     assert sorted(pushed.facts["settings"].to_pylist()) == [0, 1]
+
+
+def test_facts_of_clients_own_metrics_are_kept_and_can_be_erased(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
+    sent = f"{PREFIX}producer.record.send.total"
+    values = [telemetry_record(pack(measured({}, {sent: 60.0 * each}).SerializeToString()), client_id=f"app-{each}") for each in (1, 2)]
+    rows = history.telemetry(records(TELEMETRY, *values, b"junk", telemetry_record(b"no gzip")), digest_key)
+    append(history.kept(rows), tmp_path / "client_facts", "query", 0)
+    table = DeltaTable(tmp_path / "client_facts").to_pyarrow_table().sort_by("offset")
+    assert table.select(["client_id", "client_kind", "record_rate", "lag_max_records"]).to_pylist() == [
+        {"client_id": f"app-{each}", "client_kind": "producer", "record_rate": float(each), "lag_max_records": None} for each in (1, 2)
+    ]
+    assert not {"metrics", "decode_error", "digest"} & set(table.column_names)
+    quarantined = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]
+    assert [(row["offset"], row["reason"]) for row in quarantined] == [(2, "unknown_version"), (3, "metrics_readable")]
+    clients = ReportingClients()
+    clients.take(to_table(history.kept(rows).select(F.unix_millis("timestamp").alias("at_ms"), *COLUMNS)), 1_767_398_400_000)
+    (instances,) = clients.families(1_767_398_400_000)[0].samples
+    assert instances.value == 1, "both have one id"
+    erased = erase_rows(tmp_path / "client_facts", ErasureSubject(client_id="app-1"))
+    assert erased is not None
+    assert (erased.rows, erased.left) == (1, 0)
+    assert DeltaTable(tmp_path / "client_facts").to_pyarrow_table()["client_id"].to_pylist() == ["app-2"]
+    assert not [path for path in (tmp_path / "client_facts").rglob("*") if path.is_file() and b"app-1" in path.read_bytes()]
 
 
 def test_without_a_key_quarantine_has_no_digest(records: Records) -> None:

@@ -96,6 +96,13 @@ OF_CONNECTIONS = (
 )
 """Expectations of a ClientConnectionRecord, likewise."""
 
+OF_TELEMETRY = (
+    *_COMMON,
+    Expected("connection_given", "connection_id", "names its connection", least=0),
+    Expected("metrics_readable", "metrics_readable", "its metrics are OTLP's, within bounds", 1, 1),
+)
+"""Expectations of a ClientTelemetryRecord, likewise."""
+
 
 def judged_pushes(decoded: pa.StructArray) -> pa.StructArray:
     """The same records; ``decode_error`` has the name of the first of `OF_PUSHES` that a record breaks, which keeps its fields."""
@@ -105,6 +112,15 @@ def judged_pushes(decoded: pa.StructArray) -> pa.StructArray:
 def judged_connections(decoded: pa.StructArray) -> pa.StructArray:
     """The same of ClientConnectionRecords, by `OF_CONNECTIONS`."""
     return _judged(decoded, facts.of_connections(decoded), OF_CONNECTIONS)
+
+
+def judged_telemetry(decoded: pa.StructArray, readable: pa.Array) -> pa.StructArray:
+    """The same of ClientTelemetryRecords, by `OF_TELEMETRY`.
+
+    Args:
+        readable: whether the metrics of each can be read, 1 or 0.
+    """
+    return _judged(decoded, facts.of_telemetry(decoded) | {"metrics_readable": readable}, OF_TELEMETRY)
 
 
 def _judged(decoded: pa.StructArray, found: Facts, expected: tuple[Expected, ...]) -> pa.StructArray:

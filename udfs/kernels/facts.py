@@ -79,6 +79,15 @@ def of_connections(records: pa.StructArray) -> Facts:
     return facts
 
 
+def of_telemetry(records: pa.StructArray) -> Facts:
+    """The facts that row checks of a client's own metrics judge.
+
+    Args:
+        records: decoded ClientTelemetryRecords, otherwise as in `of_pushes`.
+    """
+    return _common(records)
+
+
 def _common(records: pa.StructArray) -> Facts:
     facts = {name: pc.binary_length(records.field(field)) for name, field in _LENGTHS.items()}
     protocols = pc.index_in(records.field("security_protocol"), pa.array(SECURITY_PROTOCOLS))

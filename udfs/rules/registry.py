@@ -55,6 +55,7 @@ from udfs.rules import (
     an403_version_outside_fleet,
     an404_reconnect_storm,
     an405_requests_contradict,
+    an406_poll_headroom_small,
     cf101_key_unknown,
     cf102_value_out_of_range,
     cf103_value_not_allowed,
@@ -145,6 +146,7 @@ FLEET_RULES: tuple[Rule, ...] = (
     an403_version_outside_fleet.RULE,
     an404_reconnect_storm.RULE,
     an405_requests_contradict.RULE,
+    an406_poll_headroom_small.RULE,
 )
 """Judged over time and across the fleet (`streaming.findings`), by code; no push's result lists them."""
 

@@ -38,12 +38,14 @@ def run(settings: CheckpointsListSettings) -> int:
     from streaming.checkpoints import broker, lock, reset
     from streaming.checkpoints.files import size_bytes
     from streaming.checkpoints.offsets import Extents
-    from streaming.checkpoints.plans import PLANS
+    from streaming.checkpoints.plans import PLANS, folder
 
     def look() -> Listed[table.CheckpointLine]:
         extents: Extents = {}
         if settings.bootstrap_servers:
-            extents = broker.ask(KafkaAccess.of(settings), {plan.topic for plan in PLANS.values()}).extents
+            extents = broker.ask(
+                KafkaAccess.of(settings), {plan.topic for query, plan in PLANS.items() if folder(settings.checkpoint_dir, query).is_dir()}
+            ).extents
         running = lock.holder(settings.checkpoint_dir)
         aside = [path for query in PLANS for path in reset.aside(settings.checkpoint_dir, query)]
         return Listed(

@@ -18,7 +18,8 @@ class CheckpointsResetSettings(KafkaSettings):
     section = "checkpoints"
     subcommand = "reset"
     query: Annotated[str, Option(positional=True)] = Field(
-        description="gauges, results, history_pushes or history_connections; checkpoints/README.md describes what is repeated"
+        description="gauges, results, history_pushes, history_connections or history_client_facts;\n"
+        "checkpoints/README.md describes what is repeated"
     )
     checkpoint_dir: CheckpointDir
     to_offsets: Annotated[str, Option(metavar="JSON|FILE", flag_only=True)] = Field(

@@ -56,20 +56,21 @@ def check_rights(situation: Situation) -> Iterator[CheckResult]:
         yield not_checked("no broker answers")
         return
     described = {each["name"]: each for each in situation.admin.describe_topics(list(BY_NAME))}
-    client_telemetry = situation.gateway is not None and situation.gateway.client_telemetry
+    settings = {"gateway": situation.gateway, "stream": situation.stream}
+    client_telemetry = {name for name, of in settings.items() if of is not None and of.client_telemetry}
     yield from judge(described, situation.access.principal, situation.process, client_telemetry)
 
 
 def judge(
-    described: Mapping[str, Mapping[str, Any]], principal: str, process: str, client_telemetry: bool = False
+    described: Mapping[str, Mapping[str, Any]], principal: str, process: str, client_telemetry: Collection[str] = ()
 ) -> Iterator[CheckResult]:
     """Rights by topics as DescribeTopics has them. If no process is chosen, one that may run is enough: others may have other principals.
 
     Args:
         described: by topic, with ``error_code`` and ``authorized_operations``.
-        client_telemetry: whether gateways record clients' own metrics.
+        client_telemetry: processes that have ``--client-telemetry``.
     """
-    lacking = {name: _lacking(described, *used_by(name, client_telemetry)) for name in USED_BY if process in ("", name)}
+    lacking = {name: _lacking(described, *used_by(name, name in client_telemetry)) for name in USED_BY if process in ("", name)}
     runs = any(not each for each in lacking.values())
     if not any("DESCRIBE" in (each.get("authorized_operations") or ()) or each["error_code"] for each in described.values()):
         yield not_checked("the brokers don't show rights; each process checks its own when it starts")

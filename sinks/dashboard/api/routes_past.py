@@ -9,7 +9,16 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import StreamingResponse
 
 from clientscope.api.common import ApiProblem, QueryProblem
-from clientscope.api.history import PastClient, PastClients, PastDifferences, PastFindings, PastSeries, PastStarts, PastThere
+from clientscope.api.history import (
+    PastClient,
+    PastClientFacts,
+    PastClients,
+    PastDifferences,
+    PastFindings,
+    PastSeries,
+    PastStarts,
+    PastThere,
+)
 from clientscope.errors import SettingsError
 from clientscope.query import HISTORY_CLIENTS, HISTORY_FINDINGS, parse
 from sinks.dashboard.api.export import FORMATS, csv_of, json_of
@@ -155,6 +164,11 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
         span = asked.span(clock())
         found = past.ask("differences", span=span, whose=whose)
         return PastDifferences.model_validate({"from_ms": span[0], "to_ms": span[1], **found})
+
+    @router.get("/client-facts", responses=_WRONG)
+    def client_facts(asked: Asked, whose: WhosePushes) -> PastClientFacts:
+        """What an application or a client said in its own metrics, in steps such that there are at most 120."""
+        return PastClientFacts.model_validate(past.ask("client_facts", span=asked.span(clock()), whose=whose))
 
     @router.get("/findings", responses=_WRONG)
     def findings(

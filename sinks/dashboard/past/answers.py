@@ -106,6 +106,35 @@ class DifferencesAnswer(TypedDict):
     items: list[SeenDifference]
 
 
+class FactOverTime(TypedDict):
+    """A fact, a number for each step; `clientscope.api.history.PastFact`."""
+
+    name: str
+    curve: str
+    line: str
+    unit: str
+    setting: str
+    values: list[float | None]
+
+
+class FactsOfKind(TypedDict):
+    """What producers or consumers said; `clientscope.api.history.PastFactsOfKind`."""
+
+    kind: str
+    instances: int
+    facts: list[FactOverTime]
+
+
+class ClientFactsAnswer(TypedDict):
+    """Facts of clients' own metrics; `clientscope.api.history.PastClientFacts`."""
+
+    from_ms: int
+    to_ms: int
+    step_ms: int
+    points: list[int]
+    kinds: list[FactsOfKind]
+
+
 class FindingState(TypedDict):
     """A recorded state of a finding; `clientscope.api.history.PastFinding`."""
 
@@ -140,7 +169,7 @@ class FindingsAnswer(TypedDict):
     items: list[FindingState]
 
 
-PastAnswer = SeriesAnswer | ClientsAnswer | StartsAnswer | DifferencesAnswer | FindingsAnswer
+PastAnswer = SeriesAnswer | ClientsAnswer | StartsAnswer | DifferencesAnswer | ClientFactsAnswer | FindingsAnswer
 
 
 @final

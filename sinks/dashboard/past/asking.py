@@ -11,7 +11,16 @@ from typing import Any, Literal, overload
 
 from clientscope.local.answering import AnsweringProcess, NoReply, environment_without_secrets
 from clientscope.query import QueryError
-from sinks.dashboard.past.answers import ClientsAnswer, DifferencesAnswer, FindingsAnswer, PastAnswer, PastReply, SeriesAnswer, StartsAnswer
+from sinks.dashboard.past.answers import (
+    ClientFactsAnswer,
+    ClientsAnswer,
+    DifferencesAnswer,
+    FindingsAnswer,
+    PastAnswer,
+    PastReply,
+    SeriesAnswer,
+    StartsAnswer,
+)
 from sinks.dashboard.past.problems import NoAnswer
 
 DEADLINE_S = 20.0
@@ -67,6 +76,8 @@ class Past:
     def ask(self, question: Literal["starts"], **arguments: Any) -> StartsAnswer: ...
     @overload
     def ask(self, question: Literal["differences"], **arguments: Any) -> DifferencesAnswer: ...
+    @overload
+    def ask(self, question: Literal["client_facts"], **arguments: Any) -> ClientFactsAnswer: ...
     @overload
     def ask(self, question: Literal["findings_at", "findings_ended"], **arguments: Any) -> FindingsAnswer: ...
 

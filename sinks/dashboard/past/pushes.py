@@ -105,14 +105,14 @@ def read_pushes(rows: pa.Table) -> list[PastPush]:
     return [PastPush(row, _configuration(rows, number)) for number, row in enumerate(pushed)]
 
 
-def condition(tables: Tables, span: Span, whose: Whose) -> str | None:
+def condition(tables: Tables, span: Span, whose: Whose, table: str = "pushes") -> str | None:
     """The SQL condition, by names as the table has them; None if no client matches.
 
     They may not be as they are shown, and applications are no column: so all the names there are are looked at.
     """
     columns = ("client_id", "principal", "client_address", "security_protocol")
     names = ", ".join(columns)
-    there = tables.ask("pushes", f"SELECT {names} FROM pushes WHERE {within(span, 'timestamp')} GROUP BY {names}")  # noqa: S608 - names of columns
+    there = tables.ask(table, f"SELECT {names} FROM {table} WHERE {within(span, 'timestamp')} GROUP BY {names}")  # noqa: S608 - names of columns
     meant = [row for row in zip(*(there[column].to_pylist() for column in columns), strict=True) if whose.has(*row)]
     if len(meant) > MOST_NAMES:
         raise too_wide(f"more than {MOST_NAMES:,} clients are meant")

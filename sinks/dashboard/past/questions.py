@@ -9,8 +9,16 @@ from typing import Any
 import pyarrow as pa
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
-from sinks.dashboard.past import clients, differences, findings, lifetimes, pushes, series
-from sinks.dashboard.past.answers import ClientsAnswer, DifferencesAnswer, FindingsAnswer, PastAnswer, SeriesAnswer, StartsAnswer
+from sinks.dashboard.past import client_facts, clients, differences, findings, lifetimes, pushes, series
+from sinks.dashboard.past.answers import (
+    ClientFactsAnswer,
+    ClientsAnswer,
+    DifferencesAnswer,
+    FindingsAnswer,
+    PastAnswer,
+    SeriesAnswer,
+    StartsAnswer,
+)
 from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Span, Tables
 
@@ -62,6 +70,9 @@ class Questions:
 
     def _differences(self, span: tuple[int, int], whose: dict[str, str | None]) -> DifferencesAnswer:
         return differences.differences(self._tables, Span(*span), Whose(**whose))
+
+    def _client_facts(self, span: tuple[int, int], whose: dict[str, str | None]) -> ClientFactsAnswer:
+        return client_facts.client_facts(self._tables, Span(*span), Whose(**whose))
 
     def _findings_at(self, at_ms: int, **chosen: Any) -> FindingsAnswer:
         found = self._once(("findings", at_ms), lambda: findings.at_a_time(self._tables, at_ms))

@@ -22,9 +22,9 @@ _HOUR, _DAY = 60, 1_440
 _STEPS = tuple(minutes * MINUTE_MS for minutes in (1, 5, 15, 30, _HOUR, 2 * _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 7 * _DAY))
 
 
-def step_of(span: Span) -> int:
-    """The smallest step, in ms, that makes at most `MOST_POINTS` points."""
-    return next((step for step in _STEPS if len(points(span, step)) <= MOST_POINTS), _STEPS[-1])
+def step_of(span: Span, most: int = MOST_POINTS) -> int:
+    """The smallest step, in ms, that makes at most so many points."""
+    return next((step for step in _STEPS if len(points(span, step)) <= most), _STEPS[-1])
 
 
 def points(span: Span, step_ms: int) -> range:

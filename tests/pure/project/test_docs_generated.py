@@ -11,6 +11,7 @@ from pathlib import Path
 from places import ROOT
 
 import streaming
+from clientscope.catalog.client_facts import FACTS
 from sinks.alerts.kinds import KINDS
 from streaming.limits import Limit
 
@@ -56,6 +57,13 @@ def test_the_table_of_limits_has_every_limit_of_the_job() -> None:
     listed = module["limits"]()
     assert len(listed) == len({each.name for each in listed}) >= 15
     assert set(listed) == defined, "each counts in an engine's limits"
+
+
+def test_the_table_of_facts_has_every_fact() -> None:
+    text = (ROOT / "docs" / "telemetry.md").read_text(encoding="utf-8")
+    module = runpy.run_path(str(ROOT / "docs" / "make" / "client_facts.py"))
+    assert module["page"](text) == text, "make docs writes it anew"
+    assert len(re.findall(r"^\| `\w+` \| .*\| `(?:producer|consumer)\.", text, re.MULTILINE)) == len(FACTS)
 
 
 def test_every_fault_that_is_not_marked_has_a_test_and_every_test_cites_one_of_them() -> None:

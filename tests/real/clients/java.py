@@ -132,6 +132,23 @@ class JavaClient(Client):
             at_rest()
         return taken
 
+    @contextmanager
+    def polling(self, topic: str, group: str, **settings: str) -> Iterator[Callable[[], int]]:
+        """A consumer that stays: what polls it once, and returns how many records came."""
+        deserializers = {"key_deserializer": f"{_STRING}Deserializer", "value_deserializer": f"{_STRING}Deserializer"}
+        common = self._common(group_id=group, auto_offset_reset="earliest", **deserializers, **settings)
+        with self._closing(self.kafka.clients.consumer.KafkaConsumer(common)) as consumer:
+            consumer.subscribe([topic])
+            yield lambda: int(consumer.poll(self._gateway.jvm.java.time.Duration.ofMillis(200)).count())
+
+    @contextmanager
+    def producing(self, topic: str, **settings: str) -> Iterator[None]:
+        """A producer that has sent one record, and stays."""
+        serializers = {"key_serializer": f"{_STRING}Serializer", "value_serializer": f"{_STRING}Serializer"}
+        with self._closing(self.kafka.clients.producer.KafkaProducer(self._common(**serializers, **settings))) as producer:
+            producer.send(self.kafka.clients.producer.ProducerRecord(topic, "key", "value")).get()
+            yield
+
     def describe(self, topic: str) -> dict[str, Any]:
         with self._admin() as admin:
             cluster = admin.describeCluster()

@@ -22,6 +22,19 @@ export function bytes(value) {
   return `${step && shown < 10 ? shown.toFixed(1) : Math.round(shown)} ${BYTES[step]}`;
 }
 
+const decimals = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+
+// A number with its unit, to three digits: what a client measured has no more meaning than that.
+export function quantity(value, unit) {
+  if (value === null || value === undefined) return NONE;
+  if (unit === "bytes") return bytes(value);
+  if (unit === "bytes per second") return `${bytes(value)}/s`;
+  if (unit === "ratio") return `${decimals.format(100 * value)} %`;
+  if (unit !== "ms") return value < 1000 ? decimals.format(value) : count(Math.round(value));
+  if (value < 1000) return `${decimals.format(value)} ms`;
+  return value < 120_000 ? `${decimals.format(value / 1000)} s` : span(value);
+}
+
 export const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 export const words = (identifier) => identifier.replaceAll("_", " ");
 export const percent = (part, whole) => {

@@ -10,7 +10,7 @@ const { uPlot } = globalThis;
 
 const NARROW = 760;
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // Each area covers all that lies below it, so the highest is drawn first.
 function stacked(series) {
@@ -76,8 +76,8 @@ function options({ series, bars, width, height, onHover, byDay, utc }) {
 }
 
 // A sample between two gaps is no area, so it is drawn as a point.
-const isThere = (value) => value !== null && value !== undefined;
-const alone = (values) => [...values.keys()].filter((i) => isThere(values[i]) && !isThere(values[i - 1]) && !isThere(values[i + 1]));
+export const isThere = (value) => value !== null && value !== undefined;
+export const alone = (values) => [...values.keys()].filter((i) => isThere(values[i]) && !isThere(values[i - 1]) && !isThere(values[i + 1]));
 
 const short = (value) => (value >= 10_000 ? `${count(value / 1000)}k` : count(value));
 
@@ -158,7 +158,7 @@ function AsTable({ label, minutes, series, total, step, tell }) {
 }
 
 // Counts up when the colours change, which a canvas doesn't notice by itself.
-function useTheme() {
+export function useTheme() {
   const [theme, set] = useState(document.documentElement.dataset.theme);
   useEffect(() => {
     const observer = new MutationObserver(() => set(document.documentElement.dataset.theme));

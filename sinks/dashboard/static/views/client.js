@@ -8,6 +8,7 @@ import { useListing } from "../core/listing.js";
 import { here, href, useRoute } from "../core/route.js";
 import { useSignal } from "../core/signal.js";
 import { Software, Time, Word } from "../parts/bits.js";
+import { Facts } from "../parts/facts.js";
 import { FindingList, RuleLink } from "../parts/finding.js";
 import { Diff, PastStarts, useHasPast } from "../parts/past.js";
 import { CatchingUp, Failed, Loading, Nothing } from "../parts/states.js";
@@ -45,6 +46,7 @@ export function Client() {
               : html`<${Nothing} good><p>Judged, and nothing was found.</p><//>`
         }<${NotJudgedBy} rules=${answer.not_judged_by} /></section>
       <section class="card wide" aria-labelledby="configuration"><${Configuration} answer=${answer} /></section>
+      <section class="card wide" aria-labelledby="own-metrics"><${Facts} client=${client} configuration=${answer.configuration} /></section>
       <section class="card wide" aria-labelledby="history"><header><h2 id="history">Starts</h2><span class="muted">what changed from each start to the next</span></header><${Starts} answer=${answer} /><${Older} answer=${answer} /></section>
       <section class="card wide" aria-labelledby="open-connections"><header><h2 id="open-connections">Connections</h2><span class="muted">${plural(client.connections, "open connection")}</span></header>
         <${ConnectionTable} items=${connections} total=${connected ? client.connections : connections.length} /></section>

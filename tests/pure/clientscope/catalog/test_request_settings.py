@@ -64,3 +64,8 @@ def test_a_share_consumer_that_only_acknowledges_shows_no_fetch_setting() -> Non
         "share.acquire.mode": "record_limit",
     }  # fmt: skip
     assert shown(78, fetched | {"maxBytes": "0"}) == {"group.id": "g"}
+
+
+def test_a_javas_own_metrics_show_the_size_of_its_buffer() -> None:
+    assert shown(72, {"bufferTotalBytes": "33554432"}) == {"buffer.memory": "33554432"}
+    assert not shown(72, {"bufferTotalBytes": "33554432"}, "librdkafka")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
-from telemetry_frames import ID, metrics
+from telemetry_frames import ID, measured, metrics
 
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
@@ -16,7 +16,7 @@ from clientscope.gateway.telemetry import TelemetryRecords
 from clientscope.gateway.worker.messages import Measures
 from clientscope.records.codec import ClientTelemetryRecord, decode
 from clientscope.records.telemetry import unpack
-from clientscope.session.state import Identity
+from clientscope.session.state import Identity, RequestFields
 from clientscope.wire.telemetry import GZIP, SNAPPY, UNCOMPRESSED, PushedMetrics
 
 WHO = Identity("orders-1", "apache-kafka-java", "4.4.0", ID, "User:ANONYMOUS")
@@ -72,6 +72,16 @@ def test_what_cannot_be_recorded_is_counted(changes: dict[str, object], reason: 
     recorded = Recorded()
     recorded.take(replace(PUSH, **changes))  # type: ignore[arg-type]
     assert recorded.counts == {("telemetry_dropped", reason): 1} and not recorded.published
+
+
+def test_metrics_show_a_setting_where_that_is_wanted() -> None:
+    recorded = Recorded()
+    data = measured({"org.apache.kafka.producer.buffer.total.bytes": 33_554_433.0})
+    push = Measures(1, replace(PUSH, metrics=gzip.compress(data.SerializeToString())), 123, True)
+    assert recorded.records.take(push, 0.0) is None
+    assert recorded.records.take(push, 1.0, with_settings=True) == RequestFields(72, 0, (("bufferTotalBytes", "33554433"),))
+    assert recorded.records.take(Measures(1, PUSH, 123, True), 2.0, with_settings=True) is None
+    assert len(recorded.published) == 3
 
 
 def test_without_room_or_connection_it_is_dropped() -> None:

@@ -263,3 +263,18 @@ def test_what_is_kept_of_one_tenant_is_bounded(monkeypatch: pytest.MonkeyPatch) 
     observed.wait()
     assert observed.published[-1][1].client_id == "later"
     assert not observed.clients._kept[("@10.0.0.2")]
+
+
+def test_what_a_clients_metrics_show_is_among_what_its_producer_has_shown() -> None:
+    observed = Observed()
+    pushed = RequestFields(72, 0, (("bufferTotalBytes", "33554433"),))
+    observed.connect(1, pushed)
+    assert observed.clients.has_shown(1, 72) and not observed.clients.has_shown(1, 0) and not observed.clients.has_shown(2, 72)
+    observed.wait()
+    assert not observed.published, "it may be of any client"
+    observed.connect(2, PRODUCED)
+    observed.wait()
+    ((_, record),) = observed.published
+    assert {each.config_key: each.config_value for each in record.configs} == {
+        "client.id": "orders-1", "acks": "1", "request.timeout.ms": "21000", "buffer.memory": "33554433",
+    }  # fmt: skip

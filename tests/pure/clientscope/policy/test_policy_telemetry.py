@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
-from telemetry_frames import every_text, metrics
+from telemetry_frames import every_text, measured, metrics
 
 from clientscope.errors import RecordError
 from clientscope.policy import telemetry
 from clientscope.policy.redaction import ClientNames
-from clientscope.policy.telemetry import redacted_metrics
+from clientscope.policy.telemetry import redacted_metrics, shown_fields
 
 SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
 NAMES = ClientNames()
 
 
 def redacted(data: MetricsData) -> MetricsData:
-    return MetricsData.FromString(redacted_metrics(data.SerializeToString(), NAMES))
+    return redacted_metrics(data.SerializeToString(), NAMES)
 
 
 def test_metrics_without_secrets_stay() -> None:
@@ -50,7 +52,7 @@ def test_text_that_clients_have_no_use_for_is_removed() -> None:
 
 def test_fields_that_are_not_known_are_removed() -> None:
     raw = metrics("a").SerializeToString() + b"\xfa\x3f" + bytes([len(SECRET)]) + SECRET.encode()
-    assert SECRET.encode() not in redacted_metrics(raw, NAMES)
+    assert SECRET.encode() not in redacted_metrics(raw, NAMES).SerializeToString()
 
 
 @pytest.mark.parametrize("kind", ["histogram", "exponential_histogram", "summary"])
@@ -109,4 +111,11 @@ def test_any_bytes_are_metrics_or_a_reason(raw: bytes) -> None:
     except RecordError as error:
         assert error.reason in ("unreadable", "too_many_points")
     else:
-        assert redacted_metrics(again, NAMES) == again
+        assert redacted_metrics(again.SerializeToString(), NAMES) == again
+
+
+@pytest.mark.parametrize(("size", "shown"), [(33_554_433.0, "33554433"), (0.0, None), (-1.0, None), (math.nan, None), (1e300, None)])
+def test_the_size_of_a_producers_buffer_is_its_setting(size: float, shown: str | None) -> None:
+    data = measured({"org.apache.kafka.producer.request.latency.max": 1.0, "org.apache.kafka.producer.buffer.total.bytes": size})
+    assert dict(shown_fields(data)) == ({} if shown is None else {"bufferTotalBytes": shown})
+    assert shown_fields(metrics("a")) == ()

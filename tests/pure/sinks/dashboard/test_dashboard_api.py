@@ -87,6 +87,7 @@ def test_openapi_describes_every_answer(client: TestClient) -> None:
         "findings/{fingerprint}/reopen",
         "gauges",
         "history",
+        "history/client-facts",
         "history/clients",
         "history/clients/export",
         "history/diff",

@@ -45,7 +45,7 @@ def checkpoints(tmp_path: Path) -> Path:
 def topics_now(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, TopicsNow]]:
     """What a broker says: each topic's one partition holds offsets 0 to 59, unless the test says otherwise."""
     seen = {plan.topic: SeenTopic(topic_id=TOPIC_ID, partitions=1) for plan in PLANS.values()}
-    said = {"": TopicsNow(seen, {**holding("results", (0, 60)), **holding("gauges", (0, 60))})}
+    said = {"": TopicsNow(seen, {**holding("results", (0, 60)), **holding("gauges", (0, 60)), **holding("history_client_facts", (0, 60))})}
     monkeypatch.setattr(broker, "ask", lambda kafka, names: said[""])
     yield said
 
@@ -95,6 +95,20 @@ def test_continuing_writes_the_manifest_of_the_version_that_continues(checkpoint
     written = manifest.read(folder(checkpoints, "gauges"))
     assert written is not None
     assert (written.spark_version, written.shuffle_partitions, written.batch) == ("4.2.1", 1, 4)
+
+
+def test_the_checkpoint_of_a_query_that_the_job_does_not_run_is_not_looked_at(
+    checkpoints: Path, topics_now: dict[str, TopicsNow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker, "Asking", lambda kafka, names: lambda: topics_now[""])
+    gone = topics_now[""].extents.pop("clientscope.telemetry")
+    assert gone
+    queries = [query for query in PLANS if query != "history_client_facts"]
+    with Checkpoints(checkpoints, checkpoints / "history", "broker:1", "4.2.0", 1, queries=queries).held() as held:
+        watch = held.watch(lambda query, why: pytest.fail(f"{query}: {why}"), lambda: None)
+        watch.look()
+        assert watch.away == ""
+        assert held.lost() == {}
 
 
 def test_one_that_is_refused_keeps_all_as_they_were(checkpoints: Path, topics_now: object) -> None:

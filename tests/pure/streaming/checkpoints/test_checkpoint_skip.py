@@ -35,7 +35,9 @@ class Kafka:
 
     def holds(self, *extents: tuple[int, int]) -> None:
         seen = {plan.topic: SeenTopic(topic_id=TOPIC_ID, partitions=len(extents)) for plan in PLANS.values()}
-        self.said = TopicsNow(seen, {**holding("gauges", (0, 60)), **holding("results", *extents)})
+        self.said = TopicsNow(
+            seen, {**holding("gauges", (0, 60)), **holding("history_client_facts", (0, 60)), **holding("results", *extents)}
+        )
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from clientscope.config import StreamSettings
 from clientscope.records.topics import BY_NAME
 from streaming import queries
 from streaming.checkpoints import plans
@@ -29,6 +30,14 @@ def test_its_topics_are_there_and_its_plan_reads_one_of_them(name: str) -> None:
     if plan is not None:
         assert plan.topic in query.reads
         assert decoder(plan.record)
+
+
+def test_clients_own_metrics_are_read_on_request() -> None:
+    def chosen(**settings: bool) -> set[str]:
+        return set(registry.wanted(StreamSettings(bootstrap_servers="broker:1", **settings)))  # type: ignore[arg-type]
+
+    assert chosen() == set(QUERIES) - {"history_client_facts"}
+    assert chosen(client_telemetry=True) == set(QUERIES)
 
 
 @pytest.mark.parametrize(

@@ -44,14 +44,16 @@ def test_a_gateway_writes_clients_metrics_where_it_records_them() -> None:
     here = described(telemetry={"DESCRIBE"})
     (without,) = judge(here, "User:g", "gateway")
     assert without.outcome is Outcome.OK
-    (found,) = judge(here, "User:g", "gateway", client_telemetry=True)
+    (found,) = judge(here, "User:g", "gateway", client_telemetry={"gateway"})
     assert found.text == f"User:g lacks rights of gateway: Write on {TELEMETRY}; DescribeConfigs on {TELEMETRY}"
+    (reads,) = judge(here, "User:s", "stream", client_telemetry={"stream"})
+    assert reads.text == f"User:s lacks rights of stream: Read on {TELEMETRY}; DescribeConfigs on {TELEMETRY}"
 
 
 def test_it_is_what_the_job_and_the_page_read_and_write() -> None:
     read = {topic for query in job.QUERIES.values() for topic in query.reads} | set(job.RECORDED)
     written = {topic for query in job.QUERIES.values() for topic in query.writes} | {STATUS}
-    assert (set(USED_BY["stream"].reads), set(USED_BY["stream"].writes)) == (read, written)
+    assert tuple(map(set, used_by("stream", client_telemetry=True))) == (read, written)
     assert set(USED_BY["serve"].reads) == set(reader.TOPICS)
 
 

@@ -1,0 +1,115 @@
+"""kernels/client_facts: what a client says of itself, as numbers; and nothing of what it doesn't say."""
+
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData
+from record_bytes import telemetry_record
+from telemetry_frames import measured
+
+from clientscope.catalog.client_facts import BY_METRIC, FACTS, PREFIX
+from clientscope.digest import DigestKey
+from clientscope.errors import RecordError
+from clientscope.records.telemetry import MOST_UNPACKED_BYTES, pack
+from streaming.transforms.history import telemetry_rows
+from udfs.kernels.client_facts import COLUMNS, ClientFacts, client_facts
+
+LATENCY, SENT, ERRORS = (f"{PREFIX}producer.{name}" for name in ("request.latency.max", "record.send.total", "record.error.total"))
+LAG, CONSUMED = f"{PREFIX}consumer.fetch.manager.records.lag.max", f"{PREFIX}consumer.fetch.manager.records.consumed.total"
+SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
+
+
+def facts(data: MetricsData) -> ClientFacts:
+    return client_facts(data.SerializeToString())
+
+
+def test_counters_are_divided_by_the_time_since_the_last_push() -> None:
+    found = facts(measured({LATENCY: 79.0}, {SENT: 120.0, ERRORS: 3.0}, milliseconds=2_000))
+    assert (found.kind, found.interval_ms) == ("producer", 2_000)
+    assert found.values == {"request_latency_max_ms": 79.0, "record_rate": 60.0, "record_errors": 3.0}
+    assert facts(measured({LAG: 7.0}, {CONSUMED: 60.0})).values == {"lag_max_records": 7.0, "record_rate": 1.0}
+
+
+def test_what_a_client_does_not_say_is_missing() -> None:
+    assert facts(MetricsData()) == ClientFacts()
+    assert facts(measured({f"{PREFIX}producer.node.request.latency.max": 1.0})) == ClientFacts(), "of one broker"
+    for number in (math.nan, math.inf, -math.inf, -1.0, 1e300):
+        assert "request_latency_max_ms" not in facts(measured({LATENCY: number})).values
+    assert facts(measured({}, {SENT: 5.0}, milliseconds=0)).values == {}, "of no time"
+    assert facts(measured({}, {SENT: 5.0}, milliseconds=86_400_001)).values == {}
+
+
+def test_numbers_of_a_topic_or_a_broker_are_not_the_clients() -> None:
+    data = measured({LAG: 9.0}, {CONSUMED: 600.0}, topic="orders")
+    assert facts(data) == ClientFacts()
+    data.MergeFrom(measured({LAG: 4.0}, {CONSUMED: 60.0}))
+    assert facts(data).values == {"lag_max_records": 4.0, "record_rate": 1.0}
+
+
+def test_a_counter_since_the_clients_start_is_no_rate() -> None:
+    data = measured({LATENCY: 1.0}, {SENT: 5.0})
+    for metric in data.resource_metrics[0].scope_metrics[0].metrics:
+        if metric.WhichOneof("data") == "sum":
+            metric.sum.aggregation_temporality = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
+    assert facts(data).values == {"request_latency_max_ms": 1.0}
+
+
+def test_a_gauge_under_a_counters_name_and_the_other_way_round_say_nothing() -> None:
+    assert facts(measured({SENT: 1.0}, {LATENCY: 1.0})) == ClientFacts()
+
+
+def test_whole_numbers_are_numbers_too() -> None:
+    data = measured({LATENCY: 0.0})
+    data.resource_metrics[0].scope_metrics[0].metrics[0].gauge.data_points[0].as_int = 12  # as librdkafka has them
+    assert facts(data).values == {"request_latency_max_ms": 12.0}
+
+
+NUMBERS = st.floats(width=64) | st.integers(-(2**63), 2**63 - 1).map(float)
+
+
+@given(
+    st.dictionaries(st.sampled_from([*BY_METRIC, "other"]), NUMBERS),
+    st.dictionaries(st.sampled_from([*BY_METRIC, "other"]), NUMBERS),
+    st.integers(-1, 2**40),
+)
+def test_every_fact_is_finite_and_not_negative(gauges: dict[str, float], counters: dict[str, float], milliseconds: int) -> None:
+    data = measured(gauges, counters, milliseconds=max(0, min(milliseconds, 1_700_000_000_000)))
+    found = facts(data)
+    assert found.values.keys() <= {fact.name for fact in FACTS}
+    assert all(math.isfinite(value) and value >= 0 for value in found.values.values())
+
+
+@given(st.binary())
+def test_bytes_that_are_no_metrics_raise_nothing_else(data: bytes) -> None:
+    try:
+        client_facts(data)
+    except RecordError as error:
+        assert error.reason == "unreadable"
+
+
+def test_records_become_rows_with_nulls_for_what_is_not_said() -> None:
+    good = pack(measured({LATENCY: 79.0}, {SENT: 120.0}, milliseconds=2_000).SerializeToString())
+    values = [telemetry_record(good, client_id=SECRET), telemetry_record(pack(b"")), b"\0\0"]
+    rows = telemetry_rows(pa.array(values, pa.binary()), DigestKey(b"k" * 32)).to_pylist()
+    first, empty, broken = rows
+    assert (first["client_kind"], first["interval_ms"], first["record_rate"], first["lag_max_records"]) == ("producer", 2_000, 60.0, None)
+    assert (first["client_software_version"], first["decode_error"], "metrics" in first) == ("4.4.0", None, False)
+    assert SECRET not in str(rows), "another program may have written the record"
+    assert empty["decode_error"] is None
+    assert not any(empty[field.name] for field in COLUMNS)
+    assert (broken["decode_error"], broken["length"], broken["client_kind"]) == ("truncated", 2, None)
+
+
+@pytest.mark.parametrize("metrics", [b"", b"no gzip", pack(b"\xff" * 9), pack(bytes(MOST_UNPACKED_BYTES + 1))])
+def test_metrics_that_cannot_be_read_are_the_reason(metrics: bytes) -> None:
+    values = pa.array([telemetry_record(metrics), telemetry_record(pack(b""))], pa.binary())
+    assert telemetry_rows(values, None).field("decode_error").to_pylist() == ["metrics_readable", None]
+
+
+def test_a_batch_of_nothing() -> None:
+    assert len(telemetry_rows(pa.array([], pa.binary()), None)) == 0
