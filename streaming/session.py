@@ -150,8 +150,17 @@ def _require_classes(spark: SparkSession) -> None:
             )
 
 
+def _stores(settings: StreamSettings) -> dict[str, str]:
+    """What Hadoop's client of S3 has otherwise by default. Spark itself gives it keys and endpoint of ``AWS_…``."""
+    if not any(str(folder).startswith("s3a:") for folder in (settings.checkpoint_dir, settings.history_dir)):
+        return {}
+    own = {"spark.hadoop.fs.s3a.path.style.access": "true"} if "AWS_ENDPOINT_URL" in os.environ else {}
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    return own | ({"spark.hadoop.fs.s3a.endpoint.region": region} if region else {})
+
+
 def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
-    configuration = {
+    configuration = _stores(settings) | {
         "spark.app.name": "clientscope",
         "spark.ui.enabled": str(settings.ui_port > 0).lower(),
         "spark.ui.port": str(settings.ui_port),
