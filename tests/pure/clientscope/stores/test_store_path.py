@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from bucket import bucket
+from pyarrow import parquet
 
 from clientscope.stores import trees
 from clientscope.stores.store_path import AnyPath, StorePath, any_path
@@ -68,6 +71,20 @@ def test_an_error_of_the_store_is_one_line_without_keys(address: str) -> None:
     with pytest.raises(OSError) as error:
         any_path("s3a://another-bucket/x").iterdir().__next__()
     assert "\n" not in str(error.value) and "canary" not in str(error.value)
+
+
+def test_a_file_of_rows_is_read_in_parts(address: str) -> None:
+    path = any_path(f"{address}/rows.parquet")
+    assert isinstance(path, StorePath)
+    content = io.BytesIO()
+    parquet.write_table(pa.table({"number": range(100_000)}), content)
+    path.store.write(path.key, content.getvalue())
+    with parquet.ParquetFile(path.open(), buffer_size=4096, pre_buffer=False) as file:
+        read = [number for batch in file.iter_batches(512) for number in batch["number"].to_pylist()]
+    assert read == list(range(100_000))
+    with path.open() as file:
+        assert (file.seek(-4, io.SEEK_END), file.read()) == (len(content.getvalue()) - 4, b"PAR1")
+        assert file.read(10) == b""
 
 
 def test_marks_that_hadoop_leaves_for_folders_are_no_files(address: str) -> None:
