@@ -231,7 +231,8 @@ def comes_out(bootstrap_servers: str, history_dir: AnyPath, key: DigestKey, skip
     assert results(bootstrap_servers) == expected.results
     eventually(lambda: findings(bootstrap_servers) == expected.findings, SLOW)
     said = findings(bootstrap_servers)
-    assert {which: (said.get(which), recorded) for which, recorded in expected.findings.items() if said.get(which) != recorded} == {}
+    differing = [(said.get(which), recorded) for which, recorded in expected.findings.items() if said.get(which) != recorded]
+    assert differing == [], differing[0]
     assert {which: recorded for which, recorded in said.items() if which not in expected.findings} == {}
     recorded = quarantined(bootstrap_servers)
     assert {place: recorded.pop(place)["reason"] for place in skipped} == dict.fromkeys(skipped, "crashed")

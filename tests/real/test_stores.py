@@ -16,27 +16,30 @@ from pathlib import Path
 import pytest
 from bucket import bucket
 from conftest import RunningBroker, start_broker
-from hadoop import hadoop
+from hadoop import hdfs, yarn
 from observe import children, eventually, is_gone
 from replay import Input, comes_out
+from standalone import SPARK, Standalone
 
+from clientscope.commands.bundle import folder as bundle
 from clientscope.demo.fleet import Fleet
 from clientscope.digest import DigestKey
-from clientscope.stores.store_path import AnyPath, any_path
+from clientscope.local.jars import jars
+from clientscope.stores.store_path import AnyPath, StorePath, any_path
 
 SEED = 24
 KEY = DigestKey(b"0123456789abcdef" * 4)
 
 
 @contextmanager
-def s3(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+def in_s3(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     with bucket() as found:
         yield found
 
 
 @contextmanager
-def hdfs(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    with hadoop(folder / "hadoop") as address:
+def on_hdfs(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    with hdfs(folder / "hdfs") as address:
         yield address, {}
 
 
@@ -86,7 +89,7 @@ class Job:
 
 @pytest.mark.long_form(only=True)
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("store", [s3, hdfs])
+@pytest.mark.parametrize("store", [in_s3, on_hdfs])
 def test_f22_in_a_store_kills_lose_nothing_and_the_commands_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: object) -> None:
     assert callable(store)
     chance = random.Random(SEED)  # noqa: S311 - moments that can be had again
@@ -113,12 +116,61 @@ def test_f22_in_a_store_kills_lose_nothing_and_the_commands_read_it(tmp_path: Pa
             assert "was not freed: waiting" in job.log
             commands_read_it(job)
             comes_out(broker.internal, job.history, KEY)
+            ends_when_another_has_its_lease(job)
             said = "".join(path.read_text(errors="replace") for path in (tmp_path / "logs").iterdir())
             assert [value for name, value in variables.items() if "ACCESS_KEY" in name and value in said] == []
             assert "Traceback" not in said and "could not be validated" not in said, said
         finally:
             job.processes.stop()
             started.stop()
+
+
+@pytest.mark.long_form(only=True)
+@pytest.mark.timeout(1800)
+def test_f21_on_yarn_with_both_folders_on_its_hdfs(tmp_path: Path) -> None:
+    """Executors are YARN's containers, and have our code from the zip alone (`standalone`)."""
+    bundle.write(tmp_path / "bundle", jars("spark"))
+    key = tmp_path / "digest.key"
+    key.touch(0o600)
+    key.write_bytes(KEY.secret)
+    started, broker = start_broker(tmp_path / "broker")
+    try:
+        written = Input(broker.internal, SEED)
+        written.write(200)
+        with hdfs(tmp_path / "hdfs") as store, yarn(tmp_path / "yarn", store) as conf:
+            history = any_path(f"{store}/history")
+            cluster = Standalone(tmp_path / "cluster", environment={"HADOOP_CONF_DIR": str(conf)})
+            cluster.master = "yarn"
+            try:
+                cluster.submit(
+                    tmp_path / "bundle", "--bootstrap-servers", broker.internal, "--checkpoint-dir", f"{store}/checkpoints",
+                    "--history-dir", str(history), "--history-interval-seconds", "1", "--metrics-listen", "127.0.0.1:0",
+                    "--digest-key-file", str(key),
+                    given=(
+                        "--num-executors", "2", "--conf", f"spark.yarn.jars=local:{SPARK / 'pyspark' / 'jars'}/*",
+                        "--conf", "spark.sql.shuffle.partitions=2",
+                    ),
+                )  # fmt: skip
+                cluster.await_ready(400)
+                comes_out(broker.internal, history, KEY)
+                written.write(50)
+                comes_out(broker.internal, history, KEY)
+                assert "Traceback" not in cluster.log(), cluster.log()
+                assert cluster.stop_job() == 0, cluster.log()
+            finally:
+                cluster.stop()
+    finally:
+        started.stop()
+
+
+def ends_when_another_has_its_lease(job: Job) -> None:
+    assert isinstance(job.checkpoints, StorePath)
+    names = [path.name for path in job.checkpoints.iterdir()]
+    newest = max(int(name.rpartition(".")[2]) for name in names if name.startswith("clientscope.lock."))
+    lock = job.checkpoints / f"clientscope.lock.{newest + 1}"
+    lock.store.create(lock.key, b"another job\n")
+    assert eventually(lambda: "is not this process's alone any more" in job.log, 120), job.log
+    assert lock.read_bytes() == b"another job\n"
 
 
 def commands_read_it(job: Job) -> None:
