@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pyspark
 from kafka.errors import KafkaError
@@ -46,7 +46,7 @@ from streaming.findings.poll_intervals import PollIntervals
 from streaming.fresh_lane import FreshLane
 from streaming.internals.jvm import memory_bean
 from streaming.internals.progress_reports import last_report
-from streaming.internals.releases import installed, untested
+from streaming.internals.releases import MINORS, installed, untested
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.job_metrics import JobMetrics
 from streaming.progress import all_unread
@@ -67,7 +67,6 @@ _LIVE = frozenset(name for name, query in QUERIES.items() if query.is_live)
 RECORDED = (FINDINGS, GAUGES)
 """Topics that `sinks.history.recorder` reads."""
 
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _WATCH_S = 1.0
 _START_TIMEOUT_S = 120.0
 # Kubernetes kills 30 s after its SIGTERM: what waits for a broker that is gone ends before, and is done again at the next start.
@@ -84,7 +83,7 @@ def run(settings: StreamSettings) -> None:
     Raises:
         EnvironmentProblem: no Java, no broker, or topics that are missing or otherwise than ``clientscope topics`` makes them.
         SettingsError: the digest key, the rules file or the owners can't be read, or are wrong.
-        Locked: another job has the checkpoint directory.
+        Locked: another job has the checkpoint directory, or may have it since its lease could not be renewed.
         Refused: a checkpoint can't be gone on with: damaged, another's, its topic has lost records, or was made again; says what to do.
         RecordsLost: while it ran, with ``--on-lost-records stop``.
         ClientscopeError: the live queries don't start.
@@ -94,7 +93,6 @@ def run(settings: StreamSettings) -> None:
 
 
 def _run(settings: StreamSettings, stop: StopRequest) -> None:
-    _require_paths(settings)
     digest_key = DigestKey.read(settings.digest_key_file) if settings.digest_key_file else None
     rules = rules_file.read(settings.rules_file, LIMITS) if settings.rules_file else RulesFile()
     owned = owners.read_if_given(settings.owners)
@@ -118,6 +116,16 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
         _run_on(checkpoints, settings, digest_key, rules, owned, conditions, kafka, stop)
 
 
+def _jars(settings: StreamSettings) -> list[Path]:
+    release = installed()
+    found = jars(release.jars)
+    if any(str(folder).startswith("s3a:") for folder in (settings.checkpoint_dir, settings.history_dir)):
+        if not release.s3:
+            raise SettingsError(f"in local mode, S3 needs Spark {MINORS[-1]} (this is {release.minor})", "docs/cluster.md has other ways")
+        found += jars(release.s3, lambda line: log.warning("%s", line))
+    return found
+
+
 def _run_on(
     checkpoints: Checkpoints,
     settings: StreamSettings,
@@ -133,7 +141,7 @@ def _run_on(
     else:
         os.environ.update(kafka.java_environment())  # the JVM inherits it; an option would be shown in plans and logs
         with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
-            spark = session(settings, jars(installed().jars))
+            spark = session(settings, _jars(settings))
     try:
         if stop.wait(0):  # while the JVM started
             return
@@ -167,12 +175,6 @@ def _run_on(
         spark.stop()
 
 
-def _require_paths(settings: StreamSettings) -> None:
-    for name, path in (("checkpoint-dir", settings.checkpoint_dir), ("history-dir", settings.history_dir)):
-        if _ADDRESS.match(str(path)):
-            raise SettingsError(f"--{name} {path}: this is an address, and must be a path", "mount it; docs/cluster.md, Object stores")
-
-
 class _Job:
     """All queries, their metrics and their status."""
 
@@ -197,7 +199,7 @@ class _Job:
             self._fresh.look()
         queries = wanted(settings)
         BatchReports(spark, queries, self._finished).listen()
-        self._conditions = conditions
+        self._conditions, self._still_held = conditions, checkpoints.still_held
         self._jvm_memory = memory_bean(spark)
         kernels = {name: query.kernel(digest_key) for name, query in queries.items() if query.kernel}
         culprits = Culprits(settings, digest_key, kernels, self._crashed)
@@ -236,9 +238,10 @@ class _Job:
         """To be called every second: what belongs to no single query.
 
         Raises:
-            RecordsLost: as `run` says.
+            RecordsLost, Locked: as `run` says.
         """
         now = self._looked_s = time.monotonic()
+        self._still_held()
         if self.supervisor.ends is not None:
             raise self.supervisor.ends
         if self._fresh is not None:

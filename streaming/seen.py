@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import logging
-from pathlib import Path
 from typing import NamedTuple
 
-from streaming.checkpoints.files import write_atomically
+from clientscope.stores.store_path import AnyPath
+from clientscope.stores.trees import write_atomically
 from streaming.findings.retention import DAY_MS, LastSeen
 
 FILE = "seen.json"
@@ -33,7 +33,7 @@ class Noted(NamedTuple):
     since_ms: int
 
 
-def read(folder: Path, now_ms: int) -> Noted:
+def read(folder: AnyPath, now_ms: int) -> Noted:
     """What an earlier process noted."""
     try:
         noted = json.loads((folder / FILE).read_text("utf-8"))[_VERSION]
@@ -48,6 +48,6 @@ def read(folder: Path, now_ms: int) -> Noted:
     return Noted(LastSeen(times, readable_ms if written_ms < readable_ms else 0), max(written_ms, readable_ms))
 
 
-def write(folder: Path, times: dict[str, int], now_ms: int) -> None:
+def write(folder: AnyPath, times: dict[str, int], now_ms: int) -> None:
     """Notes it for the next process."""
     write_atomically(folder / FILE, json.dumps({_VERSION: {"written_ms": now_ms, "seen": times}}, separators=(",", ":")))

@@ -151,8 +151,17 @@ def _require_classes(spark: SparkSession) -> None:
             )
 
 
+def _stores(settings: StreamSettings) -> dict[str, str]:
+    """What Hadoop's client of S3 has otherwise by default. Spark itself gives it keys and endpoint of ``AWS_…``."""
+    if not any(str(folder).startswith("s3a:") for folder in (settings.checkpoint_dir, settings.history_dir)):
+        return {}
+    own = {"spark.hadoop.fs.s3a.path.style.access": "true"} if "AWS_ENDPOINT_URL" in os.environ else {}
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    return own | ({"spark.hadoop.fs.s3a.endpoint.region": region} if region else {})
+
+
 def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
-    configuration = {
+    configuration = _stores(settings) | {
         "spark.app.name": "clientscope",
         "spark.ui.enabled": str(settings.ui_port > 0).lower(),
         "spark.ui.port": str(settings.ui_port),
@@ -165,8 +174,6 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(settings.history_dir.absolute()),
         # Made for long queries: it would plan each small write of history several times.
         "spark.sql.adaptive.enabled": "false",
-        # Through FileSystem rather than FileContext, which starts a process for each file; only the driver writes checkpoints.
-        "spark.sql.streaming.checkpointFileManagerClass": release(pyspark.__version__).file_manager,
         # How often a query that has nothing to do asks Kafka for more; the default of 10 ms takes a fifth of a core.
         "spark.sql.streaming.pollingDelay": "50ms",
         # The job asks for the newest one alone; what counts batches is given each (`streaming.reports`). Spark keeps one less than this.
@@ -205,6 +212,9 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # a generated class of their own in each write.
         "spark.databricks.delta.properties.defaults.dataSkippingNumIndexedCols": "5",
     }
+    if isinstance(settings.checkpoint_dir, Path):
+        # Through FileSystem rather than FileContext, which starts a process for each file; only the driver writes checkpoints.
+        configuration["spark.sql.streaming.checkpointFileManagerClass"] = release(pyspark.__version__).file_manager
     if master.startswith("local"):
         configuration |= {
             "spark.driver.host": "127.0.0.1",

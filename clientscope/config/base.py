@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 from clientscope.config.option import Option
 from clientscope.config_types import Addresses, check_url
+from clientscope.stores.store_path import AnyPath, any_path
 
 
 class Settings(BaseModel):
@@ -121,13 +122,17 @@ class PublishingSettings(KafkaSettings):
 
 
 CheckpointDir = Annotated[
-    Path,
-    Field(default=Path("checkpoints"), description="directory of the queries' checkpoints"),
+    AnyPath,
+    BeforeValidator(any_path),
+    Field(default=Path("checkpoints"), description="directory of the queries' checkpoints, or an address like s3a://… or hdfs://…"),
     Option(section="stream"),
 ]
 HistoryDir = Annotated[
-    Path,
-    Field(default=Path("data/history"), description="directory of the streaming job's Delta tables"),
+    AnyPath,
+    BeforeValidator(any_path),
+    Field(
+        default=Path("data/history"), description="directory of the streaming job's Delta tables, or an address like s3a://… or hdfs://…"
+    ),
     Option(section="stream"),
 ]
 RulesFile = Annotated[

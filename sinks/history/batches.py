@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyspark.sql import DataFrame
 
+from clientscope.stores.store_path import AnyPath
 from sinks.history.commit_lock import committing
 
 
-def append(rows: DataFrame, table: Path, query_id: str, batch_id: int) -> None:
+def append(rows: DataFrame, table: AnyPath, query_id: str, batch_id: int) -> None:
     """Appends a batch to a table that is partitioned by ``date``; does nothing if this batch was appended before.
 
     Args:

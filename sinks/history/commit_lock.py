@@ -1,8 +1,9 @@
-"""Lock of a Delta table on a file system, one writer at a time: Spark and delta-rs commit to the same log in different ways.
+"""Lock of a Delta table, one writer at a time: Spark and delta-rs commit to the same log in different ways.
 
-Delta asks a store to create a log file only if it isn't there. delta-rs does that by a hard link. Delta's log store for Spark and local
-files looks whether the file is there, and then renames a new one over whatever is: a version that delta-rs commits in between is
-overwritten, and its rows are lost without an error. Tables that Spark doesn't write need none of this.
+Delta asks a store to create a log file only if it isn't there. delta-rs does that by a hard link, or by S3's conditional write. Delta's log
+store for Spark and local files looks whether the file is there, and then renames a new one over whatever is; its default for S3
+(S3SingleDriverLogStore of Delta 4.4) looks, and then writes. A version that delta-rs commits in between is overwritten, and its rows are
+lost without an error. Tables that Spark doesn't write need none of this.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+
+from clientscope.stores.lease import HeldElsewhere, leased
+from clientscope.stores.store_path import AnyPath, StorePath
 
 log = logging.getLogger(__name__)
 
@@ -24,16 +27,23 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 @contextmanager
-def committing(table: Path) -> Iterator[None]:
+def committing(table: AnyPath) -> Iterator[None]:
     """Holds the lock from reading a version of the table to committing the next one; others wait.
 
     By flock(2) on a file beside the table, which ends with the process: it holds between processes of one machine, and on NFS as far as
-    its server locks.
+    its server locks. In a store it is a lease (`clientscope.stores.lease`).
 
     Raises:
         TimeoutError: another one has it for ten minutes.
         OSError: the history directory can't be written.
     """
+    if isinstance(table, StorePath):
+        try:
+            with leased(table.with_name(f"{table.name}.lock"), "a commit to history", _PATIENCE_S):
+                yield
+        except HeldElsewhere as held:
+            raise TimeoutError(f"{held.holder} has been committing to {table} for {_PATIENCE_S:.0f} s") from None
+        return
     path = table.with_name(f".{table.name}.lock")
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)

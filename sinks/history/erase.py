@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
@@ -19,6 +18,7 @@ from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS, FINDINGS
+from clientscope.stores.store_path import AnyPath
 from clientscope.topic_values import parse
 from sinks.history.tables import committed, opened, remove_unused
 
@@ -58,7 +58,7 @@ class Erased:
     left: int
 
 
-def erase_rows(folder: Path, subject: ErasureSubject, *, dry_run: bool = False) -> Erased | None:
+def erase_rows(folder: AnyPath, subject: ErasureSubject, *, dry_run: bool = False) -> Erased | None:
     """Takes the rows out of a table, and off the disk; None for a table that names no clients.
 
     The job may run meanwhile: its batches wait, and later pushes of the client are stored again.
@@ -155,7 +155,7 @@ def _count(table: DeltaTable, subject: ErasureSubject) -> int:
     return int(_select(table, "count(*) AS n", subject)["n"][0].as_py())
 
 
-def _delete(folder: Path, table: DeltaTable, subject: ErasureSubject) -> None:
+def _delete(folder: AnyPath, table: DeltaTable, subject: ErasureSubject) -> None:
     """Deletes the rows, by columns that don't name the client: Delta keeps a deletion's condition in its log."""
     named = {field.name for field in table.schema().fields}
     of, number = ("partition", "offset") if "offset" in named else ("fingerprint", "revision")

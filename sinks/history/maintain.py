@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
 
 from deltalake import DeltaTable
 from pyarrow import dataset
 
+from clientscope.stores.store_path import AnyPath
 from sinks.history.commit_lock import committing
 from sinks.history.tables import committed, opened, remove_unused
 
@@ -33,7 +33,7 @@ class Maintained:
     removed: int
 
 
-def maintain(folder: Path, today: date, retention_days: int) -> Maintained:
+def maintain(folder: AnyPath, today: date, retention_days: int) -> Maintained:
     """Maintains one table; the job may append to it meanwhile.
 
     Each past day is compacted to one file; today still grows. The job's batches wait for the compaction of one day at most (`committing`).
@@ -55,7 +55,7 @@ def maintain(folder: Path, today: date, retention_days: int) -> Maintained:
     return Maintained(folder.name, sum(row or 0 for row in rows), len(sizes), sum(sizes), expired, compacted, len(removed))
 
 
-def _expire(folder: Path, table: DeltaTable, before: date) -> int:
+def _expire(folder: AnyPath, table: DeltaTable, before: date) -> int:
     def act() -> int:
         dated = int(table.to_pyarrow_dataset().count_rows(filter=dataset.field("date") < before))
         if dated:
@@ -70,7 +70,7 @@ def _days(table: DeltaTable) -> list[date]:
     return sorted(set(table.get_add_actions(flatten=True).column("partition.date").to_pylist()))
 
 
-def _compact(folder: Path, table: DeltaTable, day: date) -> int:
+def _compact(folder: AnyPath, table: DeltaTable, day: date) -> int:
     def act() -> int:
         done = table.optimize.compact(partition_filters=[("date", "=", day.isoformat())])
         return int(done["numFilesRemoved"])

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import TypedDict
 
 import pyarrow as pa
@@ -26,6 +25,7 @@ from clientscope.findings.record import Finding
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.compacted import Follower
 from clientscope.records.topics import FINDINGS, GAUGES
+from clientscope.stores.store_path import AnyPath
 from clientscope.topic_values import Count, Name, Value, parse
 from sinks.history.commit_lock import committing
 
@@ -105,7 +105,7 @@ class Recorder:
         clock: seconds since the epoch.
     """
 
-    def __init__(self, kafka: Kafka, history_dir: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, kafka: Kafka, history_dir: AnyPath, clock: Callable[[], float] = time.time) -> None:
         self._kafka, self._clock = kafka, clock
         self._tables = history_dir / "gauges", history_dir / "findings"
         self._series: dict[str, _Series] = {}
@@ -211,9 +211,11 @@ class Recorder:
             if self._findings and self._append(self._tables[1], FINDING_ROWS, self._findings):
                 self._findings = []
 
-    def _append(self, table: Path, schema: pa.Schema, rows: Sequence[Mapping[str, object]]) -> bool:
+    def _append(self, table: AnyPath, schema: pa.Schema, rows: Sequence[Mapping[str, object]]) -> bool:
         try:
-            write_deltalake(table, pa.Table.from_pylist(rows, schema), mode="append", partition_by=["date"], configuration=_WITHOUT_NAMES)
+            write_deltalake(
+                str(table), pa.Table.from_pylist(rows, schema), mode="append", partition_by=["date"], configuration=_WITHOUT_NAMES
+            )
         except (DeltaError, OSError) as error:
             self._say(f"{table} can't be written: {str(error)[:200]}")
             return False
@@ -226,7 +228,7 @@ class Recorder:
         self._failing = True
 
 
-def _revisions(table: Path) -> dict[str, int]:
+def _revisions(table: AnyPath) -> dict[str, int]:
     """The newest revision of each finding that the table has: higher revisions on the topic were written while no job ran."""
     try:
         known = DeltaTable(str(table))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError
 
 from clientscope.errors import EnvironmentProblem
+from clientscope.stores.store_path import AnyPath
 from sinks.history.commit_lock import committing
 
 T = TypeVar("T")
@@ -21,19 +21,20 @@ YOUNG_S = 3_600.0
 """A file that no version names may be a batch's that is just being written, until it is so old: a batch lasts seconds."""
 
 
-def tables(history_dir: Path) -> dict[str, DeltaTable]:
+def tables(history_dir: AnyPath) -> dict[str, DeltaTable]:
     """Every table, by its folder's name.
 
     Raises:
         EnvironmentProblem: there is no table, or one can't be read.
     """
-    folders = sorted(log.parent for log in history_dir.glob("*/_delta_log") if log.is_dir())
+    there = [history_dir / path.name for path in history_dir.iterdir()] if history_dir.is_dir() else []
+    folders = sorted((folder for folder in there if (folder / "_delta_log").is_dir()), key=str)
     if not folders:
         raise EnvironmentProblem(f"there is no Delta table below {history_dir}", "--history-dir is the streaming job's")
     return {folder.name: opened(folder) for folder in folders}
 
 
-def opened(folder: Path) -> DeltaTable:
+def opened(folder: AnyPath) -> DeltaTable:
     """A table as it is now.
 
     Raises:
@@ -45,7 +46,7 @@ def opened(folder: Path) -> DeltaTable:
         raise EnvironmentProblem(f"{folder} can't be read: {str(error)[:200]}", "restore it from a backup, or move it aside") from None
 
 
-def committed(folder: Path, table: DeltaTable, act: Callable[[], T]) -> T:
+def committed(folder: AnyPath, table: DeltaTable, act: Callable[[], T]) -> T:
     """Commits to a table, alone and from its newest version; again if a writer without the lock has committed meanwhile.
 
     Raises:
@@ -63,7 +64,7 @@ def committed(folder: Path, table: DeltaTable, act: Callable[[], T]) -> T:
     raise AssertionError
 
 
-def remove_unused(folder: Path, table: DeltaTable, now_s: float | None = None) -> list[str]:
+def remove_unused(folder: AnyPath, table: DeltaTable, now_s: float | None = None) -> list[str]:
     """Deletes the files that no row of the present version is in, and returns their names; versions before can't be read any more.
 
     Delta's own VACUUM goes by age alone: with none, it would take away what a batch is just writing. Here a file goes at once if

@@ -6,11 +6,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TypedDict
 
 from clientscope.local.answering import AnsweringProcess, NoReply, environment_without_secrets
 from clientscope.local.process import spawn
+from clientscope.stores.store_path import AnyPath, environment
 
 DEADLINE_S = 120.0
 """Seconds for a look; the first one imports Great Expectations, which takes some three seconds of a core."""
@@ -68,7 +68,7 @@ class CheckingProcess:
         deadline_s: seconds that a look may take.
     """
 
-    def __init__(self, history: Path, deadline_s: float = DEADLINE_S) -> None:
+    def __init__(self, history: AnyPath, deadline_s: float = DEADLINE_S) -> None:
         self.deadline_s = deadline_s
         self._history = history
         self._looking = threading.Lock()
@@ -112,7 +112,7 @@ class CheckingProcess:
             spawn(
                 [sys.executable, "-m", "sinks.quality.process", str(self._history)],
                 log=subprocess.DEVNULL,
-                env=environment_without_secrets(**_FEW_THREADS),
+                env=environment_without_secrets(**_FEW_THREADS, **environment(self._history)),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
             )

@@ -10,6 +10,7 @@ from traceback import extract_tb
 
 import numpy as np
 
+from clientscope.stores.store_path import AnyPath
 from sinks.quality import commits, samples
 from sinks.quality.asking import Looked, Validated
 from sinks.quality.docs import DataDocs
@@ -35,7 +36,7 @@ class SampleChecks:
         clock: seconds since the epoch.
     """
 
-    def __init__(self, history: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, history: AnyPath, clock: Callable[[], float] = time.time) -> None:
         self._history, self._clock = history, clock
         self._docs = DataDocs(history / DATA_DOCS)
         self._hours: dict[str, LastHour] = defaultdict(LastHour)
@@ -64,7 +65,7 @@ class SampleChecks:
                 looked["validated"].append(validated)
         return looked
 
-    def _validate(self, topic: str, files: Sequence[Path], validated: Validated) -> None:
+    def _validate(self, topic: str, files: Sequence[AnyPath], validated: Validated) -> None:
         found = samples.sample(topic, files, MOST_READ, MOST_ROWS, self._chance)
         if found is None:
             return

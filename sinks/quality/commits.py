@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import unquote
+
+from clientscope.stores.store_path import AnyPath
 
 _OPERATION = "WRITE"
 
@@ -24,19 +25,19 @@ class Commits:
         next_version: the version that is looked for next.
     """
 
-    files: tuple[Path, ...]
+    files: tuple[AnyPath, ...]
     next_version: int
 
 
-def next_version(table: Path) -> int:
+def next_version(table: AnyPath) -> int:
     """The number of the version that will be committed next; 0 where there is no table yet."""
-    names = (path.stem for path in (table / "_delta_log").glob("*.json"))
+    names = (path.stem for path in (table / "_delta_log").rglob("*.json"))
     return max((int(name) for name in names if name.isdecimal()), default=-1) + 1
 
 
-def since(table: Path, version: int) -> Commits:
+def since(table: AnyPath, version: int) -> Commits:
     """What has been committed from a version on."""
-    files: list[Path] = []
+    files: list[AnyPath] = []
     with suppress(FileNotFoundError):
         while True:
             log = (table / "_delta_log" / f"{version:020}.json").read_text("utf-8")

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import great_expectations as gx
@@ -22,6 +21,8 @@ from great_expectations.core.run_identifier import RunIdentifier
 from great_expectations.render.renderer.page_renderer import ExpectationSuitePageRenderer, ValidationResultsPageRenderer
 from great_expectations.render.view import DefaultJinjaPageView
 
+from clientscope.stores.store_path import AnyPath
+from clientscope.stores.trees import write_atomically
 from sinks.quality.pages import BACK, INDEX, without_elsewhere
 from sinks.quality.suites import SUITES
 
@@ -48,7 +49,7 @@ class DataDocs:
     Each file is replaced as a whole, so a reader sees either the old one or the new one.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: AnyPath) -> None:
         self._folder = folder
         self._style = resources.files("sinks.quality").joinpath("docs.css").read_text("utf-8")
         self._made_s: dict[str, float] = {}
@@ -99,9 +100,7 @@ class DataDocs:
         self._replace(name, without_elsewhere(page, self._style))
 
     def _replace(self, name: str, text: str) -> None:
-        part = self._folder / f"{name}.part"
-        part.write_text(text, "utf-8")
-        part.replace(self._folder / name)
+        write_atomically(self._folder / name, text)
 
 
 def _page(renderer: Any, of: Any) -> str:

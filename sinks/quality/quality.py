@@ -9,13 +9,13 @@ import logging
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
-from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
 from clientscope.backoff import Backoff
 from clientscope.clock import now_ms
 from clientscope.findings.conditions import Condition, Conditions
+from clientscope.stores.store_path import AnyPath
 from sinks.quality.asking import CheckingProcess, ProcessFailed, Validated
 from sinks.quality.commits import next_version
 from sinks.quality.metrics import QualityMetrics
@@ -47,7 +47,7 @@ class Quality:
 
     def __init__(
         self,
-        history: Path,
+        history: AnyPath,
         conditions: Conditions,
         registry: CollectorRegistry,
         process: CheckingProcess | None = None,

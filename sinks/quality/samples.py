@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from clientscope.stores.store_path import AnyPath
 from udfs.kernels import sample_facts
 
 ROWS_AT_ONCE = 512
@@ -34,7 +35,7 @@ class Sample:
     newest_ms: int
 
 
-def sample(topic: str, files: Sequence[Path], most_read: int, most_rows: int, chance: np.random.Generator) -> Sample | None:
+def sample(topic: str, files: Sequence[AnyPath], most_read: int, most_rows: int, chance: np.random.Generator) -> Sample | None:
     """About ``most_rows`` rows by chance, of the newest files; None where there are no rows.
 
     A file that is gone was rewritten meanwhile, and is passed over.
@@ -62,8 +63,9 @@ def sample(topic: str, files: Sequence[Path], most_read: int, most_rows: int, ch
     return None if not found else Sample(found, rows, newest_ms)
 
 
-def _opened(path: Path) -> parquet.ParquetFile:
-    return parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+def _opened(path: AnyPath) -> parquet.ParquetFile:
+    source = path if isinstance(path, Path) else path.open()
+    return parquet.ParquetFile(source, buffer_size=_BUFFER_BYTES, pre_buffer=False)
 
 
 def _batches(file: parquet.ParquetFile, topic: str) -> Iterator[pa.Table]:

@@ -6,14 +6,14 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from clientscope import __version__
 from clientscope.kafka.access import Kafka
 from clientscope.records.layouts import schema
+from clientscope.stores.store_path import AnyPath
 from streaming.checkpoints import broker, delta, manifest, skip, start_file
 from streaming.checkpoints.broker import TopicsNow
 from streaming.checkpoints.compare import RESET, RecordsLost, StartDecision, decide
@@ -55,18 +55,20 @@ class Checkpoints:
         spark_version: that is about to run.
         shuffle_partitions: that a new checkpoint gets.
         on_lost_records: whether a query whose records are gone continues without them, or is refused.
+        still_held: raises Locked if `held` has ended early: another process may have the directory.
         skipping: called with a query and the records that it continues without, once that is written.
         queries: those that the job runs; checkpoints of others aren't looked at.
     """
 
-    checkpoint_dir: Path
-    history_dir: Path
+    checkpoint_dir: AnyPath
+    history_dir: AnyPath
     kafka: Kafka
     spark_version: str
     shuffle_partitions: int
     on_lost_records: Literal["skip", "stop"] = "stop"
     skipping: Callable[[str, Sequence[Lost]], None] = lambda *_: None
     queries: Collection[str] = tuple(PLANS)
+    still_held: Callable[[], None] = lambda: None
 
     @contextmanager
     def held(self) -> Iterator[Checkpoints]:
@@ -77,7 +79,7 @@ class Checkpoints:
             Refused: one can't be gone on with; nothing was written, of any.
             EnvironmentProblem: no broker answers.
         """
-        with locked(self.checkpoint_dir, "clientscope stream"):
+        with locked(self.checkpoint_dir, "clientscope stream") as check:
             known = broker.ask(self.kafka, {PLANS[query].topic for query in self.queries})
             if any(topic.topic_id is None for topic in known.topics.values()):
                 log.warning(
@@ -87,7 +89,7 @@ class Checkpoints:
             beginnings = {query: self._decide(query, known) for query in self.queries}
             for query, beginning in beginnings.items():
                 self._write(query, beginning)
-            yield self
+            yield replace(self, still_held=check)
 
     def examine(self, query: str) -> None:
         """Checks one query whose topic seems to have been replaced; writes nothing.
@@ -199,7 +201,7 @@ class Checkpoints:
         )
 
 
-def _settled(checkpoint: Path) -> SparkFiles:
+def _settled(checkpoint: AnyPath) -> SparkFiles:
     """Spark's files, once nothing seems wrong with them, or still is a moment later: the JVM of a job that was killed ends after it."""
     for _ in range(_LOOKS - 1):
         files = spark_files.read(checkpoint)
@@ -214,7 +216,7 @@ def newest_version(record: str) -> int:
     return int(str(schema(record)["validVersions"]).rpartition("-")[2])
 
 
-def _require_none_newer(checkpoint_dir: Path, query: str, plan: QueryPlan) -> list[str]:
+def _require_none_newer(checkpoint_dir: AnyPath, query: str, plan: QueryPlan) -> list[str]:
     there = {number for number, path in versions(checkpoint_dir, query).items() if spark_files.begun(path)}
     if newer := max((number for number in there if number > plan.version), default=0):
         raise Refused(

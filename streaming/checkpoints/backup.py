@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from clientscope.errors import ClientscopeError, SettingsError
+from clientscope.stores import trees
+from clientscope.stores.store_path import AnyPath
 from streaming import seen
 from streaming.checkpoints import lock, skipped
 from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.verify import CheckpointProblem, verify
 
 
-def backup(checkpoint_dir: Path, target: Path) -> list[CheckpointProblem]:
+def backup(checkpoint_dir: AnyPath, target: AnyPath) -> list[CheckpointProblem]:
     """Copies every query's folder, without what was moved aside, and what all skip; returns what is wrong with the copy.
 
     Raises:
@@ -23,7 +25,11 @@ def backup(checkpoint_dir: Path, target: Path) -> list[CheckpointProblem]:
     target, source = target.absolute(), checkpoint_dir.absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise SettingsError(f"{target} is there already", "name a directory that is new, or empty")
-    if target.resolve().is_relative_to(source.resolve()):
+    if isinstance(target, Path) and isinstance(source, Path):
+        within = target.resolve().is_relative_to(source.resolve())
+    else:
+        within = f"{target}/".startswith(f"{source}/")
+    if within:
         raise SettingsError(f"{target} is within {source}", "name a directory elsewhere")
     with lock.locked(checkpoint_dir, "clientscope checkpoints backup"):
         folders = [source / query for query in PLANS if (source / query).is_dir()]
@@ -31,10 +37,10 @@ def backup(checkpoint_dir: Path, target: Path) -> list[CheckpointProblem]:
             raise ClientscopeError(f"{source} has no checkpoints", "is that --checkpoint-dir the job's?")
         try:
             for folder in folders:
-                shutil.copytree(folder, target / folder.name, ignore=shutil.ignore_patterns("v*.before-*"))
+                trees.copy(folder, target / folder.name, lambda name: fnmatchcase(name, "v*.before-*"))
             for beside in (skipped.FILE, seen.FILE):
                 if (source / beside).exists():
-                    shutil.copy2(source / beside, target)
+                    trees.copy_file(source / beside, target / beside)
         except OSError as error:
             raise ClientscopeError(
                 f"the copy in {target} isn't complete: {error}", "remove it, and see what is wrong with the disk"

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from clientscope.stores.store_path import AnyPath
 from streaming.checkpoints.compare import RESET
 from streaming.checkpoints.manifest import Refused
 from streaming.checkpoints.offsets import to_json
 from streaming.internals.spark_files import SparkFiles
 
 
-def require_not_ahead(query: str, table: Path, files: SparkFiles) -> None:
+def require_not_ahead(query: str, table: AnyPath, files: SparkFiles) -> None:
     """Refuses a checkpoint that is older than what its table holds: one that came from a backup.
 
     Delta skips a batch whose number is not above the last one of the same checkpoint (``sinks.history.batches.append``). The batches that
@@ -31,7 +30,7 @@ def require_not_ahead(query: str, table: Path, files: SparkFiles) -> None:
         )
 
 
-def last_batch(table: Path, query_id: str) -> int | None:
+def last_batch(table: AnyPath, query_id: str) -> int | None:
     """The last batch of a checkpoint that a table holds; None where there is none, or no table that can be read."""
     try:
         written: int | None = DeltaTable(str(table)).transaction_version(query_id)

@@ -8,11 +8,13 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from clientscope.errors import ClientscopeError
+from clientscope.stores import lease
+from clientscope.stores.store_path import AnyPath, StorePath
 
 log = logging.getLogger(__name__)
 
@@ -25,11 +27,12 @@ class Locked(ClientscopeError):
 
 
 @contextmanager
-def locked(checkpoint_dir: Path, what: str) -> Iterator[None]:
-    """Has a checkpoint directory to itself for as long as the context lasts.
+def locked(checkpoint_dir: AnyPath, what: str) -> Iterator[Callable[[], None]]:
+    """Has a checkpoint directory to itself for as long as the context lasts; yields a check that raises Locked if that has ended early.
 
     The kernel keeps the lock (flock(2)) and drops it with the process, however that ends. It holds on one machine, and on NFS as
-    far as its server locks; an object store has none, and a file system that says so is warned of.
+    far as its server locks; a file system that has none is warned of. In a store it is a lease (`clientscope.stores.lease`): that of a
+    process that was killed runs out after half a minute, for which the next one waits.
 
     Args:
         what: the work that holds the lock, for the error of a second process.
@@ -38,6 +41,10 @@ def locked(checkpoint_dir: Path, what: str) -> Iterator[None]:
         Locked: another process has it; says which.
         ClientscopeError: the directory can't be written.
     """
+    if isinstance(checkpoint_dir, StorePath):
+        with _leased(checkpoint_dir, what) as check:
+            yield check
+        return
     path = checkpoint_dir.absolute() / FILE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,20 +53,54 @@ def locked(checkpoint_dir: Path, what: str) -> Iterator[None]:
         raise ClientscopeError(f"{path}: {error.strerror}", "the checkpoint directory must be writable: --checkpoint-dir") from None
     try:
         if not _taken(descriptor):
-            raise Locked(
-                f"{path.parent} is in use by {_holder(path)}",
-                "stop it first: two jobs on one checkpoint would damage it; or give this one a --checkpoint-dir of its own",
-            )
+            raise _in_use(path.parent, _holder(path))
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{what}, process {os.getpid()} on {socket.gethostname()}\n".encode())
-        yield
+        yield lambda: None
         os.ftruncate(descriptor, 0)
     finally:
         os.close(descriptor)
 
 
-def holder(checkpoint_dir: Path) -> str:
+@contextmanager
+def _leased(checkpoint_dir: StorePath, what: str) -> Iterator[Callable[[], None]]:
+    path = checkpoint_dir / FILE
+    begun = False
+
+    def waits() -> None:
+        log.warning("%s was not freed: waiting %.0f s to see whether its holder is alive", path, lease.LEASE_S)
+
+    try:
+        with lease.leased(path, what, waits=waits) as held:
+            begun = True
+
+            def check() -> None:
+                if held.lost:
+                    raise Locked(
+                        f"{checkpoint_dir} is not this process's alone any more: its lease could not be renewed in time",
+                        "start the job again; was the store out of reach, or this process stopped for half a minute?",
+                    )
+
+            yield check
+    except lease.HeldElsewhere as error:
+        raise _in_use(checkpoint_dir, error.holder) from None
+    except OSError as error:
+        if begun:
+            raise
+        raise ClientscopeError(f"{path}: {error.strerror}", "the checkpoint directory must be writable: --checkpoint-dir") from None
+
+
+def _in_use(checkpoint_dir: AnyPath, by: str) -> Locked:
+    return Locked(
+        f"{checkpoint_dir} is in use by {by}",
+        "stop it first: two jobs on one checkpoint would damage it; or give this one a --checkpoint-dir of its own",
+    )
+
+
+def holder(checkpoint_dir: AnyPath) -> str:
     """The current holder; empty if there is none."""
+    if isinstance(checkpoint_dir, StorePath):
+        return lease.holder(checkpoint_dir / FILE)
     path = checkpoint_dir.absolute() / FILE
     try:
         descriptor = os.open(path, os.O_RDONLY)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clientscope.errors import ClientscopeError
-from streaming.checkpoints.files import write_atomically
+from clientscope.stores.store_path import AnyPath
+from clientscope.stores.trees import write_atomically
 
 FILE = "clientscope.json"
 FORMAT = 1
@@ -56,7 +56,7 @@ class Manifest(BaseModel):
     lost: dict[str, dict[str, list[tuple[int, int]]]] = {}
 
 
-def read(checkpoint: Path) -> Manifest | None:
+def read(checkpoint: AnyPath) -> Manifest | None:
     """The manifest of a checkpoint, or None if it has none.
 
     Raises:
@@ -84,6 +84,6 @@ def read(checkpoint: Path) -> Manifest | None:
         ) from None
 
 
-def write(checkpoint: Path, manifest: Manifest) -> None:
+def write(checkpoint: AnyPath, manifest: Manifest) -> None:
     """Replaces a checkpoint's manifest, whole or not at all."""
     write_atomically(checkpoint / FILE, manifest.model_dump_json(indent=1) + "\n")

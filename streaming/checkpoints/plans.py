@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
+from clientscope.stores.store_path import AnyPath
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ PLANS = {name: plan for name, plan in QUERIES.items() if plan is not None}
 """The queries with a checkpoint.  A checkpoint of an older version stays where it is, and isn't read any more."""
 
 
-def folder(checkpoint_dir: Path, query: str) -> Path:
+def folder(checkpoint_dir: AnyPath, query: str) -> AnyPath:
     """Where a query's checkpoint is, or will be."""
     return checkpoint_dir.absolute() / query / PLANS[query].folder
 
 
-def versions(checkpoint_dir: Path, query: str) -> dict[int, Path]:
+def versions(checkpoint_dir: AnyPath, query: str) -> dict[int, AnyPath]:
     """The checkpoints that are there of a query, by version, the oldest first."""
     parent = checkpoint_dir.absolute() / query
     names = [path.name for path in parent.iterdir()] if parent.is_dir() else []

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from clientscope.errors import SettingsError
 from clientscope.kafka.access import Kafka
+from clientscope.stores import trees
+from clientscope.stores.store_path import AnyPath
 from streaming.checkpoints import broker, start_file
 from streaming.checkpoints.lock import locked
 from streaming.checkpoints.manifest import Refused
@@ -30,7 +32,7 @@ def known(query: str) -> str:
     return query
 
 
-def reset(checkpoint_dir: Path, query: str, offsets: Offsets | None, now: datetime) -> list[Path]:
+def reset(checkpoint_dir: AnyPath, query: str, offsets: Offsets | None, now: datetime) -> list[AnyPath]:
     """Moves a query's checkpoint aside, and one of a newer version too; returns where they are now.
 
     Args:
@@ -43,15 +45,15 @@ def reset(checkpoint_dir: Path, query: str, offsets: Offsets | None, now: dateti
         current = folder(checkpoint_dir, query)
         position = _position(current)
         stamp = f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
-        moved = []
+        moved: list[AnyPath] = []
         for number, path in versions(checkpoint_dir, query).items():
-            if number >= PLANS[query].version and any(path.iterdir()):
+            if number >= PLANS[query].version and any(path.rglob("*")):
                 target = path.with_name(f"{path.name}.before-{stamp}")
                 copies = 1
                 while target.exists():
                     copies += 1
                     target = path.with_name(f"{path.name}.before-{stamp}-{copies}")
-                moved.append(path.rename(target))
+                moved.append(trees.move(path, target))
         start = start_file.StartOffsets(
             offsets=None if offsets is None else {topic: dict(found) for topic, found in offsets.items()},
             position={topic: dict(found) for topic, found in position.items()},
@@ -61,7 +63,7 @@ def reset(checkpoint_dir: Path, query: str, offsets: Offsets | None, now: dateti
         return moved
 
 
-def _position(checkpoint: Path) -> Offsets:
+def _position(checkpoint: AnyPath) -> Offsets:
     """Where its query was; if it hasn't begun since it was last reset, then where it was before that."""
     if spark_files.begun(checkpoint):
         return spark_files.read(checkpoint).position
@@ -72,10 +74,11 @@ def _position(checkpoint: Path) -> Offsets:
     return start.position if start else {}
 
 
-def aside(checkpoint_dir: Path, query: str) -> list[Path]:
+def aside(checkpoint_dir: AnyPath, query: str) -> list[AnyPath]:
     """The checkpoints of a query that were moved aside."""
     parent = checkpoint_dir.absolute() / query
-    return sorted(path for path in parent.iterdir() if _ASIDE.fullmatch(path.name)) if parent.is_dir() else []
+    names = sorted(path.name for path in parent.iterdir()) if parent.is_dir() else []
+    return [parent / name for name in names if _ASIDE.fullmatch(name)]
 
 
 def at_offsets(kafka: Kafka, query: str, given: str) -> Offsets:

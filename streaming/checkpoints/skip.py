@@ -5,11 +5,11 @@ Spark's own ``failOnDataLoss=false`` would continue by itself, and say neither w
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 
+from clientscope.stores import trees
+from clientscope.stores.store_path import AnyPath
 from streaming.checkpoints import delta, manifest, start_file
 from streaming.checkpoints.manifest import Manifest
 from streaming.checkpoints.offsets import EARLIEST, Extent, Offsets
@@ -20,11 +20,14 @@ from streaming.internals.spark_files import SparkFiles
 Ranges = dict[str, dict[str, list[tuple[int, int]]]]
 """Topic → partition → the ranges [from, to) that were skipped, as a manifest has them."""
 
+_KEPT = "clientscope-kept"
+"""File in the new checkpoint, where a store can't rename: the old one was copied as a whole."""
+
 MOST_RANGES = 1000
 """Lost ranges kept of a partition: retention that overtakes a query again and again must not make its manifest grow without end."""
 
 
-def position_of(query: str, files: SparkFiles, history_dir: Path) -> Offsets:
+def position_of(query: str, files: SparkFiles, history_dir: AnyPath) -> Offsets:
     """From where a query's records are not in its sink: a batch that its table holds is done, though it wasn't committed."""
     table = PLANS[query].table
     if table and files.planned is not None and delta.last_batch(history_dir / table, files.query_id) == files.planned:
@@ -53,26 +56,35 @@ def still_there(query: str, start: StartOffsets, extents: Mapping[int, Extent]) 
     return start.model_copy(update={"offsets": start.offsets and {topic: later}})
 
 
-def replace(checkpoint: Path, start: StartOffsets, written: Manifest) -> None:
+def replace(checkpoint: AnyPath, start: StartOffsets, written: Manifest) -> None:
     """Puts the new checkpoint in the old one's place, which is kept until the next time; a crash leaves one of the two.
 
     The caller must hold the directory's lock, and the query must not run.
     """
     beside = _beside(checkpoint)
-    shutil.rmtree(beside, ignore_errors=True)
+    trees.remove(beside)
     start_file.write(beside, start)
     manifest.write(beside, written)
     kept = checkpoint.with_name(f"{checkpoint.name}.skipped")
-    shutil.rmtree(kept, ignore_errors=True)
-    checkpoint.rename(kept)
+    trees.remove(kept)
+    if trees.renames(checkpoint):
+        trees.move(checkpoint, kept)
+    else:
+        trees.copy(checkpoint, kept)
+        trees.write_atomically(beside / _KEPT, "kept\n")  # from here on the old one only goes
     complete(checkpoint)
 
 
-def complete(checkpoint: Path) -> None:
-    """Finishes a `replace` that was cut off between its two renames; does nothing otherwise."""
+def complete(checkpoint: AnyPath) -> None:
+    """Finishes a `replace` that was cut off after it had kept the old checkpoint; does nothing otherwise."""
     beside = _beside(checkpoint)
-    if beside.exists() and not checkpoint.exists():
-        beside.rename(checkpoint)
+    if not trees.renames(checkpoint) and (beside / _KEPT).exists():
+        trees.remove(checkpoint)
+        trees.copy(beside, checkpoint, lambda name: name == _KEPT)
+        (beside / _KEPT).unlink()
+        trees.remove(beside)
+    elif trees.renames(checkpoint) and beside.exists() and not checkpoint.exists():
+        trees.move(beside, checkpoint)
 
 
 def added(known: Ranges, ranges: Iterable[tuple[str, int, int, int]]) -> Ranges:
@@ -91,5 +103,5 @@ def added(known: Ranges, ranges: Iterable[tuple[str, int, int, int]]) -> Ranges:
     return found
 
 
-def _beside(checkpoint: Path) -> Path:
+def _beside(checkpoint: AnyPath) -> AnyPath:
     return checkpoint.with_name(f"{checkpoint.name}.next")

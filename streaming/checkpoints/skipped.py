@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from clientscope.errors import ClientscopeError
-from streaming.checkpoints.files import write_atomically
+from clientscope.stores.store_path import AnyPath
+from clientscope.stores.trees import write_atomically
 
 FILE = "skipped.json"
 _VERSION = "v1"
@@ -39,7 +39,7 @@ class RecordPlace:
         return self.topic, self.partition, self.offset
 
 
-def read(checkpoint_dir: Path) -> list[RecordPlace]:
+def read(checkpoint_dir: AnyPath) -> list[RecordPlace]:
     """All that were found until now.
 
     Raises:
@@ -55,7 +55,7 @@ def read(checkpoint_dir: Path) -> list[RecordPlace]:
         raise ClientscopeError(f"{path} is damaged: {error!r}", "remove it; records that kill a decoder are then searched again") from None
 
 
-def add(checkpoint_dir: Path, found: Iterable[RecordPlace]) -> None:
+def add(checkpoint_dir: AnyPath, found: Iterable[RecordPlace]) -> None:
     """Remembers these as well; the file is whole at any time. For one caller at a time."""
     known = {place.fingerprint: place for place in (*read(checkpoint_dir), *found)}
     write_atomically(checkpoint_dir / FILE, json.dumps({_VERSION: [asdict(place) for place in sorted(known.values())]}, indent=1))

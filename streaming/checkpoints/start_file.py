@@ -6,11 +6,11 @@ Spark's Kafka source takes ``startingOffsets`` only for a new checkpoint, and ne
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from streaming.checkpoints.files import write_atomically
+from clientscope.stores.store_path import AnyPath
+from clientscope.stores.trees import write_atomically
 from streaming.checkpoints.manifest import Refused
 from streaming.checkpoints.offsets import Offsets, to_json
 from streaming.checkpoints.plans import folder
@@ -36,7 +36,7 @@ class StartOffsets(BaseModel):
     lost: dict[str, dict[str, list[tuple[int, int]]]] = {}
 
 
-def read(checkpoint: Path) -> StartOffsets | None:
+def read(checkpoint: AnyPath) -> StartOffsets | None:
     """What was left there, or None.
 
     Raises:
@@ -51,12 +51,12 @@ def read(checkpoint: Path) -> StartOffsets | None:
         raise Refused(f"{path} is damaged: {str(error).splitlines()[0]}", "write it again: clientscope checkpoints reset") from None
 
 
-def write(checkpoint: Path, start: StartOffsets) -> None:
+def write(checkpoint: AnyPath, start: StartOffsets) -> None:
     """Leaves it there."""
     write_atomically(checkpoint / FILE, json.dumps(start.model_dump(mode="json"), indent=1) + "\n")
 
 
-def starting_offsets(checkpoint_dir: Path, query: str) -> str:
+def starting_offsets(checkpoint_dir: AnyPath, query: str) -> str:
     """Spark's option of that name, for a query that is about to start; it only matters until a checkpoint has its first offsets.
 
     A query that failed before Kafka answered has left Spark's metadata and no offsets.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
+from clientscope.stores.store_path import AnyPath
 from streaming.checkpoints import lock, start_file
 from streaming.checkpoints.offsets import EARLIEST, Extent
 from streaming.checkpoints.plans import PLANS, folder
@@ -19,13 +19,13 @@ _PATIENCE_S = 600.0
 """Without progress: a batch of history may wait so long for its turn."""
 
 
-def has_begun(checkpoint_dir: Path, query: str) -> bool:
+def has_begun(checkpoint_dir: AnyPath, query: str) -> bool:
     """Whether a query has a checkpoint there, or is to begin at a place that a reset chose."""
     checkpoint = folder(checkpoint_dir, query)
     return spark_files.begun(checkpoint) or (checkpoint / start_file.FILE).exists()
 
 
-def unread(checkpoint_dir: Path, query: str, extents: Mapping[int, Extent]) -> int:
+def unread(checkpoint_dir: AnyPath, query: str, extents: Mapping[int, Extent]) -> int:
     """Records that a query hasn't finished with; those that compaction has removed count too.
 
     Args:
@@ -42,7 +42,7 @@ def unread(checkpoint_dir: Path, query: str, extents: Mapping[int, Extent]) -> i
 
 
 def await_read(
-    checkpoint_dir: Path,
+    checkpoint_dir: AnyPath,
     extents: Mapping[str, Mapping[int, Extent]],
     waits: Callable[[str], None],
     patience_s: float = _PATIENCE_S,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
+from clientscope.stores.store_path import AnyPath
 from streaming.checkpoints import manifest, start_file
 from streaming.checkpoints.compare import RESET, reset
 from streaming.checkpoints.manifest import Refused
@@ -21,17 +21,17 @@ class CheckpointProblem:
     hint: str
 
 
-def verify(checkpoint_dir: Path) -> list[CheckpointProblem]:
+def verify(checkpoint_dir: AnyPath) -> list[CheckpointProblem]:
     """Looks at every query's current checkpoint; nothing is found where nothing is wrong."""
     return [problem for query in PLANS for problem in _verify(checkpoint_dir, query)]
 
 
-def unknown_formats(checkpoint_dir: Path) -> list[str]:
+def unknown_formats(checkpoint_dir: AnyPath) -> list[str]:
     """What can't be verified, a sentence each: files that a Spark wrote whose format isn't known. They may well be whole."""
     return [f"{query}: {each}" for query in PLANS for each in spark_files.read(folder(checkpoint_dir, query)).unknown]
 
 
-def _verify(checkpoint_dir: Path, query: str) -> list[CheckpointProblem]:
+def _verify(checkpoint_dir: AnyPath, query: str) -> list[CheckpointProblem]:
     checkpoint, version = folder(checkpoint_dir, query), PLANS[query].version
     files = spark_files.read(checkpoint)
     again = f"restore a backup, or: {reset(query, files)}"

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 from kafka import TopicPartition
 
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.reader import OffsetRange, TopicReader
+from clientscope.stores.store_path import AnyPath
 from streaming.internals import spark_files
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class SuspectRecord:
     value: bytes
 
 
-def failed_range(checkpoint: Path) -> Range:
+def failed_range(checkpoint: AnyPath) -> Range:
     """What the newest batch of a checkpoint reads, if that batch was begun and not finished; else nothing."""
     files = spark_files.read(checkpoint)
     if unread := files.problems or files.unknown:

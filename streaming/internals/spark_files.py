@@ -11,9 +11,10 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+from clientscope.stores.store_path import AnyPath
+from clientscope.stores.trees import below
 from streaming.checkpoints import offsets
 from streaming.checkpoints.offsets import Offsets
 from streaming.internals import state_files
@@ -71,17 +72,17 @@ class _Batch:
     shuffle_partitions: int | None
 
 
-def begun(checkpoint: Path) -> bool:
+def begun(checkpoint: AnyPath) -> bool:
     """Whether Spark has written anything there; the folder needn't exist."""
     return any((checkpoint / name).exists() for name in ("metadata", "offsets", "commits", "sources", "state"))
 
 
-def placed(checkpoint: Path) -> bool:
+def placed(checkpoint: AnyPath) -> bool:
     """Whether Spark has written where the query begins, or a batch ends: it never asks again where to begin."""
     return any((checkpoint / name).exists() for name in ("sources/0/0", "offsets/0", "commits")) or any(_log(checkpoint / "offsets"))
 
 
-def read(checkpoint: Path) -> SparkFiles:
+def read(checkpoint: AnyPath) -> SparkFiles:
     """Reads all that is there, and checks it; the folder needn't exist."""
     if not begun(checkpoint):
         return SparkFiles()
@@ -113,12 +114,12 @@ def read(checkpoint: Path) -> SparkFiles:
     )
 
 
-def _log(folder: Path) -> Iterator[tuple[int, Path]]:
+def _log(folder: AnyPath) -> Iterator[tuple[int, AnyPath]]:
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     yield from ((number, folder / str(number)) for number in sorted(int(name) for name in names if name.isdigit()))
 
 
-def _identity(checkpoint: Path, problems: list[str]) -> str:
+def _identity(checkpoint: AnyPath, problems: list[str]) -> str:
     try:
         found = json.loads((checkpoint / "metadata").read_bytes())["id"]
     except FileNotFoundError:
@@ -132,7 +133,7 @@ def _identity(checkpoint: Path, problems: list[str]) -> str:
     return ""
 
 
-def _lines(path: Path, noted: _Noted) -> list[str]:
+def _lines(path: AnyPath, noted: _Noted) -> list[str]:
     """The lines of a log's file after its version; none, and a note, if it isn't whole or of another format."""
     name = f"{path.parent.name}/{path.name}"
     try:
@@ -158,7 +159,7 @@ def _lines(path: Path, noted: _Noted) -> list[str]:
     return lines[1:]
 
 
-def _planned(path: Path, noted: _Noted) -> _Batch | None:
+def _planned(path: AnyPath, noted: _Noted) -> _Batch | None:
     lines = _lines(path, noted)
     if not lines:
         return None
@@ -173,7 +174,7 @@ def _planned(path: Path, noted: _Noted) -> _Batch | None:
         return None
 
 
-def _initial(checkpoint: Path, noted: _Noted) -> _Batch | None:
+def _initial(checkpoint: AnyPath, noted: _Noted) -> _Batch | None:
     path = checkpoint / "sources" / "0" / "0"
     lines = _lines(path, noted) if path.exists() else []
     try:
@@ -201,9 +202,10 @@ def _together(planned: int | None, committed: int | None) -> Iterator[str]:
         yield f"commits are missing: offsets go to {planned}, and only {planned - 1} can be uncommitted; {done}"
 
 
-def _changed(checkpoint: Path) -> Iterator[str]:
+def _changed(checkpoint: AnyPath) -> Iterator[str]:
     """Files that aren't as they were written, by Hadoop's checksums beside them (ChecksumFileSystem), where there are any."""
-    for checksums in sorted(checkpoint.rglob(".*.crc")):
+    there: list[AnyPath] = [*checkpoint.rglob(".*.crc")]
+    for checksums in sorted(there, key=str):
         path = checksums.with_name(checksums.name[1:-4])
         if _UNFINISHED.fullmatch(path.name):
             continue
@@ -212,10 +214,10 @@ def _changed(checkpoint: Path) -> Iterator[str]:
         except FileNotFoundError:  # reported by whatever needs the file, if anything does
             continue
         except OSError as error:
-            yield f"{path.relative_to(checkpoint)} can't be read: {error.strerror}"
+            yield f"{below(path, checkpoint)} can't be read: {error.strerror}"
             continue
         if not whole:
-            yield f"{path.relative_to(checkpoint)} was changed after it was written: its checksum differs"
+            yield f"{below(path, checkpoint)} was changed after it was written: its checksum differs"
 
 
 def _as_written(content: bytes, checksums: bytes) -> bool:

@@ -11,12 +11,13 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
+
+from clientscope.stores.store_path import AnyPath
 
 _FILE = re.compile(r"(\d+)(?:_[0-9a-f-]+)?\.(zip|changelog)")
 
 
-def problems(state: Path, version: int, partitions: int | None) -> Iterator[str]:
+def problems(state: AnyPath, version: int, partitions: int | None) -> Iterator[str]:
     """What is missing or damaged, a sentence each; nothing for a query without state.
 
     Args:
@@ -34,11 +35,11 @@ def problems(state: Path, version: int, partitions: int | None) -> Iterator[str]
             yield from _problems(operator / str(number), f"state/{operator.name}/{number}", version)
 
 
-def _problems(folder: Path, name: str, version: int) -> Iterator[str]:
+def _problems(folder: AnyPath, name: str, version: int) -> Iterator[str]:
     if not folder.is_dir():
         yield f"{name} is missing"
         return
-    found: dict[str, dict[int, Path]] = {"zip": {}, "changelog": {}}
+    found: dict[str, dict[int, AnyPath]] = {"zip": {}, "changelog": {}}
     for path in folder.iterdir():
         if match := _FILE.fullmatch(path.name):
             found[match[2]][int(match[1])] = path
@@ -52,9 +53,9 @@ def _problems(folder: Path, name: str, version: int) -> Iterator[str]:
         yield from _snapshot(folder, name, found["zip"][snapshot])
 
 
-def _snapshot(folder: Path, name: str, path: Path) -> Iterator[str]:
+def _snapshot(folder: AnyPath, name: str, path: AnyPath) -> Iterator[str]:
     try:
-        with zipfile.ZipFile(path) as snapshot:
+        with path.open("rb") as content, zipfile.ZipFile(content) as snapshot:
             if damaged := snapshot.testzip():
                 yield f"{name}/{path.name} is damaged: {damaged} in it"
             said = json.loads(snapshot.read("metadata").split(b"\n", 1)[1])
@@ -71,7 +72,7 @@ def _snapshot(folder: Path, name: str, path: Path) -> Iterator[str]:
             yield f"{name}/{file} has {found} bytes, not {size}"
 
 
-def _size(path: Path) -> int | None:
+def _size(path: AnyPath) -> int | None:
     try:
         return path.stat().st_size
     except FileNotFoundError:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from clientscope.config import StreamSettings
 from clientscope.kafka.access import KafkaAccess
+from clientscope.stores.store_path import AnyPath
 from streaming.checkpoints import skipped
 from streaming.checkpoints.plans import PLANS, folder
 from streaming.checkpoints.start_file import starting_offsets
@@ -26,7 +25,7 @@ def source(spark: SparkSession, settings: StreamSettings, name: str, pace: Pace 
     return records(spark, KafkaAccess.of(settings), PLANS[name].topic, begin, left_out, pace)
 
 
-def start(writer: DataStreamWriter, name: str, checkpoint_dir: Path, interval_seconds: float = 0) -> StreamingQuery:
+def start(writer: DataStreamWriter, name: str, checkpoint_dir: AnyPath, interval_seconds: float = 0) -> StreamingQuery:
     """Starts a query.
 
     Args:

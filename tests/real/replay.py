@@ -7,7 +7,6 @@ import random
 import time
 from collections.abc import Callable, Collection
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import fleets
@@ -23,6 +22,7 @@ from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
 from clientscope.records.codec import ClientConnectionRecord, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
+from clientscope.stores.store_path import AnyPath
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.finding_records import Policy
 from streaming.transforms.history import connection_rows, push_rows
@@ -200,11 +200,11 @@ def gauges(bootstrap_servers: str) -> dict[str, dict[str, Any]]:
     return {key: {name: field for name, field in value.items() if name not in left_out[key]} for key, value in shown.items()}
 
 
-def rows(history_dir: Path, table: str) -> dict[Place, dict[str, Any]]:
+def rows(history_dir: AnyPath, table: str) -> dict[Place, dict[str, Any]]:
     """A Delta table's rows by place; a place that is there twice is an error."""
-    if not list((history_dir / table / "_delta_log").glob("*.json")):  # before the first commit there is a folder already
+    if not list((history_dir / table / "_delta_log").rglob("*.json")):  # before the first commit there is a folder already
         return {}
-    found = DeltaTable(history_dir / table).to_pyarrow_table().to_pylist()
+    found = DeltaTable(str(history_dir / table)).to_pyarrow_table().to_pylist()
     by_place = {(row["topic"], row["partition"], row["offset"]): row for row in found}
     assert len(by_place) == len(found), f"{table}: {len(found) - len(by_place)} rows twice"
     return {place: {name: field for name, field in row.items() if name not in _OF_KAFKA} for place, row in by_place.items()}
@@ -219,7 +219,7 @@ def _by_place(bootstrap_servers: str, topic: str, apart: Collection[str]) -> dic
     return {place: rest for place, (_, rest) in recorded.items()}
 
 
-def comes_out(bootstrap_servers: str, history_dir: Path, key: DigestKey, skipped: Collection[Place] = ()) -> None:
+def comes_out(bootstrap_servers: str, history_dir: AnyPath, key: DigestKey, skipped: Collection[Place] = ()) -> None:
     """Waits until everything that was written has come out, and compares it with what the input alone says."""
     expected = Replay(bootstrap_servers, key, skipped)
     assert eventually(lambda: results(bootstrap_servers).keys() >= expected.results.keys(), SLOW)
@@ -231,7 +231,8 @@ def comes_out(bootstrap_servers: str, history_dir: Path, key: DigestKey, skipped
     assert results(bootstrap_servers) == expected.results
     eventually(lambda: findings(bootstrap_servers) == expected.findings, SLOW)
     said = findings(bootstrap_servers)
-    assert {which: (said.get(which), recorded) for which, recorded in expected.findings.items() if said.get(which) != recorded} == {}
+    differing = [(said.get(which), recorded) for which, recorded in expected.findings.items() if said.get(which) != recorded]
+    assert differing == [], differing[0]
     assert {which: recorded for which, recorded in said.items() if which not in expected.findings} == {}
     recorded = quarantined(bootstrap_servers)
     assert {place: recorded.pop(place)["reason"] for place in skipped} == dict.fromkeys(skipped, "crashed")

@@ -183,6 +183,12 @@ class Standalone:
             os.killpg(self._driver.pid, signal.SIGKILL)
             raise
 
+    def kill_job(self) -> None:
+        """Kills spark-submit, its JVM and its Python with -9."""
+        assert self._driver is not None
+        os.killpg(self._driver.pid, signal.SIGKILL)
+        self._driver.wait(30)
+
     def stop(self) -> None:
         try:
             if self._driver is not None:

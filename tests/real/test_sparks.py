@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import RunningBroker, start_broker, with_topics
 from replay import Input, comes_out
+from scale import scaled
 from standalone import OTHER_SPARKS, SPARK, secret, standalone
 
 from clientscope.commands.bundle import folder as bundle
@@ -53,7 +54,7 @@ def private(path: Path, content: bytes) -> Path:
     return path
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(scaled(600, 1200))
 @pytest.mark.parametrize("minor", [OLDEST, *(pytest.param(each.minor, marks=pytest.mark.long_form(only=True)) for each in RELEASES[1:])])
 def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor: str) -> None:
     """`replay` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
@@ -67,16 +68,26 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
         written.write(200)
         with standalone(tmp_path / "cluster", conf, SPARK if minor == NEWEST else OTHER_SPARKS / minor, jaas) as cluster:
             assert cluster.refuses("stranger"), "who hasn't the secret"
-            cluster.submit(
-                tmp_path / "bundle", "--bootstrap-servers", secured, "--kafka-security-protocol", "SASL_PLAINTEXT",
-                "--kafka-sasl-mechanism", "PLAIN", "--kafka-sasl-username", "stream", "--kafka-sasl-password-file", str(password),
-                "--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", str(tmp_path / "history"),
-                "--history-interval-seconds", "2", "--metrics-listen", "127.0.0.1:0", "--quality", "off", "--digest-key-file", str(key),
-                given=("--conf", "spark.sql.shuffle.partitions=2"),
-            )  # fmt: skip
-            cluster.await_ready()
+
+            def submit() -> None:
+                cluster.submit(
+                    tmp_path / "bundle", "--bootstrap-servers", secured, "--kafka-security-protocol", "SASL_PLAINTEXT",
+                    "--kafka-sasl-mechanism", "PLAIN", "--kafka-sasl-username", "stream", "--kafka-sasl-password-file", str(password),
+                    "--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", str(tmp_path / "history"),
+                    "--history-interval-seconds", "2", "--metrics-listen", "127.0.0.1:0", "--digest-key-file", str(key),
+                    "--quality", "off",
+                    given=("--conf", "spark.sql.shuffle.partitions=2"),
+                )  # fmt: skip
+                cluster.await_ready()
+
+            submit()
             comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
             written.write(50)
+            comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
+            for _ in range(int(scaled(0, 2))):
+                written.write(50)
+                cluster.kill_job()
+                submit()
             comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
             (manifest,) = (tmp_path / "checkpoints" / "gauges").glob("*/clientscope.json")
             assert json.loads(manifest.read_text())["spark_version"].startswith(f"{minor}.")

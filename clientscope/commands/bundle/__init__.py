@@ -18,15 +18,29 @@ class BundleSettings(Settings):
     section = "bundle"
     folder: Annotated[Path, Option(positional=True, metavar="folder")] = Field(description="directory to write to; created if missing")
     spark: Literal["3.5", "4.0", "4.1", "4.2"] = Field("4.2", description="release of Spark that the cluster has")
+    store: Literal["", "s3"] = Field(
+        "", description="s3: add Hadoop's client of S3, 690 MB, for checkpoints or history there; by default none"
+    )
 
 
 def run(settings: BundleSettings) -> int:
-    """Writes the bundle."""
+    """Writes the bundle.
+
+    Raises:
+        SettingsError: there is no client of the store for this release of Spark.
+    """
     from clientscope.commands.bundle import folder
+    from clientscope.errors import SettingsError
     from clientscope.local import jars
     from streaming.internals.releases import of_minor
 
-    folder.write(settings.folder, jars.jars(of_minor(settings.spark).jars, print))
+    release = of_minor(settings.spark)
+    if settings.store and not release.s3:
+        raise SettingsError(
+            f"--store s3: there is none for Spark {settings.spark}", "docs/stores.md names what spark-submit fetches by itself"
+        )
+    chosen = (release.jars, release.s3) if settings.store else (release.jars,)
+    folder.write(settings.folder, [jar for configuration in chosen for jar in jars.jars(configuration, print)])
     print(f"wrote {settings.folder} for Spark {settings.spark}; docs/cluster.md describes how to give it to spark-submit")
     return 0
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from clientscope.commands.command import Command
 from clientscope.config import Settings
 from clientscope.config.base import CheckpointDir
 from clientscope.config.option import Option
+from clientscope.stores.store_path import AnyPath, any_path
 
 
 class CheckpointsBackupSettings(Settings):
@@ -19,7 +19,7 @@ class CheckpointsBackupSettings(Settings):
     section = "checkpoints"
     subcommand = "backup"
     checkpoint_dir: CheckpointDir
-    dir: Annotated[Path, Option(positional=True)] = Field(description="destination: a new or empty directory")
+    dir: Annotated[AnyPath, BeforeValidator(any_path), Option(positional=True)] = Field(description="destination: a new or empty directory")
 
 
 def run(settings: CheckpointsBackupSettings) -> int:
@@ -30,8 +30,8 @@ def run(settings: CheckpointsBackupSettings) -> int:
     """
     from clientscope.commands.checkpoints.table import size
     from clientscope.errors import ClientscopeError
+    from clientscope.stores.trees import size_bytes
     from streaming.checkpoints.backup import backup
-    from streaming.checkpoints.files import size_bytes
 
     found = backup(settings.checkpoint_dir, settings.dir)
     for problem in found:

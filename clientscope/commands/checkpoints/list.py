@@ -35,8 +35,8 @@ def run(settings: CheckpointsListSettings) -> int:
     from clientscope.commands.checkpoints import table
     from clientscope.kafka.access import KafkaAccess
     from clientscope.report.listing import Listed, show
+    from clientscope.stores.trees import size_bytes
     from streaming.checkpoints import broker, lock, reset
-    from streaming.checkpoints.files import size_bytes
     from streaming.checkpoints.offsets import Extents
     from streaming.checkpoints.plans import PLANS, folder
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 from rich.table import Table
 
 from clientscope.report.text import plain
+from clientscope.stores.store_path import AnyPath
+from clientscope.stores.trees import size_bytes
 from streaming.checkpoints import manifest, start_file
-from streaming.checkpoints.files import size_bytes
 from streaming.checkpoints.manifest import Refused
 from streaming.checkpoints.offsets import Extents
 from streaming.checkpoints.plans import PLANS, folder
@@ -38,7 +38,7 @@ class CheckpointLine:
 FIELDS = tuple(field.name for field in fields(CheckpointLine))
 
 
-def rows(checkpoint_dir: Path, extents: Extents) -> Iterator[CheckpointLine]:
+def rows(checkpoint_dir: AnyPath, extents: Extents) -> Iterator[CheckpointLine]:
     """A line for each partition of each query, or for a query that has read nothing.
 
     Args:
@@ -97,7 +97,7 @@ def table(found: Sequence[CheckpointLine], *, asked: bool, wide: bool = False) -
     return view
 
 
-def _written_by(checkpoint: Path) -> tuple[str, str]:
+def _written_by(checkpoint: AnyPath) -> tuple[str, str]:
     try:
         written = manifest.read(checkpoint)
     except Refused:
@@ -107,7 +107,7 @@ def _written_by(checkpoint: Path) -> tuple[str, str]:
     return f"clientscope {written.clientscope_version}, Spark {written.spark_version}", written.written_at
 
 
-def _begins(checkpoint: Path) -> str:
+def _begins(checkpoint: AnyPath) -> str:
     try:
         return "as reset" if start_file.read(checkpoint) else "–"
     except Refused:

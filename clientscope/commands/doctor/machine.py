@@ -10,11 +10,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from shlex import quote
 
-from clientscope.commands.doctor.result import CheckResult, ok, problem, warning
+from clientscope.commands.doctor.result import CheckResult, not_checked, ok, problem, warning
 from clientscope.commands.doctor.situation import Situation
 from clientscope.errors import EnvironmentProblem
 from clientscope.local import jars
 from clientscope.local.java import java
+from clientscope.stores.store_path import StorePath
 from streaming.internals.releases import release
 
 _GIB = 1024**3
@@ -75,6 +76,9 @@ def check_disk(situation: Situation) -> Iterator[CheckResult]:
     folders = [situation.stream.checkpoint_dir, situation.stream.history_dir] if situation.stream else [Path()]
     seen = set()
     for folder in folders:
+        if isinstance(folder, StorePath):
+            yield not_checked(f"{folder} is in a store, whose free space is not known")
+            continue
         there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
         if (device := there.stat().st_dev) in seen:
             continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -11,6 +10,7 @@ from clientscope.commands.command import Command
 from clientscope.config import KafkaSettings
 from clientscope.config.base import CheckpointDir, HistoryDir
 from clientscope.config.option import Option
+from clientscope.stores.store_path import AnyPath
 
 if TYPE_CHECKING:
     from clientscope.kafka.access import KafkaAccess
@@ -76,7 +76,7 @@ def run(settings: HistoryEraseSettings) -> int:
     return 0
 
 
-def _await_job(checkpoint_dir: Path, kafka: KafkaAccess, subject: ErasureSubject) -> str:
+def _await_job(checkpoint_dir: AnyPath, kafka: KafkaAccess, subject: ErasureSubject) -> str:
     """Waits until the job has written to history what was on the topics by now; what it has still to write, in words."""
     from clientscope.records.topics import FINDINGS
     from sinks.history.erase import await_findings

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Response
 from pydantic import BaseModel, Field
+
+from clientscope.stores.store_path import AnyPath
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -30,7 +31,7 @@ class DataDocsPages(BaseModel):
     built_ms: int | None = Field(description="When they were last written, in ms since the epoch; null where there are none.")
 
 
-def api(folder: Path) -> APIRouter:
+def api(folder: AnyPath) -> APIRouter:
     """The resource under ``/api/v1``."""
     router = APIRouter()
 
@@ -45,7 +46,7 @@ def api(folder: Path) -> APIRouter:
     return router
 
 
-def pages(folder: Path) -> APIRouter:
+def pages(folder: AnyPath) -> APIRouter:
     """The pages themselves."""
     router = APIRouter()
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, overload
 
 from clientscope.local.answering import AnsweringProcess, NoReply, environment_without_secrets
 from clientscope.query import QueryError
+from clientscope.stores.store_path import AnyPath, environment
 from sinks.dashboard.past.answers import (
     ClientFactsAnswer,
     ClientsAnswer,
@@ -44,7 +45,7 @@ class Past:
 
     def __init__(
         self,
-        folder: Path | None,
+        folder: AnyPath | None,
         deadline_s: float = DEADLINE_S,
         wait_s: float = WAIT_S,
         idle_s: float = IDLE_S,
@@ -128,6 +129,7 @@ class Past:
         return _answer_of(reply)
 
     def _started(self) -> AnsweringProcess:
+        assert self._folder is not None
         # Not by `spawn`: the kernel would end the process with the thread that starts it, and any thread may ask.
         return AnsweringProcess(
             subprocess.Popen(
@@ -135,7 +137,7 @@ class Past:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=environment_without_secrets(),
+                env=environment_without_secrets(**environment(self._folder)),
                 start_new_session=True,
             )
         )

@@ -19,6 +19,7 @@ import pyarrow as pa
 from clientscope import core_dumps
 from clientscope.profiles import owners
 from clientscope.query import QueryError
+from clientscope.stores.store_path import any_path
 from sinks.dashboard.past.answers import PastReply
 from sinks.dashboard.past.problems import NoAnswer
 from sinks.dashboard.past.questions import Questions
@@ -52,8 +53,8 @@ def main() -> None:
     core_dumps.forbid()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
-    folder, *owners_file = map(Path, sys.argv[1:])
-    questions = Questions(folder, time.monotonic, owners.read_if_given(next(iter(owners_file), None)))
+    folder, *owners_file = sys.argv[1:]
+    questions = Questions(any_path(folder), time.monotonic, owners.read_if_given(Path(owners_file[0]) if owners_file else None))
     for line in sys.stdin.buffer:
         answers.write(json.dumps(_answer(questions, line)).encode() + b"\n")
         answers.flush()

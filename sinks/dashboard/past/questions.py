@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
+from clientscope.stores.store_path import AnyPath
 from sinks.dashboard.past import client_facts, clients, differences, findings, lifetimes, pushes, series
 from sinks.dashboard.past.answers import (
     ClientFactsAnswer,
@@ -36,7 +36,7 @@ class Questions:
         owners: of the clients in them.
     """
 
-    def __init__(self, folder: Path, clock: Callable[[], float], owners: Owners = NO_OWNERS) -> None:
+    def __init__(self, folder: AnyPath, clock: Callable[[], float], owners: Owners = NO_OWNERS) -> None:
         self._tables = Tables(folder)
         self._owners = owners
         self._clock = clock

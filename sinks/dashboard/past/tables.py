@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from clientscope.stores.store_path import AnyPath
 from sinks.dashboard.past.problems import NoAnswer, too_wide
 
 MEMORY_BYTES = 256 * 1024 * 1024
@@ -59,7 +59,7 @@ class Unreadable(NoAnswer):
 class Tables:
     """The tables below a folder, each as it is at the moment of a question."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: AnyPath) -> None:
         self._folder = folder
 
     def ask(self, name: str, sql: str) -> pa.Table:

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pyarrow
 import pytest
+from bucket import bucket
 from deltalake import CommitProperties, Transaction, write_deltalake
 from made_checkpoints import TOPIC_ID, holding, made, manifest_of, put
 
+from clientscope.stores import trees
+from clientscope.stores.object_store import ObjectStore
+from clientscope.stores.store_path import StorePath, any_path
 from streaming.checkpoints import broker, manifest, skip
 from streaming.checkpoints.at_start import Checkpoints
 from streaming.checkpoints.broker import TopicsNow
@@ -179,6 +183,67 @@ def test_a_crash_leaves_the_old_checkpoint_or_the_new_one(
     with checkpoints.held() as held:
         assert held.lost()["results", CONFIGS, 0] == 3
     assert begins(checkpoints, "results") == SECOND_START
+
+
+class _Cut:
+    """A store whose process is killed at one of its writes, or half way through a removal."""
+
+    def __init__(self, store: ObjectStore, left: int) -> None:
+        self._store, self.left = store, left
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    def _count(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+    def write(self, key: str, content: bytes) -> None:
+        if self._count():
+            raise KeyboardInterrupt
+        self._store.write(key, content)
+
+    def delete(self, key: str) -> None:
+        if self._count():
+            there = sorted(entry.name for entry in self._store.tree(key))
+            for name in there[: len(there) // 2]:
+                self._store.delete(f"{key}/{name}")
+            raise KeyboardInterrupt
+        self._store.delete(key)
+
+
+def test_in_a_bucket_too(tmp_path: Path, kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There a folder is moved file by file: whatever was done of it, the next start has the old checkpoint or the new one."""
+    made(folder(tmp_path, "results"), "results", committed=1)
+    for sums in tmp_path.rglob(".*.crc"):
+        sums.unlink()
+    manifest.write(folder(tmp_path, "results"), manifest_of("results", batch=1))
+    kafka.holds((23, 60))
+    cut, ended = -1, False
+    with bucket() as (address, variables):
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        store = ObjectStore(address)
+        while not ended:
+            cut += 1
+            top = any_path(f"{address}/{cut}")
+            trees.copy(tmp_path, top)
+            checkpoints = Checkpoints(top, tmp_path / "history", "broker:1", "4.2.0", 1, "skip")
+            with monkeypatch.context() as killed:
+                killed.setattr(StorePath, "store", _Cut(store, cut))
+                try:
+                    checkpoints.prepare("results")
+                    ended = True
+                except KeyboardInterrupt:
+                    pass
+            checkpoints.prepare("results")
+            assert checkpoints.lost("results") == {("results", CONFIGS, 0): 3}, cut
+            assert begins(checkpoints, "results") == {CONFIGS: {"0": 23}}
+            assert verify(top) == []
+            there = {path.name for path in (top / "results").iterdir()}
+            assert there - {"v1.next"} == {"v1", "v1.skipped"}, "what is left of the new one goes the next time"
+            assert spark_files.read(top / "results" / "v1.skipped").committed == 1, "the one before is whole"
+    assert cut > 12, "each of its steps"
 
 
 def test_ranges_without_end_stay_few_and_keep_their_sum() -> None:

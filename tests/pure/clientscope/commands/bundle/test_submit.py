@@ -13,12 +13,12 @@ import pytest
 
 from clientscope.commands.bundle import BundleSettings
 from clientscope.commands.bundle import folder as bundle
+from clientscope.commands.bundle import run as run_bundle
 from clientscope.config import StreamSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.kafka.access import JAAS_VARIABLE
 from streaming.internals.releases import MINORS
-from streaming.job import run
-from streaming.session import PROGRAM, session
+from streaming.session import PROGRAM, _configuration, session
 
 
 @pytest.fixture
@@ -33,6 +33,11 @@ def folder(tmp_path: Path) -> Path:
 def test_there_is_a_bundle_for_each_release_of_spark() -> None:
     field = BundleSettings.model_fields["spark"]
     assert (get_args(field.annotation), field.default) == (MINORS, MINORS[-1])
+
+
+def test_what_is_not_there_for_a_release_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"--store s3: there is none for Spark 3\.5"):
+        run_bundle(BundleSettings(folder=tmp_path / "bundle", spark="3.5", store="s3"))
 
 
 def test_the_zip_is_importable_with_its_data_from_anywhere(folder: Path, tmp_path: Path) -> None:
@@ -100,6 +105,22 @@ def test_settings_that_belong_to_spark_submit_are_refused(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("setting", ["checkpoint_dir", "history_dir"])
-def test_an_object_stores_address_is_no_path(setting: str) -> None:
-    with pytest.raises(SettingsError, match="this is an address"):
-        run(StreamSettings.model_validate({"bootstrap_servers": "127.0.0.1:1", setting: "s3a://bucket/somewhere"}))
+def test_an_address_of_no_store_or_with_credentials_is_refused(setting: str) -> None:
+    for address in ("ftp://host/somewhere", "s3a://key:secret@bucket/somewhere"):
+        with pytest.raises(ValueError, match=setting):
+            StreamSettings.model_validate({"bootstrap_servers": "127.0.0.1:1", setting: address})
+    settings = StreamSettings.model_validate({"bootstrap_servers": "127.0.0.1:1", setting: "s3a://bucket/somewhere"})
+    assert str(getattr(settings, setting)) == "s3a://bucket/somewhere"
+
+
+def test_hadoops_client_of_s3_gets_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary-9c42")
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    settings = StreamSettings.model_validate({"bootstrap_servers": "127.0.0.1:1", "history_dir": "s3a://bucket/history"})
+    conf = _configuration(settings, "local[2]")
+    assert conf["spark.hadoop.fs.s3a.endpoint.region"] == "eu-west-1"
+    assert "spark.hadoop.fs.s3a.path.style.access" not in conf
+    assert "canary" not in str(conf), "Spark takes keys from its own environment"
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    assert _configuration(settings, "local[2]")["spark.hadoop.fs.s3a.path.style.access"] == "true"
