@@ -17,14 +17,15 @@ import pytest
 from bucket import bucket
 from conftest import RunningBroker, start_broker
 from hadoop import hdfs, yarn
-from observe import children, eventually, is_gone
-from replay import Input, comes_out
+from observe import children, eventually, is_gone, read_all
+from replay import Input, comes_out, results
 from standalone import SPARK, Standalone
 
 from clientscope.commands.bundle import folder as bundle
 from clientscope.demo.fleet import Fleet
 from clientscope.digest import DigestKey
 from clientscope.local.jars import jars
+from clientscope.records.topics import RESULTS
 from clientscope.stores.store_path import AnyPath, StorePath, any_path
 
 SEED = 24
@@ -114,8 +115,11 @@ def test_f22_in_a_store_kills_lose_nothing_and_the_commands_read_it(tmp_path: Pa
             written.write(50)
             comes_out(broker.internal, job.history, KEY)
             assert "was not freed: waiting" in job.log
+            before = results(broker.internal)
+            published = len(read_all(broker.internal, RESULTS))
             commands_read_it(job)
-            comes_out(broker.internal, job.history, KEY)
+            assert eventually(lambda: len(read_all(broker.internal, RESULTS)) > published, 120), "again, after the reset"
+            assert results(broker.internal) == before, "and alike"
             ends_when_another_has_its_lease(job)
             said = "".join(path.read_text(errors="replace") for path in (tmp_path / "logs").iterdir())
             assert [value for name, value in variables.items() if "ACCESS_KEY" in name and value in said] == []
