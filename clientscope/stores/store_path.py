@@ -17,6 +17,8 @@ from typing import BinaryIO, NamedTuple, Protocol, TypeAlias
 
 SCHEMES = ("s3", "s3a", "gs", "abfs", "abfss", "hdfs")
 _VARIABLES = ("AWS_", "GOOGLE_", "AZURE_", "HADOOP_", "KRB5")
+_LIKE_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_EXPECTED = "expected an address like s3a://BUCKET/FOLDER or hdfs://NAMENODE:PORT/FOLDER, without credentials"
 _ADDRESS = re.compile(r"(?P<root>(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/]*))(?P<key>/.*)?")
 
 
@@ -195,11 +197,13 @@ def any_path(given: str | AnyPath) -> AnyPath:
         return given
     found = _ADDRESS.fullmatch(given)
     if found is None:
+        if _LIKE_ADDRESS.match(given):
+            raise ValueError(_EXPECTED)
         return Path(given)
     if found["scheme"] not in SCHEMES:
         raise ValueError(f"{found['scheme']}: is no scheme of a store; known are {', '.join(SCHEMES)}")
     if not found["authority"] or "?" in given or "#" in given or ":" in found["authority"].rpartition("@")[0]:
-        raise ValueError("expected an address like s3a://BUCKET/FOLDER or hdfs://NAMENODE:PORT/FOLDER, without credentials")
+        raise ValueError(_EXPECTED)
     return StorePath(found["root"], (found["key"] or "").strip("/"))
 
 

@@ -25,8 +25,3 @@ def test_owners_are_checked_at_the_start(tmp_path: Path) -> None:
     settings = StreamSettings(bootstrap_servers="127.0.0.1:1", checkpoint_dir=tmp_path, owners=file)
     with pytest.raises(SettingsError, match=r"owners.toml.*has no pattern"):
         run(settings)
-
-
-def test_a_directory_is_no_address() -> None:
-    with pytest.raises(SettingsError, match="must be a path"):
-        run(StreamSettings(bootstrap_servers="127.0.0.1:1", checkpoint_dir=Path("s3://bucket/checkpoints")))

@@ -101,7 +101,16 @@ def test_marks_that_hadoop_leaves_for_folders_are_no_files(address: str) -> None
 
 @pytest.mark.parametrize(
     "given",
-    ["ftp://host/x", "s3a:///x", "s3a://key:secret@bucket/x", "hdfs://user:password@host/x", "s3a://bucket/x?secret=1", "s3a://bucket/#x"],
+    [
+        "ftp://host/x",
+        "s3a:///x",
+        "s3a:/bucket/x",
+        "file:/x",
+        "s3a://key:secret@bucket/x",
+        "hdfs://user:password@host/x",
+        "s3a://bucket/x?secret=1",
+        "s3a://bucket/#x",
+    ],
 )
 def test_other_addresses_are_refused(given: str) -> None:
     with pytest.raises(ValueError, match=r"scheme of a store|expected an address"):
