@@ -168,6 +168,9 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         # One query's long job must not hold up another's short one.
         "spark.scheduler.mode": "FAIR",
+        # A Kafka partition's tasks prefer the executor that has its consumer. By default they wait three seconds for it, while another is
+        # free; a new consumer takes some hundredths of a second.
+        "spark.locality.wait": "0s",
         # Rows of history are filed by the date in UTC, wherever the job runs.
         "spark.sql.session.timeZone": "UTC",
         # Where Delta's tables are; Spark would make a folder of its own in the working directory.

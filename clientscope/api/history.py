@@ -141,6 +141,7 @@ class PastClientFacts(Model):
     to_ms: int
     step_ms: int
     points: list[int] = Field(description="When each step begins.")
+    recorded: bool = Field(description="Whether the job has ever recorded clients' metrics: it does with `--client-telemetry`.")
     kinds: list[PastFactsOfKind] = Field(description="Empty where nothing was pushed in that time.")
 
 

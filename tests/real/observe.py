@@ -73,17 +73,18 @@ def gateway_connections(url: str) -> dict[tuple[str, str], int]:
     return {(s.labels["client_software_name"], s.labels["client_software_version"]): int(s.value) for s in samples}
 
 
-def eventually(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
-    """Whether a condition comes true in time."""
+def eventually(condition: Callable[[], bool], timeout_s: float = 10.0, pause_s: float = 0.05) -> bool:
+    """Whether a condition comes true in time.
+
+    Args:
+        pause_s: between two looks; those that take long would take the core from what they wait for.
+    """
     deadline = time.monotonic() + timeout_s
-    while True:
-        began = time.monotonic()
-        if condition():
-            return True
-        ended = time.monotonic()
-        if ended > deadline:
+    while not condition():
+        if time.monotonic() > deadline:
             return False
-        time.sleep(max(0.05, 2 * (ended - began)))  # a look that takes long would take the core from what it waits for
+        time.sleep(pause_s)
+    return True
 
 
 def answers(port: int) -> bool:

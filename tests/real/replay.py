@@ -30,7 +30,7 @@ from streaming.transforms.results import verdicts
 from udfs.kernels.finding_inputs import pushed
 
 Place = tuple[str, int, int]
-SLOW = 120.0
+SLOW, PAUSE_S = 120.0, 0.5
 _NO_FIELDS = ("decode_error", "length", "digest")
 _OF_KAFKA = ("topic", "partition", "offset", "timestamp", "date")
 
@@ -222,14 +222,14 @@ def _by_place(bootstrap_servers: str, topic: str, apart: Collection[str]) -> dic
 def comes_out(bootstrap_servers: str, history_dir: AnyPath, key: DigestKey, skipped: Collection[Place] = ()) -> None:
     """Waits until everything that was written has come out, and compares it with what the input alone says."""
     expected = Replay(bootstrap_servers, key, skipped)
-    assert eventually(lambda: results(bootstrap_servers).keys() >= expected.results.keys(), SLOW)
-    eventually(lambda: gauges(bootstrap_servers) == expected.gauges, SLOW)
+    assert eventually(lambda: results(bootstrap_servers).keys() >= expected.results.keys(), SLOW, PAUSE_S)
+    eventually(lambda: gauges(bootstrap_servers) == expected.gauges, SLOW, PAUSE_S)
     assert gauges(bootstrap_servers) == expected.gauges
     for table in ("pushes", "connections"):
-        assert eventually(lambda table=table: rows(history_dir, table).keys() >= expected.rows[table].keys(), SLOW)
-    assert eventually(lambda: quarantined(bootstrap_servers).keys() >= expected.quarantined.keys() | set(skipped), SLOW)
+        assert eventually(lambda table=table: rows(history_dir, table).keys() >= expected.rows[table].keys(), SLOW, PAUSE_S)
+    assert eventually(lambda: quarantined(bootstrap_servers).keys() >= expected.quarantined.keys() | set(skipped), SLOW, PAUSE_S)
     assert results(bootstrap_servers) == expected.results
-    eventually(lambda: findings(bootstrap_servers) == expected.findings, SLOW)
+    eventually(lambda: findings(bootstrap_servers) == expected.findings, SLOW, PAUSE_S)
     said = findings(bootstrap_servers)
     differing = [(said.get(which), recorded) for which, recorded in expected.findings.items() if said.get(which) != recorded]
     assert differing == [], differing[0]

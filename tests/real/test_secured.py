@@ -304,7 +304,7 @@ def test_each_right_is_needed_and_named_when_it_is_missing(secured: Secured, com
     ]
     assert mine
     # What an option needs is documented, too.
-    options = ("--client-telemetry",) if process == "gateway" else ()
+    options = ("--client-telemetry",) if process in ("gateway", "stream") else ()
     wrong = []
     with secured.admin() as admin:
         run(secured, "topics")

@@ -29,6 +29,7 @@ from record_bytes import config_record
 from replay import Input, Place, comes_out, quarantined, results, rows
 from scale import scaled
 
+from clientscope.config import StreamSettings
 from clientscope.demo.fleet import Fleet
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
@@ -36,10 +37,12 @@ from clientscope.findings.record import Finding
 from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
 from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, FINDINGS, QUARANTINE
-from streaming.checkpoints.plans import QUERIES
+from streaming.queries.registry import wanted
 from udfs.decoding.record_reader import REASONS
 
 SEED = 22
+QUERIES = tuple(wanted(StreamSettings(bootstrap_servers="127.0.0.1:1")))
+"""Those that run without further settings."""
 KEY = DigestKey(b"0123456789abcdef" * 4)
 DEADLY = Path(__file__).with_name("deadly")
 

@@ -132,6 +132,7 @@ class ClientFactsAnswer(TypedDict):
     to_ms: int
     step_ms: int
     points: list[int]
+    recorded: bool
     kinds: list[FactsOfKind]
 
 

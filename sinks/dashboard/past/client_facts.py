@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clientscope.catalog.client_facts import FACTS, How
 from sinks.dashboard.past.answers import ClientFactsAnswer, FactOverTime
+from sinks.dashboard.past.problems import NoAnswer
 from sinks.dashboard.past.pushes import Whose, condition
 from sinks.dashboard.past.series import points, step_of
 from sinks.dashboard.past.tables import Span, Tables, within
@@ -20,12 +21,19 @@ def client_facts(tables: Tables, span: Span, whose: Whose) -> ClientFactsAnswer:
     """What these clients said, as in `clientscope.api.history.PastClientFacts`.
 
     Raises:
-        NoAnswer: see `Tables.ask`; or an application has too many client.ids.
+        NoAnswer: see `Tables.ask`, but for a missing table, which most sites don't have; or an application has too many client.ids.
     """
     step_ms = step_of(span, MOST_POINTS)
     starts = points(span, step_ms)
-    answer: ClientFactsAnswer = {"from_ms": span.from_ms, "to_ms": span.to_ms, "step_ms": step_ms, "points": list(starts), "kinds": []}
-    theirs = condition(tables, span, whose, "client_facts")
+    answer: ClientFactsAnswer = {
+        "from_ms": span.from_ms, "to_ms": span.to_ms, "step_ms": step_ms, "points": list(starts), "recorded": True, "kinds": [],
+    }  # fmt: skip
+    try:
+        theirs = condition(tables, span, whose, "client_facts")
+    except NoAnswer as problem:
+        if problem.kind != "missing":
+            raise
+        return {**answer, "recorded": False}
     if theirs is None:
         return answer
     where = f"{within(span, 'timestamp')} AND client_kind IS NOT NULL AND {theirs}"

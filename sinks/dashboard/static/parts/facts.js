@@ -24,7 +24,7 @@ export function Facts({ client, configuration }) {
   const asked = address("history/client-facts", { from: end - RANGES[range], to: end, ...whose });
   const all = client.client_id ? asked : `${asked}&client_id=`; // empty: of those without one
   const listing = useListing(hasPast ? all : null, () => 0, { patient: true });
-  const { answer, error } = listing;
+  const { answer } = listing;
   const asTable = params.figures === "table";
   const head = html`<header class="tools"><h2 id="own-metrics">Its own metrics</h2>
     ${
@@ -36,9 +36,9 @@ export function Facts({ client, configuration }) {
     }</header>`;
   if (hasPast === undefined) return html`${head}<${Loading} />`;
   if (!hasPast) return html`${head}<${NoPast} />`;
-  if (error?.status === 404) return html`${head}<${Nobody} />`;
   const show = insteadOfPast({ listing, nothing: () => null });
   if (show) return html`${head}${show}`;
+  if (!answer.recorded) return html`${head}<${Nobody} />`;
   if (!answer.kinds.length) return html`${head}<${Silent} range=${span(RANGES[range])} />`;
   const several = answer.kinds.length > 1;
   return html`${head}${answer.kinds.map((of) => html`<${OfKind} key=${of.kind} of=${of} several=${several} answer=${answer} configuration=${configuration} asTable=${asTable} />`)}
