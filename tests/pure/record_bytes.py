@@ -13,6 +13,25 @@ Records = Callable[..., Any]
 """Of the Spark tests' fixture: a topic and values -> a DataFrame as ``streaming.sources.records`` makes it."""
 
 
+_CLIENT = {
+    "received_timestamp_ms": 1,
+    "cluster_id": "c",
+    "broker_id": 1,
+    "gateway_id": "g",
+    "gateway_epoch": 2,
+    "connection_id": 3,
+    "listener_name": "CLIENT",
+    "security_protocol": "PLAINTEXT",
+    "client_address": "127.0.0.1",
+    "principal": None,
+    "principal_source": 0,
+    "client_id": "orders-1",
+    "client_software_name": "apache-kafka-java",
+    "client_software_version": "4.4.0",
+}
+"""What a record of a push and one of metrics say of their client alike."""
+
+
 def setting(key: str, value: str | None, **changes: Any) -> ClientConfigRecord.Config:
     """One of `config_record`'s settings, as a gateway makes it, with changes."""
     fields: dict[str, Any] = {
@@ -30,20 +49,7 @@ def setting(key: str, value: str | None, **changes: Any) -> ClientConfigRecord.C
 def config_record(*settings: ClientConfigRecord.Config, **changes: Any) -> bytes:
     """A ClientConfigRecord."""
     fields: dict[str, Any] = {
-        "received_timestamp_ms": 1,
-        "cluster_id": "c",
-        "broker_id": 1,
-        "gateway_id": "g",
-        "gateway_epoch": 2,
-        "connection_id": 3,
-        "listener_name": "CLIENT",
-        "security_protocol": "PLAINTEXT",
-        "client_address": "127.0.0.1",
-        "principal": None,
-        "principal_source": 0,
-        "client_id": "orders-1",
-        "client_software_name": "apache-kafka-java",
-        "client_software_version": "4.4.0",
+        **_CLIENT,
         "client_instance_id": None,
         "origin": 0,
         "digest_key_id": None,
@@ -112,20 +118,7 @@ def telemetry_record(metrics: bytes, **changes: Any) -> bytes:
         metrics: OTLP's MetricsData, compressed.
     """
     fields: dict[str, Any] = {
-        "received_timestamp_ms": 1,
-        "cluster_id": "c",
-        "broker_id": 1,
-        "gateway_id": "g",
-        "gateway_epoch": 2,
-        "connection_id": 3,
-        "listener_name": "CLIENT",
-        "security_protocol": "PLAINTEXT",
-        "client_address": "127.0.0.1",
-        "principal": None,
-        "principal_source": 0,
-        "client_id": "orders-1",
-        "client_software_name": "apache-kafka-java",
-        "client_software_version": "4.4.0",
+        **_CLIENT,
         "client_instance_id": UUID(int=5),
         "subscription_id": 6,
         "terminating": False,

@@ -63,9 +63,8 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
                 with suppress(ProcessLookupError):
                     os.kill(chance.choice(cluster.executors()), signal.SIGKILL)
                 written.write(50)
-            comes_out(broker.internal, tmp_path / "history", KEY)
-            # Spark gives a task up that four kills have met, and the job repeats its batch: that alone may be in the log.
-            assert "Traceback" not in cluster.log() or "failed 4 times; aborting job" in cluster.log(), cluster.log()
+                comes_out(broker.internal, tmp_path / "history", KEY)  # one kill at a time: Spark gives up a task that four have met
+            assert "Traceback" not in cluster.log(), cluster.log()
             spoken = (tmp_path / "conf" / "spark-defaults.conf").read_text().split("spark.authenticate.secret ")[1].split()[0]
             for process in (Path(path) for path in Path("/proc").glob("[0-9]*/cmdline")):
                 with suppress(OSError):

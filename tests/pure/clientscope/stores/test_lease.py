@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
-from bucket import bucket
 from observe import eventually
 
 from clientscope.stores import lease
 from clientscope.stores.lease import HeldElsewhere, holder, leased
 from clientscope.stores.store_path import StorePath, any_path
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with pytest.MonkeyPatch.context() as patch, bucket() as (address, variables):
-        for name, value in variables.items():
-            patch.setenv(name, value)
-        yield address
 
 
 @pytest.fixture

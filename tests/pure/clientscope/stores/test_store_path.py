@@ -5,24 +5,14 @@ from __future__ import annotations
 import io
 import os
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from bucket import bucket
 from pyarrow import parquet
 
 from clientscope.stores import trees
 from clientscope.stores.store_path import AnyPath, StorePath, any_path
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with pytest.MonkeyPatch.context() as patch, bucket() as (address, variables):
-        for name, value in variables.items():
-            patch.setenv(name, value)
-        yield address
 
 
 def filled(top: AnyPath) -> AnyPath:

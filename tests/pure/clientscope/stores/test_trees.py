@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bucket import bucket
 
 from clientscope.stores import trees
 from clientscope.stores.store_path import AnyPath, any_path
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with pytest.MonkeyPatch.context() as patch, bucket() as (address, variables):
-        for name, value in variables.items():
-            patch.setenv(name, value)
-        yield address
 
 
 @pytest.fixture(params=["machine", "bucket"])
