@@ -85,7 +85,7 @@ def session(settings: StreamSettings, jars: Iterable[Path] = ()) -> SparkSession
     }
     if settings.master.startswith("local"):
         own |= local_file_system(jars)
-    return _built(SparkSession.builder.master(settings.master), own | _configuration(settings, settings.master))
+    return _built(SparkSession.builder.master(settings.master), own | configuration(settings, settings.master))
 
 
 def local_file_system(jars: Iterable[Path]) -> dict[str, str]:
@@ -113,7 +113,7 @@ def _session_of_spark_submit(settings: StreamSettings) -> SparkSession:
     given = given_settings()
     if given.get("spark.app.name") == PROGRAM:  # the user gave it no name: this one is spark-submit's own
         del given["spark.app.name"]
-    ours = _configuration(settings, given.get("spark.master", ""))
+    ours = configuration(settings, given.get("spark.master", ""))
     for key in _NEEDED:
         if ours[key] not in given.get(key, ours[key]).split(","):
             raise SettingsError(f"spark-submit has {key}={given[key]}", f"the job needs {ours[key]}")
@@ -160,8 +160,9 @@ def _stores(settings: StreamSettings) -> dict[str, str]:
     return own | ({"spark.hadoop.fs.s3a.endpoint.region": region} if region else {})
 
 
-def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
-    configuration = _stores(settings) | {
+def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
+    """Settings of the session, without those that its JVM needs before it starts."""
+    found = _stores(settings) | {
         "spark.app.name": "clientscope",
         "spark.ui.enabled": str(settings.ui_port > 0).lower(),
         "spark.ui.port": str(settings.ui_port),
@@ -217,12 +218,12 @@ def _configuration(settings: StreamSettings, master: str) -> dict[str, str]:
     }
     if isinstance(settings.checkpoint_dir, Path):
         # Through FileSystem rather than FileContext, which starts a process for each file; only the driver writes checkpoints.
-        configuration["spark.sql.streaming.checkpointFileManagerClass"] = release(pyspark.__version__).file_manager
+        found["spark.sql.streaming.checkpointFileManagerClass"] = release(pyspark.__version__).file_manager
     if master.startswith("local"):
-        configuration |= {
+        found |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             # For one process on one machine.
             "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
         }
-    return configuration
+    return found

@@ -18,7 +18,7 @@ from clientscope.config import StreamSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.kafka.access import JAAS_VARIABLE
 from streaming.internals.releases import MINORS
-from streaming.session import PROGRAM, _configuration, session
+from streaming.session import PROGRAM, configuration, session
 
 
 @pytest.fixture
@@ -118,9 +118,17 @@ def test_hadoops_client_of_s3_gets_what_the_environment_says(monkeypatch: pytest
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary-9c42")
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     settings = StreamSettings.model_validate({"bootstrap_servers": "127.0.0.1:1", "history_dir": "s3a://bucket/history"})
-    conf = _configuration(settings, "local[2]")
+    conf = configuration(settings, "local[2]")
     assert conf["spark.hadoop.fs.s3a.endpoint.region"] == "eu-west-1"
     assert "spark.hadoop.fs.s3a.path.style.access" not in conf
     assert "canary" not in str(conf), "Spark takes keys from its own environment"
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    assert _configuration(settings, "local[2]")["spark.hadoop.fs.s3a.path.style.access"] == "true"
+    assert configuration(settings, "local[2]")["spark.hadoop.fs.s3a.path.style.access"] == "true"
+
+
+def test_checkpoints_in_a_store_are_written_as_spark_writes_them_there() -> None:
+    """What replaces a file on a disk isn't atomic on HDFS."""
+    key = "spark.sql.streaming.checkpointFileManagerClass"
+    for checkpoint_dir, is_ours in (("checkpoints", True), ("hdfs://namenode:8020/c", False), ("s3a://bucket/c", False)):
+        settings = StreamSettings.model_validate({"bootstrap_servers": "127.0.0.1:1", "checkpoint_dir": checkpoint_dir})
+        assert [key in configuration(settings, master) for master in ("local[2]", "spark://m:7077", "yarn")] == [is_ours] * 3
