@@ -44,7 +44,10 @@ def test_a_jvm_that_ends_before_it_answers_is_an_error_and_not_a_log_message(
     monkeypatch.setattr(logging.getLogger(), "filters", [])
 
     def answer_none(server: socket.socket) -> None:
-        server.accept()[0].close()
+        connection = server.accept()[0]
+        server.close()  # py4j tries some errors once more
+        connection.recv(1, socket.MSG_PEEK)
+        connection.close()  # what was not read makes it a reset, after the command was sent
 
     def logged() -> list[str]:
         caplog.clear()
