@@ -39,7 +39,7 @@ def error(code: int = 0, throttle_ms: int = 0) -> PushConfigResponse:
     return PushConfigResponse(version=0, error_code=code, throttle_time_ms=throttle_ms)
 
 
-def eventually(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
+def eventually(condition: Callable[[], bool], timeout_s: float = 30.0) -> bool:
     """Whether a condition comes true in time."""
     deadline = time.monotonic() + timeout_s
     while not condition():

@@ -8,14 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from observe import PATIENCE
 from page_browser import started
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 from zookeeper import ZooKeeper
 
 from clientscope import topics
 from clientscope.demo.fleet import Fleet
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
+
+expect.set_options(timeout=5_000 * PATIENCE)
 
 
 @dataclass(frozen=True)

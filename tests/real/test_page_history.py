@@ -57,12 +57,14 @@ def test_connections_over_time_in_ranges_that_the_address_names(shared: PageServ
     expect(page.locator(".foot", has_text="The most at once in each 2 h")).to_be_visible()
     page.get_by_role("link", name="as a table").click()
     table = page.get_by_role("table", name="Connections by software version", exact=True)
-    expect(table.locator("tbody tr")).to_have_count(361)
+    steps = table.locator("tbody tr")
+    expect(steps.nth(359)).to_be_visible()
+    assert steps.count() in (360, 361)  # at the end of a step, 30 days are whole steps
     silent = table.locator("tbody tr", has_text="–")
     expect(silent.nth(1)).not_to_contain_text("0,")  # a time when the job didn't run is not zero
     assert silent.count() > 3
     page.reload()
-    expect(table.locator("tbody tr")).to_have_count(361)
+    expect(steps.nth(359)).to_be_visible()
 
     day = page.evaluate("new Date(Date.now() - 3 * 86400000).toISOString().slice(0, 10)")
     page.get_by_label("from").fill(day)
